@@ -2,7 +2,10 @@
 // tests/cuda_large_test.cu: lengths past 2^31 and 2^32 through every CUDA rung that has no limit, checked on the device.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,9 +14,11 @@
 
 #include "device_array.hpp"
 #include "rungs.hpp"
+#include "upsweep/list_shards.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
+#include "upsweep/shards.hpp"
 
 namespace upsweep {
 namespace {
@@ -97,6 +102,74 @@ TEST_F(LargeGpu, SinglePassesScanBytesPast33BitsExclusivelyInPlace) {
     exclusive_scan(gpu::Policy{}.with_rung(rung), array.data() + 1, n, array.data() + 1, std::int8_t{5});
     EXPECT_EQ(first_off(array.data() + 1, n, 5, 1), -1) << rung;
   }
+}
+
+/// On two GPUs if there are, else on one that is two members.
+TEST_F(LargeGpu, ShardsOfMoreThan31Bits) {
+  const gpu::Group group({0, gpu::devices().size() > 1 ? 1 : 0});
+  std::vector<std::unique_ptr<Ones<std::int8_t>>> arrays;
+  std::vector<gpu::Shard<std::int8_t>> shards;
+  for (const int member : {0, 1}) {
+    require(cudaSetDevice(group.policy(member).device));
+    const std::int64_t n = (std::int64_t{1} << 31) + 77 + member;
+    arrays.push_back(std::make_unique<Ones<std::int8_t>>(n));
+    shards.push_back({arrays.back()->data(), n, arrays.back()->data()});
+    require(cudaDeviceSynchronize());
+  }
+  require(cudaSetDevice(0));
+  tests::DeviceArray<std::int64_t> total(1);
+  reduce_async(group, shards, total.data(), std::int64_t{3});
+  exclusive_scan(group, shards, std::int8_t{5});
+  group.wait();
+  EXPECT_EQ(total.values()[0], 3 + shards[0].n + shards[1].n);
+  std::uint64_t first = 5;
+  for (const int member : {0, 1}) {
+    const auto& shard = shards[static_cast<std::size_t>(member)];
+    require(cudaSetDevice(group.policy(member).device));
+    EXPECT_EQ(first_off(shard.out, shard.n, first, 1), -1) << "shard " << member;
+    first += static_cast<std::uint64_t>(shard.n);
+  }
+  require(cudaSetDevice(0));
+}
+
+/// One list of more than 2^32 elements over two shards, and offsets of more than 2^31 lists in each.
+TEST_F(LargeGpu, ListsInShardsPast31Bits) {
+  const gpu::Group group({0, gpu::devices().size() > 1 ? 1 : 0});
+  const std::int64_t n = (std::int64_t{1} << 31) + 77;
+  std::vector<std::unique_ptr<Ones<std::int8_t>>> contents;
+  std::vector<std::unique_ptr<Ones<std::int32_t>>> bounds;
+  std::vector<std::unique_ptr<Ones<std::int64_t>>> offsets;
+  std::vector<std::unique_ptr<tests::DeviceArray<std::int64_t>>> ends;
+  std::vector<gpu::OffsetsShard<std::int32_t>> offsets_shards;
+  std::vector<gpu::ListsShard<std::int8_t, std::int64_t>> lists_shards;
+  tests::DeviceArray<std::int64_t> sum(1);
+  for (const int member : {0, 1}) {
+    require(cudaSetDevice(group.policy(member).device));
+    contents.push_back(std::make_unique<Ones<std::int8_t>>(n));
+    for (const int byte : {0, 1}) {
+      bounds.push_back(std::make_unique<Ones<std::int32_t>>(n));
+      bounds.back()->fill(byte);
+    }
+    offsets.push_back(std::make_unique<Ones<std::int64_t>>(n + 1));
+    offsets_shards.push_back({bounds[bounds.size() - 2]->data(), bounds.back()->data(), n, offsets.back()->data()});
+    const std::vector<std::int64_t> own =
+        member == 0 ? std::vector<std::int64_t>{5, 2 * n - 7} : std::vector{2 * n - 7};
+    ends.push_back(std::make_unique<tests::DeviceArray<std::int64_t>>(own, 0));
+    lists_shards.push_back(
+        {Lists::by_offsets(ends.back()->data(), std::ssize(own) - 1), contents.back()->data(), n, sum.data()});
+    require(cudaDeviceSynchronize());
+  }
+  require(cudaSetDevice(0));
+  EXPECT_EQ(compact_offsets(group, offsets_shards).total, 2 * n * kOnes);
+  std::uint64_t first = 0;
+  for (const int member : {0, 1}) {
+    require(cudaSetDevice(group.policy(member).device));
+    EXPECT_EQ(first_off(offsets[static_cast<std::size_t>(member)]->data(), n + 1, first, kOnes), -1) << member;
+    first += static_cast<std::uint64_t>(n) * kOnes;
+  }
+  require(cudaSetDevice(0));
+  EXPECT_EQ(segmented_reduce(group, lists_shards).lists, 1);
+  EXPECT_EQ(sum.values()[0], 2 * n - 12);
 }
 
 TEST_F(LargeGpu, ReductionsGoPast32Bits) {

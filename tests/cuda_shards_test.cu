@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "shards.hpp"
 #include "upsweep/shards.cuh"
 
 namespace upsweep {
@@ -20,6 +21,7 @@ namespace {
 
 using gpu::Group;
 using gpu::Shard;
+using tests::cuts;
 using tests::DeviceArray;
 using tests::require;
 
@@ -86,28 +88,6 @@ std::vector<T> random_values(std::int64_t n, unsigned seed) {
   return all;
 }
 
-/// Some cuts of n elements for so many members: equal, all to one, empty ones between, anywhere.
-std::vector<std::vector<std::int64_t>> cuts(std::int64_t n, int members) {
-  const auto size = static_cast<std::size_t>(members) + 1;
-  std::vector<std::vector<std::int64_t>> all(4, std::vector<std::int64_t>(size));
-  std::mt19937_64 random(7);
-  for (std::size_t m = 0; m < size; ++m) {
-    all[0][m] = n * static_cast<std::int64_t>(m) / members;
-    all[1][m] = m == 0 ? 0 : n;
-    all[2][m] = m + 1 < size ? 0 : n;
-    all[3][m] = m == 0 ? 0 : m + 1 < size ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1)) : n;
-  }
-  std::sort(all[3].begin(), all[3].end());
-  return all;
-}
-
-/// The devices that there are, and the first one as three members.
-std::vector<std::vector<int>> groups() {
-  std::vector<int> all(gpu::devices().size());
-  std::iota(all.begin(), all.end(), 0);
-  return {all, {0, 0, 0}};
-}
-
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
@@ -116,8 +96,9 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 template <class In, class Out, class Op>
 void check(Op op, Out init) {
   const auto folded = [&](Out left, In right) { return static_cast<Out>(op(left, static_cast<Out>(right))); };
-  for (const std::vector<int>& devices : groups()) {
-    const Group group(devices);
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{100'003}, std::int64_t{1'500'007}}) {
       const std::vector<In> x = random_values<In>(n, 5);
       std::vector<Out> inclusive(x.size());
@@ -130,7 +111,7 @@ void check(Op op, Out init) {
       }
       int misaligned = 0;
       for (const auto& begin : cuts(n, group.size())) {
-        SCOPED_TRACE(std::to_string(devices.size()) + " members, n = " + std::to_string(n));
+        SCOPED_TRACE(members.text() + ", n = " + std::to_string(n));
         Shards<In, Out> shards(group, x, begin, misaligned++);
         ASSERT_EQ(inclusive_scan(group, shards.all(), op).count, n);
         ASSERT_TRUE(same_bits(shards.results(), inclusive));
@@ -146,9 +127,12 @@ using CudaShards = tests::GpuTest;
 TEST_F(CudaShards, ScanAsOneArrayDoes) {
   check<std::int32_t, std::int32_t>(add, 7);
   check<std::int64_t, std::int64_t>(min, std::int64_t{1} << 60);
+  check<double, double>(max, -2000.0);
+}
+
+TEST_F(CudaShards, ScansOfSmallTypes) {
   check<std::uint8_t, std::uint64_t>(add, std::uint64_t{1} << 40);
   check<std::int16_t, std::int16_t>(mul, std::int16_t{3});
-  check<double, double>(max, -2000.0);
 }
 
 TEST_F(CudaShards, ScanByOperatorsThatDoNotCommute) {
@@ -157,8 +141,9 @@ TEST_F(CudaShards, ScanByOperatorsThatDoNotCommute) {
 
 template <class In, class T, class Op>
 void check_reduction(Op op, T init) {
-  for (const std::vector<int>& devices : groups()) {
-    const Group group(devices);
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
     DeviceArray<T> out(1);
     for (const std::int64_t n : {0, 1, 1000, 1'500'007}) {
       const std::vector<In> x = random_values<In>(n, 8);
@@ -168,7 +153,7 @@ void check_reduction(Op op, T init) {
         Shards<In, In> shards(group, x, begin, 1);
         reduce_async(group, shards.all(), out.data(), init, op);
         group.wait();
-        ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << devices.size() << " members";
+        ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << members.text();
       }
     }
   }
@@ -176,14 +161,16 @@ void check_reduction(Op op, T init) {
 
 TEST_F(CudaShards, ReduceAsOneArrayDoes) {
   check_reduction<std::int32_t>(add, 3);
-  check_reduction<std::int16_t>(add, std::int64_t{-5});
   check_reduction<double>(min, 12.0);
   check_reduction<Affine<std::uint32_t>>(Then{}, Affine<std::uint32_t>{3, 4});
 }
 
+TEST_F(CudaShards, ReduceIntoAWiderType) { check_reduction<std::int16_t>(add, std::int64_t{-5}); }
+
 TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
-  for (const std::vector<int>& devices : groups()) {
-    const Group group(devices);
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
     DeviceArray<std::int64_t> out(1);
     constexpr std::int64_t kRows = 300'007;
     std::vector<gpu::SelectSumShard> shards;
@@ -191,7 +178,7 @@ TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
     std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> numbers;
     std::int64_t wanted = 0;
     for (int m = 0; m < group.size(); ++m) {
-      require(cudaSetDevice(devices[static_cast<std::size_t>(m)]));
+      require(cudaSetDevice(group.policy(m).device));
       const std::int64_t n = m == 1 ? 0 : kRows;  // a shard without rows
       std::vector<std::uint32_t> key(static_cast<std::size_t>(n));
       for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::uint32_t>(i % 100);
@@ -221,30 +208,31 @@ void check_bits(std::int64_t n) {
   exclusive_scan(gpu::Policy{}, in.data(), n, out.data(), T{1} / T{3});
   require(cudaDeviceSynchronize());
   const std::vector<T> wanted = out.values();
-  for (const std::vector<int>& devices : groups()) {
-    const Group group(devices);
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
     const std::vector<std::int64_t> begin = gpu::split<T, T>(group, n);
     ASSERT_EQ(begin.front(), 0);
     ASSERT_EQ(begin.back(), n);
     Shards<T, T> shards(group, x, begin);
     exclusive_scan(group, shards.all(), T{1} / T{3});
-    ASSERT_TRUE(same_bits(shards.results(), wanted)) << n << " elements, " << devices.size() << " members";
+    ASSERT_TRUE(same_bits(shards.results(), wanted)) << n << " elements, " << members.text();
   }
 }
 
-TEST_F(CudaShards, FloatsHaveTheBitsOfOneDevice) {
-  check_bits<float>(20'000'003);
-  check_bits<double>(9'000'001);
-}
+TEST_F(CudaShards, FloatsHaveTheBitsOfOneDevice) { check_bits<double>(9'000'001); }
+
+TEST_F(CudaShards, FloatsOfFourBytesToo) { check_bits<float>(20'000'003); }
 
 TEST_F(CudaShards, AGraphReplaysTheCall) {
   const std::vector<std::int32_t> x = random_values<std::int32_t>(3'000'000, 3);
   std::vector<std::int32_t> wanted(x.size());
   std::inclusive_scan(x.begin(), x.end(), wanted.begin(), [](std::int32_t a, std::int32_t b) { return Add{}(a, b); });
-  for (const std::vector<int>& devices : groups()) {
-    const Group group(devices);
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
     Shards<std::int32_t, std::int32_t> shards(group, x, gpu::split<std::int32_t, std::int32_t>(group, std::ssize(x)));
-    require(cudaSetDevice(devices[0]));
+    require(cudaSetDevice(group.policy(0).device));
     DeviceArray<std::int32_t> total(1);
     const tests::Replay replay(group.policy(0).stream, [&] {
       inclusive_scan(group, shards.all());
@@ -253,10 +241,10 @@ TEST_F(CudaShards, AGraphReplaysTheCall) {
     for (int run = 0; run < 3; ++run) {
       for (int m = 0; m < group.size(); ++m) {
         const auto& shard = shards.all()[static_cast<std::size_t>(m)];
-        require(cudaSetDevice(devices[static_cast<std::size_t>(m)]));
+        require(cudaSetDevice(group.policy(m).device));
         require(cudaMemset(shard.out, 0, static_cast<std::size_t>(shard.n) * sizeof(std::int32_t)));
       }
-      require(cudaSetDevice(devices[0]));
+      require(cudaSetDevice(group.policy(0).device));
       replay.launch();
       ASSERT_TRUE(same_bits(shards.results(), wanted)) << "run " << run;
       ASSERT_EQ(total.values()[0], Add{}(1, wanted.back())) << "run " << run;
@@ -275,6 +263,37 @@ TEST_F(CudaShards, CallsFollowEachOther) {
   for (auto& shard : again) shard.in = shard.out;
   for (int run = 1; run < 20; ++run) inclusive_scan(group, again);
   ASSERT_TRUE(same_bits(shards.results(), wanted));
+}
+
+/// None of them waits for more than it has to, and all share the group's memory.
+TEST_F(CudaShards, CallsOfDifferentKindsFollowEachOther) {
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    constexpr std::int64_t kLength = 600'000;
+    const std::vector<std::int32_t> integers = random_values<std::int32_t>(kLength, 2);
+    const std::vector<double> floats(kLength, 1.0);
+    std::vector<std::int32_t> sums(kLength);
+    std::inclusive_scan(integers.begin(), integers.end(), sums.begin(), [](int a, int b) { return Add{}(a, b); });
+    std::vector<double> float_sums(kLength);
+    std::inclusive_scan(floats.begin(), floats.end(), float_sums.begin());
+    Shards<std::int32_t, std::int32_t> one(group, integers, cuts(kLength, group.size())[0]);
+    Shards<double, double> other(group, floats, cuts(kLength, group.size())[3]);
+    DeviceArray<std::int32_t> total(1);
+    DeviceArray<double> float_total(1);
+    for (int run = 0; run < 20; ++run) {
+      inclusive_scan(group, one.all());
+      inclusive_scan(group, other.all());
+      reduce_async(group, one.all(), total.data(), 0);
+      inclusive_scan(group, one.all());
+      reduce_async(group, other.all(), float_total.data(), 0.0);
+      inclusive_scan(group, other.all());
+    }
+    ASSERT_TRUE(same_bits(one.results(), sums)) << members.text();
+    ASSERT_TRUE(same_bits(other.results(), float_sums)) << members.text();
+    EXPECT_EQ(total.values()[0], sums.back());
+    EXPECT_EQ(float_total.values()[0], float_sums.back());
+  }
 }
 
 TEST_F(CudaShards, ThreadsMayCallAtATime) {

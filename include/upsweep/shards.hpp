@@ -18,6 +18,7 @@
 //           reduce: every shard is read once.
 // Floats    scan: of arrays that one GPU scans by look-ahead (more than 8 MB) the same bits as on one GPU, where all shards but the
 //           last that has elements are as long as split() makes them: whole rows of tiles. reduce: the same bits for the same shards.
+// Lists in shards: see list_shards.hpp.
 // Operators of your own: see shards.cuh.
 // Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
 #pragma once
@@ -36,6 +37,9 @@
 namespace upsweep {
 namespace gpu {
 
+/// Whether members read each other's memory where it is, where their devices can; else what they need of it is copied.
+enum class PeerAccess : std::uint8_t { if_possible, never };
+
 /// GPUs of one host that work on an array together.
 class Group {
  public:
@@ -43,7 +47,7 @@ class Group {
   /// not_built, device_failed, and invalid_argument of none.
   explicit Group(const std::vector<int>& devices);
   /// The same with the devices, streams and memory that the policies name.
-  [[nodiscard]] static Group of_policies(std::vector<Policy> members);
+  [[nodiscard]] static Group of_policies(std::vector<Policy> members, PeerAccess access = PeerAccess::if_possible);
   ~Group();
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;

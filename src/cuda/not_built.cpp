@@ -55,7 +55,7 @@ struct Group::State {};
 Group::Group(const std::vector<int>&) { refuse(); }
 Group::Group() = default;
 // NOLINTNEXTLINE(performance-unnecessary-value-param): as in a build with CUDA
-Group Group::of_policies(std::vector<Policy>) { refuse(); }
+Group Group::of_policies(std::vector<Policy>, PeerAccess) { refuse(); }
 Group::~Group() = default;
 Group::Group(Group&&) noexcept = default;
 Group& Group::operator=(Group&&) noexcept = default;
@@ -82,6 +82,11 @@ void upsweep::detail::require_members(const gpu::Group&, std::size_t) { gpu::ref
 std::string_view upsweep::detail::run_scan(const gpu::Group&, std::span<const ScanCall>, const DeviceShards*) {
   gpu::refuse();
 }
+upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, std::vector<RaggedCall>&,
+                                                           gpu::OffsetsStatus*) {
+  gpu::refuse();
+}
+std::string_view upsweep::detail::run_segmented(const gpu::Group&, ShardLists&, gpu::ListsStatus*) { gpu::refuse(); }
 std::int64_t upsweep::detail::row_of_tiles(Type, Type) { gpu::refuse(); }
 
 // In by_key/key_runs.cu:

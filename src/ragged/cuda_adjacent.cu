@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   constexpr int kCount = kPart<T>;
   const T* const bounds = lists.starts;
   // Modulo 2^64: what leaves int64 shows in the sign.
-  const auto base = static_cast<std::uint64_t>(bounds[0]) - static_cast<std::uint64_t>(lists.before);
+  const auto base = static_cast<std::uint64_t>(bounds[0]) - static_cast<std::uint64_t>(lists.before());
   const auto offset_of = [&](T bound) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(bound) - base); };
   const std::int64_t first = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * kCount;
   const std::int64_t left = n + 1 - first;

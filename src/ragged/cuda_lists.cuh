@@ -22,20 +22,28 @@ template <class T>
 struct Lengths {
   const T* starts;
   const T* stops;
-  std::int64_t before;
+  std::int64_t before_all;
+  const std::int64_t* before_at;  ///< where it is instead, if it is in device memory
   bool strict;
   Extend op;
 
   __device__ std::int64_t length(std::int64_t i) const { return List<T>{starts[i], stops[i]}.length_or_bad(strict); }
   __device__ std::int64_t operator()(std::int64_t i) const {
     const std::int64_t own = length(i);
-    return i == 0 ? op(before, own) : own;
+    return i == 0 ? op(before(), own) : own;
   }
+  /// The first offset.
+  __device__ std::int64_t before() const { return before_at != nullptr ? *before_at : before_all; }
 };
 
 template <class T>
 Lengths<T> lengths_of(const detail::RaggedCall& call) {
-  return {static_cast<const T*>(call.starts), static_cast<const T*>(call.stops), call.carry.total, call.strict, {}};
+  return {static_cast<const T*>(call.starts),
+          static_cast<const T*>(call.stops),
+          call.carry.total,
+          call.before_at,
+          call.strict,
+          {}};
 }
 
 /// The outcome, written by one thread once the first bad list of the call is known, or n.
@@ -55,7 +63,7 @@ __device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n
 template <class T>
 __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
                                gpu::OffsetsStatus* status) {
-  offsets[0] = lists.before;
+  offsets[0] = lists.before();
   std::int64_t first = 0;  // the lists before it are fine
   std::int64_t last = n;   // those from it on are not
   if (offsets[n] >= 0) first = last;

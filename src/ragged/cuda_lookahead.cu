@@ -49,7 +49,8 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
                                                           .out = call.offsets,
                                                           .n = call.n,
                                                           .workspace = gpu::detail::workspace_of(launch),
-                                                          .init = lengths.before,
+                                                          .init = lengths.before_all,
+                                                          .init_at = lengths.before_at,
                                                           .has_init = true,
                                                           .exclusive = true,
                                                           .problem = {{}, call.strict}};

@@ -41,7 +41,7 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
                                                   OnlyLengths<T>{lengths}, call.offsets, call.n);
     if (error != cudaSuccess) return gpu::status_of(error);
     const Status status = gpu::run_thrust(*call.launch, [&](const auto& policy) {
-      thrust::exclusive_scan(policy, call.offsets, call.offsets + call.n, call.offsets, lengths.before, lengths.op);
+      thrust::exclusive_scan(policy, call.offsets, call.offsets + call.n, call.offsets, lengths.before_all, lengths.op);
     });
     if (!status.ok()) return status;
     return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, last_offset<T>, lengths,
@@ -56,11 +56,20 @@ gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
 }  // namespace
 #endif
 
+namespace {
+
+const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+  return call.before_at != nullptr ? "begins with an offset of the host's, not with one in device memory" : nullptr;
+}
+
+}  // namespace
+
 extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .idea = "differences, Thrust's scan, the last offset",
                                        .needs = "any GPU",
                                        .traffic = "3n read, 2n written",
                                        .kind = Kind::library},
+                              .refusal = refusal,
                               .run = launch,
                               .workspace = workspace};
 

@@ -108,12 +108,7 @@ void await(const gpu::Launch& launch, detail::RaggedCall& call) {
     return;
   }
   call.carry.first_bad = status.first_bad;
-  std::int64_t start = 0;
-  std::int64_t stop = 0;
-  const auto bytes = size_of(call.type);
-  gpu::fetch(&start, bound_at(call, call.starts, status.first_bad), bytes, launch.stream);
-  gpu::fetch(&stop, bound_at(call, call.stops, status.first_bad), bytes, launch.stream);
-  throw Error(status.code, message({status.code, status.first_bad}, call.type, &start, &stop), status.first_bad);
+  detail::throw_bad_offsets(call, status, launch.stream);
 }
 
 static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultBytes);
@@ -149,6 +144,16 @@ std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call
   on_device.run();
   if (waits) ragged::await(*call.launch, call);
   return on_device.rung().id;
+}
+
+void detail::throw_bad_offsets(const RaggedCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream) {
+  std::int64_t start = 0;
+  std::int64_t stop = 0;
+  const auto bytes = size_of(call.type);
+  gpu::fetch(&start, ragged::bound_at(call, call.starts, status.first_bad), bytes, stream);
+  gpu::fetch(&stop, ragged::bound_at(call, call.stops, status.first_bad), bytes, stream);
+  const Status bad{status.code, status.first_bad};
+  throw Error(status.code, ragged::message(bad, call.type, &start, &stop), status.first_bad);
 }
 
 gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const RaggedCall& asked) {

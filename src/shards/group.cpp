@@ -43,12 +43,16 @@ void Events::wait_for(std::size_t member, std::size_t later) const {
   require(cudaStreamWaitEvent(members_[later].stream, events_[member]->get()), "waiting for another member");
 }
 
-Group::State::State(std::vector<Policy> all) : members(std::move(all)), given(members), taken(members), done(members) {
+Group::State::State(std::vector<Policy> all, PeerAccess access)
+    : members(std::move(all)), given(members), taken(members), done(members) {
   for (const Policy& member : members) {
     const CurrentDevice current(member.device);
     rows.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
-    if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * members.size());
-    for (const Policy& other : members) access_.push_back(enable_access(member.device, other.device));
+    before.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
+    if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * (members.size() + 1));
+    for (const Policy& other : members) {
+      access_.push_back(access == PeerAccess::if_possible && enable_access(member.device, other.device));
+    }
   }
 }
 
@@ -95,13 +99,13 @@ Group::Group(const std::vector<int>& devices) {
     streams.push_back(std::make_unique<OwnStream>());
     members.push_back({.device = device, .stream = streams.back()->get()});
   }
-  state_ = std::make_unique<State>(std::move(members));
+  state_ = std::make_unique<State>(std::move(members), PeerAccess::if_possible);
   state_->streams = std::move(streams);
 }
 
 Group::Group() = default;
 
-Group Group::of_policies(std::vector<Policy> members) {
+Group Group::of_policies(std::vector<Policy> members, PeerAccess access) {
   require_members(members.size());
   for (Policy& member : members) {
     const CurrentDevice current(member.device);
@@ -109,7 +113,7 @@ Group Group::of_policies(std::vector<Policy> members) {
     member.workspace = nullptr;  // each call has its own
   }
   Group group;
-  group.state_ = std::make_unique<State>(std::move(members));
+  group.state_ = std::make_unique<State>(std::move(members), access);
   return group;
 }
 

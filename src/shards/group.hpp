@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,11 +50,21 @@ class Events {
   std::vector<std::unique_ptr<OwnEvent>> events_;
 };
 
-/// Room for a value of a member: any element's.
-inline constexpr std::int64_t kValueBytes = 32;
+/// Room for what a member's shard comes to: a value of any element's type, or what lists do.
+inline constexpr std::int64_t kValueBytes = 64;
+
+/// f(), whose Errors say of which shard they are.
+template <class F>
+auto in_shard(std::size_t shard, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    throw Error(error.code(), "shard " + std::to_string(shard) + ": " + error.what(), error.index());
+  }
+}
 
 struct Group::State {
-  explicit State(std::vector<Policy> all);
+  State(std::vector<Policy> all, PeerAccess access);
 
   std::vector<Policy> members;
   std::vector<std::unique_ptr<OwnStream>> streams;  ///< those that the group has made
@@ -61,8 +72,9 @@ struct Group::State {
   Events taken;  ///< it has what others have given
   Events done;   ///< its work of a captured call; of the first one, what came before the call
   // Memory of each member that others read, if they have access:
-  std::vector<std::unique_ptr<OwnMemory>> rows;  ///< what the rows of its shard and those before it come to
-  std::unique_ptr<OwnMemory> values;             ///< of the first one: a value of each member
+  std::vector<std::unique_ptr<OwnMemory>> rows;    ///< what the rows of its shard and those before it come to
+  std::vector<std::unique_ptr<OwnMemory>> before;  ///< what those before it come to: the others put it there
+  std::unique_ptr<OwnMemory> values;               ///< of the first one: a value of each member, and one of all
   mutable std::mutex calling;
 
   /// Where a member's device finds bytes that are in another member's memory: there, if it has access, else here, where they are
@@ -71,12 +83,29 @@ struct Group::State {
                     std::int64_t bytes) const;
   /// Whether kernels on a member's device may read and write the other one's memory.
   [[nodiscard]] bool has_access(std::size_t member, std::size_t other) const;
+  /// A value of up to kValueBytes from a member's memory to another one's or the other way, in the first-named one's stream.
+  void move(const void* from, void* to, std::int64_t bytes, std::size_t member, std::size_t other) const;
   /// Bytes from one device's memory to another's, in a member's stream.
   void copy(const void* from, void* to, std::int64_t bytes, std::size_t member) const;
   /// Where the first member's stream is being captured, the others' go on from it. Returns whether it is.
   [[nodiscard]] bool fork() const;
   /// The first member's stream goes on when all members have done their work.
   void join() const;
+  /// Has the first member's stream wait for what is in a member's so far.
+  void give(std::size_t member) const {
+    given.record(member);
+    given.wait_for(member, 0);
+  }
+  /// The others' streams wait for what is in the first one's: it has read what they gave.
+  void release() const {
+    taken.record(0);
+    for (std::size_t m = 1; m < members.size(); ++m) taken.wait_for(0, m);
+  }
+  /// Room for what a member's shard comes to, in the first one's memory, and in its own. The first one's are the same.
+  [[nodiscard]] void* value_of(std::size_t member) const {
+    return static_cast<std::byte*>(values->get()) + kValueBytes * static_cast<std::int64_t>(member);
+  }
+  [[nodiscard]] void* value_near(std::size_t member) const { return member == 0 ? values->get() : rows[member]->get(); }
 
  private:
   std::vector<bool> access_;  ///< of each member to each other one

@@ -24,19 +24,13 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
     // In the order of the array; shards without a value are left out.
     void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
     void* const near = m == 0 ? to : state.rows[m]->get();
-    try {
-      if (!value(m, state.members[m], near)) continue;
-    } catch (const Error& error) {
-      throw Error(error.code(), "shard " + std::to_string(m) + ": " + error.what(), error.index());
-    }
-    if (near != to) state.copy(near, to, totals.out_size, m);
-    state.given.record(m);
-    state.given.wait_for(m, 0);
+    if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
+    if (near != to) state.move(near, to, totals.out_size, m, 0);
+    state.give(m);
     ++last.n;
   }
   run_reduce(state.members[0], last);
-  state.taken.record(0);
-  for (std::size_t m = 1; m < state.members.size(); ++m) state.taken.wait_for(0, m);  // before the next call's values
+  state.release();
   if (is_forked) state.join();
 }
 

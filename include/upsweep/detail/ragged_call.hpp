@@ -49,15 +49,18 @@ struct RaggedCall {
   std::int64_t n = 0;
   std::int64_t* offsets = nullptr;
   bool strict = false;
-  OffsetsCarry carry = {};               ///< of the lists before these; advanced by the call, but not on a GPU
-  const gpu::Launch* launch = nullptr;   ///< where on a GPU; null: the arrays are the host's
-  gpu::OffsetsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
+  OffsetsCarry carry = {};                  ///< of the lists before these; advanced by the call, but not on a GPU
+  const std::int64_t* before_at = nullptr;  ///< on a GPU: in device memory, what stands for the carry's total
+  const gpu::Launch* launch = nullptr;      ///< where on a GPU; null: the arrays are the host's
+  gpu::OffsetsStatus* status = nullptr;     ///< on a GPU: where the outcome goes
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_offsets(const Policy& policy, RaggedCall& call);
 /// The same on a GPU. Without call.status it waits, advances the carry, and throws for a bad list.
 std::string_view run_offsets(const gpu::Policy& policy, RaggedCall& call);
+/// Throws for the bad list that the outcome of a call on the current device names.
+[[noreturn]] void throw_bad_offsets(const RaggedCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream);
 /// What run_offsets() on a GPU takes for call.n lists.
 gpu::WorkspaceSize offsets_workspace(const gpu::Policy& policy, const RaggedCall& call);
 

@@ -9,8 +9,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/segmented_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 
@@ -29,12 +32,17 @@ struct ShardStep {
   enum class Kind : std::uint8_t {
     publish,  ///< the aggregates of its tiles
     fold,     ///< these onto `before`, into `after`
+    share,    ///< what they come to, to all later shards at once: of integers, which may be folded in any order
     scan      ///< its tiles, after `before`
   };
   Kind kind = Kind::publish;
   const void* before = nullptr;
   void* after = nullptr;
+  int shard = 0;                      ///< of a share: its number
+  std::span<void* const> later = {};  ///< of a share: `before` of each later shard, where this one's kernels reach it
 };
+/// A shard's `before` has room for what so many earlier ones come to.
+inline constexpr int kMostSharing = 32;
 
 /// How a custom operator's scan is run on a shard, compiled where it is used (shards.cuh).
 struct DeviceShards {
@@ -58,6 +66,9 @@ class ShardScan {
   void fold(const void* before, void* after) const {
     run({.kind = ShardStep::Kind::fold, .before = before, .after = after});
   }
+  void share(int shard, std::span<void* const> later) const {
+    run({.kind = ShardStep::Kind::share, .shard = shard, .later = later});
+  }
   void scan(const void* before) const { run({.kind = ShardStep::Kind::scan, .before = before}); }
 
   /// Room for either: kRowsBytes of the device's memory, all zero at first.
@@ -77,6 +88,22 @@ std::string_view run_scan(const gpu::Group& group, std::span<const ScanCall> sha
 using ValueOfShard = std::function<bool(std::size_t member, const gpu::Policy& policy, void* out)>;
 /// Folds the members' values in their order by `totals`, a reduction of such values whose `out` is memory of the first member.
 void run_fold(const gpu::Group& group, const ValueOfShard& value, const ReduceCall& totals);
+/// Offsets of the lists of all members. The outcome goes to `status`, in memory of the first one; null: waits for it, and throws
+/// for a bad list. Returns the last offset, where it waits, and the rung.
+struct ShardOffsets {
+  std::int64_t total;
+  std::string_view rung;
+};
+ShardOffsets run_offsets(const gpu::Group& group, std::vector<RaggedCall>& calls, gpu::OffsetsStatus* status);
+
+/// The folds of lists by offsets that count over all shards, each by the member that has its first element.
+struct ShardLists {
+  std::vector<SegmentedCall> calls;  ///< of each member, with the offsets as they are given
+  const void* identity;              ///< what changes nothing: an element of the output type, in host memory
+  ReduceCall merge;                  ///< of elements of the output type; its carry has a value
+};
+/// As run_offsets(). Returns the rung.
+std::string_view run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status);
 /// Throws invalid_argument where there is not one for each member.
 void require_members(const gpu::Group& group, std::size_t shards);
 /// Elements of a row of tiles of such calls: shards of whole rows leave the order in which floats are added as it is.

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/list_shards.hpp: offsets and reductions of lists that lie in shards, one on each of several GPUs of a host.
+//
+//   upsweep::gpu::Group group({0, 1});
+//   std::vector<upsweep::gpu::OffsetsShard<std::int64_t>> bounds;  // starts, stops, n, offsets: memory of device 0, then of device 1
+//   std::vector<upsweep::gpu::ListsShard<float>> lists;            // lists, content, its length, out
+//   upsweep::compact_offsets(group, bounds);
+//   upsweep::segmented_reduce(group, lists, upsweep::max);
+//
+// As in shards.hpp: shards of any lengths, the order of calls, graphs. Lists may begin in one shard and end in a later one.
+//
+// Cost      compact_offsets: where stops are not the starts one place on, both are read twice. segmented_reduce: offsets are read,
+//           and written as positions in the shard, before lists are folded as anywhere.
+// Floats    the same bits for the same shards; a list that is all in one shard has those that it has anywhere.
+// Errors    Error: those of ragged.hpp, segmented.hpp and shards.hpp, with the first bad list by its number over all shards; of
+//           reductions also index_out_of_range (a list begins before its shard) and invalid_argument (the next shard's lists
+//           do not begin where it ends). Sums wrap around; unsupported: Overflow::checked, nulls, operators of your own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "upsweep/detail/shard_call.hpp"
+#include "upsweep/lists.hpp"
+#include "upsweep/ragged.hpp"
+#include "upsweep/segmented.hpp"
+#include "upsweep/shards.hpp"
+
+namespace upsweep {
+namespace gpu {
+
+/// A member's lists, for compact_offsets(): n starts and stops, and room for n + 1 offsets.
+template <ListBound T>
+struct OffsetsShard {
+  const T* starts = nullptr;
+  const T* stops = nullptr;
+  std::int64_t n = 0;
+  std::int64_t* offsets = nullptr;
+};
+
+/// A member's part of the content of lists, and the lists that begin in it, for segmented_reduce(). They are given by offsets that
+/// count over all shards: where the last one ends, the next shard's first one begins. A shard without lists has the one
+/// offset where the next list begins, unless it has no elements either. `out` has an element for each list.
+template <class In, class Out = In>
+struct ListsShard {
+  Lists lists = {};
+  const In* in = nullptr;
+  std::int64_t n = 0;
+  Out* out = nullptr;
+};
+
+}  // namespace gpu
+
+namespace detail {
+
+template <ListBound T>
+std::vector<RaggedCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& shards, bool strict) {
+  std::vector<RaggedCall> calls;
+  std::int64_t before = 0;
+  for (const auto& [starts, stops, n, offsets] : shards) {
+    require_array(starts, n, "starts of a shard");
+    require_array(stops, n, "stops of a shard");
+    calls.push_back(ragged_call(starts, stops, n, offsets, strict));
+    calls.back().carry.lists = before;
+    before += n;
+  }
+  return calls;
+}
+
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                 const Op& op, const Out& init, gpu::ListsStatus* status) {
+  static_assert(RunsCompiled<ElementType<In>, Out, Op>, "lists in shards are folded by the library's operators");
+  constexpr Out kIdentity = usual_init<Out, Op>();
+  auto carry = carry_of(kIdentity);
+  ShardLists lists{.calls = {}, .identity = &kIdentity, .merge = {}};
+  lists.merge = reduce_call(static_cast<const Out*>(nullptr), 0, op, carry, nullptr);
+  std::int64_t count = 0;
+  for (const auto& shard : shards) {
+    auto& call = lists.calls.emplace_back(fold_call(shard.lists, shard.in, shard.n, shard.out, op, {}));
+    call.init = std::addressof(init);
+    count += shard.lists.count;
+  }
+  return {count, run_segmented(group, lists, status)};
+}
+
+}  // namespace detail
+
+/// The offsets of all members' lists, packed one after the other: the last of a shard's is the first of the next one's. Waits,
+/// as a bad list is an error, whose index counts over all shards. The result has the total of all.
+template <ListBound T>
+OffsetsResult compact_offsets(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
+                              bool strict = false) {
+  auto calls = detail::offsets_calls(shards, strict);
+  const auto [total, rung] = detail::run_offsets(group, calls, nullptr);
+  return {calls.back().carry.lists + calls.back().n, total, rung};
+}
+
+/// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
+template <ListBound T>
+std::string_view compact_offsets_async(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
+                                       gpu::OffsetsStatus* status, bool strict = false) {
+  detail::require_array(status, 1, "status");
+  auto calls = detail::offsets_calls(shards, strict);
+  return detail::run_offsets(group, calls, status).rung;
+}
+
+/// out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented.hpp. What of it lies in later shards
+/// is folded there, part by part. Waits, as a bad list is an error.
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
+                                 std::type_identity_t<Out> init) {
+  return detail::segmented_reduce(group, shards, op, init, nullptr);
+}
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                 Op op = {}) {
+  return detail::segmented_reduce(group, shards, op, detail::usual_init<Out, Op>(), nullptr);
+}
+
+/// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
+template <class In, class Out, class Op>
+std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                        gpu::ListsStatus* status, Op op, std::type_identity_t<Out> init) {
+  detail::require_array(status, 1, "status");
+  return detail::segmented_reduce(group, shards, op, init, status).rung;
+}
+/// The same, beginning with the operator's identity.
+template <class In, class Out, class Op = Add>
+std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                        gpu::ListsStatus* status, Op op = {}) {
+  return segmented_reduce_async(group, shards, status, op, detail::usual_init<Out, Op>());
+}
+
+}  // namespace upsweep

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// shards/lists.cu: reductions of lists over the members of a group: each its own lists, and the part of an earlier member's before them.
+//
+// A member turns its offsets into positions in its shard, the last one cut off where the shard ends; lists are then folded as anywhere,
+// and what comes before the first one, the head, is a list of its own. Heads are folded into the list that they belong to by the
+// member that it begins with. So whatever is wrong with offsets is found as anywhere, but whether shards fit together: the
+// first member compares that, and has the first bad list of all.
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "cuda/list_call.hpp"
+#include "shards/group.hpp"
+#include "upsweep/detail/kernel_launch.cuh"
+
+namespace upsweep::shards {
+namespace {
+
+/// Where a member's elements and lists are among those of all.
+struct Place {
+  std::int64_t first_element;
+  std::int64_t elements;
+  std::int64_t first_list;
+  std::int64_t lists;
+
+  [[nodiscard]] __host__ __device__ bool has_offsets() const { return lists > 0 || elements > 0; }
+};
+
+/// What its lists come to, in its memory and then in the first one's.
+struct ListsValue {
+  std::int64_t begin;  ///< of its first list, and the end of its last, over all shards
+  std::int64_t end;
+  std::int64_t first_list;
+  std::int64_t lists;
+  bool has_offsets;
+  gpu::ListsStatus outcome;
+};
+static_assert(sizeof(ListsValue) <= gpu::kValueBytes);
+
+/// A member's memory of a call, in the order in which it lies there: the offsets of the one list that the head is, its outcome, which
+/// is of no interest as it is never bad, and its own offsets as positions.
+struct Scratch {
+  std::int64_t* head;
+  gpu::ListsStatus* head_status;
+  std::int64_t* local;
+
+  static constexpr std::int64_t kHeadBytes = 32;
+  static_assert(2 * sizeof(std::int64_t) + sizeof(gpu::ListsStatus) <= kHeadBytes);
+
+  explicit Scratch(void* memory)
+      : head(static_cast<std::int64_t*>(memory)),
+        head_status(reinterpret_cast<gpu::ListsStatus*>(head + 2)),
+        local(head + kHeadBytes / 8) {}
+  static std::int64_t bytes(std::int64_t lists) { return kHeadBytes + 8 * (lists + 1); }
+};
+
+constexpr int kThreads = 256;
+
+/// One thread for each offset.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    localize(const T* offsets, Place place, std::int64_t* local, std::int64_t* head, ListsValue* value) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const auto at = [&](std::int64_t j) { return static_cast<std::int64_t>(offsets[j]) - place.first_element; };
+  if (place.has_offsets() && i <= place.lists) {
+    std::int64_t position = at(i);
+    const bool is_last = i > 0 && i == place.lists;
+    if (is_last && position > place.elements && at(i - 1) <= place.elements) position = place.elements;
+    local[i] = position;
+  }
+  if (i != 0) return;
+  value->first_list = place.first_list;
+  value->lists = place.lists;
+  value->has_offsets = place.has_offsets();
+  value->outcome = {kNoIndex, Code::ok};
+  head[0] = 0;
+  head[1] = 0;
+  if (!place.has_offsets()) return;
+  value->begin = static_cast<std::int64_t>(offsets[0]);
+  value->end = static_cast<std::int64_t>(offsets[place.lists]);
+  head[1] = at(0) < 0 ? 0 : at(0) < place.elements ? at(0) : place.elements;
+}
+
+/// The first bad list of all. Of a negative start it is the shard that is left.
+__global__ void conclude(const std::byte* values, std::size_t members, std::int64_t elements,
+                         gpu::ListsStatus* status) {
+  const ListsValue* last = nullptr;  // that has lists
+  const auto last_list = [&] { return last->first_list + last->lists - 1; };
+  for (std::size_t m = 0; m < members; ++m) {
+    const auto& value = *reinterpret_cast<const ListsValue*>(values + m * gpu::kValueBytes);
+    if (!value.has_offsets) continue;
+    if (last != nullptr && last->end != value.begin) {
+      *status = {last_list(), Code::invalid_argument};
+      return;
+    }
+    if (value.outcome.first_bad != kNoIndex) {
+      const Code code = value.outcome.code;
+      *status = {value.first_list + value.outcome.first_bad,
+                 code == Code::negative_start ? Code::index_out_of_range : code};
+      return;
+    }
+    if (value.lists > 0) last = &value;
+  }
+  const bool ends_past = last != nullptr && last->end > elements;
+  *status = {ends_past ? last_list() : kNoIndex, ends_past ? Code::stop_past_end : Code::ok};
+}
+
+std::vector<Place> places_of(const std::vector<detail::SegmentedCall>& calls) {
+  std::vector<Place> places;
+  Place next{};
+  for (const detail::SegmentedCall& call : calls) {
+    next.elements = call.n;
+    next.lists = call.lists.count;
+    places.push_back(next);
+    next.first_element += next.elements;
+    next.first_list += next.lists;
+  }
+  return places;
+}
+
+void require_shard(const gpu::Policy& policy, const detail::SegmentedCall& call, const Place& place) {
+  const Lists& lists = call.lists;
+  if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
+    throw Error(Code::unsupported, "lists that cross shards are given by offsets, and none of them is null");
+  }
+  if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
+    throw Error(Code::unsupported, "sums of lists that cross shards wrap around, and cannot be checked");
+  }
+  detail::require_lists(Lists::by_offsets<std::int64_t>(nullptr, lists.count), call.n, detail::ArraysAre::to_come);
+  detail::require_array(call.in, call.n, "content");
+  detail::require_array(call.out, lists.count, "output");
+  if (!place.has_offsets()) return;
+  detail::require_array(lists.starts, 1, "offsets");
+  const gpu::CurrentDevice current(policy.device);
+  gpu::require_device_memory(lists.starts, policy.device, "offsets");
+  gpu::require_device_array(call.in, call.n, policy.device, "content");
+  gpu::require_device_array(call.out, lists.count, policy.device, "output");
+}
+
+/// A call, in pieces.
+class ListsFold {
+ public:
+  ListsFold(const gpu::Group::State& state, detail::ShardLists& lists)
+      : state_(state), calls_(lists.calls), identity_(lists.identity), merge_(lists.merge), places_(places_of(calls_)) {
+    for (std::size_t m = 0; m < calls_.size(); ++m) {
+      gpu::in_shard(m, [&] { require_shard(state_.members[m], calls_[m], places_[m]); });
+    }
+  }
+
+  /// The lists of all members, and the outcome into *status. Returns the rung of the first that has lists.
+  std::string_view run(gpu::ListsStatus* status) {
+    std::string_view rung = "none";
+    for (std::size_t m = calls_.size(); m-- > 0;) {
+      const auto its_rung = gpu::in_shard(m, [&] { return fold(m); });
+      if (!its_rung.empty()) rung = its_rung;
+      state_.given.record(m);
+    }
+    for (std::size_t m = 0; m < calls_.size(); ++m) merge_heads(m);
+    for (std::size_t m = 1; m < calls_.size(); ++m) {
+      state_.move(value_near(m), state_.value_of(m), sizeof(ListsValue), m, 0);
+      state_.give(m);
+    }
+    const Place& last = places_.back();
+    launch({.blocks = 1, .threads = 1, .stream = state_.members[0].stream}, conclude,
+           static_cast<const std::byte*>(state_.values->get()), calls_.size(), last.first_element + last.elements,
+           status);
+    state_.release();
+    return rung;
+  }
+
+  /// Throws the Error of the first bad list.
+  [[noreturn]] void throw_bad(const gpu::ListsStatus& status) const {
+    const std::int64_t list = status.first_bad;
+    std::size_t m = calls_.size() - 1;
+    while (list < places_[m].first_list || places_[m].lists == 0) --m;
+    const Place& place = places_[m];
+    const gpu::CurrentDevice current(state_.members[m].device);
+    const gpu::FetchedList bad(calls_[m].lists, list - place.first_list, state_.members[m].stream);
+    std::string text = "shard " + std::to_string(m) + ": list " + std::to_string(list) + ", from " +
+                       std::to_string(bad.start) + " to " + std::to_string(bad.stop);
+    if (status.code == Code::stop_before_start) text += ", stops before its start";
+    if (status.code == Code::index_out_of_range) text += ", begins before the shard's first element";
+    if (status.code == Code::stop_past_end) text += ", goes past the last element that it may have";
+    if (status.code == Code::invalid_argument) text += ", does not end where the next shard's lists begin";
+    throw Error(status.code,
+                text + ": the shard has the elements " + std::to_string(place.first_element) + " to before " +
+                    std::to_string(place.first_element + place.elements),
+                list);
+  }
+
+ private:
+  template <class... Parameters, class... Arguments>
+  static void launch(const gpu::detail::Grid& grid, void (*kernel)(Parameters...), Arguments... arguments) {
+    gpu::require(gpu::detail::launch(grid, kernel, arguments...), "launching a kernel");
+  }
+  [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
+  /// The fold of a member's head, where the others can read it. The first one has none.
+  [[nodiscard]] std::byte* head_of(std::size_t m) const {
+    return static_cast<std::byte*>(state_.rows[m]->get()) + gpu::kValueBytes;
+  }
+
+  /// Of a member: its lists, as far as they are its own, and its head. Returns the rung, if it has lists.
+  std::string_view fold(std::size_t m) {
+    const gpu::Policy& policy = state_.members[m];
+    const gpu::CurrentDevice current(policy.device);
+    const Place& place = places_[m];
+    const gpu::DeviceCall memory(policy, {.scratch = Scratch::bytes(place.lists)});
+    const Scratch scratch(memory.launch().scratch);
+    const auto blocks = static_cast<unsigned>((place.lists + kThreads) / kThreads);
+    visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
+      launch({.blocks = blocks, .threads = kThreads, .stream = policy.stream}, localize<T>,
+             static_cast<const T*>(calls_[m].lists.starts), place, scratch.local, scratch.head, value_near(m));
+    });
+    detail::SegmentedCall call = calls_[m];
+    if (m > 0) {
+      call.lists = Lists::by_offsets(scratch.head, 1);
+      call.out = head_of(m);
+      call.init = identity_;
+      call.status = scratch.head_status;
+      if (place.elements > 0) (void)run_segmented(policy, call);
+    }
+    if (place.lists == 0) return {};
+    call = calls_[m];
+    call.lists = Lists::by_offsets(scratch.local, place.lists);
+    call.status = &value_near(m)->outcome;
+    return run_segmented(policy, call);
+  }
+
+  /// What of a member's last list lies in later shards: up to the next one that has lists.
+  void merge_heads(std::size_t m) {
+    if (places_[m].lists == 0) return;
+    std::vector<std::size_t> later;
+    for (std::size_t j = m + 1; j < calls_.size(); ++j) {
+      if (places_[j].elements > 0) later.push_back(j);
+      if (places_[j].lists > 0) break;
+    }
+    if (later.empty()) return;
+    const gpu::Policy policy = state_.members[m].with_rung({});  // one that is asked for is of the lists' ladder
+    const gpu::CurrentDevice current(policy.device);
+    const gpu::DeviceCall memory(policy, {.scratch = std::ssize(later) * merge_.out_size});
+    auto* to = static_cast<std::byte*>(memory.launch().scratch);
+    detail::ReduceCall call = merge_;
+    call.in = to;
+    call.n = std::ssize(later);
+    call.out = static_cast<std::byte*>(calls_[m].out) + (places_[m].lists - 1) * calls_[m].out_size;
+    call.init_at = call.out;
+    for (const std::size_t j : later) {
+      state_.given.wait_for(j, m);
+      state_.move(head_of(j), to, call.out_size, m, j);
+      to += call.out_size;
+    }
+    run_reduce(policy, call);
+    state_.taken.record(m);
+    for (const std::size_t j : later) state_.taken.wait_for(m, j);  // before the next call's heads
+  }
+
+  const gpu::Group::State& state_;
+  const std::vector<detail::SegmentedCall>& calls_;
+  const void* identity_;
+  const detail::ReduceCall& merge_;
+  std::vector<Place> places_;
+};
+
+}  // namespace
+}  // namespace upsweep::shards
+
+namespace upsweep {
+
+std::string_view detail::run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status) {
+  const gpu::Group::State& state = group.state();
+  require_members(group, lists.calls.size());
+  const gpu::Policy& first = state.members[0];
+  shards::ListsFold fold(state, lists);
+  const gpu::CurrentDevice current(first.device);
+  const bool waits = status == nullptr;
+  if (waits) gpu::require_no_capture(first.stream, "segmented_reduce_async");
+  if (!waits) gpu::require_device_memory(status, first.device, "status");
+  if (waits) status = static_cast<gpu::ListsStatus*>(state.value_of(lists.calls.size()));
+
+  const std::lock_guard lock(state.calling);
+  const bool is_forked = state.fork();
+  const std::string_view rung = fold.run(status);
+  if (is_forked) state.join();
+  if (!waits) return rung;
+  gpu::ListsStatus outcome = {};
+  gpu::fetch(&outcome, status, sizeof outcome, first.stream);
+  if (outcome.first_bad != kNoIndex) fold.throw_bad(outcome);
+  return rung;
+}
+
+}  // namespace upsweep
