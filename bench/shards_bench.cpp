@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/shards_bench.cpp: arrays in shards on 1, 2, 4 … GPUs, scanned and reduced, beside what a shard takes on one.
+// bench/shards_bench.cpp: arrays in shards on 1, 2, 4 … GPUs, scanned and reduced, and lists, beside what a shard takes on one.
 //
 //   shards_bench [LOG2_ELEMENTS_OF_A_SHARD] [SAMPLES]
 //
 // Prints a line of JSON for each type and number of GPUs: medians of calls that are waited for, by the host's clock, all of a line
 // taken in turn. `of_bound`: the least time that it could take, of its own. A shard of a scan is reduced and scanned where there are
-// several GPUs.
+// several GPUs; of lists it is what a shard takes alone. Lists have 16 elements; their offsets are made from starts and stops that
+// lie apart.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -18,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/list_shards.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/shards.hpp"
 
@@ -114,6 +117,69 @@ void measure(std::string_view type, int gpus, std::int64_t n, int samples) {
   require(cudaFree(total));
 }
 
+/// `call` on a group against `alone` on its first member.
+void compare(std::string_view problem, std::string_view type, int gpus, std::int64_t n, int samples,
+             const std::function<void()>& call, const std::function<void()>& alone) {
+  std::vector<double> together, one;
+  for (int sample = -3; sample < samples; ++sample) {
+    const double all = seconds_of(call);
+    const double single = seconds_of(alone);
+    if (sample < 0) continue;
+    together.push_back(all);
+    one.push_back(single);
+  }
+  const double seconds = median(together);
+  const double least = median(one);
+  fmt::print(
+      R"({{"problem": "{}", "type": "{}", "gpus": {}, "elements_each": {}, "seconds": {:.7f}, "one_gpu_s": {:.7f}, )"
+      R"("times_one_gpu": {:.3f}, "of_bound": {:.3f}}})"
+      "\n",
+      problem, type, gpus, n, seconds, least, gpus * least / seconds, least / seconds);
+}
+
+void measure_lists(int gpus, std::int64_t n, int samples) {
+  constexpr std::int64_t kLength = 16;
+  const std::int64_t count = n / kLength;
+  std::vector<int> devices;
+  std::vector<upsweep::gpu::OffsetsShard<std::int64_t>> bounds;
+  std::vector<upsweep::gpu::ListsShard<std::int32_t>> lists;
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(count) + 1);
+  for (int device = 0; device < gpus; ++device) {
+    devices.push_back(device);
+    std::int64_t* const starts = allocate<std::int64_t>(device, count);
+    std::int64_t* const stops = allocate<std::int64_t>(device, count);
+    std::int64_t* const global = allocate<std::int64_t>(device, count + 1);
+    bounds.push_back({starts, stops, count, allocate<std::int64_t>(device, count + 1)});
+    const auto bytes = offsets.size() * sizeof(std::int64_t);
+    for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<std::int64_t>(i) * kLength;
+    require(cudaMemcpy(starts, offsets.data(), bytes - sizeof(std::int64_t), cudaMemcpyHostToDevice));
+    require(cudaMemcpy(stops, offsets.data() + 1, bytes - sizeof(std::int64_t), cudaMemcpyHostToDevice));
+    for (std::int64_t& offset : offsets) offset += device * n;
+    require(cudaMemcpy(global, offsets.data(), bytes, cudaMemcpyHostToDevice));
+    lists.push_back({upsweep::Lists::by_offsets(global, count), allocate<std::int32_t>(device, n), n,
+                     allocate<std::int32_t>(device, count)});
+  }
+  const Group group(devices);
+  require(cudaSetDevice(0));
+  const Policy alone = group.policy(0);
+  compare(
+      "offsets", "int64", gpus, count, samples, [&] { upsweep::compact_offsets(group, bounds); },
+      [&] { upsweep::compact_offsets(alone, bounds[0].starts, bounds[0].stops, count, bounds[0].offsets); });
+  compare(
+      "segmented", "int32", gpus, n, samples, [&] { upsweep::segmented_reduce(group, lists); },
+      [&] { upsweep::segmented_reduce(alone, lists[0].lists, lists[0].in, n, lists[0].out); });
+  for (const auto& shard : bounds) {
+    require(cudaFree(const_cast<std::int64_t*>(shard.starts)));
+    require(cudaFree(const_cast<std::int64_t*>(shard.stops)));
+    require(cudaFree(shard.offsets));
+  }
+  for (const auto& shard : lists) {
+    require(cudaFree(const_cast<void*>(shard.lists.starts)));
+    require(cudaFree(const_cast<std::int32_t*>(shard.in)));
+    require(cudaFree(shard.out));
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -128,6 +194,7 @@ int main(int count, char** arguments) {
     for (int gpus = 1; gpus <= devices; gpus *= 2) {
       measure<std::int32_t>("int32", gpus, std::int64_t{1} << log2, samples);
       measure<double>("float64", gpus, std::int64_t{1} << (log2 - 1), samples);
+      measure_lists(gpus, std::int64_t{1} << log2, samples);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "shards_bench: {}\n", error.what());

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,52 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
   gpu::require_device_memory(call.out, policy.device, ("output" + which).c_str());
 }
 
+/// Whether the members may have what all earlier shards come to at once, in memory of their own.
+bool can_share(const gpu::Group::State& state, const detail::ScanCall& call, const detail::DeviceShards* custom) {
+  const std::size_t count = state.members.size();
+  if (custom != nullptr || !is_integer(call.out_type) || count > detail::kMostSharing) return false;
+  for (std::size_t m = 0; m < count; ++m) {
+    for (std::size_t later = m + 1; later < count; ++later) {
+      if (!state.has_access(m, later)) return false;
+    }
+  }
+  return true;
+}
+
+void scan_at_once(const gpu::Group::State& state, const std::vector<detail::ShardScan>& members) {
+  std::vector<void*> before;
+  for (const auto& memory : state.before) before.push_back(memory->get());
+  const std::span<void* const> all(before);
+  for (std::size_t m = 0; m + 1 < members.size(); ++m) {
+    members[m].share(static_cast<int>(m), all.subspan(m + 1));
+    state.given.record(m);
+  }
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    for (std::size_t j = 0; j < m; ++j) state.given.wait_for(j, m);
+    members[m].scan(m == 0 ? members[0].room_before() : before[m]);
+    state.taken.record(m);
+    for (std::size_t j = 0; j < m; ++j) state.taken.wait_for(m, j);  // before the next call puts others there
+  }
+}
+
+void scan_in_turn(const gpu::Group::State& state, const std::vector<detail::ShardScan>& members) {
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const void* before = members[m].room_before();
+    if (m > 0) {
+      state.given.wait_for(m - 1, m);
+      before = state.reach(m - 1, state.rows[m - 1]->get(), m, members[m].room_before(), detail::kRowsBytes);
+    }
+    if (m + 1 < members.size()) {
+      members[m].fold(before, state.rows[m]->get());
+      state.given.record(m);
+    }
+    members[m].scan(before);
+    state.taken.record(m);
+  }
+  // Before the next call puts others there.
+  for (std::size_t m = 0; m + 1 < members.size(); ++m) state.taken.wait_for(m + 1, m);
+}
+
 }  // namespace
 }  // namespace upsweep::shards
 
@@ -99,7 +146,8 @@ void* detail::ShardScan::room_before() const {
 void* detail::ShardScan::room_after() const { return static_cast<std::byte*>(room_before()) + kRowsBytes; }
 
 void detail::ShardScan::run(const ShardStep& step) const {
-  if (state_->call.n == 0 && step.kind != ShardStep::Kind::fold) return;
+  const bool needs_elements = step.kind == ShardStep::Kind::publish || step.kind == ShardStep::Kind::scan;
+  if (state_->call.n == 0 && needs_elements) return;
   const gpu::CurrentDevice current(state_->policy.device);
   const Status status = state_->kernels.step(state_->call, step);
   if (!status.ok()) throw_status(status, shards::kRung);
@@ -118,21 +166,11 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
       members.emplace_back(state.members[m], calls[m], custom, " of shard " + std::to_string(m));
       members[m].publish();
     }
-    for (std::size_t m = 0; m < calls.size(); ++m) {
-      const void* before = members[m].room_before();
-      if (m > 0) {
-        state.given.wait_for(m - 1, m);
-        before = state.reach(m - 1, state.rows[m - 1]->get(), m, members[m].room_before(), kRowsBytes);
-      }
-      if (m + 1 < calls.size()) {
-        members[m].fold(before, state.rows[m]->get());
-        state.given.record(m);
-      }
-      members[m].scan(before);
-      state.taken.record(m);
+    if (shards::can_share(state, calls[0], custom)) {
+      shards::scan_at_once(state, members);
+    } else {
+      shards::scan_in_turn(state, members);
     }
-    // Before the next call puts others there.
-    for (std::size_t m = 0; m + 1 < calls.size(); ++m) state.taken.wait_for(m + 1, m);
   }
   if (is_forked) state.join();
   return shards::kRung;

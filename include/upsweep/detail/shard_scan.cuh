@@ -3,11 +3,13 @@
 //
 // A device publishes the aggregates of its tiles, folds them in rows onto what the rows of earlier shards come to, which is what
 // goes from device to device, and scans its tiles with both at hand. Rows are folded as look-ahead folds them (tile_pipeline.cuh):
-// where all shards but the last are whole rows of tiles, floats have the bits that they have on one device.
+// where all shards but the last are whole rows of tiles, floats have the bits that they have on one device. Integers have the same
+// bits however they are folded: there each device has only one value for all later ones, and does not wait for those before it.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -148,6 +150,58 @@ static __global__ void __launch_bounds__(32 * kRowWarps)
   if (lane == 0) after->count = count;
 }
 
+/// `before` of the shards after one, and which one that is.
+template <class T>
+struct LaterShards {
+  RowsBefore<T>* before[upsweep::detail::kMostSharing];
+  int count;
+  int shard;
+  T identity;  ///< of a shard without elements
+};
+static_assert(upsweep::detail::kMostSharing <= 32, "RowsBefore has a lane for each");
+
+/// What a shard comes to, into its lane of all later ones. One block. The operator may be applied in any order.
+template <class Problem>
+static __global__ void __launch_bounds__(32 * kRowWarps)
+    share_value(const __grid_constant__ DeviceScan<Problem> call,
+                const __grid_constant__ LaterShards<typename Problem::T> later) {
+  using T = typename Problem::T;
+  using Slot = Tagged<T>;
+  constexpr int kThreads = 32 * kRowWarps;
+  constexpr int kLoads = 4;  // in flight
+  __shared__ T memory[kRowWarps];
+  const auto op = call.problem.op;
+  const int thread = static_cast<int>(threadIdx.x);
+  const unsigned tag = tag_of(call.workspace);
+  const std::int64_t whole = call.n / Shape<Problem>::kTile;
+  const std::int64_t slots = (whole + Slot::kValues - 1) / Slot::kValues;
+  T own = later.identity;
+  for (std::int64_t first = thread; first < slots; first += kLoads * kThreads) {
+    Slot slot[kLoads];
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      if (first + u * kThreads < slots) slot[u].load(call.workspace.words, first + u * kThreads);
+    }
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      const std::int64_t tile = (first + u * kThreads) * Slot::kValues;
+      if (tile >= whole) continue;
+      if (!slot[u].is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
+      own = op(own, slot[u].value(0));
+      if (Slot::kValues == 2 && tile + 1 < whole) own = op(own, slot[u].value(1));
+    }
+  }
+  for (std::int64_t i = whole * Shape<Problem>::kTile + thread; i < call.n; i += kThreads) {
+    own = op(own, static_cast<T>(call.in[0][i]));
+  }
+  const T total = fold_block(op, own, kThreads, memory);
+  if (thread != 0) return;
+  for (int i = 0; i < later.count; ++i) {
+    later.before[i]->lanes[later.shard] = total;
+    later.before[i]->count = later.shard + 1 + i;  // all earlier shards say the same
+  }
+}
+
 template <class In, class T, class Op, bool kCompiled, ShardPhase phase>
 auto device_shard_of(const upsweep::detail::ScanCall& call, const Op& op, const upsweep::detail::ShardStep& step) {
   using Base = ScanProblem<In, T, Op, kCompiled>;
@@ -161,6 +215,7 @@ auto device_shard_of(const upsweep::detail::ScanCall& call, const Op& op, const 
                                           .n = kWholeTiles ? whole.n / kTile * kTile : whole.n,
                                           .workspace = whole.workspace,
                                           .init = whole.init,
+                                          .init_at = whole.init_at,
                                           .has_init = whole.has_init,
                                           .exclusive = whole.exclusive,
                                           .problem = {{op}, static_cast<const RowsBefore<T>*>(step.before)}};
@@ -173,7 +228,7 @@ static Status launch_tiles(const DeviceScan<Problem>& shard, const Launch& launc
                                             launch.stream, shard));
 }
 
-/// A step of a shard; but to fold, it has an element at least.
+/// A step of a shard; but to fold and to share, it has an element at least.
 template <class In, class T, class Op, bool kCompiled>
 static Status run_shard(const upsweep::detail::ScanCall& call, const Op& op,
                         const upsweep::detail::ShardStep& step) noexcept {
@@ -185,6 +240,16 @@ static Status run_shard(const upsweep::detail::ScanCall& call, const Op& op,
   if (step.kind == Kind::scan) return launch_tiles(shard, *call.launch);
   using Problem = std::remove_cvref_t<decltype(shard.problem)>;
   const Grid block{.blocks = 1, .threads = 32 * kRowWarps, .stream = call.launch->stream};
+  if constexpr (kCompiled && std::is_integral_v<T>) {
+    if (step.kind == Kind::share) {
+      LaterShards<T> later{.before = {},
+                           .count = static_cast<int>(step.later.size()),
+                           .shard = step.shard,
+                           .identity = Op::template identity<T>()};
+      for (std::size_t i = 0; i < step.later.size(); ++i) later.before[i] = static_cast<RowsBefore<T>*>(step.later[i]);
+      return status_of(launch(block, share_value<Problem>, shard, later));
+    }
+  }
   return status_of(launch(block, fold_rows<Problem>, shard, static_cast<RowsBefore<T>*>(step.after)));
 }
 
