@@ -83,8 +83,6 @@ struct Group::State {
                     std::int64_t bytes) const;
   /// Whether kernels on a member's device may read and write the other one's memory.
   [[nodiscard]] bool has_access(std::size_t member, std::size_t other) const;
-  /// A value of up to kValueBytes from a member's memory to another one's or the other way, in the first-named one's stream.
-  void move(const void* from, void* to, std::int64_t bytes, std::size_t member, std::size_t other) const;
   /// Bytes from one device's memory to another's, in a member's stream.
   void copy(const void* from, void* to, std::int64_t bytes, std::size_t member) const;
   /// Where the first member's stream is being captured, the others' go on from it. Returns whether it is.

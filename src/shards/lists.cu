@@ -44,22 +44,17 @@ struct ListsValue {
 };
 static_assert(sizeof(ListsValue) <= gpu::kValueBytes);
 
-/// A member's memory of a call, in the order in which it lies there: the offsets of the one list that the head is, its outcome, which
-/// is of no interest as it is never bad, and its own offsets as positions.
-struct Scratch {
-  std::int64_t* head;
-  gpu::ListsStatus* head_status;
-  std::int64_t* local;
+/// What else a member has in the memory that others may read.
+struct ListsRoom {
+  ListsValue value;                                  ///< but the first one's, which is where all values go
+  alignas(gpu::kValueBytes) std::byte head_fold[8];  ///< of any compiled type
+  std::int64_t head[2];                              ///< the offsets of the one list that the head is
+  gpu::ListsStatus head_outcome;                     ///< of no interest: a head is never bad
 
-  static constexpr std::int64_t kHeadBytes = 32;
-  static_assert(2 * sizeof(std::int64_t) + sizeof(gpu::ListsStatus) <= kHeadBytes);
-
-  explicit Scratch(void* memory)
-      : head(static_cast<std::int64_t*>(memory)),
-        head_status(reinterpret_cast<gpu::ListsStatus*>(head + 2)),
-        local(head + kHeadBytes / 8) {}
-  static std::int64_t bytes(std::int64_t lists) { return kHeadBytes + 8 * (lists + 1); }
+  static constexpr std::int64_t kFolds = 128;  ///< bytes from the beginning: the folds of later members' heads
+  static constexpr std::int64_t kMostFolds = (detail::kRowsBytes - kFolds) / 8;
 };
+static_assert(sizeof(ListsRoom) <= ListsRoom::kFolds);
 
 constexpr int kThreads = 256;
 
@@ -152,6 +147,9 @@ class ListsFold {
     for (std::size_t m = 0; m < calls_.size(); ++m) {
       gpu::in_shard(m, [&] { require_shard(state_.members[m], calls_[m], places_[m]); });
     }
+    if (std::ssize(calls_) > ListsRoom::kMostFolds) {
+      throw Error(Code::unsupported, "lists lie in " + std::to_string(ListsRoom::kMostFolds) + " shards at most");
+    }
   }
 
   /// The lists of all members, and the outcome into *status. Returns the rung of the first that has lists.
@@ -164,7 +162,7 @@ class ListsFold {
     }
     for (std::size_t m = 0; m < calls_.size(); ++m) merge_heads(m);
     for (std::size_t m = 1; m < calls_.size(); ++m) {
-      state_.move(value_near(m), state_.value_of(m), sizeof(ListsValue), m, 0);
+      state_.copy(value_near(m), state_.value_of(m), sizeof(ListsValue), m);
       state_.give(m);
     }
     const Place& last = places_.back();
@@ -201,34 +199,33 @@ class ListsFold {
     gpu::require(gpu::detail::launch(grid, kernel, arguments...), "launching a kernel");
   }
   [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
-  /// The fold of a member's head, where the others can read it. The first one has none.
-  [[nodiscard]] std::byte* head_of(std::size_t m) const {
-    return static_cast<std::byte*>(state_.rows[m]->get()) + gpu::kValueBytes;
-  }
+  [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.rows[m]->get()); }
 
   /// Of a member: its lists, as far as they are its own, and its head. Returns the rung, if it has lists.
   std::string_view fold(std::size_t m) {
     const gpu::Policy& policy = state_.members[m];
     const gpu::CurrentDevice current(policy.device);
     const Place& place = places_[m];
-    const gpu::DeviceCall memory(policy, {.scratch = Scratch::bytes(place.lists)});
-    const Scratch scratch(memory.launch().scratch);
+    ListsRoom* const room = room_of(m);
+    const gpu::DeviceCall memory(policy, {.scratch = 8 * (place.lists + 1)});
+    auto* const local = static_cast<std::int64_t*>(memory.launch().scratch);
     const auto blocks = static_cast<unsigned>((place.lists + kThreads) / kThreads);
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
       launch({.blocks = blocks, .threads = kThreads, .stream = policy.stream}, localize<T>,
-             static_cast<const T*>(calls_[m].lists.starts), place, scratch.local, scratch.head, value_near(m));
+             static_cast<const T*>(calls_[m].lists.starts), place, local, room->head, value_near(m));
     });
     detail::SegmentedCall call = calls_[m];
-    if (m > 0) {
-      call.lists = Lists::by_offsets(scratch.head, 1);
-      call.out = head_of(m);
+    if (m > 0) {  // the first one has no head
+      call.lists = Lists::by_offsets(room->head, 1);
+      call.out = room->head_fold;
       call.init = identity_;
-      call.status = scratch.head_status;
+      call.status = &room->head_outcome;
       if (place.elements > 0) (void)run_segmented(policy, call);
     }
     if (place.lists == 0) return {};
     call = calls_[m];
-    call.lists = Lists::by_offsets(scratch.local, place.lists);
+    call.lists = Lists::by_offsets(local, place.lists);
+    call.made_lists = true;
     call.status = &value_near(m)->outcome;
     return run_segmented(policy, call);
   }
@@ -244,8 +241,7 @@ class ListsFold {
     if (later.empty()) return;
     const gpu::Policy policy = state_.members[m].with_rung({});  // one that is asked for is of the lists' ladder
     const gpu::CurrentDevice current(policy.device);
-    const gpu::DeviceCall memory(policy, {.scratch = std::ssize(later) * merge_.out_size});
-    auto* to = static_cast<std::byte*>(memory.launch().scratch);
+    std::byte* to = static_cast<std::byte*>(state_.rows[m]->get()) + ListsRoom::kFolds;
     detail::ReduceCall call = merge_;
     call.in = to;
     call.n = std::ssize(later);
@@ -253,7 +249,7 @@ class ListsFold {
     call.init_at = call.out;
     for (const std::size_t j : later) {
       state_.given.wait_for(j, m);
-      state_.move(head_of(j), to, call.out_size, m, j);
+      state_.copy(room_of(j)->head_fold, to, call.out_size, m);
       to += call.out_size;
     }
     run_reduce(policy, call);

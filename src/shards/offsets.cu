@@ -115,7 +115,7 @@ std::string_view write_offsets(const gpu::Group::State& state, std::vector<detai
     const auto its_rung = gpu::in_shard(m, [&] { return run_offsets(state.members[m], call); });
     if (m == 0 || (call.n > 0 && !has_lists)) rung = its_rung;
     has_lists = has_lists || call.n > 0;
-    if (m > 0) state.move(&near->outcome, &values[m].outcome, sizeof near->outcome, m, 0);
+    if (m > 0) state.copy(&near->outcome, &values[m].outcome, sizeof near->outcome, m);
     if (m > 0) state.give(m);
   }
   return rung;
@@ -148,7 +148,7 @@ detail::ShardOffsets detail::run_offsets(const gpu::Group& group, std::vector<Ra
     auto* const near = static_cast<OffsetsValue*>(state.value_near(m));
     gpu::in_shard(m, [&] { shards::add_up_lengths(state.members[m], calls[m], near); });
     if (m == 0) continue;
-    state.move(near, &values[m], offsetof(OffsetsValue, begin), m, 0);
+    state.copy(near, &values[m], offsetof(OffsetsValue, begin), m);
     state.give(m);
   }
   shards::launch_one(shards::begin_members, first.stream, values, calls.size());

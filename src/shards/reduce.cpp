@@ -25,7 +25,7 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
     void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
     void* const near = m == 0 ? to : state.rows[m]->get();
     if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
-    if (near != to) state.move(near, to, totals.out_size, m, 0);
+    if (near != to) state.copy(near, to, totals.out_size, m);
     state.give(m);
     ++last.n;
   }

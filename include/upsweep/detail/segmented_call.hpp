@@ -73,6 +73,8 @@ struct SegmentedCall : ElementsCall {
   gpu::ListsStatus* status = nullptr;                   ///< on a GPU: where the outcome goes
   bool checked = false;                                 ///< there: a sum of integers that does not fit is an error
   const DeviceKernel<SegmentedCall>* device = nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
+  bool made_lists =
+      false;  ///< there: offsets are in memory of the library's, of which CUDA says nothing while it is captured
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
