@@ -47,6 +47,8 @@ Group::State::State(std::vector<Policy> all, PeerAccess access)
     : members(std::move(all)), given(members), taken(members), done(members) {
   for (const Policy& member : members) {
     const CurrentDevice current(member.device);
+    // A device's pool is made when it is first used, which may not be while a stream is captured.
+    if (member.memory == nullptr) const Workspace made({.scratch = 1}, member.device, member.stream);
     rows.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
     before.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
     if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * (members.size() + 1));
