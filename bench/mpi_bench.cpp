@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/mpi_bench.cpp: calls of mpi.hpp on this machine's ranks, a thread each: what they take of empty shares, and of long ones.
+// bench/mpi_bench.cpp: calls of mpi.hpp on this machine's ranks, a thread each: what they take of empty shares, and of longer ones.
 //
 //   mpiexec -n 2 build/bin/mpi_bench >> bench/results/epyc-mpi.jsonl
 //
@@ -13,22 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/world.hpp"
 #include "upsweep/mpi.hpp"
 
 namespace {
 
 using Index = std::int64_t;
 
-constexpr Index kLong = Index{1} << 26;
-
-struct World {
-  int rank = 0;
-  int size = 1;
-  World() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-  }
-};
+constexpr Index kLengths[] = {0, Index{1} << 22, Index{1} << 24, Index{1} << 26};
+constexpr Index kCarries = 100'000;
 
 double seconds_of(const std::function<void()>& call) {
   MPI_Barrier(MPI_COMM_WORLD);
@@ -44,7 +37,7 @@ void measure(std::string_view what, Index n, const std::function<void()>& call) 
   std::vector<double> times(n == 0 ? 1001 : 41);
   for (double& time : times) time = seconds_of(call);
   std::sort(times.begin(), times.end());
-  const World world;
+  const upsweep::World world;
   if (world.rank != 0) return;
   fmt::print("{{\"ranks\": {}, \"call\": \"{}\", \"n\": {}, \"median_s\": {:.3g}, \"least_s\": {:.3g}}}\n", world.size,
              what, n, times[times.size() / 2], times[0]);
@@ -53,7 +46,7 @@ void measure(std::string_view what, Index n, const std::function<void()>& call) 
 void measure_calls(Index total) {
   using upsweep::seq;
   namespace mpi = upsweep::mpi;
-  const World world;
+  const upsweep::World world;
   const Index n = total / world.size;
   const auto size = static_cast<std::size_t>(n);
   const std::vector<std::int32_t> x(size, 1);
@@ -66,6 +59,15 @@ void measure_calls(Index total) {
           [&] { mpi::compact_offsets(MPI_COMM_WORLD, seq, x.data(), stops.data(), n, offsets.data()); });
 }
 
+/// What a rank does with the carries of all: `n` counts them.
+void measure_merging() {
+  const std::vector<upsweep::ScanCarry<std::int32_t>> carries(kCarries, upsweep::carry_of(1));
+  auto all = upsweep::empty_carry<std::int32_t>();
+  measure("merging carries of int32", kCarries, [&] {
+    for (const auto& carry : carries) upsweep::detail::merge(upsweep::add, all, carry);
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -75,8 +77,8 @@ int main(int argc, char** argv) {
     Index word = 0;
     MPI_Allreduce(MPI_IN_PLACE, &word, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
   });
-  measure_calls(0);
-  measure_calls(kLong);
+  for (const Index n : kLengths) measure_calls(n);
+  measure_merging();
   MPI_Finalize();
   return 0;
 }

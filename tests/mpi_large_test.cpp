@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "upsweep/mpi.hpp"
+#include "world.hpp"
 
 namespace upsweep {
 namespace {
@@ -15,10 +16,7 @@ constexpr std::int64_t kLong = (std::int64_t{1} << 31) + 5;
 constexpr std::int64_t kShort = 100;
 
 TEST(Large, SharesPast2To31) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const auto [rank, size] = World();
   const std::int64_t n = rank == 0 ? kLong : kShort;
   std::vector<std::int8_t> share(static_cast<std::size_t>(n), 1);
   const std::int64_t total = kLong + (size - 1) * kShort;

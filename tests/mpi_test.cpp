@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "world.hpp"
+
 namespace {
 
 bool all_gather_fails = false;  // on this rank
@@ -34,15 +36,6 @@ using Index = std::int64_t;
 
 constexpr Index kLengths[] = {0, 1, 7, 1000, 300'000};
 constexpr int kSplits = 4;
-
-struct World {
-  int rank = 0;
-  int size = 1;
-  World() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-  }
-};
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 

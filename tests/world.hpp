@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/world.hpp: which rank of how many this process is.
+#pragma once
+
+#include <mpi.h>
+
+namespace upsweep {
+
+struct World {
+  int rank = 0;
+  int size = 1;
+  World() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+};
+
+}  // namespace upsweep
