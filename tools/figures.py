@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/figures.py: makes the tables of README.md, docs/performance.md and docs/scaling.md, and docs/h200.svg, from bench/results/.
-"""Puts every figure into its place between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the chart.
+# tools/figures.py: makes the tables of README.md, docs/performance.md and docs/scaling.md, docs/h200.svg and docs/scaling.svg, from bench/results/.
+"""Puts every figure into its place between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the charts.
 
 With --check nothing is written: exit status 1 where a file is not what this script makes of bench/results/.
 """
@@ -13,8 +13,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
+sys.path.insert(0, str(ROOT / "bench"))
+import late_ranks  # noqa: E402
+import scaling_model  # noqa: E402
+
 PAGES = ["README.md", "docs/performance.md", "docs/scaling.md"]
-CHART = "docs/h200.svg"
+CHART, SCALING_CHART = "docs/h200.svg", "docs/scaling.svg"
 RECORDED = json.loads((RESULTS / "recorded.json").read_text())
 TYPES = ["int32", "float32", "int64", "float64"]
 # The queries as the benchmarks call them, and as the tables do.
@@ -313,7 +317,7 @@ def cpu_many():
 
 def mpi_calls():
     """Calls by ranks: on empty shares in microseconds, on long ones in milliseconds."""
-    found = [json.loads(line) for line in (RESULTS / "epyc-mpi.jsonl").read_text().splitlines()]
+    found = [r for r in scaling_model.lines("epyc-mpi") if not r["call"].startswith("merging")]
     ranks = sorted({r["ranks"] for r in found})
     lines = []
     for call, n in dict.fromkeys((r["call"], r["n"]) for r in found):
@@ -321,6 +325,43 @@ def mpi_calls():
         what = f"{call}, 2^{n.bit_length() - 1}, ms" if n else f"{call}, us" if call.startswith("MPI") else f"{call}, empty, us"
         lines.append([what, *(number(seconds[r] * (MS if n else US)) for r in ranks)])
     return table(["", *(f"{r} rank" + "s" * (r > 1) for r in ranks)], lines)
+
+
+def off_by(fit):
+    """What the model says of a measurement that it was not fitted to, what was measured, and how far off it is."""
+    said, found = fit.predict(fit.held.terms), fit.held.seconds
+    return [number(said * MS), number(found * MS), f"{abs(fit.error) * 100:.0f} %{' ' + ('less' if fit.error < 0 else 'more') if round(fit.error, 2) else ''}"]
+
+
+def scaling_gpus():
+    lines = []
+    for fit in scaling_model.gpu_fits():
+        byte, hand_off, start = fit.seconds_of
+        lines.append([fit.what, number(1e-12 / byte), number(hand_off * US), number(start * US), *off_by(fit)])
+    return table(["", "each GPU, TB/s", "a hand-off, us", "a call, us", "4 GPUs, model: ms", "measured", "the model says"], lines)
+
+
+def scaling_cores():
+    farther = scaling_model.core_fits(held=32)
+    lines = []
+    for fit, far in zip(scaling_model.core_fits(), farther, strict=True):
+        own, shared, _ = fit.seconds_of
+        lines.append([fit.what, number(1e-9 / own), *off_by(fit), off_by(far)[2]])
+    return table(["", "a core, GB/s", "16 threads, model: ms", "measured", "the model says", "of 32, from 1 to 16"], lines)
+
+
+def scaling_ranks():
+    lines = [[fit.what, *off_by(fit)] for fit in scaling_model.rank_fits()]
+    return table(["2^26 elements", "8 ranks, model: ms", "measured", "the model says"], lines)
+
+
+def scaling_calls():
+    lines = []
+    for name, call in scaling_model.CALLS.items():
+        parts = [scaling_model.call_seconds(call, scaling_model.ELEMENTS, ranks) for ranks in (1, 10**3, 10**5)]
+        *few, last = parts
+        lines.append([f"`{name}`", *(time(p.all) for p in few), *map(time, (last.all, *last)), f"{scaling_model.half_efficient(call, scaling_model.ELEMENTS):,}"])
+    return table(["", "1 host", "10^3", "10^5", "of which work", "rounds", "carries", "half of it work up to"], lines)
 
 
 def cpu_query(name="xeon2-query-peers", names=QUERIES):
@@ -548,6 +589,10 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "gpu_shards": gpu_shards,
     "cpu_group_cores": cpu_group_cores,
     "mpi_calls": mpi_calls,
+    "scaling_gpus": scaling_gpus,
+    "scaling_cores": scaling_cores,
+    "scaling_ranks": scaling_ranks,
+    "scaling_calls": scaling_calls,
     "cpu_query": cpu_query,
     "cpu_query_sf10": lambda: cpu_query("xeon2-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,
@@ -569,7 +614,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "published_subset_sum": published_subset_sum,
 }  # fmt: skip
 
-# ---- the chart: title, file, type, length, input of each panel
+# ---- the chart of rungs: title, file, type, length, input of each panel
 
 PANELS = [
     ("Running sums of 2^28 int32", "h200-scan", "int32", 2**28, None),
@@ -632,18 +677,95 @@ def panel(title, name, type_name, n, source, y):
     return [*parts, f'<line class="copy" x1="{COPY}" x2="{COPY}" y1="{top}" y2="{y + 2}"/>'], y
 
 
+def picture(width, height, label, parts, style=""):
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{label}">'
+    )
+    page = f'<rect class="page" width="{width}" height="{height}" rx="6"/>'
+    return "\n".join([head, f"<style>{STYLE}{style}</style>", page, *parts, "</svg>"]) + "\n"
+
+
 def chart():
     parts, y = legend(30), 30
     for title, *which in PANELS:
         body, y = panel(title, *which, y + 38)
         parts += body
-    height = y + 22
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'aria-label="Rungs on one NVIDIA H200: times, and fractions of the rate of a copy">'
-    )
-    page = f'<rect class="page" width="{WIDTH}" height="{height}" rx="6"/>'
-    return "\n".join([head, f"<style>{STYLE}</style>", page, *parts, "</svg>"]) + "\n"
+    return picture(WIDTH, y + 22, "Rungs on one NVIDIA H200: times, and fractions of the rate of a copy", parts)
+
+
+# ---- the chart of ranks: seconds by ranks, both in powers of ten
+
+PLOT_WIDTH, PLOT_HEIGHT, PLOT_TOP = 270, 250, 52
+RANKS = [10**k for k in range(6)]
+SUPERSCRIPTS = "\N{SUPERSCRIPT ZERO}\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT TWO}\N{SUPERSCRIPT THREE}\N{SUPERSCRIPT FOUR}\N{SUPERSCRIPT FIVE}"
+LINES = """
+  .middle { text-anchor: middle }
+  .grid { stroke: #d0d7de; stroke-width: 1 }
+  .line { fill: none; stroke-width: 2 } .dashed { stroke-dasharray: 5 4 }
+  .line.api { stroke: #1a7f37; fill: none } .line.library { stroke: #bf8700; fill: none } .line.step { stroke: #6e7781; fill: none }
+  @media (prefers-color-scheme: dark) {
+    .grid { stroke: #30363d }
+    .line.api { stroke: #3fb950 } .line.library { stroke: #d29922 } .line.step { stroke: #8b949e }
+  }
+"""
+
+
+def power_of_ten(exponent):
+    """Of seconds."""
+    unit, name = next((unit, name) for unit, name in ((0, "s"), (-3, "ms"), (-6, "us")) if exponent >= unit)
+    return f"{10 ** (exponent - unit)} {name}"
+
+
+def plot(title, what, left, least, most, curves):
+    """Curves by ranks, from 10^least to 10^most seconds. Of each: a name, where its name stands above the end, looks, and points."""
+
+    def at(ranks, seconds):
+        x = left + math.log10(ranks) / 5 * PLOT_WIDTH
+        y = PLOT_TOP + (most - math.log10(seconds)) / (most - least) * PLOT_HEIGHT
+        return x, y
+
+    parts = [text(left, 30, title, "title")]
+    for k in range(least, most + 1):
+        x, y = at(1, 10**k)
+        parts += [f'<line class="grid" x1="{x}" x2="{x + PLOT_WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>']
+        parts.append(text(x - 6, f"{y + 4:.1f}", power_of_ten(k), "end"))
+    for k, ranks in enumerate(RANKS):
+        x, y = at(ranks, 10**least)
+        parts.append(text(f"{x:.1f}", y + 18, f"1 {what}" if k == 0 else f"10{SUPERSCRIPTS[k]}", "middle"))
+    for name, above, looks, points in curves:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in points if 10**least <= point[1]))
+        x, y = at(*points[-1])
+        parts += [f'<polyline class="line {looks}" points="{path}"/>', text(f"{x + 6:.1f}", f"{y + 4 - above:.1f}", name)]
+    return parts
+
+
+def scaling_chart():
+    call = scaling_model.CALLS["inclusive_scan"]
+    many = [round(10 ** (k / 8)) for k in range(41)]
+    parts = {ranks: scaling_model.call_seconds(call, scaling_model.ELEMENTS, ranks) for ranks in many}
+
+    def of(part):
+        return [(ranks, getattr(parts[ranks], part)) for ranks in many if getattr(parts[ranks], part) > 0]
+
+    scan = [
+        ("the call", 12, "api", of("all")),
+        ("work", 0, "step dashed", of("work")),
+        ("carries", -6, "library", of("carries")),
+        ("rounds", 0, "step", of("rounds")),
+    ]
+    late = [
+        (name, above, looks, [(ranks, late_ranks.simulated(schedule, ranks, odds)) for ranks in RANKS])
+        for name, above, looks, schedule, odds in (
+            ("chain", 6, "library", late_ranks.chain, late_ranks.HELD_UP_ODDS),
+            ("none late", -7, "library dashed", late_ranks.chain, 0),
+            ("tree", 0, "api", late_ranks.tree, late_ranks.HELD_UP_ODDS),
+            ("none late", 0, "api dashed", late_ranks.tree, 0),
+        )
+    ]
+    drawn = plot("A scan of 2\N{SUPERSCRIPT FOUR}\N{SUPERSCRIPT ZERO} int32 on hosts", "host", 70, -6, 2, scan)
+    drawn += plot("Carries over ranks, some of them late", "rank", 490, -3, 0, late)
+    return picture(850, PLOT_TOP + PLOT_HEIGHT + 34, "Seconds of a scan by hosts, and of carries over a chain and a tree of ranks", drawn, LINES)
 
 
 # ---- into the files
@@ -667,7 +789,7 @@ def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit("usage: figures.py [--check]")
     shown = set()
-    made = {page: filled_in(page, shown) for page in PAGES} | {CHART: chart()}
+    made = {page: filled_in(page, shown) for page in PAGES} | {CHART: chart(), SCALING_CHART: scaling_chart()}
     if hidden := sorted(TABLES.keys() - shown):
         sys.exit(f"figures: no page shows {', '.join(hidden)}")
     stale = [path for path, content in made.items() if (ROOT / path).read_text() != content]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# bench/late_ranks.py: a simulation of ranks that hand on their carries, one after the other or up and down a tree, while some are late.
+"""Each rank folds its share and then passes carries on. A step is held up now and then, as by a system that does something else."""
+
+import random
+
+FOLD_S = 1e-3  # a rank's share
+MESSAGE_S = 2e-6  # from rank to rank
+HELD_UP_S, HELD_UP_ODDS = 1e-3, 1e-3  # for how long, on average, and how likely a step is
+
+
+class World:
+    """What steps of ranks take. Without odds none is held up."""
+
+    def __init__(self, odds, seed):
+        self.odds = odds
+        self.random = random.Random(seed)
+
+    def step(self, seconds):
+        is_held_up = self.odds > 0 and self.random.random() < self.odds
+        return seconds + self.random.expovariate(1 / HELD_UP_S) if is_held_up else seconds
+
+    def folds(self, ranks):
+        return [self.step(FOLD_S) for _ in range(ranks)]
+
+    def pass_on(self, *ready):
+        """When a message arrives that is sent once all that is ready then."""
+        return max(ready) + self.step(MESSAGE_S)
+
+
+def chain(ranks, world):
+    """Each rank waits for the carry of the one before it. Seconds until all know what precedes them."""
+    folded = world.folds(ranks)
+    prefix = 0.0
+    for own in folded[:-1]:
+        prefix = world.pass_on(prefix, own)
+    return max(prefix, folded[-1])
+
+
+def tree(ranks, world):
+    """Carries go up a tree, merged two by two, and what precedes each rank comes down again. The left of two ranks goes on."""
+    level = world.folds(ranks)
+    depth = 0
+    while len(level) > 1:
+        level = [world.pass_on(*level[i : i + 2]) for i in range(0, len(level), 2)]
+        depth += 1
+    for _ in range(depth):
+        level = [at for above in level for at in (above, world.pass_on(above))]
+    return max(level[:ranks])
+
+
+def simulated(schedule, ranks, odds, rounds=3):
+    """The median of some runs."""
+    runs = sorted(schedule(ranks, World(odds, seed)) for seed in range(rounds if odds else 1))
+    return runs[len(runs) // 2]
