@@ -167,7 +167,7 @@ class Results {
     all_["rows"] = Json::array();
     all_["groups"] = Json::array();
     all_["failures"] = Json::array();
-    const io::OutputFile writable(path_, false);  // or it is known before anything is measured
+    const io::OutputFile writable(path_, io::Writing::in_order);  // or it is known before anything is measured
     if (std::filesystem::exists(partial())) {
       lock();
       resume();
@@ -218,7 +218,7 @@ class Results {
   }
 
   void write(const std::string& path) {
-    io::OutputFile file(path, false);
+    io::OutputFile file(path, io::Writing::in_order);
     const std::string text = json_text(all_) + "\n";
     file.write(text.data(), std::ssize(text));
     file.close();

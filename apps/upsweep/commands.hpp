@@ -36,6 +36,7 @@ struct ScanOptions {
   std::string dtype;
   std::string overflow;
   std::optional<std::string> output;
+  bool one_file = false;  ///< of --mpi
 };
 
 struct ReduceOptions {

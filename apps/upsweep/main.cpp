@@ -79,17 +79,18 @@ std::string require_seconds(const std::string& text) {
   return value && *value >= 0 ? "" : "'" + text + "' is no number of seconds";
 }
 
-/// IN, or the files of --mpi instead.
-void declare_input(CLI::App& command, std::string& input, std::vector<std::string>& files) {
+/// IN, or the files of --mpi instead: the option.
+CLI::Option* declare_input(CLI::App& command, std::string& input, std::vector<std::string>& files) {
   CLI::Option* const in = command.add_option("IN", input, kInputHelp);
   CLI::Option* const mpi = command.add_option("--mpi", files, kRanksHelp)->excludes(in);
   command.parse_complete_callback([in, mpi] {
     if (in->count() == 0 && mpi->count() == 0) throw CLI::RequiredError(in->get_name());
   });
+  return mpi;
 }
 
 void declare_scan(CLI::App& command, ScanOptions& o) {
-  declare_input(command, o.input, o.files);
+  CLI::Option* const mpi = declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
   command.add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
@@ -98,7 +99,13 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
       "output type (default: int64, uint64, or the float type of the input; of decimals, int64 scaled by "
       "a power of ten, or float64)");
   command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
-  command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
+  CLI::Option* const output =
+      command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
+  command
+      .add_flag("--one-file", o.one_file,
+                "with --mpi: one OUT.npy, on a file system that all share, instead of a file for each process")
+      ->needs(mpi)
+      ->needs(output);
 }
 
 void declare_reduce(CLI::App& command, ReduceOptions& o) {

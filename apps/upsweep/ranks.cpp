@@ -82,6 +82,15 @@ std::vector<std::string> Ranks::gather(const std::string& bytes) const {
   return each;
 }
 
+std::string Ranks::from_first(const std::string& text) const {
+  auto length = static_cast<std::uint64_t>(text.size());
+  state_->call.broadcast(&length, sizeof length);
+  std::string all = text;
+  all.resize(length);
+  state_->call.broadcast(all.data(), static_cast<std::int64_t>(length));
+  return all;
+}
+
 void Ranks::send(int rank, const std::string& bytes) const {
   const auto length = static_cast<std::uint64_t>(bytes.size());
   mpi::check(MPI_Send(&length, 1, MPI_UINT64_T, rank, 0, MPI_COMM_WORLD), "MPI_Send");

@@ -37,6 +37,8 @@ class Ranks {
 
   /// What every rank has, in their order: `bytes` are as many on each.
   [[nodiscard]] std::vector<std::string> gather(const std::string& bytes) const;
+  /// Rank 0's text, on every rank.
+  [[nodiscard]] std::string from_first(const std::string& text) const;
   void send(int rank, const std::string& bytes) const;
   [[nodiscard]] std::string receive(int rank) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "column_files.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
+#include "io/npy_writer.hpp"
 #include "io/result_writer.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
@@ -106,9 +108,12 @@ Plan plan_of(const Common& common, const ScanOptions& options, const io::ColumnI
               index);
 }
 
+/// Where outputs go, so many of them.
+using Write = std::function<void(const std::byte* outputs, std::int64_t count)>;
+
 /// One file's column, after so many elements of the files before it, whose carry is advanced.
 Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& plan, std::int64_t before,
-                    dynamic::Carry& carry, io::ResultWriter* writer) {
+                    dynamic::Carry& carry, const Write& write) {
   const io::ColumnInfo& info = reader.info();
   const auto size = static_cast<std::size_t>(size_of(plan.type));
   std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(common, info)) * size);
@@ -129,8 +134,7 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& 
   };
   const auto done = [&](const io::Chunk& chunk) {
     if (unscaled) unscaled->convert(out.data(), chunk.count);
-    const io::ResultArray columns[] = {{out.data()}};
-    if (writer != nullptr) writer->write(columns, chunk.count);
+    write(out.data(), chunk.count);
     if (count == 0) std::memcpy(scanned.first, out.data(), size);
     std::memcpy(scanned.last, out.data() + static_cast<std::size_t>(chunk.count - 1) * size, size);
     count += chunk.count;
@@ -140,8 +144,17 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& 
   return scanned;
 }
 
+io::ResultColumn output_column(const Plan& plan) { return column_of(plan.info, plan.given, plan.how.op); }
+
 std::unique_ptr<io::ResultWriter> open_output(const std::string& path, const Plan& plan, std::int64_t count) {
-  return io::open_results(path, io::Shape::values, {column_of(plan.info, plan.given, plan.how.op)}, count);
+  return io::open_results(path, io::Shape::values, {output_column(plan)}, count);
+}
+
+Write write_to(io::ResultWriter* writer) {
+  return [writer](const std::byte* outputs, std::int64_t count) {
+    const io::ResultArray columns[] = {{outputs}};
+    if (writer != nullptr) writer->write(columns, count);
+  };
 }
 
 void report(const Common& common, const ScanOptions& options, const Scanned& scanned, Type type,
@@ -197,19 +210,99 @@ Scanned gathered(const Ranks& ranks, const Scanned& mine) {
   return all;
 }
 
-/// Gives every rank's output its name, or where one cannot have it, none.
-void name_outputs(Ranks& ranks, io::ResultWriter* writer) {
+/// What a rank writes. All of the run have the same kind.
+class RankOutput {
+ public:
+  virtual ~RankOutput() = default;
+  virtual void write(const std::byte* outputs, std::int64_t count) = 0;
+  /// All that is still to be written but the name.
+  virtual void complete() = 0;
+  /// Of so many outputs of all ranks.
+  virtual void name(std::int64_t count) = 0;
+  /// After name().
+  virtual void take_back() noexcept = 0;
+};
+
+class NoFile final : public RankOutput {
+ public:
+  void write(const std::byte* /*outputs*/, std::int64_t /*count*/) override {}
+  void complete() override {}
+  void name(std::int64_t /*count*/) override {}
+  void take_back() noexcept override {}
+};
+
+class OwnFile final : public RankOutput {
+ public:
+  OwnFile(const std::string& path, const Plan& plan) : writer_(open_output(path, plan, -1)) {}
+  void write(const std::byte* outputs, std::int64_t count) override { write_to(writer_.get())(outputs, count); }
+  void complete() override { writer_->complete(); }
+  void name(std::int64_t /*count*/) override { writer_->close(); }
+  void take_back() noexcept override { writer_->take_back(); }
+
+ private:
+  std::unique_ptr<io::ResultWriter> writer_;
+};
+
+/// Rank 0 makes the file, into which the others write at their offsets, and gives it its name.
+class PartOfFile final : public RankOutput {
+ public:
+  PartOfFile(Ranks& ranks, const std::string& path, const io::ResultColumn& column, std::int64_t first)
+      : is_first_(ranks.rank() == 0) {
+    ranks.run([&] {
+      if (!is_first_) return;
+      writer_ = std::make_unique<io::SharedNpyWriter>(path, column.type, column.meaning == io::Meaning::boolean);
+    });
+    ranks.settle();
+    const std::string temporary = ranks.from_first(is_first_ ? writer_->temporary_path() : "");
+    ranks.run([&] {
+      if (!is_first_) writer_ = std::make_unique<io::SharedNpyWriter>(path, column.type, temporary, first);
+    });
+    ranks.settle();
+  }
+  void write(const std::byte* outputs, std::int64_t count) override { writer_->write(outputs, count); }
+  void complete() override { writer_->complete(); }
+  void name(std::int64_t count) override {
+    if (is_first_) writer_->close(count);
+  }
+  void take_back() noexcept override {
+    if (is_first_) writer_->take_back();
+  }
+
+ private:
+  bool is_first_;
+  std::unique_ptr<io::SharedNpyWriter> writer_;
+};
+
+/// `first`: which of all outputs is this rank's first one.
+std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, const Plan& plan,
+                                             std::int64_t first) {
+  if (!options.output) return std::make_unique<NoFile>();
+  if (options.one_file) return std::make_unique<PartOfFile>(ranks, *options.output, output_column(plan), first);
+  std::unique_ptr<RankOutput> own;
+  ranks.run(
+      [&] { own = std::make_unique<OwnFile>(name_for_rank(*options.output, std::to_string(ranks.rank())), plan); });
+  return own;
+}
+
+/// Gives what was written its name, or names, or where one cannot be had, none.
+void name_output(Ranks& ranks, RankOutput& output, std::int64_t count) {
   bool has_name = false;
   ranks.run([&] {
-    if (writer == nullptr) return;
-    writer->close();
+    output.name(count);
     has_name = true;
   });
   try {
     ranks.settle();
   } catch (...) {
-    if (has_name) writer->take_back();
+    if (has_name) output.take_back();
     throw;
+  }
+}
+
+void require_output_of_ranks(const ScanOptions& options) {
+  if (options.output == "-") refuse("--mpi: the ranks write files, so that -o needs a name");
+  if (options.one_file && io::is_arrow_name(*options.output)) {
+    refuse("--one-file: {} is written front to back, and only .npy by several ranks", *options.output);
   }
 }
 
@@ -220,7 +313,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
   std::optional<Plan> plan;
   std::optional<Folded> mine;
   ranks.run([&] {
-    if (options.output == "-") refuse("--mpi: every rank writes a file of its own, so that -o needs a name");
+    require_output_of_ranks(options);
     plan = plan_of(common, options, io::open_column(options.files.front(), common.threads)->info());
     mine = Folded{dynamic::Carry(plan->type)};
     if (ranks.rank() + 1 == ranks.size()) return;
@@ -235,22 +328,22 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
   ranks.settle();
 
   Folded before = fold_ranks(ranks, plan->how.op, {plan->carry}, *mine, ranks.rank());
-  std::unique_ptr<io::ResultWriter> writer;
+  const auto output = open_rank_output(ranks, options, *plan, before.count);
   Scanned scanned;
   ranks.run([&] {
-    if (options.output) writer = open_output(name_for_rank(*options.output, std::to_string(ranks.rank())), *plan, -1);
+    const Write write = [&](const std::byte* outputs, std::int64_t count) { output->write(outputs, count); };
     for (const std::string& file : files) {
       const auto reader = open_file(common, file, plan->info);
-      scanned += scan_chunks(common, *reader, *plan, before.count + scanned.work.count, before.carry, writer.get());
+      scanned += scan_chunks(common, *reader, *plan, before.count + scanned.work.count, before.carry, write);
     }
-    if (writer != nullptr) writer->complete();
+    output->complete();
   });
   ranks.settle();
-  name_outputs(ranks, writer.get());
-
   const Scanned all = gathered(ranks, scanned);
+  name_output(ranks, *output, all.work.count);
+
   ScanOptions shown = options;
-  if (options.output) shown.output = name_for_rank(*options.output, "*");
+  if (options.output && !options.one_file) shown.output = name_for_rank(*options.output, "*");
   ranks.run([&] {
     if (ranks.reports()) report(common, shown, all, plan->given, plan->info);
   });
@@ -269,7 +362,7 @@ int run_scan(const Common& common, const ScanOptions& asked) {
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) writer = open_output(*options.output, plan, plan.info.count);
   dynamic::Carry carry = plan.carry;
-  const Scanned scanned = scan_chunks(common, *reader, plan, 0, carry, writer.get());
+  const Scanned scanned = scan_chunks(common, *reader, plan, 0, carry, write_to(writer.get()));
   name_and_report(writer.get(), [&] { report(common, options, scanned, plan.given, plan.info); });
   return 0;
 }

@@ -222,7 +222,7 @@ class ArrowResults final : public ResultWriter {
 
  public:
   ArrowResults(const std::string& path, Shape shape, std::vector<ResultColumn> columns)
-      : file_(path, false), stream_(std::make_shared<OutputStream>(file_)), files_{path} {
+      : file_(path, Writing::in_order), stream_(std::make_shared<OutputStream>(file_)), files_{path} {
     arrow::FieldVector fields;
     for (ResultColumn& column : columns) {
       columns_.emplace_back(std::move(column), file_.name());

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "io/format.hpp"
@@ -32,7 +33,10 @@ std::string header(Type type, bool boolean, std::int64_t count) {
 
 struct NpyWriter::State {
   State(const std::string& path, Type element_type, std::int64_t element_count, bool are_booleans)
-      : file(path, element_count == kUnknown), type(element_type), boolean(are_booleans), announced(element_count) {
+      : file(path, element_count == kUnknown ? Writing::front_last : Writing::in_order),
+        type(element_type),
+        boolean(are_booleans),
+        announced(element_count) {
     file.write(header(type, boolean, std::max<std::int64_t>(announced, 0)).data(), kHeader);
   }
 
@@ -78,5 +82,48 @@ void NpyWriter::close() {
 }
 
 void NpyWriter::take_back() noexcept { state_->file.take_back(); }
+
+struct SharedNpyWriter::State {
+  Type type;
+  bool boolean = false;
+  std::optional<OutputFile> whole;  // of the process that makes it
+  std::optional<OutputPart> part;   // of any other
+};
+
+SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, bool boolean)
+    : state_(std::make_unique<State>(type, boolean)) {
+  state_->whole.emplace(path, Writing::shared);
+  state_->whole->write(header(type, boolean, 0).data(), kHeader);
+}
+
+SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path,
+                                 std::int64_t first)
+    : state_(std::make_unique<State>(type)) {
+  state_->part.emplace(temporary_path, path, kHeader + first * size_of(type));
+}
+
+SharedNpyWriter::~SharedNpyWriter() = default;
+
+void SharedNpyWriter::write(const void* elements, std::int64_t count) {
+  const std::int64_t bytes = count * size_of(state_->type);
+  if (state_->whole) {
+    state_->whole->write(elements, bytes);
+  } else {
+    state_->part->write(elements, bytes);
+  }
+}
+
+void SharedNpyWriter::complete() {
+  if (state_->part) state_->part->complete();
+}
+
+const std::string& SharedNpyWriter::temporary_path() const { return state_->whole->temporary_path(); }
+
+void SharedNpyWriter::close(std::int64_t count) {
+  state_->whole->rewrite_front(header(state_->type, state_->boolean, count));
+  state_->whole->close();
+}
+
+void SharedNpyWriter::take_back() noexcept { state_->whole->take_back(); }
 
 }  // namespace upsweep::io

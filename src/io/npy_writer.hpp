@@ -40,4 +40,32 @@ class NpyWriter {
   std::unique_ptr<State> state_;
 };
 
+/// A .npy file of which several processes write the elements, each those from an index on. The first one makes it, and gives
+/// it its name when all others have completed. Throws as NpyWriter does.
+class SharedNpyWriter {
+ public:
+  /// The process that makes it, whose elements are the first ones.
+  SharedNpyWriter(const std::string& path, Type type, bool boolean);
+  /// Any other: `temporary_path` is the first one's.
+  SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path, std::int64_t first);
+  ~SharedNpyWriter();
+  SharedNpyWriter(const SharedNpyWriter&) = delete;
+  SharedNpyWriter& operator=(const SharedNpyWriter&) = delete;
+
+  void write(const void* elements, std::int64_t count);
+  /// Afterwards the others see what was written.
+  void complete();
+
+  // Of the process that makes it:
+  [[nodiscard]] const std::string& temporary_path() const;
+  /// Renames. `count`: the elements of all.
+  void close(std::int64_t count);
+  /// As OutputFile has it.
+  void take_back() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace upsweep::io

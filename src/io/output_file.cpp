@@ -63,12 +63,13 @@ void close_checked(Descriptor& file, std::string_view name) {
 //
 // O_TMPFILE makes one without any name: it leaves nothing, not even where the process is killed. As linkat() cannot replace a
 // file, it gets a temporary name before it is renamed. Where O_TMPFILE is not to be had (NFS, FAT, older overlayfs), it has
-// that name from the start, and a signal that kills the process leaves it.
+// that name from the start, and a signal that kills the process leaves it. So has a file that other processes open.
 class TemporaryFile {
  public:
-  TemporaryFile(std::filesystem::path folder, std::string base, std::string_view name)
+  TemporaryFile(std::filesystem::path folder, std::string base, bool is_shared, std::string_view name)
       : folder_(std::move(folder)), base_(std::move(base)) {
-    if (::access("/proc/self/fd", X_OK) == 0) file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
+    if (!is_shared && ::access("/proc/self/fd", X_OK) == 0)
+      file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
     if (file_) return;
     // Not mkstemp(): its files can be read by nobody else, and the umask, which says who may, is not to be had safely.
     path_ = take_name(name, [this](const char* path) {
@@ -84,6 +85,7 @@ class TemporaryFile {
   }
 
   [[nodiscard]] int fd() const { return file_.get(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
   // What stands under `target` before is kept until the end, for restore().
   void rename(const std::string& target, std::string_view name) {
@@ -162,13 +164,13 @@ class TemporaryFile {
 // device, which has no second chance at its front: bytes go to it directly or, where the front comes last, by way of
 // `temporary`.
 struct OutputFile::State {
-  State(const std::string& path, bool front_comes_last) : name(path == "-" ? "standard output" : path) {
+  State(const std::string& path, Writing writing) : name(path == "-" ? "standard output" : path) {
     struct stat status{};
     const bool exists = path != "-" && ::stat(path.c_str(), &status) == 0;
     if (path == "-" || (exists && !S_ISREG(status.st_mode))) {
-      open_direct(path, front_comes_last);
+      open_direct(path, writing);
     } else if (exists || errno == ENOENT) {
-      open_beside(path, exists ? &status : nullptr);
+      open_beside(path, exists ? &status : nullptr, writing);
     } else {
       throw_write_error(name, errno);  // a name too long, say: better now than at the end
     }
@@ -176,24 +178,28 @@ struct OutputFile::State {
 
   [[nodiscard]] int sink() const { return temporary ? temporary->fd() : direct.get(); }
 
-  void open_direct(const std::string& path, bool front_comes_last) {
+  void open_direct(const std::string& path, Writing writing) {
+    if (writing == Writing::shared) {
+      throw Error(Code::unwritable, fmt::format("{}: is no file, which several processes could write", name));
+    }
     direct = Descriptor(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                     : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!direct) throw_write_error(name, errno);
-    if (!front_comes_last) return;
+    if (writing == Writing::in_order) return;
     const std::string folder = temporary_folder();
     temporary_name = fmt::format("{} (a temporary file in {})", name, folder);
-    temporary.emplace(folder, "npy", temporary_name);
+    temporary.emplace(folder, "npy", false, temporary_name);
   }
 
   // `replaced`: the file that stands there. Writing to a symbolic link writes to the file that it leads to.
-  void open_beside(const std::string& path, const struct stat* replaced) {
+  void open_beside(const std::string& path, const struct stat* replaced, Writing writing) {
     target = replaced != nullptr ? std::filesystem::canonical(path).string() : path;
     // Renaming asks leave of the folder only; a file that may not be written is not to be replaced either.
     if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) throw_write_error(name, errno);
     const std::filesystem::path whole(target);
     if (!whole.has_filename()) throw_write_error(name, path.empty() ? ENOENT : EISDIR);
-    temporary.emplace(whole.has_parent_path() ? whole.parent_path() : ".", whole.filename().string(), name);
+    temporary.emplace(whole.has_parent_path() ? whole.parent_path() : ".", whole.filename().string(),
+                      writing == Writing::shared, name);
     // Who may read the file stays as it was.
     if (replaced != nullptr) ::fchmod(temporary->fd(), replaced->st_mode & 07777);
   }
@@ -234,12 +240,13 @@ struct OutputFile::State {
   std::optional<TemporaryFile> temporary;
 };
 
-OutputFile::OutputFile(const std::string& path, bool front_comes_last)
-    : state_(std::make_unique<State>(path, front_comes_last)) {}
+OutputFile::OutputFile(const std::string& path, Writing writing) : state_(std::make_unique<State>(path, writing)) {}
 
 OutputFile::~OutputFile() = default;
 
 const std::string& OutputFile::name() const { return state_->name; }
+
+const std::string& OutputFile::temporary_path() const { return state_->temporary->path(); }
 
 void OutputFile::write(const void* bytes, std::int64_t count) {
   write_fully(state_->sink(), bytes, count, state_->temporary_name.empty() ? state_->name : state_->temporary_name);
@@ -255,5 +262,31 @@ void OutputFile::complete() { state_->complete(); }
 void OutputFile::close() { state_->close(); }
 
 void OutputFile::take_back() noexcept { state_->take_back(); }
+
+struct OutputPart::State {
+  std::string name;
+  Descriptor file;
+};
+
+OutputPart::OutputPart(const std::string& temporary_path, std::string name, std::int64_t offset)
+    : state_(
+          std::make_unique<State>(std::move(name), Descriptor(::open(temporary_path.c_str(), O_WRONLY | O_CLOEXEC)))) {
+  if (!state_->file) {
+    throw Error(Code::unwritable,
+                fmt::format("{}: what the first process began cannot be opened here: {}; name a file on a "
+                            "file system that all share",
+                            state_->name, reason(errno)));
+  }
+  if (::lseek(state_->file.get(), offset, SEEK_SET) < 0) throw_write_error(state_->name, errno);
+}
+
+OutputPart::~OutputPart() = default;
+
+void OutputPart::write(const void* bytes, std::int64_t count) {
+  write_fully(state_->file.get(), bytes, count, state_->name);
+}
+
+// NFS shows others what was written when it is closed.
+void OutputPart::complete() { close_checked(state_->file, state_->name); }
 
 }  // namespace upsweep::io

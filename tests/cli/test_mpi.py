@@ -151,7 +151,7 @@ def test_what_fails_on_one_rank_ends_all_with_one_message(upsweep, parts):
         upsweep,
         2,
         2,
-        "rank 0: --mpi: every rank writes a file of its own, so that -o needs a name",
+        "rank 0: --mpi: the ranks write files, so that -o needs a name",
         "scan",
         "--mpi",
         *files,
@@ -168,6 +168,50 @@ def test_an_output_that_one_rank_cannot_name_is_no_ranks(upsweep, parts):
     status, _, err = run(upsweep, 2, "scan", "--mpi", *files, "-o", "out.npy")
     assert status == 3 and "rank 1: out.1.npy" in err
     assert (upsweep.folder / "out.0.npy").read_text() == "what stood there before"
+
+
+@with_mpi
+@pytest.mark.parametrize("ranks", RANKS)
+def test_ranks_write_their_parts_of_one_file(upsweep, parts, ranks):
+    files, all_of_them = parts
+    result = json.loads(ok(upsweep, ranks, "scan", "--mpi", *files, "--one-file", "-o", "out.npy", "--json"))
+    running = np.cumsum(all_of_them, dtype=np.int64)
+    assert np.array_equal(upsweep.load("out.npy"), running)
+    assert (upsweep.folder / "out.npy").stat().st_size == 128 + running.nbytes
+    assert (result["count"], result["output"]) == (len(running), "out.npy")
+    # The order of the files, and with it where the parts meet.
+    backward = np.concatenate([upsweep.load(file) for file in files[::-1]])
+    ok(upsweep, ranks, "scan", "--mpi", *files[::-1], "--one-file", "--dtype", "float32", "-o", "back.npy", "--quiet")
+    assert np.array_equal(upsweep.load("back.npy"), np.cumsum(backward, dtype=np.int64).astype(np.float32))
+    ok(upsweep, ranks, "scan", "--mpi", files[1], "--one-file", "-o", "none.npy", "--quiet")
+    assert len(upsweep.load("none.npy")) == 0
+    assert sorted(p.name for p in upsweep.folder.iterdir()) == sorted([*files, "out.npy", "back.npy", "none.npy"])
+
+
+@with_mpi
+def test_one_file_of_which_a_part_fails_is_none(upsweep, parts):
+    files, _ = parts
+    files = files[:4]
+    upsweep.write("out.npy", "what stood there before")
+    message = "rank 2: nope.npy: no such file; check the path"
+    fails(upsweep, 3, 3, message, "scan", "--mpi", *files, "nope.npy", "--one-file", "-o", "out.npy")
+    # While the others write already.
+    upsweep.save("large.npy", np.full(100_000, 2**30, dtype=np.int32))
+    running = np.cumsum(np.concatenate([upsweep.load(file) for file in [*files, "large.npy"]]), dtype=np.int64)
+    bad = int(np.argmax(running > 2**31 - 1))
+    message = f"rank 2: large.npy: output {bad} does not fit int32: choose a wider --dtype or --overflow wrap"
+    fails(upsweep, 3, 1, message, "scan", "--mpi", *files, "large.npy", "--dtype", "int32", "--one-file", "-o", "out.npy")
+
+
+@with_mpi
+def test_where_one_file_cannot_be(upsweep, parts):
+    files, _ = parts
+    message = "rank 0: --one-file: out.parquet is written front to back, and only .npy by several ranks"
+    fails(upsweep, 2, 2, message, "scan", "--mpi", *files, "--one-file", "-o", "out.parquet")
+    message = "rank 0: /dev/null: is no file, which several processes could write"
+    fails(upsweep, 2, 3, message, "scan", "--mpi", *files, "--one-file", "-o", "/dev/null")
+    message = "rank 0: none/out.npy: no such folder to write it in; create the folder first"
+    fails(upsweep, 2, 3, message, "scan", "--mpi", *files, "--one-file", "-o", "none/out.npy")
 
 
 @with_mpi
