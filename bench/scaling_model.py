@@ -135,6 +135,24 @@ def rank_fits():
     return fits
 
 
+# Collectives of a call, each of which takes rounds of messages.
+COLLECTIVES = 3
+
+
+def round_fits():
+    """Calls on empty shares and a collective alone; held back are scans."""
+    fits = []
+    for name, ranks, what in (
+        ("epyc-mpi", 2, "2 ranks, shared memory"),
+        ("epyc-mpi-hosts", 2, "2 hosts, TCP"),
+        ("epyc-mpi-hosts", 3, "3 hosts, TCP, on two cores"),
+    ):
+        found = {r["call"]: r["least_s"] for r in lines(name) if (r["ranks"], r["n"]) == (ranks, 0)}
+        points = {call: Point([1 if call.startswith("MPI_") else COLLECTIVES], s) for call, s in found.items()}
+        fits.append(fit(what, points, "inclusive_scan of int32"))
+    return fits
+
+
 # ---- calls over ranks, each a host as the one with 32 cores
 
 # Assumed as MESSAGE_S is, not measured: how fast a host's messages come, in bytes a second.
@@ -160,7 +178,6 @@ CALLS = {
     "compact_offsets": Call(work("offsets, int32", "offsets, int32"), 24),
     "select_sum": Call(work("select_sum, all rows"), 8),
 }
-COLLECTIVES = 3
 
 
 def merge_seconds():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/mpi.cmake: tests that run on several ranks of MPI, on this machine.
+# tests/mpi.cmake: tests that run on several ranks of MPI, on this machine, and on several hosts made of it.
 
 # upsweep_mpi_properties(NAME LABELS TIMEOUT): what such tests need besides, whoever runs them on however few cores. Open MPI looks
 # at these variables; others do not need them.
@@ -30,3 +30,8 @@ endfunction()
 upsweep_mpi_test(mpi RANKS 1 2 3 8 SOURCES mpi_main.cpp mpi_test.cpp LIBS GTest::gtest)
 upsweep_mpi_test(mpi_large LABELS large TIMEOUT 600 RANKS 2 SOURCES mpi_main.cpp mpi_large_test.cpp LIBS GTest::gtest)
 upsweep_mpi_test(guide_mpi RANKS 4 SOURCES guide_mpi.cpp)
+
+# Ranks without shared memory, which reach each other by TCP: several hosts on this machine.
+add_test(NAME mpi_hosts_3
+  COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/mpi_hosts.sh ${MPIEXEC_EXECUTABLE} 3 $<TARGET_FILE:test_mpi> --gtest_brief=1)
+upsweep_mpi_properties(mpi_hosts_3 "" 600)

@@ -32,6 +32,15 @@ def test_cores_that_were_held_back():
     assert not names_of(scaling_model.core_fits(), good=False)
 
 
+def test_scans_of_empty_shares_that_were_held_back():
+    assert not names_of(scaling_model.round_fits(), good=False)
+
+
+def test_a_call_of_fewer_collectives_is_noticed(monkeypatch):
+    monkeypatch.setattr(scaling_model, "COLLECTIVES", 1)
+    assert names_of(scaling_model.round_fits(), good=False)
+
+
 def test_ranks_that_were_held_back():
     """The page says of which call the model is wrong."""
     assert names_of(scaling_model.rank_fits(), good=False) == ["compact_offsets of int32"]

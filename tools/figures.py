@@ -327,10 +327,10 @@ def mpi_calls():
     return table(["", *(f"{r} rank" + "s" * (r > 1) for r in ranks)], lines)
 
 
-def off_by(fit):
+def off_by(fit, scale=MS):
     """What the model says of a measurement that it was not fitted to, what was measured, and how far off it is."""
     said, found = fit.predict(fit.held.terms), fit.held.seconds
-    return [number(said * MS), number(found * MS), f"{abs(fit.error) * 100:.0f} %{' ' + ('less' if fit.error < 0 else 'more') if round(fit.error, 2) else ''}"]
+    return [number(said * scale), number(found * scale), f"{abs(fit.error) * 100:.0f} %{' ' + ('less' if fit.error < 0 else 'more') if round(fit.error, 2) else ''}"]
 
 
 def scaling_gpus():
@@ -348,6 +348,11 @@ def scaling_cores():
         own, shared, _ = fit.seconds_of
         lines.append([fit.what, number(1e-9 / own), *off_by(fit), off_by(far)[2]])
     return table(["", "a core, GB/s", "16 threads, model: ms", "measured", "the model says", "of 32, from 1 to 16"], lines)
+
+
+def scaling_rounds():
+    lines = [[fit.what, number(fit.seconds_of[0] * US), *off_by(fit, US)] for fit in scaling_model.round_fits()]
+    return table(["", "a collective, us", "a scan, model: us", "measured", "the model says"], lines)
 
 
 def scaling_ranks():
@@ -591,6 +596,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "mpi_calls": mpi_calls,
     "scaling_gpus": scaling_gpus,
     "scaling_cores": scaling_cores,
+    "scaling_rounds": scaling_rounds,
     "scaling_ranks": scaling_ranks,
     "scaling_calls": scaling_calls,
     "cpu_query": cpu_query,
