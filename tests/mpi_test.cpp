@@ -363,19 +363,67 @@ Index first_list_of(int rank, const std::vector<Index>& offsets, const std::vect
   return std::lower_bound(offsets.begin(), offsets.end() - 1, cuts[at(rank)]) - offsets.begin();
 }
 
-template <class T, class Out, class Op>
-void expect_folds(const std::vector<T>& all, const std::vector<Index>& cuts, const std::vector<Index>& offsets, Op op,
-                  Out init, const Policy& policy) {
+/// Of every few booleans one is false.
+std::vector<std::uint8_t> booleans(Index n, std::uint64_t seed) {
+  auto all = numbers<std::uint8_t>(n, 0, 3, seed);
+  for (auto& one : all) one = one != 0 ? 1 : 0;
+  return all;
+}
+
+/// The lists of all ranks, and which of them are this rank's.
+struct ListsOfAll {
+  Lists all;
+  Lists mine;
+  Index first;
+};
+ListsOfAll lists_of_all(const std::vector<Index>& offsets, const std::vector<Index>& cuts,
+                        const std::vector<std::uint8_t>& valid = {}) {
   const int rank = World().rank;
   const Index first = first_list_of(rank, offsets, cuts);
   const Index lists = first_list_of(rank + 1, offsets, cuts) - first;
-  std::vector<Out> whole(offsets.size() - 1);
-  segmented_reduce(policy, offsets, all, whole, op, init);
+  ListsOfAll found{offsets, Lists::by_offsets(offsets.data() + first, lists), first};
+  if (!valid.empty()) {
+    found.all.valid = valid;
+    found.mine.valid = Mask::bytes(valid.data() + first, lists);
+  }
+  return found;
+}
+
+/// `how`: an operator and what lists begin with, or a named reducer.
+template <class Out, class T, class... How>
+void expect_reduced(const ListsOfAll& lists, const std::vector<T>& all, const std::vector<Index>& cuts,
+                    const std::vector<std::uint8_t>& valid, const Policy& policy, How... how) {
+  std::vector<Out> whole(at(lists.all.count));
+  std::vector<Out> out(at(lists.mine.count));
   const auto share = mine(all, cuts);
-  std::vector<Out> out(at(lists));
-  mpi::segmented_reduce(MPI_COMM_WORLD, policy, Lists::by_offsets(offsets.data() + first, lists), share.data(),
-                        std::ssize(share), out.data(), op, init);
-  EXPECT_EQ(out, std::vector<Out>(whole.begin() + first, whole.begin() + first + lists));
+  const auto my_valid = valid.empty() ? valid : mine(valid, cuts);
+  const auto mask = [&](const std::vector<std::uint8_t>& bytes) { return valid.empty() ? Mask{} : Mask(bytes); };
+  segmented_reduce(policy, lists.all, all.data(), std::ssize(all), whole.data(), how..., mask(valid));
+  mpi::segmented_reduce(MPI_COMM_WORLD, policy, lists.mine, share.data(), std::ssize(share), out.data(), how...,
+                        mask(my_valid));
+  EXPECT_EQ(out, std::vector<Out>(whole.begin() + lists.first, whole.begin() + lists.first + lists.mine.count));
+}
+
+/// By operators and by all that has a name.
+void expect_all_reduced(const ListsOfAll& lists, Index n, const std::vector<Index>& cuts,
+                        const std::vector<std::uint8_t>& valid) {
+  const auto large = numbers<std::int32_t>(n, -1'000'000, 1'000'000);
+  expect_reduced<std::int64_t>(lists, large, cuts, valid, par.with_overflow(Overflow::checked), add, std::int64_t{5});
+  expect_reduced<std::int32_t>(lists, large, cuts, valid, par, max, -7);
+  expect_reduced<Matrix>(lists, matrices(n), cuts, valid, par, Product{}, Matrix{2, 3, 5, 7});
+  // Of many equal elements, some of them zero.
+  const auto few = numbers<std::int32_t>(n, -2, 2);
+  auto reals = numbers<double>(n, 0, 9, 5);
+  for (double& x : reals) x = x == 9 ? std::numeric_limits<double>::quiet_NaN() : x;
+  expect_reduced<std::uint8_t>(lists, few, cuts, valid, par, any);
+  expect_reduced<std::uint8_t>(lists, few, cuts, valid, par, all);
+  expect_reduced<Index>(lists, few, cuts, valid, par, count);
+  expect_reduced<Index>(lists, few, cuts, valid, par, count_nonzero);
+  expect_reduced<Index>(lists, few, cuts, valid, par, argmin);
+  expect_reduced<Index>(lists, few, cuts, valid, par, argmax);
+  expect_reduced<Index>(lists, numbers<std::int32_t>(n, 0, 1'000'000'000), cuts, valid, par, argmax);
+  expect_reduced<Index>(lists, reals, cuts, valid, par, argmin);
+  expect_reduced<Index>(lists, reals, cuts, valid, par, argmax);
 }
 
 TEST(Segmented, ListsCrossRanks) {
@@ -385,13 +433,94 @@ TEST(Segmented, ListsCrossRanks) {
         if (lists == 0) continue;
         SCOPED_TRACE(std::to_string(lists) + " lists" + (has_margins ? ", with margins" : ""));
         const auto offsets = list_offsets(n, lists, has_margins);
-        const auto all = numbers<std::int32_t>(n, -1'000'000, 1'000'000);
-        expect_folds<std::int32_t, std::int64_t>(all, cuts, offsets, add, 5, par.with_overflow(Overflow::checked));
-        expect_folds<std::int32_t, std::int32_t>(all, cuts, offsets, max, -7, par);
-        expect_folds<Matrix, Matrix>(matrices(n), cuts, offsets, Product{}, {2, 3, 5, 7}, par);
+        expect_all_reduced(lists_of_all(offsets, cuts), n, cuts, {});
+        // Some elements and some lists are null.
+        const auto valid_lists = booleans(lists, 3);
+        expect_all_reduced(lists_of_all(offsets, cuts, valid_lists), n, cuts, booleans(n, 4));
       }
     }
   });
+}
+
+/// Lists of a rank by starts and stops.
+struct ListsByBounds {
+  std::vector<Index> starts;
+  std::vector<Index> stops;
+  std::vector<std::uint8_t> valid;
+
+  void put(Index start, Index stop, bool is_valid = true) {
+    starts.push_back(start);
+    stops.push_back(stop);
+    valid.push_back(is_valid ? 1 : 0);
+  }
+};
+
+/// Lists with gaps, of which one of a rank may go on on later ones; before and after these the whole share, an empty list and
+/// one that is null, both with bounds that lie nowhere.
+void put_lists_of(int rank, const std::vector<Index>& offsets, const std::vector<Index>& cuts, ListsByBounds& lists) {
+  lists.put(cuts[at(rank)], cuts[at(rank + 1)]);
+  const Index first = first_list_of(rank, offsets, cuts);
+  for (Index i = first_list_of(rank + 1, offsets, cuts); i-- > first;) {
+    const Index length = offsets[at(i + 1)] - offsets[at(i)];
+    lists.put(offsets[at(i)], offsets[at(i)] + length - length / 3);
+  }
+  lists.put(Index{1} << 50, Index{1} << 50);
+  lists.put(-5, -9, false);
+}
+
+TEST(Segmented, ListsByStartsAndStopsCrossRanks) {
+  for_each_split([](Index n, const std::vector<Index>& cuts) {
+    for (const Index lists : {Index{1}, Index{3}, Index{20}, n / 3}) {
+      if (lists == 0) continue;
+      SCOPED_TRACE(std::to_string(lists) + " lists");
+      const auto offsets = list_offsets(n, lists, true);
+      ListsByBounds every;
+      Index first = 0;
+      Index count = 0;
+      for (int rank = 0; rank < World().size; ++rank) {
+        const Index before = std::ssize(every.starts);
+        put_lists_of(rank, offsets, cuts, every);
+        if (rank != World().rank) continue;
+        first = before;
+        count = std::ssize(every.starts) - before;
+      }
+      ListsOfAll found{Lists(every.starts, every.stops).with_validity(every.valid),
+                       Lists::by_bounds(every.starts.data() + first, every.stops.data() + first, count), first};
+      found.mine.valid = Mask::bytes(every.valid.data() + first, count);
+      expect_all_reduced(found, n, cuts, {});
+      expect_all_reduced(found, n, cuts, booleans(n, 4));
+    }
+  });
+}
+
+TEST(Segmented, OneListOfARankGoesOnAndNoneOverAnother) {
+  const World world;
+  // Ten elements on each rank.
+  const std::vector<std::int32_t> content(10, 1);
+  const Index first = Index{10} * world.rank;
+  const auto sums = [&](const std::vector<Index>& starts, const std::vector<Index>& stops) {
+    return outcome_of([&] {
+      std::vector<Index> out(starts.size());
+      mpi::segmented_reduce(MPI_COMM_WORLD, par, Lists(starts, stops), content.data(), 10, out.data());
+      for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], stops[i] - starts[i]);
+    });
+  };
+  const bool is_first = world.rank == 0;
+  const bool is_last = world.rank == world.size - 1;
+  const Index past = Index{10} * world.size + 1;
+  const Outcome beyond = sums({first + 3, first}, {is_last ? past : first + 5, first + 2});
+  EXPECT_EQ(beyond.code, Code::stop_past_end) << beyond;
+  EXPECT_EQ(beyond.index, 2 * (world.size - 1)) << beyond;
+  if (world.size < 3) return;
+  EXPECT_EQ(sums({first, first + 3}, {first + 2, is_last ? first + 10 : first + 13}).code, Code::ok);
+  const Outcome two =
+      sums({first, first + 3, first + 4}, {first + 2, is_first ? 11 : first + 4, is_first ? 12 : first + 5});
+  EXPECT_EQ(two.code, Code::unsupported) << two;
+  EXPECT_EQ(two.text, "rank 0: list 1 goes on on later ranks, as list 2 does: one list of a rank may");
+  const Outcome over = sums({first + 8, first}, {is_first ? 19 : is_last ? first + 10 : first + 12, first + 1});
+  EXPECT_EQ(over.code, Code::unsupported) << over;
+  EXPECT_EQ(over.text,
+            "rank 0: list 0 ends at 19, past 18, where a list of rank 1 begins that goes on on later ranks, too");
 }
 
 TEST(Segmented, NoLists) {
@@ -439,7 +568,7 @@ TEST(Segmented, NamesTheFirstBadListOfAll) {
   expect(fold(offsets), Code::overflow, 1, "rank 0: the sum of list 1 does not fit int8");
 }
 
-TEST(Segmented, TakesOffsetsOnly) {
+TEST(Segmented, TakesNoListsOfOneSize) {
   const std::vector<std::int32_t> content(10, 1);
   std::vector<std::int32_t> out(5);
   EXPECT_EQ(outcome_of([&] {
@@ -611,6 +740,12 @@ TEST(Errors, OtherCallsOnOtherRanks) {
             begin + last + "inclusive_scan of int32 into int64 by add operator");
   EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, out.data(), max); }),
             begin + last + "inclusive_scan of int32 into int32 by max operator");
+  const auto counts = [&](auto by) {
+    return [&, by] { mpi::segmented_reduce(MPI_COMM_WORLD, par, Lists{}, in.data(), 10, wide.data(), by); };
+  };
+  EXPECT_EQ(refused(counts(argmin), counts(count)),
+            "the ranks do not make the same call: rank 0 segmented_reduce of int32 into int64 by argmin" + last +
+                "segmented_reduce of int32 into int64 by count");
   const Policy checked = par.with_overflow(Overflow::checked);
   EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, checked, in.data(), 10, out.data()); }),
             begin + last + "inclusive_scan of int32 into int32 by add operator, checked");
@@ -630,7 +765,7 @@ TEST(Errors, ABuildOfAnotherUpsweep) {
   EXPECT_EQ(outcome.code, Code::invalid_argument);
   EXPECT_EQ(outcome.text,
             "the ranks do not make the same call: rank 0 reduce of int32 into int32 by add operator, rank 1 a build of "
-            "another upsweep (protocol 2)");
+            "another upsweep (protocol 3)");
 }
 
 TEST(Errors, WhatMpiReports) {

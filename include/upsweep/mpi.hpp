@@ -39,12 +39,14 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -67,7 +69,7 @@ namespace upsweep::mpi {
 namespace detail {
 
 /// Changes with what ranks send each other, so that builds that would not understand each other say so.
-inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::uint32_t kProtocol = 2;
 
 enum class Function : std::uint8_t {
   inclusive_scan,
@@ -95,7 +97,7 @@ struct Signature {
   static constexpr int kWords = 4;
 
   std::uint64_t protocol = kProtocol;
-  std::uint64_t call = 0;       ///< from the lowest byte: function, types in and out, operator, overflow
+  std::uint64_t call = 0;       ///< from the lowest byte: function, types in and out, operator, overflow, reducer
   std::uint64_t sizes = 0;      ///< bytes of an element in and out, 16 bits each, and of what is gathered
   std::uint64_t arguments = 0;  ///< a hash
 
@@ -108,8 +110,7 @@ struct Signature {
     std::string text(function().name);
     if (sizes != 0) {
       text += " of " + type_text(byte(1), static_cast<std::uint16_t>(sizes)) + " into " +
-              type_text(byte(2), static_cast<std::uint16_t>(sizes >> 16)) + " by " +
-              std::string(name(static_cast<Operator>(byte(3)))) + " operator";
+              type_text(byte(2), static_cast<std::uint16_t>(sizes >> 16)) + " by " + fold_text();
     }
     return byte(4) != 0 ? text + ", checked" : text;
   }
@@ -118,6 +119,11 @@ struct Signature {
   }
 
  private:
+  [[nodiscard]] std::string fold_text() const {
+    const auto reducer = static_cast<Reducer>(byte(5));
+    if (reducer != Reducer::fold) return std::string(name(reducer));
+    return std::string(name(static_cast<Operator>(byte(3)))) + " operator";
+  }
   static std::string type_text(std::uint8_t type, int bytes) {
     const auto known = static_cast<Type>(type);
     return known == Type::custom ? "elements of " + std::to_string(bytes) + " bytes" : std::string(name(known));
@@ -159,6 +165,16 @@ Signature signature(Function function, Overflow overflow, std::uint64_t argument
   return {.call = call_word(function, type_of<In>(), type_of<Out>(), kOp, overflow),
           .sizes = sizeof(In) | std::uint64_t{sizeof(Out)} << 16 | std::uint64_t{sizeof(ScanCarry<Out>)} << 32,
           .arguments = arguments};
+}
+
+/// Of a named reducer of lists.
+template <class In, class Out, upsweep::detail::NamedReducer Op>
+Signature signature() {
+  constexpr auto kReducer = static_cast<std::uint64_t>(Op::kReducer);
+  return {
+      .call = call_word(Function::segmented_reduce, type_of<In>(), type_of<Out>(), Operator::custom, Overflow::wrap) |
+              kReducer << 40,
+      .sizes = sizeof(In) | std::uint64_t{sizeof(Out)} << 16};
 }
 
 /// Throws Error communication for what an MPI function returned.
@@ -463,8 +479,12 @@ namespace detail {
 struct ListsShare {
   std::int64_t elements = 0;
   std::int64_t lists = 0;
-  std::int64_t begin = 0;  ///< of the first list
-  std::int64_t end = 0;    ///< of the last
+  bool are_adjacent =
+      true;                ///< as offsets give them: where one rank's last list ends, the next rank's first one begins
+  std::int64_t begin = 0;  ///< of the first list, where they are
+  std::int64_t last = 0;   ///< the list that ends last, counted on this rank
+  std::int64_t begin_of_last = 0;
+  std::int64_t end = 0;  ///< of that one; 0 where there is none
 };
 
 /// The same of all ranks, from one of them.
@@ -474,174 +494,362 @@ class ListsLayout {
     for (int r = 0; r < rank; ++r) {
       first_element_ += share(r).elements;
       first_list_ += share(r).lists;
-      if (share(r).lists > 0) open_until_ = share(r).end;
+      if (share(r).end <= open_until_) continue;
+      open_until_ = share(r).end;
+      open_since_ = share(r).begin_of_last;
     }
   }
 
   [[nodiscard]] std::int64_t first_element() const { return first_element_; }
   [[nodiscard]] std::int64_t end_of_elements() const { return first_element_ + share(rank_).elements; }
   [[nodiscard]] std::int64_t first_list() const { return first_list_; }
+  /// Whether the list that ends last goes on on later ranks.
+  [[nodiscard]] bool crosses() const { return share(rank_).end > end_of_elements(); }
   /// How many elements at the beginning of this share are an earlier rank's list's.
   [[nodiscard]] std::int64_t head() const {
     return std::clamp<std::int64_t>(open_until_ - first_element_, 0, share(rank_).elements);
   }
-  /// The ranks whose heads belong to this rank's last list.
+  /// The position in that list of the first one.
+  [[nodiscard]] std::int64_t position_of_head() const { return first_element_ - open_since_; }
+  /// The ranks from the next one on whose heads belong to this rank's list.
   [[nodiscard]] int end_of_heads() const {
-    auto r = static_cast<std::size_t>(rank_) + 1;
-    while (r < shares_.size() && shares_[r].lists == 0) ++r;
-    return static_cast<int>(std::min(r + 1, shares_.size()));
+    int r = rank_ + 1;
+    for (std::int64_t begin = end_of_elements(); r < size() && begin < share(rank_).end; ++r) {
+      begin += share(r).elements;
+    }
+    return r;
   }
 
-  /// Throws for the last list where it ends neither where the next one begins nor, if it is the last of all, at an element.
+  /// Throws for the list that ends last where it goes on past all elements, or over another rank's list that goes on, too; where
+  /// lists are adjacent, also where it does not end at the next one.
   void require_last_list() const {
     const ListsShare& mine = share(rank_);
     if (mine.lists == 0) return;
-    const std::string list =
-        "list " + std::to_string(first_list_ + mine.lists - 1) + " ends at " + std::to_string(mine.end);
-    std::int64_t elements = end_of_elements();
-    for (std::size_t r = static_cast<std::size_t>(rank_) + 1; r < shares_.size(); ++r) {
-      elements += shares_[r].elements;
-      if (shares_[r].lists == 0) continue;
-      if (shares_[r].begin == mine.end) return;
-      throw Error(
-          Code::invalid_argument,
-          list + ", but the next one, on rank " + std::to_string(r) + ", begins at " + std::to_string(shares_[r].begin),
-          first_list_ + mine.lists - 1);
+    std::int64_t border = end_of_elements();
+    for (int r = rank_ + 1; r < size(); ++r) {
+      const std::int64_t begin = border;
+      border += share(r).elements;
+      if (share(r).lists == 0) continue;
+      if (mine.are_adjacent && share(r).are_adjacent) {
+        if (share(r).begin == mine.end) return;
+        refuse(Code::invalid_argument,
+               ", but the next one, on rank " + std::to_string(r) + ", begins at " + std::to_string(share(r).begin));
+      }
+      const bool overlap = crosses() && begin < mine.end && share(r).end > border && share(r).begin_of_last < mine.end;
+      if (!overlap) continue;
+      refuse(Code::unsupported, ", past " + std::to_string(share(r).begin_of_last) + ", where a list of rank " +
+                                    std::to_string(r) + " begins that goes on on later ranks, too");
     }
-    if (mine.end <= elements) return;
-    throw Error(Code::stop_past_end, list + ", past the " + std::to_string(elements) + " elements of all ranks",
-                first_list_ + mine.lists - 1);
+    if (mine.end <= border) return;
+    refuse(Code::stop_past_end, ", past the " + std::to_string(border) + " elements of all ranks");
   }
 
  private:
+  [[nodiscard]] int size() const { return static_cast<int>(shares_.size()); }
   [[nodiscard]] const ListsShare& share(int r) const { return shares_[static_cast<std::size_t>(r)]; }
+  [[noreturn]] void refuse(Code code, const std::string& why) const {
+    const std::int64_t list = first_list_ + share(rank_).last;
+    throw Error(code, "list " + std::to_string(list) + " ends at " + std::to_string(share(rank_).end) + why, list);
+  }
 
   std::vector<ListsShare> shares_;
   int rank_;
   std::int64_t first_element_ = 0;
   std::int64_t first_list_ = 0;
-  std::int64_t open_until_ = 0;
+  std::int64_t open_until_ = 0;  // where the list of an earlier rank ends that goes on farthest
+  std::int64_t open_since_ = 0;
 };
 
-/// f(offsets), which are of the type that the lists say.
+/// f(starts, stops), which are of the type that the lists say.
 template <class F>
-auto with_offsets(const Lists& lists, F f) {
+auto with_bounds(const Lists& lists, F f) {
+  const auto call = [&]<class T>(T) {
+    return f(static_cast<const T*>(lists.starts), static_cast<const T*>(lists.stops));
+  };
   switch (lists.type) {
     case Type::int32:
-      return f(static_cast<const std::int32_t*>(lists.starts));
+      return call(std::int32_t{});
     case Type::uint32:
-      return f(static_cast<const std::uint32_t*>(lists.starts));
+      return call(std::uint32_t{});
     default:
-      return f(static_cast<const std::int64_t*>(lists.starts));
+      return call(std::int64_t{});
   }
 }
 
+inline bool is_null(const Lists& lists, std::int64_t list) { return lists.valid.is_given() && !lists.valid[list]; }
+
 inline ListsShare lists_share(const Lists& lists, std::int64_t n) {
-  if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
-    throw Error(Code::unsupported, "lists that cross ranks are given by offsets, and none of them is null");
-  }
-  upsweep::detail::require_lists(Lists::by_offsets<std::int64_t>(nullptr, lists.count), n,
-                                 upsweep::detail::ArraysAre::to_come);
-  ListsShare share{.elements = n, .lists = lists.count};
+  if (lists.has_size)
+    throw Error(Code::unsupported, "lists that cross ranks are given by offsets, or by starts and stops");
+  upsweep::detail::require_lists(lists, n);
+  ListsShare share{.elements = n, .lists = lists.count, .are_adjacent = lists.are_adjacent()};
   if (lists.count == 0) return share;
-  with_offsets(lists, [&](const auto* offsets) {
-    if (offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
-    share.begin = static_cast<std::int64_t>(offsets[0]);
-    share.end = static_cast<std::int64_t>(offsets[lists.count]);
+  with_bounds(lists, [&](const auto* starts, const auto* stops) {
+    const auto take = [&](std::int64_t list) {
+      share.last = list;
+      share.begin_of_last = static_cast<std::int64_t>(starts[list]);
+      share.end = static_cast<std::int64_t>(stops[list]);
+    };
+    if (share.are_adjacent) {
+      share.begin = static_cast<std::int64_t>(starts[0]);
+      return take(lists.count - 1);
+    }
+    for (std::int64_t i = 0; i < lists.count; ++i) {
+      if (!is_null(lists, i) && starts[i] != stops[i] && static_cast<std::int64_t>(stops[i]) > share.end) take(i);
+    }
   });
   return share;
 }
 
-/// The offsets as positions in this rank's share, in which every list must begin, and all but the last one end.
-inline std::vector<std::int64_t> local_offsets(const Lists& lists, const ListsLayout& layout) {
-  std::vector<std::int64_t> local(static_cast<std::size_t>(lists.count) + 1);
-  const std::int64_t first = layout.first_element();
-  const std::int64_t end = layout.end_of_elements();
-  with_offsets(lists, [&](const auto* offsets) {
-    for (std::int64_t i = 0; i < lists.count; ++i) {
-      const auto start = static_cast<std::int64_t>(offsets[i]);
-      const auto stop = static_cast<std::int64_t>(offsets[i + 1]);
-      const auto refuse = [&](Code code, const std::string& why) {
-        const std::int64_t list = layout.first_list() + i;
-        throw Error(code, "list " + std::to_string(list) + why, list);
-      };
-      if (start < first || start > end) {
-        refuse(Code::index_out_of_range, " begins at " + std::to_string(start) + ", but this rank has the elements " +
-                                             std::to_string(first) + " to before " + std::to_string(end));
+/// The lists of a rank as positions in its share. One that crosses is left out, or empty.
+class LocalLists {
+ public:
+  /// Every list must begin in the share, and all but the one that ends last end there.
+  LocalLists(const Lists& lists, const ListsShare& share, const ListsLayout& layout)
+      : valid_(lists.valid), count_(lists.count), are_adjacent_(share.are_adjacent) {
+    starts_.resize(static_cast<std::size_t>(count_) + 1);
+    stops_.resize(static_cast<std::size_t>(are_adjacent_ ? 0 : count_));
+    with_bounds(lists, [&](const auto* starts, const auto* stops) {
+      for (std::int64_t i = 0; i < count_; ++i) {
+        const auto start = static_cast<std::int64_t>(starts[i]);
+        const auto stop = static_cast<std::int64_t>(stops[i]);
+        if (!are_adjacent_ && (is_null(lists, i) || start == stop)) continue;
+        require_list(layout, share, i, start, stop);
+        put(i, start - layout.first_element(), stop - layout.first_element());
       }
-      if (stop < start) {
-        refuse(Code::stop_before_start,
-               " stops at " + std::to_string(stop) + ", before its start " + std::to_string(start));
-      }
-      local[static_cast<std::size_t>(i)] = start - first;
-      local[static_cast<std::size_t>(i) + 1] = std::min(stop, end) - first;
+    });
+    begin_of_last_ = share.lists == 0 ? 0 : starts_[static_cast<std::size_t>(share.last)];
+    if (!layout.crosses()) return;
+    if (are_adjacent_) {
+      --count_;
+    } else {
+      put(share.last, 0, 0);
     }
+  }
+
+  [[nodiscard]] Lists lists() const {
+    if (!are_adjacent_) return Lists::by_bounds(starts_.data(), stops_.data(), count_);
+    Mask valid = valid_;
+    if (valid.is_given()) valid.length = count_;
+    return Lists::by_offsets(starts_.data(), count_).with_validity(valid);
+  }
+  [[nodiscard]] std::int64_t begin_of_last() const { return begin_of_last_; }
+
+ private:
+  void put(std::int64_t list, std::int64_t start, std::int64_t stop) {
+    starts_[static_cast<std::size_t>(list)] = start;
+    (are_adjacent_ ? starts_[static_cast<std::size_t>(list) + 1] : stops_[static_cast<std::size_t>(list)]) = stop;
+  }
+
+  static void require_list(const ListsLayout& layout, const ListsShare& share, std::int64_t i, std::int64_t start,
+                           std::int64_t stop) {
+    const auto refuse = [&](Code code, const std::string& why) {
+      const std::int64_t list = layout.first_list() + i;
+      throw Error(code, "list " + std::to_string(list) + why, list);
+    };
+    const std::int64_t first = layout.first_element();
+    const std::int64_t end = layout.end_of_elements();
+    if (start < first || start > end) {
+      refuse(Code::index_out_of_range, " begins at " + std::to_string(start) + ", but this rank has the elements " +
+                                           std::to_string(first) + " to before " + std::to_string(end));
+    }
+    if (stop < start) {
+      refuse(Code::stop_before_start,
+             " stops at " + std::to_string(stop) + ", before its start " + std::to_string(start));
+    }
+    if (stop > end && i != share.last && !share.are_adjacent) {
+      refuse(Code::unsupported, " goes on on later ranks, as list " + std::to_string(layout.first_list() + share.last) +
+                                    " does: one list of a rank may");
+    }
+  }
+
+  Mask valid_;
+  std::int64_t count_;
+  bool are_adjacent_;
+  std::vector<std::int64_t> starts_;  // of adjacent lists their offsets
+  std::vector<std::int64_t> stops_;   // of others
+  std::int64_t begin_of_last_ = 0;
+};
+
+// ---- How lists are folded, and parts of one that crosses.
+
+/// By an operator.
+template <class In, class Out, class Op>
+struct ListFold {
+  using Part = ScanCarry<Out>;
+  using Element = upsweep::detail::ElementType<In>;
+
+  Op op;
+  Out init;
+  const Policy& policy;
+
+  [[nodiscard]] Signature signature() const {
+    return detail::signature<Element, Out, Op>(Function::segmented_reduce, policy.overflow, (Hash() << init).sum());
+  }
+  [[nodiscard]] Part begin() const { return carry_of<Out>(init); }
+  [[nodiscard]] static Part nothing() { return empty_carry<Out>(); }
+
+  /// The elements from `begin` to before `end`.
+  void add(const In* content, std::int64_t begin, std::int64_t end, const Mask& valid, std::int64_t /*position*/,
+           std::int64_t /*n*/, Part& part) const {
+    const Policy folds = policy.with_rung({});  // a rung that is asked for is one of the lists' ladder
+    if (!valid.is_given()) {
+      reduce_into(folds, content + begin, end - begin, op, part);
+      return;
+    }
+    constexpr std::size_t kMost = std::size_t{1} << 16;
+    std::vector<Element> kept;
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (valid[i]) kept.push_back(content[i]);
+      if (kept.size() == kMost || i + 1 == end) {
+        reduce_into(folds, kept.data(), std::ssize(kept), op, part);
+        kept.clear();
+      }
+    }
+  }
+  void merge(Part& left, const Part& right) const { upsweep::detail::merge(op, left, right); }
+
+  [[nodiscard]] Out value(const Part& part, std::int64_t list) const {
+    if (std::is_integral_v<Out> && policy.overflow == Overflow::checked && part.wraps != 0) {
+      throw Error(Code::overflow,
+                  "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(type_of<Out>())) +
+                      ": reduce into a wider type, or let it wrap around",
+                  list);
+    }
+    return upsweep::detail::value_of(part);
+  }
+  std::string_view whole_lists(const Lists& lists, const In* content, std::int64_t n, Out* out,
+                               const Mask& valid) const {
+    return upsweep::segmented_reduce(policy, lists, content, n, out, op, init, valid).rung;
+  }
+};
+
+/// A count, a boolean, or a position with the element that is there.
+template <class Element>
+struct NamedPart {
+  std::int64_t value;
+  Element element;
+  bool is_there;  ///< of positions
+};
+
+/// By a named reducer.
+template <class In, class Out, upsweep::detail::NamedReducer Op>
+struct NamedFold {
+  using Element = upsweep::detail::ElementType<In>;
+  using Part = NamedPart<Element>;
+  static constexpr Reducer kReducer = Op::kReducer;
+  static constexpr bool kIsPosition = kReducer == Reducer::argmin || kReducer == Reducer::argmax;
+
+  const Policy& policy;
+
+  [[nodiscard]] static Signature signature() {
+    return detail::signature<Element, upsweep::detail::ElementType<Out>, Op>();
+  }
+  [[nodiscard]] static Part begin() { return nothing(); }
+  [[nodiscard]] static Part nothing() { return {kReducer == Reducer::all ? 1 : kIsPosition ? -1 : 0, {}, false}; }
+
+  /// `position`: in its list, of the first of the elements. There are n in `content`.
+  void add(const In* content, std::int64_t begin, std::int64_t end, const Mask& valid, std::int64_t position,
+           std::int64_t n, Part& part) const {
+    const std::array<std::int64_t, 2> offsets{begin, end};
+    Out out{};
+    whole_lists(Lists::by_offsets(offsets.data(), 1), content, n, &out, valid);
+    if constexpr (!kIsPosition) {
+      merge(part, {static_cast<std::int64_t>(out), {}, true});
+    } else if (out >= 0) {
+      merge(part, {position + out, content[begin + out], true});
+    }
+  }
+  static void merge(Part& left, const Part& right) {
+    if constexpr (kIsPosition) {
+      if (right.is_there && (!left.is_there || comes_first(right.element, left.element))) left = right;
+    } else if constexpr (kReducer == Reducer::any) {
+      left.value |= right.value;
+    } else if constexpr (kReducer == Reducer::all) {
+      left.value &= right.value;
+    } else {
+      left.value += right.value;
+    }
+  }
+  [[nodiscard]] static Out value(const Part& part, std::int64_t /*list*/) { return static_cast<Out>(part.value); }
+  std::string_view whole_lists(const Lists& lists, const In* content, std::int64_t n, Out* out,
+                               const Mask& valid) const {
+    return upsweep::segmented_reduce(policy, lists, content, n, out, Op{}, valid).rung;
+  }
+
+ private:
+  /// Whether a later element is the one that is looked for. The first NaN is.
+  static bool comes_first(Element later, Element earlier) {
+    if constexpr (std::is_floating_point_v<Element>) {
+      if (std::isnan(earlier) || std::isnan(later)) return !std::isnan(earlier);
+    }
+    return kReducer == Reducer::argmin ? later < earlier : earlier < later;
+  }
+};
+
+template <class Fold, class In, class Out>
+SegmentedResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists, const In* content, std::int64_t n,
+                             Out* out, const Mask& valid) {
+  Call call(comm, fold.signature());
+  ListsShare share;
+  call.run(0, [&] {
+    upsweep::detail::require_array(content, n, "content");
+    upsweep::detail::require_mask(valid, n, "mask");
+    share = lists_share(lists, n);
+    upsweep::detail::require_array(out, lists.count, "output");
   });
-  return local;
+  const ListsLayout layout(call.gather(share), call.rank());
+
+  SegmentedResult result{share.lists, {}};
+  auto head = fold.nothing();
+  auto last = fold.begin();
+  std::optional<LocalLists> local;
+  call.run(0, [&] {
+    local.emplace(lists, share, layout);
+    layout.require_last_list();
+    fold.add(content, 0, layout.head(), valid, layout.position_of_head(), n, head);
+    if (layout.crosses()) fold.add(content, local->begin_of_last(), n, valid, 0, n, last);
+  });
+  call.run(layout.first_list(), [&] { result.rung = fold.whole_lists(local->lists(), content, n, out, valid); });
+  const auto heads = call.gather(head);
+  call.run(layout.first_list(), [&] {
+    if (!layout.crosses()) return;
+    for (int r = call.rank() + 1; r < layout.end_of_heads(); ++r) {
+      fold.merge(last, heads[static_cast<std::size_t>(r)]);
+    }
+    out[share.last] = fold.value(is_null(lists, share.last) ? fold.begin() : last, share.last);
+  });
+  call.settle();
+  return result;
 }
 
 }  // namespace detail
 
 /// out[i] = init ⊕ the elements of list i. A list is its rank's on which it begins, and may end on another one. `lists` are those
-/// that begin here, by offsets that count over all ranks; where one rank's last list ends, the next rank's first one begins.
-/// `out` has an element for each of them. A last list that goes on past this rank is folded as reduce() does.
+/// that begin here, their bounds counted over all ranks; `out` has an element for each of them. Given by offsets, one rank's last
+/// list ends where the next rank's first one begins. Given by starts and stops, they may lie in any order, overlap and have gaps,
+/// but one list of a rank goes on on later ones, and none of these lists overlaps another of them. `valid`: false where an
+/// element of this rank's is null. A list that goes on past its rank is folded as reduce() does.
 template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
-                                 std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init) {
-  using detail::Function;
-  using Element = upsweep::detail::ElementType<In>;
-  detail::Call call(comm, detail::signature<Element, Out, Op>(Function::segmented_reduce, policy.overflow,
-                                                              (detail::Hash() << init).sum()));
-  detail::ListsShare share;
-  call.run(0, [&] {
-    upsweep::detail::require_array(content, n, "content");
-    share = detail::lists_share(lists, n);
-    upsweep::detail::require_array(out, lists.count, "output");
-  });
-  const detail::ListsLayout layout(call.gather(share), call.rank());
-
-  const bool crosses = share.lists > 0 && share.end > layout.end_of_elements();
-  const std::int64_t inside = share.lists - (crosses ? 1 : 0);
-  SegmentedResult result{share.lists, {}};
-  auto head = empty_carry<Out>();
-  auto last = carry_of<Out>(init);
-  std::vector<std::int64_t> offsets;
-  call.run(0, [&] {
-    offsets = detail::local_offsets(lists, layout);
-    layout.require_last_list();
-    const Policy folds = policy.with_rung({});  // a rung that is asked for is one of the lists' ladder
-    reduce_into(folds, content, layout.head(), op, head);
-    const std::int64_t begin = crosses ? offsets[static_cast<std::size_t>(inside)] : n;
-    reduce_into(folds, content + begin, n - begin, op, last);
-  });
-  call.run(layout.first_list(), [&] {
-    const auto those = Lists::by_offsets(offsets.data(), inside);
-    result.rung = upsweep::segmented_reduce(policy, those, content, n, out, op, init).rung;
-  });
-  const auto heads = call.gather(head);
-  call.run(layout.first_list(), [&] {
-    if (!crosses) return;
-    for (int r = call.rank() + 1; r < layout.end_of_heads(); ++r) {
-      upsweep::detail::merge(op, last, heads[static_cast<std::size_t>(r)]);
-    }
-    if (std::is_integral_v<Out> && policy.overflow == Overflow::checked && last.wraps != 0) {
-      throw Error(Code::overflow,
-                  "the sum of list " + std::to_string(share.lists - 1) + " does not fit " +
-                      std::string(name(type_of<Out>())) + ": reduce into a wider type, or let it wrap around",
-                  share.lists - 1);
-    }
-    out[share.lists - 1] = upsweep::detail::value_of(last);
-  });
-  call.settle();
-  return result;
+                                 std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
+                                 const Mask& valid = {}) {
+  return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, init, policy}, lists, content, n, out, valid);
 }
 
 /// The same, beginning with the operator's identity.
 template <class In, class Out, class Op = Add>
   requires(!upsweep::detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
-                                 std::int64_t n, Out* out, Op op = {}) {
-  return mpi::segmented_reduce(comm, policy, lists, content, n, out, op, upsweep::detail::usual_init<Out, Op>());
+                                 std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
+  return mpi::segmented_reduce(comm, policy, lists, content, n, out, op, upsweep::detail::usual_init<Out, Op>(), valid);
+}
+
+/// any, all, count, count_nonzero, argmin or argmax of every list.
+template <class In, class Out, upsweep::detail::NamedReducer Op>
+SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
+                                 std::int64_t n, Out* out, Op, const Mask& valid = {}) {
+  return detail::reduce_lists(comm, detail::NamedFold<In, Out, Op>{policy}, lists, content, n, out, valid);
 }
 
 // ---- Sums of products.
