@@ -433,10 +433,10 @@ TEST(Segmented, ListsCrossRanks) {
         if (lists == 0) continue;
         SCOPED_TRACE(std::to_string(lists) + " lists" + (has_margins ? ", with margins" : ""));
         const auto offsets = list_offsets(n, lists, has_margins);
-        expect_all_reduced(lists_of_all(offsets, cuts), n, cuts, {});
-        // Some elements and some lists are null.
-        const auto valid_lists = booleans(lists, 3);
-        expect_all_reduced(lists_of_all(offsets, cuts, valid_lists), n, cuts, booleans(n, 4));
+        // With margins some elements and some lists are null, too.
+        const auto valid_lists = has_margins ? booleans(lists, 3) : std::vector<std::uint8_t>{};
+        const auto valid = has_margins ? booleans(n, 4) : std::vector<std::uint8_t>{};
+        expect_all_reduced(lists_of_all(offsets, cuts, valid_lists), n, cuts, valid);
       }
     }
   });
@@ -470,7 +470,7 @@ void put_lists_of(int rank, const std::vector<Index>& offsets, const std::vector
 
 TEST(Segmented, ListsByStartsAndStopsCrossRanks) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
-    for (const Index lists : {Index{1}, Index{3}, Index{20}, n / 3}) {
+    for (const Index lists : {Index{1}, Index{20}, n / 3}) {
       if (lists == 0) continue;
       SCOPED_TRACE(std::to_string(lists) + " lists");
       const auto offsets = list_offsets(n, lists, true);
