@@ -17,6 +17,7 @@ upsweep_test(cuda_pack TIMEOUT 900 SOURCES cuda_pack_test.cpp LIBS CUDA::cudart_
 upsweep_test(cuda_positions TIMEOUT 900 SOURCES cuda_positions_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_combinations TIMEOUT 900 SOURCES cuda_combinations_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_subset_sum TIMEOUT 900 SOURCES cuda_subset_sum_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_chunked TIMEOUT 900 SOURCES cuda_chunked_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_custom TIMEOUT 900 SOURCES cuda_custom_test.cu LIBS CUDA::cudart_static)
 target_compile_options(test_cuda_custom PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
 upsweep_test(cuda_shards TIMEOUT 900 SOURCES cuda_shards_test.cu LIBS CUDA::cudart_static)
@@ -55,3 +56,4 @@ set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggre
   cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key cuda_group
   cuda_group_sizes
   cuda_custom cuda_shards cuda_shards_lists cuda_value_at cuda_query_shards cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
+  cuda_custom cuda_chunked cuda_shards cuda_query_shards cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

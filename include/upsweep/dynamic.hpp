@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "upsweep/chunked.hpp"
 #include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/detail/go_on.hpp"
 #include "upsweep/detail/group_call.hpp"
@@ -177,8 +178,9 @@ Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstA
 /// the elements could overflow, and refused (unsupported) else.
 class Staged {
  public:
-  /// Throws not_built, no_device.
-  explicit Staged(std::string_view rung = {}, int device = 0);
+  /// Scans and reductions go there as chunked.hpp says, with at most `device_bytes` of the device's memory; `threads` copy. Throws
+  /// not_built, no_device.
+  explicit Staged(std::string_view rung = {}, int device = 0, std::int64_t device_bytes = 0, int threads = 0);
   ~Staged();
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
@@ -204,7 +206,10 @@ class Staged {
   PackResult pack_offsets(const Lists& lists, std::int64_t content, std::int64_t* offsets);
   PackResult pack_content(const Lists& lists, const std::int64_t* offsets, std::span<const PackColumn> columns);
 
-  [[nodiscard]] const gpu::StagingTimes& times() const;
+  [[nodiscard]] gpu::StagingTimes times() const;
+  /// Of scans and reductions.
+  [[nodiscard]] const gpu::ChunkedUse& use() const;
+  [[nodiscard]] gpu::LinkRates measure_link() const;
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 
 #include "core/place.hpp"
 #include "cuda/device_call.hpp"
+#include "upsweep/chunked.hpp"
 #include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/shards.hpp"
@@ -63,6 +64,15 @@ int Group::size() const noexcept { return 0; }
 const Policy& Group::policy(int) const { refuse(); }
 void Group::wait() const { refuse(); }
 
+struct Chunked::State {};
+Chunked::Chunked(const Policy&, std::int64_t, int) { refuse(); }
+Chunked::~Chunked() = default;
+Chunked::Chunked(Chunked&&) noexcept = default;
+Chunked& Chunked::operator=(Chunked&&) noexcept = default;
+const Policy& Chunked::policy() const { refuse(); }
+const ChunkedUse& Chunked::use() const { refuse(); }
+LinkRates Chunked::measure_link() const { refuse(); }
+
 }  // namespace upsweep::gpu
 
 std::unique_ptr<upsweep::Place> upsweep::device_place(Instance&) { gpu::refuse(); }
@@ -88,6 +98,12 @@ upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, st
 }
 std::string_view upsweep::detail::run_segmented(const gpu::Group&, ShardLists&, gpu::ListsStatus*) { gpu::refuse(); }
 std::int64_t upsweep::detail::row_of_tiles(Type, Type) { gpu::refuse(); }
+
+// In chunked/:
+std::string_view upsweep::detail::run_scan(const gpu::Chunked&, const gpu::Policy&, const ScanCall&) { gpu::refuse(); }
+std::string_view upsweep::detail::run_reduce(const gpu::Chunked&, const gpu::Policy&, const ReduceCall&) {
+  gpu::refuse();
+}
 
 // In by_key/key_runs.cu:
 std::int64_t upsweep::detail::count_key_runs(const gpu::Policy&, const Keys&) { gpu::refuse(); }

@@ -38,6 +38,7 @@ upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t 
 set(kernels_beside_rungs by_key/key_runs.cu pack/conversion_kernels.cu segmented_scan/heads.cu
   segmented_sort/packed_lists.cu shards/lists.cu shards/offsets.cu shards/scan.cu)
 target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/kernel_facts.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp shards/group.cpp shards/reduce.cpp
+  chunked/reduce.cpp chunked/ring.cpp chunked/scan.cpp
   ${kernels_beside_rungs})
 set(built_rungs ${cuda_rungs})
 list(REMOVE_ITEM built_rungs scan/cuda_cub_newer.cu)

@@ -68,38 +68,46 @@ void Staged::State::require_fit(ConstArray in, const Carry& carry) {
                                      "or compute on the CPU");
 }
 
-Staged::Staged(std::string_view rung, int device)
-    : state_(new State{.rung = std::string(rung), .staging = gpu::Staging(gpu::Policy{}.with_device(device))}) {}
+Staged::Staged(std::string_view rung, int device, std::int64_t device_bytes, int threads)
+    : state_(new State{.rung = std::string(rung),
+                       .staging = gpu::Staging(gpu::Policy{}.with_device(device)),
+                       .chunked = gpu::Chunked(gpu::Policy{}.with_device(device), device_bytes, threads)}) {}
 Staged::~Staged() = default;
 
-const gpu::StagingTimes& Staged::times() const { return state_->staging.times(); }
+gpu::StagingTimes Staged::times() const {
+  gpu::StagingTimes times = state_->staging.times();
+  const gpu::StagingTimes& more = use().times;
+  times.to_device += more.to_device;
+  times.kernel += more.kernel;
+  times.to_host += more.to_host;
+  return times;
+}
+const gpu::ChunkedUse& Staged::use() const { return state_->chunked.use(); }
+gpu::LinkRates Staged::measure_link() const { return state_->chunked.measure_link(); }
 
 std::string_view Staged::scan(Overflow overflow, const ScanOptions& options, ConstArray in, Array out, Carry& carry) {
-  gpu::Staging& staging = state_->staging;
-  const std::int64_t out_bytes = out.length * size_of(out.type);
-  const ConstArray in_there{staging.upload(0, in.data, in.length * size_of(in.type)), in.length, in.type};
-  const Array out_there{staging.array(1, out_bytes), out.length, out.type};
-  const bool checks = overflow == Overflow::checked && options.op == Operator::add;
-  if (checks && in.length > 0) state_->require_fit(in_there, carry);
-  const std::string_view ran =
-      state_->run([&](const gpu::Policy& where) { return dynamic::scan(where, options, in_there, out_there, carry); });
-  if (in.length == 0) return ran;
   // In place, outputs take the place of the last element.
   std::array<std::byte, sizeof(std::int64_t)> element{};
   const std::int64_t size = size_of(in.type);
-  std::memcpy(element.data(), static_cast<const std::byte*>(in.data) + (in.length - 1) * size,
-              static_cast<std::size_t>(size));
-  staging.download(out.data, 1, out_bytes);
-  advance(carry, options, {element.data(), 1, in.type},
-          static_cast<const std::byte*>(out.data) + out_bytes - size_of(out.type));
+  const detail::ScanCall call = scan_call(options, in, out, carry);
+  if (in.length > 0) {
+    std::memcpy(element.data(), static_cast<const std::byte*>(in.data) + (in.length - 1) * size,
+                static_cast<std::size_t>(size));
+  }
+  const std::string_view ran = detail::run_scan(state_->chunked, {.rung = state_->rung, .overflow = overflow}, call);
+  state_->rung = ran;
+  if (in.length > 0) {
+    advance(carry, options, {element.data(), 1, in.type},
+            static_cast<const std::byte*>(out.data) + (out.length - 1) * size_of(out.type));
+  }
   return ran;
 }
 
 std::string_view Staged::reduce(Overflow overflow, Operator op, ConstArray in, Carry& carry) {
-  const ConstArray there{state_->staging.upload(0, in.data, in.length * size_of(in.type)), in.length, in.type};
-  const bool checks = overflow == Overflow::checked && op == Operator::add;
-  if (checks && in.length > 0) state_->require_fit(there, carry);
-  return state_->run([&](const gpu::Policy& where) { return dynamic::reduce(where, op, there, carry); });
+  const std::string_view ran =
+      detail::run_reduce(state_->chunked, {.rung = state_->rung, .overflow = overflow}, reduce_call(op, in, carry));
+  state_->rung = ran;
+  return ran;
 }
 
 std::string_view Staged::compact_offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets,

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cuda/staging.hpp"
+#include "upsweep/chunked.hpp"
 #include "upsweep/dynamic.hpp"
 
 namespace upsweep::dynamic {
@@ -13,6 +14,7 @@ namespace upsweep::dynamic {
 struct Staged::State {
   std::string rung;  // what is asked for; once a piece has run, all others run it too
   gpu::Staging staging;
+  gpu::Chunked chunked;
 
   template <class Run>
   std::string_view run(Run run_it) {
