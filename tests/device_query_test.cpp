@@ -16,6 +16,8 @@
 
 #include "expression/dictionary.hpp"
 #include "expression/number.hpp"
+#include "metered_memory.hpp"
+#include "rungs.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -685,6 +687,39 @@ TEST_F(DeviceQuery, WhereMemoryDoesNotSufficeItSaysWhatToDo) {
     EXPECT_NE(std::string(error.what()).find("piece by piece"), std::string::npos);
   }
   EXPECT_EQ(ask("SELECT SUM(si) FROM t", policy, columns.table()).error.substr(0, 13), "device_memory");
+}
+
+TEST_F(DeviceQuery, KeepsWithinALimitOfTheDevicesMemory) {
+  const Columns columns(kManyRows, true, 5);
+  const Table& table = columns.table();
+  for (const char* const sql : {"SELECT COUNT(*), SUM(n), MIN(price), MAX(day) FROM t WHERE n < 9000",
+                                "SELECT few, COUNT(*), SUM(i64) FROM t GROUP BY few",
+                                "SELECT n, COUNT(*), SUM(d16) FROM t GROUP BY n ORDER BY n"}) {
+    const Query query(sql, table);
+    const Answer expected = query.run(par, table);
+    std::int64_t less = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t megabytes : {0, 64, 16, 4}) {
+      tests::MeteredMemory memory(gpu::devices().empty() ? nullptr : &gpu::pool());
+      const Answer found = query.run(gpu::Policy{}.with_memory(memory), table, {}, {.device_bytes = megabytes << 20});
+      ASSERT_EQ(found.rows.size(), expected.rows.size()) << sql;
+      for (std::size_t row = 0; row < expected.rows.size(); ++row) {
+        for (std::size_t c = 0; c < expected.columns.size(); ++c) {
+          ASSERT_EQ(found.rows[row][c].exact, expected.rows[row][c].exact) << sql << " row " << row;
+        }
+      }
+      EXPECT_GE(found.bytes_to_device, kManyRows) << sql;
+      EXPECT_LE(memory.most(), less);
+      less = memory.most();
+      if (megabytes > 0) {
+        EXPECT_LE(memory.most(), megabytes << 20) << sql;
+      }
+      EXPECT_EQ(memory.used(), 0);
+    }
+    EXPECT_EQ(tests::code_of([&] { (void)query.run(gpu::Policy{}, table, {}, {.device_bytes = 1000}); }),
+              Code::invalid_argument);
+    EXPECT_EQ(tests::code_of([&] { (void)query.run(gpu::Policy{}, table, {}, {.device_bytes = -1}); }),
+              Code::invalid_argument);
+  }
 }
 
 TEST_F(DeviceQuery, OtherRungsAreRefused) {

@@ -274,11 +274,17 @@ LaunchLimits launch_limits() {
 // --------------------------------------------------------------------------------------------------------------- staging
 
 struct Staging::State {
-  MemoryResource* memory = nullptr;  ///< asked, so that it can refuse; not used
+  MemoryResource* memory = nullptr;  ///< asked, so that it can refuse and count; not used
   std::map<int, std::vector<char>> arrays;
   std::map<int, std::vector<char>> host_arrays;
   StagingTimes times;
 
+  ~State() {
+    for (const auto& [which, array] : arrays) give_back(array);
+  }
+  void give_back(const std::vector<char>& array) {
+    if (memory != nullptr && !array.empty()) memory->deallocate(nullptr, std::ssize(array), nullptr);
+  }
   static void* grown(std::vector<char>& array, std::int64_t bytes) {
     // New memory each time that it grows, filled with what no test expects.
     if (static_cast<std::int64_t>(array.size()) < bytes)
@@ -290,8 +296,13 @@ struct Staging::State {
 Staging::Staging(const Policy& policy) : state_(std::make_unique<State>()) { state_->memory = policy.memory; }
 Staging::~Staging() = default;
 void* Staging::array(int which, std::int64_t bytes) {
-  if (state_->memory != nullptr) state_->memory->deallocate(state_->memory->allocate(bytes, nullptr), bytes, nullptr);
-  return State::grown(state_->arrays[which], bytes);
+  std::vector<char>& array = state_->arrays[which];
+  if (bytes > std::ssize(array) && state_->memory != nullptr) {
+    state_->give_back(array);
+    array.clear();
+    (void)state_->memory->allocate(bytes, nullptr);
+  }
+  return State::grown(array, bytes);
 }
 void* Staging::host_array(int which, std::int64_t bytes) { return State::grown(state_->host_arrays[which], bytes); }
 void* Staging::upload(int which, const void* from, std::int64_t bytes) {

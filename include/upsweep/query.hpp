@@ -181,11 +181,12 @@ struct Answer {
   std::vector<Field> columns;  ///< name, kind and scale
   AnswerRows rows;
   // What was done for it; of an answer that was made of a carry, the first two alone.
-  std::string table;             ///< as the query names it: a path, or a name
-  std::int64_t groups = 0;       ///< before LIMIT; without GROUP BY 1
-  std::string_view rung;         ///< what ran: "cpu.blocks" or "cuda.generated"
-  std::int64_t rows_read = 0;    ///< those of parts that statistics rule out are not
-  std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU: those of the pieces that were left to the CPU
+  std::string table;                 ///< as the query names it: a path, or a name
+  std::int64_t groups = 0;           ///< before LIMIT; without GROUP BY 1
+  std::string_view rung;             ///< what ran: "cpu.blocks" or "cuda.generated"
+  std::int64_t rows_read = 0;        ///< those of parts that statistics rule out are not
+  std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: those of the pieces that were left to the CPU
+  std::int64_t bytes_to_device = 0;  ///< of a table that does not lie there
   /// Written to temporary files, as memory did not have room for all groups.
   std::int64_t bytes_spilled = 0;
   double seconds = 0;  ///< from the call of run() to its return
@@ -210,6 +211,10 @@ struct QueryMemory {
   std::int64_t group_bytes = 0;
   /// Empty: $TMPDIR, or the system's folder for temporary files.
   std::string spill_folder = {};
+  /// Of a query on a GPU, at most so much of its memory for rows of a table that does not lie there, and for groups. 0: what it takes to
+  /// have eight pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
+  /// of which the groups do not fit.
+  std::int64_t device_bytes = 0;
 };
 
 /// Called now and then by one of the threads, with the rows that are done. Throwing ends the query.
@@ -305,8 +310,8 @@ class Query {
   /// What run() makes its answer of, all of it in memory. Throws as run() does, and out_of_memory of more groups than fit three
   /// quarters of what is free twice.
   [[nodiscard]] QueryCarry fold(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
-  [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table,
-                                const QueryProgress& progress = {}) const;
+  [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
+                                std::int64_t device_bytes = 0) const;
   /// A carry from its bytes. Throws Error malformed, invalid_argument (of another query).
   [[nodiscard]] QueryCarry carry(std::string_view bytes) const;
   /// `rung` is empty: a carry may come from several. Throws Error invalid_argument (of another query), overflow,
@@ -317,12 +322,13 @@ class Query {
   void require_fields(const Table& table) const;
   template <class Policy>
   query::Folded folded(const Policy& policy, const Table& table, const QueryProgress& progress,
-                       std::unique_ptr<query::Totals> totals) const;
+                       std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const;
   template <class Policy>
   Answer answered(const Policy& policy, const Table& table, const QueryProgress& progress,
                   const QueryMemory& memory) const;
   template <class Policy>
-  QueryCarry carried(const Policy& policy, const Table& table, const QueryProgress& progress) const;
+  QueryCarry carried(const Policy& policy, const Table& table, const QueryProgress& progress,
+                     std::int64_t device_bytes) const;
 
   std::vector<Field> fields_;
   std::shared_ptr<const query::Plan> plan_;

@@ -98,22 +98,26 @@ void Query::require_fields(const Table& table) const {
 /// Runs the rung of the policy's backend.
 template <class Policy>
 query::Folded Query::folded(const Policy& policy, const Table& table, const QueryProgress& progress,
-                            std::unique_ptr<query::Totals> totals) const {
+                            [[maybe_unused]] std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const {
   query::require_rung(policy.rung, query::backend_of(policy));
   require_fields(table);
-  return query::execute(*plan_, table, policy, progress, std::move(totals));
+  if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
+    return query::execute(*plan_, table, policy, device_bytes, progress, std::move(totals));
+  } else {
+    return query::execute(*plan_, table, policy, progress, std::move(totals));
+  }
 }
 
 template <class Policy>
 Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress,
                        const QueryMemory& memory) const {
-  if (memory.bytes < 0 || memory.group_bytes < 0) {
+  if (memory.bytes < 0 || memory.group_bytes < 0 || memory.device_bytes < 0) {
     throw Error(Code::invalid_argument, "the memory of a query is a positive number of bytes, or 0 for what is free");
   }
   const auto begin = std::chrono::steady_clock::now();
   const expression::Kernels& kernels = expression::kernels(Isa::best);
   const query::Folded folded = this->folded(
-      policy, table, progress,
+      policy, table, progress, memory.device_bytes,
       std::make_unique<query::Totals>(*plan_, kernels, memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
                                       memory.spill_folder));
   const bool is_known = memory.bytes > 0 || memory.group_bytes == 0;
@@ -124,15 +128,17 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
   answer.rung = query::rung_of(query::backend_of(policy));
   answer.rows_read = folded.rows;
   answer.rows_by_cpu = folded.rows_by_cpu;
+  answer.bytes_to_device = folded.bytes_to_device;
   answer.times = folded.times;
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return answer;
 }
 
 template <class Policy>
-QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  const query::Folded folded =
-      this->folded(policy, table, progress, std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
+QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress,
+                          std::int64_t device_bytes) const {
+  const query::Folded folded = this->folded(policy, table, progress, device_bytes,
+                                            std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
   return {plan_, std::move(*folded.totals).take(cpu::worker_count(query::threads_of(policy)))};
 }
 
@@ -145,10 +151,12 @@ Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProg
   return answered(policy, table, progress, memory);
 }
 QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
-  return carried(policy, table, progress);
+  return carried(policy, table, progress, 0);
 }
-QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress) const {
-  return carried(policy, table, progress);
+QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress,
+                       std::int64_t device_bytes) const {
+  if (device_bytes < 0) throw Error(Code::invalid_argument, "device_bytes are a positive number, or 0");
+  return carried(policy, table, progress, device_bytes);
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {

@@ -112,12 +112,14 @@ void ChunkBuilder::flush() {
     Column& column = columns_[c];
     auto* const values = static_cast<std::byte*>(staging_.array(array_of(c), bytes_of(c, capacity_)));
     staging_.copy_in(values + bytes_of(c, rows_), column.values, bytes_of(c, staged_));
+    bytes_copied_ += bytes_of(c, staged_);
     if (!column.has_nulls) continue;
     auto* const validity = static_cast<std::byte*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     if (!std::exchange(column.has_validity, true) && rows_ > 0) {
       staging_.compute([&](const gpu::Policy&) { staging_.fill(validity, 0xFF, rows_ / 8); });
     }
     staging_.copy_in(validity + rows_ / 8, column.validity, (staged_ + 7) / 8);
+    bytes_copied_ += (staged_ + 7) / 8;
     std::memset(column.validity, 0xFF, static_cast<std::size_t>(staged_ + 7) / 8);
   }
   rows_ += staged_;

@@ -38,6 +38,8 @@ class ChunkBuilder {
   /// Rows from `first` on, as many as fit; returns how many.
   std::int64_t append(const Batch& batch, std::int64_t first = 0);
   [[nodiscard]] std::int64_t rows() const { return rows_ + staged_; }
+  /// Of all chunks so far.
+  [[nodiscard]] std::int64_t bytes_copied() const { return bytes_copied_; }
   /// What was appended; what is appended next is another chunk, in other arrays if they are `kept`.
   DeviceChunk finish(bool kept);
 
@@ -66,6 +68,7 @@ class ChunkBuilder {
   std::int64_t first_row_ = 0;
   std::int64_t rows_ = 0;    ///< on the device
   std::int64_t staged_ = 0;  ///< on the host
+  std::int64_t bytes_copied_ = 0;
   std::vector<Column> columns_;
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/device_execute.cpp: pieces of a table by way of a chunk on the device, or chunks that lie there; the CPU does what that cannot.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -8,12 +10,43 @@
 #include "cpu/parallel.hpp"
 #include "query/device_fold.hpp"
 #include "query/execute.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
 
 namespace upsweep::query {
 namespace {
 
-constexpr int kPieceBatches = 64;  // at most 4 million rows: 32 MB of 64-bit values
-constexpr int kMostWorkers = 8;    // each holds a piece in pinned memory and one on the device
+constexpr int kPieceBatches = 64;                           // at most 4 million rows: 32 MB of 64-bit values
+constexpr int kMostWorkers = 8;                             // each holds a piece on the device
+constexpr std::int64_t kFoldBytes = std::int64_t{2} << 30;  // of a worker, besides: what a million groups take
+
+/// What is on the device at a time.
+struct Pieces {
+  int workers;
+  int batches = kPieceBatches;  ///< of a piece
+  std::int64_t fold_bytes = kFoldBytes;
+};
+
+/// Half of the device's memory that is allowed is for rows and half for groups; where it is little, pieces become shorter, and then
+/// workers fewer.
+Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes) {
+  Pieces pieces{.workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
+  if (device_bytes == 0) return pieces;
+  std::int64_t bits = 32;  // of a row: its group, its values and their validity
+  for (const Field& field : plan.fields) bits += width_of(field.storage) + 1;
+  const std::int64_t batch_bytes = kBatchRows / 8 * bits;
+  const std::int64_t fit = device_bytes / 2 / batch_bytes;
+  if (fit == 0) {
+    throw Error(
+        Code::invalid_argument,
+        fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
+                    bytes_text(static_cast<double>(device_bytes)), bytes_text(static_cast<double>(2 * batch_bytes))));
+  }
+  pieces.workers = static_cast<int>(std::min<std::int64_t>(pieces.workers, fit));
+  pieces.batches = static_cast<int>(std::min<std::int64_t>(fit / pieces.workers, kPieceBatches));
+  pieces.fold_bytes = std::min(device_bytes / 2 / pieces.workers, kFoldBytes);
+  return pieces;
+}
 
 DeviceTimes times_of(const gpu::Staging& staging, const DeviceFold& fold) {
   const gpu::StagingTimes& times = staging.times();
@@ -23,11 +56,11 @@ DeviceTimes times_of(const gpu::Staging& staging, const DeviceFold& fold) {
 /// Pieces by way of the device.
 class DeviceFolder final : public Folder {
  public:
-  DeviceFolder(const Plan& plan, const Kernels& kernels, const gpu::Policy& policy)
+  DeviceFolder(const Plan& plan, const Kernels& kernels, const gpu::Policy& policy, const Pieces& pieces)
       : cpu_(plan, kernels),
         staging_(policy),
-        builder_(staging_, plan.fields, kPieceBatches * kBatchRows),
-        fold_(plan, kernels, staging_, builder_.arrays()) {}
+        builder_(staging_, plan.fields, pieces.batches * kBatchRows),
+        fold_(plan, kernels, staging_, builder_.arrays(), pieces.fold_bytes) {}
 
   Groups fold(std::span<const Batch> batches) override {
     for (const Batch& batch : batches) builder_.append(batch);
@@ -39,6 +72,7 @@ class DeviceFolder final : public Folder {
   }
   void add_cost(Folded& folded) const override {
     folded.rows_by_cpu += rows_by_cpu_;
+    folded.bytes_to_device += builder_.bytes_copied();
     folded.times += times_of(staging_, fold_);
   }
 
@@ -67,10 +101,10 @@ Groups fold_read_back(const Plan& plan, const Kernels& kernels, const Table& tab
 }
 
 Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& table, const gpu::Policy& policy,
-                     const QueryProgress& progress, std::unique_ptr<Totals> totals) {
+                     std::int64_t device_bytes, const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   Folded total{.totals = std::move(totals)};
   gpu::Staging staging(policy);
-  DeviceFold fold(plan, kernels, staging, 0);
+  DeviceFold fold(plan, kernels, staging, 0, device_bytes == 0 ? kFoldBytes : std::min(device_bytes, kFoldBytes));
   for (int part = 0; part < table.parts(); ++part) {
     const DeviceChunk& chunk = *table.chunk(part, policy.device);
     std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));
@@ -90,20 +124,21 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
 
 }  // namespace
 
-Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress,
-               std::unique_ptr<Totals> totals) {
+Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
+               const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   const Kernels& best = kernels(Isa::best);
   // A table lies on a device as a whole.
   if (table.parts() > 0 && table.chunk(0, policy.device) != nullptr) {
-    return execute_there(plan, best, table, policy, progress, std::move(totals));
+    return execute_there(plan, best, table, policy, device_bytes, progress, std::move(totals));
   }
+  const Pieces pieces = pieces_of(plan, table, device_bytes);
   const Folding folding{
       .kernels = best,
-      .workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers)),
-      .batches = kPieceBatches,
+      .workers = pieces.workers,
+      .batches = pieces.batches,
       .may_drop_conditions = false,  // a kernel is compiled for each plan
       .may_repeat_texts = false,
-      .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy); }};
+      .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy, pieces); }};
   return execute(plan, table, folding, progress, std::move(totals));
 }
 

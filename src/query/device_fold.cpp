@@ -19,7 +19,6 @@ constexpr std::int64_t kMostNumbered = std::int64_t{1} << 20;  // groups of a ch
 constexpr int kBlockThreads = 256;
 constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
 constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
-constexpr std::int64_t kCopiesBytes = std::int64_t{1} << 30;
 constexpr int kChunkBits = 26;
 static_assert(std::int64_t{1} << kChunkBits == kMostChunkRows);
 
@@ -54,8 +53,9 @@ std::vector<std::int32_t> order_of(const Dictionary& words) {
 
 }  // namespace
 
-DeviceFold::DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array)
-    : plan_(plan), kernels_(kernels), staging_(staging), first_array_(first_array) {
+DeviceFold::DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array,
+                       std::int64_t most_bytes)
+    : plan_(plan), kernels_(kernels), staging_(staging), first_array_(first_array), most_bytes_(most_bytes) {
   staging_.compute([&](const gpu::Policy&) { limits_ = gpu::launch_limits(); });
   options_.columns.resize(plan.columns.size(), {.bits = 0});
 }
@@ -135,12 +135,13 @@ Source DeviceFold::choose_copies(std::int64_t groups) {
   return fold_source(plan_, options_);
 }
 
-/// Every row's group into Array::ids, and the groups' keys; empty where there are too many, or where a key cannot be computed.
+/// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
   Numbered all{.source = number_source(plan_, options_)};
   const auto program = gpu::program_of(all.source.text, compile_seconds_);
   for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostNumbered}) {
     const std::int64_t tags = 4 * limit;
+    if (tags * 4 + limit * all.source.words * kWord > most_bytes_ / 2) return std::nullopt;
     auto* const control = array<std::uint64_t>(Array::merged, kControlWords);
     auto words = arguments(chunk, all.source);
     words[argument::trouble] = address(control);
@@ -248,13 +249,12 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const Source& s
   const bool by_warps = options_.copies == Copies::warps;
   const std::int64_t shared = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
   std::int64_t blocks = blocks_for(chunk.rows, source.rows_per_thread, shared);
-  std::int64_t copies = blocks;
-  if (by_warps) {
-    const std::int64_t warps = options_.threads / 32;
-    blocks = std::clamp<std::int64_t>(kCopiesBytes / (own_bytes * warps), 1, blocks);
-    copies = blocks * warps;
-  }
   const std::int64_t merged_words = kControlWords + groups * source.words;
+  const std::int64_t copies_of_block = by_warps ? options_.threads / 32 : 1;
+  const std::int64_t fit = (most_bytes_ / 2 - merged_words * kWord) / (own_bytes * copies_of_block);
+  if (fit < 1) return std::nullopt;
+  blocks = std::min(blocks, fit);
+  const std::int64_t copies = blocks * copies_of_block;
   auto* const control = array<std::uint64_t>(Array::merged, merged_words);
   auto* const partials = array<std::uint64_t>(Array::partials, copies * groups * source.own_words);
   auto words = arguments(chunk, source);

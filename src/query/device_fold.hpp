@@ -18,8 +18,8 @@ namespace upsweep::query {
 
 class DeviceFold {
  public:
-  /// Uses the arrays first_array, first_array + 1, … of `staging`. The arguments outlive this.
-  DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array);
+  /// Uses the arrays first_array, first_array + 1, … of `staging`, up to `most_bytes` for groups. The arguments outlive this.
+  DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
 
   /// Columns of the chunk are the plan's. Empty where the device cannot compute it: it is for the CPU to do then. Throws
   /// Error unsupported (no NVRTC), device_memory, device_failed.
@@ -57,6 +57,7 @@ class DeviceFold {
   const Kernels& kernels_;
   gpu::Staging& staging_;
   const int first_array_;
+  const std::int64_t most_bytes_;
   gpu::LaunchLimits limits_;
   SourceOptions options_;
   double compile_seconds_ = 0;

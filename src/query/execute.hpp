@@ -23,7 +23,8 @@ namespace upsweep::query {
 struct Folded {
   std::unique_ptr<Totals> totals;
   std::int64_t rows = 0;
-  std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU
+  std::int64_t rows_by_cpu = 0;  ///< of a query on a GPU, as what follows
+  std::int64_t bytes_to_device = 0;
   DeviceTimes times = {};
 };
 
@@ -88,8 +89,8 @@ Folded execute(const Plan& plan, const Table& table, const Folding& folding, con
                std::unique_ptr<Totals> totals);
 Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress,
                std::unique_ptr<Totals> totals);
-/// On a GPU, over what lies there or over what is brought there piece by piece.
-Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, const QueryProgress& progress,
-               std::unique_ptr<Totals> totals);
+/// On a GPU, over what lies there or over what is brought there piece by piece, within so many bytes of its memory if not 0.
+Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
+               const QueryProgress& progress, std::unique_ptr<Totals> totals);
 
 }  // namespace upsweep::query
