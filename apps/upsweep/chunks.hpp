@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "commands.hpp"
+#include "device_way.hpp"
 #include "io/column.hpp"
 #include "io/posix.hpp"
 #include "io/result_writer.hpp"
@@ -22,13 +23,13 @@
 
 namespace upsweep::command {
 
-/// Elements of a chunk: all of a short column. Of a longer one on a GPU 16 MB of the widest type; on the CPU 4 MB, which
-/// caches still hold when they are computed with, or more where there are threads for more. Always a multiple of 2^18, where
-/// every rung's blocks and segments end, so that a float scan in chunks has the bits of a scan of the whole.
+/// Elements of a chunk: all of a short column. Of a longer one on a GPU 256 MB of the widest type, which go there in chunks of their
+/// own; on the CPU 4 MB, which caches still hold when they are computed with, or more where there are threads for more. Always a
+/// multiple of 2^18, where every rung's blocks and segments end, so that a float scan in chunks has the bits of a scan of the whole.
 inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& info) {
   constexpr std::int64_t kPerThread = std::int64_t{1} << 18;
   constexpr std::int64_t kMost = std::int64_t{1} << 21;
-  std::int64_t length = kMost;
+  std::int64_t length = std::int64_t{1} << 25;
   if (!common.on_gpu()) {
     const std::int64_t threads = common.threads > 0 ? common.threads : machine().threads;
     length = std::min(kMost, std::max((std::int64_t{4} << 20) / size_of(info.type), threads * kPerThread));
@@ -71,6 +72,7 @@ struct Work {
   double seconds = 0;
   std::string_view rung = "none";
   std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
+  std::optional<DeviceWay> way = {};            ///< of scans and reductions there
 
   [[nodiscard]] std::string time_text() const { return times ? times_text(*times) : duration(seconds); }
   Work& operator+=(const Work& next) {
@@ -83,6 +85,10 @@ struct Work {
       times->kernel += next.times->kernel;
       times->to_host += next.times->to_host;
     }
+    if (next.way) {
+      way = way.value_or(DeviceWay{});
+      *way += *next.way;
+    }
     return *this;
   }
   void add_times(Json& json) const {
@@ -90,16 +96,19 @@ struct Work {
     if (!times) return;
     json["to_device_s"] = times->to_device;
     json["to_host_s"] = times->to_host;
+    if (way) json["limit"] = limit_json(*way);
   }
 };
 
 /// Chunk after chunk: next() gives it, with its `count`; run(device, policy, chunk) computes it and returns the rung, and
-/// `device` is null on the CPU; done(chunk) comes after. `verb` and `total`: for the line that shows progress.
+/// `device` is null on the CPU; done(chunk) comes after. `verb` and `total`: for the line that shows progress. `device_bytes`: as
+/// Staged has them.
 template <class Next, class Run, class Done>
 Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, std::int64_t total, Next next, Run run,
-                    Done done) {
+                    Done done, std::int64_t device_bytes = 0) {
+  const Stopwatch all;
   std::optional<dynamic::Staged> device;
-  if (common.on_gpu()) device.emplace(policy.rung);
+  if (common.on_gpu()) device.emplace(policy.rung, 0, device_bytes, policy.threads);
   Progress progress(common.quiet);
   Work work;
   for (;;) {
@@ -115,7 +124,10 @@ Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, 
     work.count += chunk.count;
     progress.count(verb, work.count, total);
   }
-  if (device) work.times = device->times();
+  if (!device) return work;
+  work.times = device->times();
+  if (device->use().to_device > 0) work.way = DeviceWay{device->use(), {}, all.seconds()};
+  if (work.way) work.way->link = device->measure_link();
   return work;
 }
 

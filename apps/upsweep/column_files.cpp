@@ -36,7 +36,7 @@ std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::str
 }
 
 Work fold_column(const Common& common, const Policy& policy, Operator op, io::ColumnReader& reader,
-                 dynamic::Carry& carry) {
+                 dynamic::Carry& carry, std::int64_t device_bytes) {
   const io::ColumnInfo& info = reader.info();
   const auto run = [&](dynamic::Staged* device, const Policy& chosen, const io::Chunk& chunk) {
     const dynamic::ConstArray from{chunk.data, chunk.count, info.type};
@@ -45,7 +45,7 @@ Work fold_column(const Common& common, const Policy& policy, Operator op, io::Co
   };
   return work_on_chunks(
       common, policy, "reducing", info.count, [&] { return reader.next(chunk_length(common, info)); }, run,
-      [](const io::Chunk&) {});
+      [](const io::Chunk&) {}, device_bytes);
 }
 
 Folded fold_ranks(const Ranks& ranks, Operator op, const Folded& begin, const Folded& mine, int end) {

@@ -18,9 +18,9 @@ namespace upsweep::command {
 /// Opens a file of the column, which must be as the first one is. Throws Error unsupported_type.
 std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::string& file, const io::ColumnInfo& first);
 
-/// carry = carry ⊕ the column.
+/// carry = carry ⊕ the column. `device_bytes`: as Staged has them.
 Work fold_column(const Common& common, const Policy& policy, Operator op, io::ColumnReader& reader,
-                 dynamic::Carry& carry);
+                 dynamic::Carry& carry, std::int64_t device_bytes);
 
 /// What some elements come to.
 struct Folded {

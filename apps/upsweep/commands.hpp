@@ -35,6 +35,7 @@ struct ScanOptions {
   std::optional<std::string> init;
   std::string dtype;
   std::string overflow;
+  std::string device_memory;  ///< "": what it takes
   std::optional<std::string> output;
   bool one_file = false;  ///< of --mpi
 };
@@ -44,6 +45,7 @@ struct ReduceOptions {
   std::vector<std::string> files;  ///< of --mpi, instead of the input
   std::string op = "add";
   std::string dtype;
+  std::string device_memory;  ///< as of a scan
 };
 
 struct OffsetsOptions {
@@ -88,6 +90,7 @@ struct QueryOptions {
   std::vector<std::string> files;   ///< of --mpi: the table
   std::string memory;               ///< "": what is free
   std::string spill_folder;         ///< "": that of temporary files
+  std::string device_memory;        ///< as of a scan
 };
 
 struct SubsetSumOptions {

@@ -48,7 +48,7 @@ constexpr std::string_view kVersion = "upsweep " UPSWEEP_VERSION "\n";
 constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
 
 void add_common(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "auto, cpu or cuda; auto runs where the data lives");
+  app.add_option("--device", common.device, "auto, cpu or cuda; auto: the CPU, unless the way to a GPU is faster");
   app.add_option("--rung", common.rung, "run this rung of the ladder, or fail");
   if (app.get_option_no_throw("--threads") == nullptr) {
     app.add_option("--threads", common.threads, "threads (default: every core)");
@@ -89,6 +89,11 @@ CLI::Option* declare_input(CLI::App& command, std::string& input, std::vector<st
   return mpi;
 }
 
+void declare_device_memory(CLI::App& command, std::string& text) {
+  command.add_option("--device-memory", text,
+                     "on a GPU, at most so much of its memory, such as 4GB or 500MB (default: some chunks)");
+}
+
 void declare_scan(CLI::App& command, ScanOptions& o) {
   CLI::Option* const mpi = declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
@@ -99,6 +104,7 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
       "output type (default: int64, uint64, or the float type of the input; of decimals, int64 scaled by "
       "a power of ten, or float64)");
   command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
+  declare_device_memory(command, o.device_memory);
   CLI::Option* const output =
       command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
   command
@@ -114,6 +120,7 @@ void declare_reduce(CLI::App& command, ReduceOptions& o) {
   command.add_option("--dtype", o.dtype,
                      "output type (default: int64, uint64, or the float type of the input; of decimals, a decimal, or "
                      "float64)");
+  declare_device_memory(command, o.device_memory);
 }
 
 void declare_offsets(CLI::App& command, OffsetsOptions& o) {
@@ -171,6 +178,7 @@ void declare_query(CLI::App& command, QueryOptions& o) {
       "for groups and the answer, such as 4GB or 500MB (default: three quarters of what is free); groups "
       "that do not fit go to a temporary file, and the answer is the same");
   command.add_option("--spill-dir", o.spill_folder, "where that is (default: $TMPDIR, or the system's folder)");
+  declare_device_memory(command, o.device_memory);
 }
 
 void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {

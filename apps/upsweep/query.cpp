@@ -13,6 +13,7 @@
 
 #include "chunks.hpp"
 #include "commands.hpp"
+#include "device_way.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
@@ -83,9 +84,11 @@ void print_as_json(const Answer& answer) {
   });
   std::string times;
   if (answer.rung.starts_with("cuda.")) {
-    times = fmt::format(",\"kernel_s\":{},\"to_device_s\":{},\"to_host_s\":{},\"compile_s\":{},\"rows_by_cpu\":{}",
-                        json_text(answer.times.kernel), json_text(answer.times.to_device),
-                        json_text(answer.times.to_host), json_text(answer.times.compile), answer.rows_by_cpu);
+    times = fmt::format(
+        ",\"kernel_s\":{},\"to_device_s\":{},\"to_host_s\":{},\"compile_s\":{},\"rows_by_cpu\":{},\"bytes_to_device\":{"
+        "}",
+        json_text(answer.times.kernel), json_text(answer.times.to_device), json_text(answer.times.to_host),
+        json_text(answer.times.compile), answer.rows_by_cpu, answer.bytes_to_device);
   }
   print(fmt::format("{{\"columns\":{},\"types\":{},\"rows\":{},\"rung\":{},\"seconds\":{},\"bytes_spilled\":{}{}}}\n",
                     names, types, rows, json_text(answer.rung), json_text(answer.seconds), answer.bytes_spilled,
@@ -129,6 +132,11 @@ void remark_times(const Answer& answer) {
   const DeviceTimes& times = answer.times;
   remark(times_text({.to_device = times.to_device, .kernel = times.kernel, .to_host = times.to_host}) +
          (times.compile > 0 ? fmt::format(", {} to make the code ready", duration(times.compile)) : ""));
+  if (answer.bytes_to_device > 0) {
+    remark(fmt::format("{} to the device, of {} that the link has",
+                       rate(static_cast<double>(answer.bytes_to_device) / answer.seconds),
+                       rate(gpu::Chunked().measure_link().to_device)));
+  }
   if (answer.rows_by_cpu > 0) {
     remark(fmt::format("{} rows were computed on the CPU, as the GPU could not do it exactly",
                        grouped(answer.rows_by_cpu)));
@@ -136,7 +144,7 @@ void remark_times(const Answer& answer) {
 }
 
 QueryMemory memory_of(const QueryOptions& options) {
-  QueryMemory memory{.spill_folder = options.spill_folder};
+  QueryMemory memory{.spill_folder = options.spill_folder, .device_bytes = parse_device_memory(options.device_memory)};
   if (options.memory.empty()) return memory;
   const auto bytes = parse_bytes(options.memory);
   if (!bytes) refuse("--memory '{}' is no size, such as 4GB or 500MB", options.memory);
@@ -166,10 +174,12 @@ void report(const Common& common, const Answer& answer, const QueryMemory& memor
   remark_spilled(answer, memory);
 }
 
-QueryCarry fold_file(const Common& common, const Query& query, const std::string& file) {
+QueryCarry fold_file(const Common& common, const Query& query, const std::string& file, const QueryMemory& memory) {
   const auto table = io::open_table(file, io::CsvCells::typed, common.threads);
   try {
-    if (common.on_gpu()) return query.fold(gpu::Policy{}.with_rung(common.rung), *table);
+    if (common.on_gpu()) {
+      return query.fold(gpu::Policy{}.with_rung(common.rung), *table, {}, memory.device_bytes);
+    }
     return query.fold(common.policy(), *table);
   } catch (const Error& error) {
     if (error.code() != Code::invalid_argument) throw;  // others name the file
@@ -178,10 +188,11 @@ QueryCarry fold_file(const Common& common, const Query& query, const std::string
 }
 
 /// This rank's files folded in their order; nothing where it has none.
-std::optional<QueryCarry> fold_files(const Common& common, const Query& query, const std::vector<std::string>& files) {
+std::optional<QueryCarry> fold_files(const Common& common, const Query& query, const std::vector<std::string>& files,
+                                     const QueryMemory& memory) {
   std::optional<QueryCarry> all;
   for (const std::string& file : files) {
-    QueryCarry carry = fold_file(common, query, file);
+    QueryCarry carry = fold_file(common, query, file, memory);
     if (all) {
       all->merge(carry);
     } else {
@@ -220,7 +231,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
     const Statement statement(options.sql);
     if (!statement.path().empty()) statement.refuse_table("with --mpi the table is its files: FROM needs a name");
     query.emplace(statement, *io::open_table(options.files.front(), io::CsvCells::typed, common.threads));
-    carry = fold_files(common, *query, ranks.share_of(options.files));
+    carry = fold_files(common, *query, ranks.share_of(options.files), memory);
   });
   ranks.settle();
   merge_ranks(ranks, *query, carry);
@@ -235,15 +246,26 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
   return 0;
 }
 
+/// Of the columns that may be named; 0 where the table's length is not known.
+std::int64_t bytes_of(const Statement& statement, const Table& table) {
+  const std::vector<std::string> names = statement.names();
+  std::int64_t bits = 0;
+  for (const Field& field : table.fields()) {
+    if (std::find(names.begin(), names.end(), field.name) != names.end()) bits += upsweep::width_of(field.storage);
+  }
+  return std::max<std::int64_t>(table.rows(), 0) * bits / 8;
+}
+
 }  // namespace
 
-int run_query(const Common& common, const QueryOptions& options) {
+int run_query(const Common& given, const QueryOptions& options) {
   const QueryMemory memory = memory_of(options);
-  if (!options.files.empty()) return query_on_ranks(common, options, memory);
-  const Policy policy = common.policy();  // refuses a device that is not there
+  if (!options.files.empty()) return query_on_ranks(given, options, memory);
+  const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, common.threads);
+  const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, given.threads);
   const Query query(statement, *table);
+  const Common common = with_device(given, bytes_of(statement, *table), false);
   Answer answer;
   {
     Progress progress(common.quiet);

@@ -69,6 +69,7 @@ struct Plan {
   Type given;
   Operator op;
   Policy policy;
+  std::int64_t device_bytes;
 };
 
 Plan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
@@ -79,7 +80,8 @@ Plan plan_of(const Common& common, const ReduceOptions& options, const io::Colum
           .type = type,
           .given = given_type(type, options.dtype),
           .op = op,
-          .policy = common.policy().with_overflow(parse_overflow("", op, type))};
+          .policy = common.policy().with_overflow(parse_overflow("", op, type)),
+          .device_bytes = parse_device_memory(options.device_memory)};
 }
 
 void report(const Common& common, const Plan& plan, const Folded& folded, const Work& work) {
@@ -91,6 +93,7 @@ void report(const Common& common, const Plan& plan, const Folded& folded, const 
     print_json(result);
   } else {
     print(reduced.text + "\n");
+    if (work.way && !common.quiet) remark(fmt::format("limited by {}", limit_text(*work.way)));
   }
 }
 
@@ -104,7 +107,8 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
     plan = plan_of(common, options, first);
     mine = Folded{dynamic::Carry(plan->type)};
     for (const std::string& file : ranks.share_of(options.files)) {
-      work += fold_column(common, plan->policy, plan->op, *open_file(common, file, first), mine->carry);
+      work +=
+          fold_column(common, plan->policy, plan->op, *open_file(common, file, first), mine->carry, plan->device_bytes);
     }
     mine->count = work.count;
   });
@@ -120,12 +124,13 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
 
 }  // namespace
 
-int run_reduce(const Common& common, const ReduceOptions& options) {
-  if (!options.files.empty()) return reduce_on_ranks(common, options);
-  const auto reader = io::open_column(options.input, common.threads);
+int run_reduce(const Common& asked, const ReduceOptions& options) {
+  if (!options.files.empty()) return reduce_on_ranks(asked, options);
+  const auto reader = io::open_column(options.input, asked.threads);
+  const Common common = with_device(asked, bytes_of(reader->info()), false);
   const Plan plan = plan_of(common, options, reader->info());
   Folded folded{dynamic::Carry(plan.type)};
-  const Work work = fold_column(common, plan.policy, plan.op, *reader, folded.carry);
+  const Work work = fold_column(common, plan.policy, plan.op, *reader, folded.carry, plan.device_bytes);
   folded.count = work.count;
   report(common, plan, folded, work);
   return 0;

@@ -83,6 +83,7 @@ struct Plan {
   dynamic::ScanOptions how;
   dynamic::Carry carry;  ///< that the first file begins with
   Policy policy;
+  std::int64_t device_bytes;
 
   [[nodiscard]] bool gives_floats() const { return given != type; }
 };
@@ -95,7 +96,7 @@ Plan plan_of(const Common& common, const ScanOptions& options, const io::ColumnI
                                : options.exclusive ? dynamic::Carry::identity(how.op, type)
                                                    : dynamic::Carry(type);
   const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
-  return {info, type, given_type(type, options.dtype), how, carry, policy};
+  return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
 }
 
 /// An Error about output `index` of a chunk, made one about the whole column.
@@ -140,7 +141,8 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& 
     count += chunk.count;
   };
   scanned.work = work_on_chunks(
-      common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(common, info)); }, run, done);
+      common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(common, info)); }, run, done,
+      plan.device_bytes);
   return scanned;
 }
 
@@ -186,6 +188,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
         fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
   }
   text += fmt::format("rung   {}\ntime   {}\n", work.rung, work.time_text());
+  if (work.way) text += within_80_columns(fmt::format("limit  {}", limit_text(*work.way)), 7) + "\n";
   if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
   print(text);
@@ -322,7 +325,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
     const Policy policy = plan->policy.with_rung({}).with_overflow(overflow);
     for (const std::string& file : files) {
       const auto reader = open_file(common, file, plan->info);
-      mine->count += fold_column(common, policy, plan->how.op, *reader, mine->carry).count;
+      mine->count += fold_column(common, policy, plan->how.op, *reader, mine->carry, plan->device_bytes).count;
     }
   });
   ranks.settle();
@@ -353,11 +356,12 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
 
 }  // namespace
 
-int run_scan(const Common& common, const ScanOptions& asked) {
+int run_scan(const Common& given, const ScanOptions& asked) {
   ScanOptions options = asked;
-  options.output = output_of(common, asked.output);
-  if (!options.files.empty()) return scan_on_ranks(common, options);
-  const auto reader = io::open_column(options.input, common.threads);
+  options.output = output_of(given, asked.output);
+  if (!options.files.empty()) return scan_on_ranks(given, options);
+  const auto reader = io::open_column(options.input, given.threads);
+  const Common common = with_device(given, bytes_of(reader->info()), true);
   const Plan plan = plan_of(common, options, reader->info());
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) writer = open_output(*options.output, plan, plan.info.count);
