@@ -81,18 +81,19 @@ void measure(bool pinned, std::int64_t device_bytes, Array in, Array out, const 
     const auto bound = upsweep::gpu::bound_of(chunked.use());
     fmt::print(
         R"({{"problem": "{}", "memory": "{}", "bytes": {:.0f}, "device_bytes": {}, "used": {}, "seconds": {:.5f}, )"
-        R"("gbps": {:.2f}, "link_gbps": {:.2f}, "host_gbps": {:.2f}, "of_limit": {:.3f}, "bound": "{}", "share": {:.3f}, )"
+        R"("gbps": {:.2f}, "link_gbps": {:.2f}, "host_gbps": {}, "of_limit": {:.3f}, "bound": "{}", "share": {:.3f}, )"
         R"("to_device_gbps": {:.2f}, "cpu_s": {:.5f}, "cpu_gbps": {:.2f}}})"
         "\n",
         problem, pinned ? "pinned" : "pageable", bytes, device_bytes, chunked.use().device_bytes, seconds, rate / 1e9,
-        link / 1e9, host / 1e9, rate / std::min(link, host), word(bound.bound), bound.share,
-        static_cast<double>(chunked.use().to_device) / chunked.use().times.to_device / 1e9, cpu, bytes / cpu / 1e9);
+        link / 1e9, pinned ? "null" : fmt::format("{:.2f}", host / 1e9), rate / std::min(link, host), word(bound.bound),
+        bound.share, static_cast<double>(chunked.use().to_device) / chunked.use().times.to_device / 1e9, cpu,
+        bytes / cpu / 1e9);
   };
   // What is not pinned is read, written and read again on its way there, and as often on its way back.
-  const double unbounded = 1e18;
+  constexpr double kNoLimit = 1e18;
   print("reduce", reductions, median(reduce), median(cpu_reduce), machine.link.to_device,
-        pinned ? unbounded : machine.copy / 3);
-  print("scan", scans, median(scan), median(cpu_scan), machine.link.both, pinned ? unbounded : machine.copy / 6);
+        pinned ? kNoLimit : machine.copy / 3);
+  print("scan", scans, median(scan), median(cpu_scan), machine.link.both, pinned ? kNoLimit : machine.copy / 6);
 }
 
 /// As TPC-H's Q6: four columns of 8 bytes.

@@ -147,8 +147,9 @@ TEST_F(CudaChunked, InPlaceAndPinned) {
 
     std::vector<double> out(in.size());
     const Pinned out_is_pinned(out);
-    exclusive_scan(without_copies, in, out, 0.0);  // one of the two is
-    EXPECT_TRUE(std::equal(out.begin() + 1, out.end(), expected.begin()));
+    const double init = 2.5;
+    exclusive_scan(without_copies, in, out, init);  // one of the two is
+    EXPECT_TRUE(same_bits(out, at_once<double, double>(in, add, &init, true)));
   }
 }
 
@@ -241,7 +242,7 @@ TEST_F(CudaChunked, SaysWhatItTook) {
   EXPECT_GT(use.times.to_device, 0);
   EXPECT_GT(use.times.kernel, 0);
   EXPECT_LE(use.times.to_device, use.seconds);
-  EXPECT_GT(gpu::bound_of(use).share, 0.3);
+  EXPECT_GT(gpu::bound_of(use).share, 0);
   const gpu::LinkRates link = chunked.measure_link();
   EXPECT_GT(std::min({link.to_device, link.to_host, link.both}), 1e9);
 }
@@ -253,13 +254,14 @@ TEST_F(CudaChunked, StagedPieces) {
   std::vector<std::int64_t> expected(x.size());
   exclusive_scan(par, x, expected, std::int64_t{7});
   dynamic::Staged staged({}, 0, std::int64_t{64} << 20);
+  dynamic::Staged folding;  // one for each problem: it keeps its rung
   const std::int64_t init = 7;
   dynamic::Carry carry = dynamic::Carry::of(Type::int64, &init);
   dynamic::Carry folded = carry;
   for (std::int64_t first = 0; first < n; first += n / 3) {
     const std::int64_t count = std::min(n / 3, n - first);
     const dynamic::ConstArray in{x.data() + first, count, Type::int64};
-    (void)staged.reduce(Overflow::wrap, Operator::add, in, folded);
+    (void)folding.reduce(Overflow::wrap, Operator::add, in, folded);
     (void)staged.scan(Overflow::wrap, {.exclusive = true}, in, {x.data() + first, count, Type::int64}, carry);
   }
   EXPECT_EQ(x, expected);
@@ -267,7 +269,7 @@ TEST_F(CudaChunked, StagedPieces) {
   carry.value(&totals[0]);
   folded.value(&totals[1]);
   EXPECT_EQ(totals[0], totals[1]);
-  EXPECT_EQ(staged.use().to_device, 2 * 8 * n);
+  EXPECT_EQ(staged.use().to_device, 8 * n);
 }
 
 }  // namespace

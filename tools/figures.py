@@ -315,6 +315,18 @@ def cpu_many():
     return table(["", *RECORDED["cpu_many"]["columns"]], lines) + "\n\n" + origin("cpu_many")
 
 
+def gpu_chunked():
+    """Calls on the host's arrays by the limit of the GPU's memory: GB/s of the input, and what it could be."""
+    found = [json.loads(line) for line in (RESULTS / "h100-chunked.jsonl").read_text().splitlines()]
+    lines = []
+    for r in (r for r in found if "problem" in r):
+        limit = f"{r['device_bytes'] >> 20} MB" if r["device_bytes"] else "none"
+        host = number(r["host_gbps"]) if r["host_gbps"] else ""
+        rates = [number(r["gbps"]), number(r["link_gbps"]), host]
+        lines.append([r["problem"], r["memory"], limit, *rates, fraction(r["of_limit"]), number(r["cpu_gbps"])])
+    return table(["", "memory", "limit", "GB/s", "the link", "host's memory", "of the lesser", "the CPU"], lines)
+
+
 def mpi_calls():
     """Calls by ranks: on empty shares in microseconds, on long ones in milliseconds."""
     found = [r for r in scaling_model.lines("epyc-mpi") if not r["call"].startswith("merging")]
@@ -592,6 +604,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "gpu_lists": gpu_lists,
     "gpu_groups": gpu_groups,
     "gpu_shards": gpu_shards,
+    "gpu_chunked": gpu_chunked,
     "cpu_group_cores": cpu_group_cores,
     "mpi_calls": mpi_calls,
     "scaling_gpus": scaling_gpus,

@@ -23,13 +23,18 @@
 
 namespace upsweep::command {
 
-/// Elements of a chunk: all of a short column. Of a longer one on a GPU 256 MB of the widest type, which go there in chunks of their
-/// own; on the CPU 4 MB, which caches still hold when they are computed with, or more where there are threads for more. Always a
-/// multiple of 2^18, where every rung's blocks and segments end, so that a float scan in chunks has the bits of a scan of the whole.
-inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& info) {
+/// Elements that go to a GPU in one call: 16 MB of the widest type, which lie there as a whole, and of scans and reductions, which go
+/// in chunks of their own, 256 MB.
+inline constexpr std::int64_t kDeviceLength = std::int64_t{1} << 21;
+inline constexpr std::int64_t kDeviceLengthInChunks = std::int64_t{1} << 25;
+
+/// Elements of a chunk: all of a short column. Of a longer one on a GPU `on_device`; on the CPU 4 MB, which caches still hold when
+/// they are computed with, or more where there are threads for more. Always a multiple of 2^18, where every rung's blocks and
+/// segments end, so that a float scan in chunks has the bits of a scan of the whole.
+inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& info, std::int64_t on_device) {
   constexpr std::int64_t kPerThread = std::int64_t{1} << 18;
   constexpr std::int64_t kMost = std::int64_t{1} << 21;
-  std::int64_t length = std::int64_t{1} << 25;
+  std::int64_t length = on_device;
   if (!common.on_gpu()) {
     const std::int64_t threads = common.threads > 0 ? common.threads : machine().threads;
     length = std::min(kMost, std::max((std::int64_t{4} << 20) / size_of(info.type), threads * kPerThread));

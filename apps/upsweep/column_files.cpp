@@ -44,8 +44,9 @@ Work fold_column(const Common& common, const Policy& policy, Operator op, io::Co
                              : dynamic::reduce(chosen, op, from, carry);
   };
   return work_on_chunks(
-      common, policy, "reducing", info.count, [&] { return reader.next(chunk_length(common, info)); }, run,
-      [](const io::Chunk&) {}, device_bytes);
+      common, policy, "reducing", info.count,
+      [&] { return reader.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, [](const io::Chunk&) {},
+      device_bytes);
 }
 
 Folded fold_ranks(const Ranks& ranks, Operator op, const Folded& begin, const Folded& mine, int end) {

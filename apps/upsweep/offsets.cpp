@@ -102,7 +102,7 @@ class OneColumn : public BoundsReader {
       : column_(io::open_column(options.starts, common.threads)), left_(options.length) {
     (void)count_lists(column_->info(), column_->info(), options);
     size_ = static_cast<std::size_t>(size_of(column_->info().type));
-    bounds_.resize(static_cast<std::size_t>(chunk_length(common, column_->info()) + 1) * size_);
+    bounds_.resize(static_cast<std::size_t>(chunk_length(common, column_->info(), kDeviceLength) + 1) * size_);
     skip_to(*column_, options.starts_offset);
     const io::Chunk first = column_->next(1);
     if (first.count == 1) std::memcpy(bounds_.data(), first.data, size_);
@@ -144,7 +144,7 @@ std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options, const C
 
 Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy& asked, bool strict,
                        OffsetsCarry& carry, io::ResultWriter* writer) {
-  const std::int64_t length = chunk_length(common, reader.info());
+  const std::int64_t length = chunk_length(common, reader.info(), kDeviceLength);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(length + 1));
   const Type type = reader.info().type;
   const auto write = [&](const std::int64_t* from, std::int64_t n) {

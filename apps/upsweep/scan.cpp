@@ -117,7 +117,7 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& 
                     dynamic::Carry& carry, const Write& write) {
   const io::ColumnInfo& info = reader.info();
   const auto size = static_cast<std::size_t>(size_of(plan.type));
-  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(common, info)) * size);
+  std::vector<std::byte> out(static_cast<std::size_t>(chunk_length(common, info, kDeviceLengthInChunks)) * size);
   std::optional<Unscaled> unscaled;
   if (plan.gives_floats()) unscaled.emplace(plan.how.op, plan.info.scale, carry.any() ? exact_value(carry) : 0);
   const Policy asked = unscaled ? plan.policy.with_overflow(Overflow::wrap) : plan.policy;
@@ -141,8 +141,8 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& 
     count += chunk.count;
   };
   scanned.work = work_on_chunks(
-      common, asked, "scanning", info.count, [&] { return reader.next(chunk_length(common, info)); }, run, done,
-      plan.device_bytes);
+      common, asked, "scanning", info.count,
+      [&] { return reader.next(chunk_length(common, info, kDeviceLengthInChunks)); }, run, done, plan.device_bytes);
   return scanned;
 }
 

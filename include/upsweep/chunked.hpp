@@ -10,8 +10,8 @@
 // Memory    of the device a few chunks of up to 16 MB, or what fits `device_bytes`, of the policy's resource; they are kept for the
 //           next call. Pinned memory of the host (cudaHostAlloc, cudaHostRegister) is copied from where it is; any other is copied by
 //           `threads` threads by way of pinned chunks, as many.
-// Speed     the link's, 55 GB/s each way for PCIe 5, where arrays are pinned. Else also the host's memory must copy what goes over
-//           it; use() says which of them a call waited for. A CPU that reads its memory faster than the link is faster.
+// Speed     the link's where arrays are pinned: on PCIe 5 54 GB/s one way, 49 GB/s each of both at once. Else also the host's memory
+//           must copy what goes over it; use() says which of them a call waited for. A CPU that reads its memory faster is faster.
 // Floats    scans by cuda.lookahead have the bits of a scan of an array of the device; reductions add up 8 MB at a time, in
 //           order. So neither depends on device_bytes. Other rungs of scan end where chunks do, and do not overlap.
 // Overflow  of integers wraps around; with Overflow::checked sums are refused (unsupported) where by the least and the greatest

@@ -39,6 +39,31 @@ def test_scan_and_reduce(upsweep, dtype, n, options):
     assert (on_gpu["value"], on_gpu["count"], on_gpu["rung"]) == (on_cpu["value"], n, "cuda.one_kernel")
 
 
+@pytest.mark.parametrize("limit", [[], ["--device-memory", "64MB"]])
+def test_files_of_several_chunks(upsweep, limit):
+    """More than one call's, each of many chunks: the carry goes on, whatever the limit; and what it ran at is said."""
+    values = np.random.default_rng(8).integers(-50, 60, 2 * (1 << 25) + 3, dtype="int32")
+    upsweep.save("in.npy", values)
+    assert (upsweep.npy("scan", "in.npy", "--device", "cuda", *limit) == np.cumsum(values, dtype="int64")).all()
+    for command in ("scan", "reduce"):
+        result = upsweep.json(command, "in.npy", "--device", "cuda", *limit)
+        assert result["value" if command == "reduce" else "last"] == values.sum(dtype="int64")
+        said = result["limit"]
+        assert said["name"] in ("to_device", "to_host", "host_memory", "kernels", "files") and 0 < said["share"] <= 1
+        assert said["link_to_device_gbps"] > 1 and 0 < said["to_device_gbps"] and 0 < said["device_bytes"]
+        assert not limit or said["device_bytes"] <= 64 << 20
+    summary = upsweep.text("scan", "in.npy", "--device", "cuda", *limit)
+    assert "\nlimit  " in summary and all(len(line) <= 80 for line in summary.splitlines())
+
+
+def test_limits_that_are_refused(upsweep):
+    upsweep.save("t.npy", np.ones(1 << 24), "float64")
+    for command in (["scan", "t.npy"], ["reduce", "t.npy"], ["query", "SELECT SUM(t) FROM 't.npy'"]):
+        for memory in ("much", "1KB"):
+            message = upsweep.fails("invalid_argument", *command, "--device", "cuda", "--device-memory", memory)["message"]
+            assert "memory" in message
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64"])
 @pytest.mark.parametrize("n", [0, 1, 1000, CHUNK + 5])
 def test_offsets(upsweep, dtype, n):
@@ -462,6 +487,14 @@ def test_queries(upsweep, dtype, n):
         assert on_gpu["rows"] == upsweep.json("query", sql, "--device", "cpu")["rows"], sql
         assert on_gpu["rung"] == "cuda.generated" and on_gpu["rows_by_cpu"] == 0, on_gpu
         assert min(on_gpu[f"{what}_s"] for what in ("kernel", "to_device", "to_host", "compile")) >= 0
+
+
+def test_queries_within_a_limit(upsweep):
+    upsweep.save("t.npy", np.random.default_rng(6).integers(0, 1000, 3 * CHUNK), "int64")
+    for sql in QUERIES:
+        found = upsweep.json("query", sql, "--device", "cuda", "--device-memory", "16MB")
+        assert found["rows"] == upsweep.json("query", sql)["rows"], sql
+        assert found["bytes_to_device"] >= 8 * 3 * CHUNK
 
 
 @pytest.mark.parametrize("bad", [0, 4 * CHUNK])
