@@ -278,12 +278,6 @@ struct Staging::State {
   std::map<int, std::vector<char>> arrays;
   std::map<int, std::vector<char>> host_arrays;
   StagingTimes times;
-  struct Copy {
-    void* to;
-    const void* from;
-    std::int64_t bytes;
-  };
-  std::array<std::vector<Copy>, 2> started;  ///< done as late as they may be
 
   ~State() {
     for (const auto& [which, array] : arrays) give_back(array);
@@ -322,14 +316,6 @@ void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
 }
 void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
-void Staging::start_copy_in(int turn, void* to, const void* from, std::int64_t bytes) {
-  state_->started[static_cast<std::size_t>(turn)].push_back({to, from, bytes});
-}
-void Staging::wait_for(int turn) {
-  for (const State::Copy& copy : std::exchange(state_->started[static_cast<std::size_t>(turn)], {})) {
-    copy_in(copy.to, copy.from, copy.bytes);
-  }
 }
 void Staging::compute(const std::function<void(const Policy&)>& run) { run({}); }
 void Staging::fill(void* to, int byte, std::int64_t bytes) { std::memset(to, byte, static_cast<std::size_t>(bytes)); }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/staging.cpp: staging by the CUDA runtime: one stream, its events, arrays that grow.
+// cuda/staging.cpp: staging by the CUDA runtime: one stream, two events, arrays that grow.
 #include "cuda/staging.hpp"
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,17 +19,10 @@ struct Staging::State {
     std::int64_t bytes = 0;
   };
 
-  /// From the first copy that was started since it was waited for to the last one.
-  struct Turn {
-    Event begin, end;
-    bool is_open = false;
-  };
-
   int device;
   MemoryResource& memory;
   std::optional<OwnStream> own_stream;  // it and the clock are made where the device is current
   std::optional<EventClock> clock;
-  std::optional<std::array<Turn, 2>> turns;
   std::vector<Array> arrays;
   std::vector<Array> host_arrays;
   StagingTimes times;
@@ -39,13 +31,11 @@ struct Staging::State {
       : device(policy.device), memory(policy.memory != nullptr ? *policy.memory : pool()) {
     const CurrentDevice current(device);
     clock.emplace(own_stream.emplace().get());
-    turns.emplace();
   }
   ~State() {
     int before = 0;
     (void)cudaGetDevice(&before);
     restore_current(device);
-    (void)cudaStreamSynchronize(stream());  // copies that nobody has waited for, as an error came, read pinned memory
     for (const Array& array : arrays) {
       if (array.memory != nullptr) memory.deallocate(array.memory, array.bytes, stream());
     }
@@ -117,25 +107,6 @@ void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
 
 void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
   state_->copy(state_->times.to_host, to, from, bytes, cudaMemcpyDeviceToHost, "copying from the device");
-}
-
-void Staging::start_copy_in(int turn, void* to, const void* from, std::int64_t bytes) {
-  const CurrentDevice current(state_->device);
-  State::Turn& open = (*state_->turns)[static_cast<std::size_t>(turn)];
-  if (!open.is_open) open.begin.record(state_->stream());
-  open.is_open = true;
-  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream()),
-          "copying to the device");
-  open.end.record(state_->stream());
-}
-
-void Staging::wait_for(int turn) {
-  State::Turn& open = (*state_->turns)[static_cast<std::size_t>(turn)];
-  if (!open.is_open) return;
-  const CurrentDevice current(state_->device);
-  open.end.wait();
-  state_->times.to_device += open.end.seconds_since(open.begin);
-  open.is_open = false;
 }
 
 void Staging::compute(const std::function<void(const Policy&)>& run) {

@@ -10,8 +10,7 @@
 
 namespace upsweep::gpu {
 
-/// Device arrays that are reused from chunk to chunk. Everything is over when a call returns, but
-/// what start_copy_in() starts. One thread at a time.
+/// Device arrays that are reused from chunk to chunk. Everything is over when a call returns. One thread at a time.
 class Staging {
  public:
   /// On a policy's device, with memory of its resource. Throws Error not_built, no_device, device_failed.
@@ -30,10 +29,6 @@ class Staging {
   /// The same with any place in an array of the device.
   void copy_in(void* to, const void* from, std::int64_t bytes);
   void copy_out(void* to, const void* from, std::int64_t bytes);
-  /// The same without waiting, so that the caller fills pinned memory while other memory is sent: there are two turns.
-  void start_copy_in(int turn, void* to, const void* from, std::int64_t bytes);
-  /// What was started in that turn is over, and its memory may be filled again.
-  void wait_for(int turn);
   /// run(policy) puts work into the policy's stream.
   void compute(const std::function<void(const Policy&)>& run);
   /// Bytes of the device, by the stream's order: inside compute().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/device_chunk.cpp: batches are gathered in pinned memory, four at a time, and sent from there while the next four are.
+// query/device_chunk.cpp: batches are gathered in pinned memory, four at a time, and copied from there.
 #include "query/device_chunk.hpp"
 
 #include <algorithm>
@@ -45,19 +45,12 @@ ChunkBuilder::ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std
       capacity_(std::min(capacity, kMostChunkRows)),
       first_array_(first_array),
       columns_(fields_.size()) {
-  use_turn();
-}
-
-/// Rows are staged in the memory of this turn, which has been sent.
-void ChunkBuilder::use_turn() {
-  staging_.wait_for(turn_);
   const std::int64_t rows = std::min(kStagedRows, capacity_);
   for (std::size_t c = 0; c < fields_.size(); ++c) {
-    Column& column = columns_[c];
-    const int array = 2 * (turn_ * static_cast<int>(fields_.size()) + static_cast<int>(c));
-    column.values = static_cast<std::byte*>(staging_.host_array(array, bytes_of(c, rows)));
-    column.validity = static_cast<std::uint8_t*>(staging_.host_array(array + 1, (rows + 7) / 8));
-    std::memset(column.validity, 0xFF, static_cast<std::size_t>(rows + 7) / 8);
+    const int array = 2 * static_cast<int>(c);
+    columns_[c].values = static_cast<std::byte*>(staging_.host_array(array, bytes_of(c, rows)));
+    columns_[c].validity = static_cast<std::uint8_t*>(staging_.host_array(array + 1, (rows + 7) / 8));
+    std::memset(columns_[c].validity, 0xFF, static_cast<std::size_t>(rows + 7) / 8);
   }
 }
 
@@ -118,25 +111,23 @@ void ChunkBuilder::flush() {
   for (std::size_t c = 0; c < fields_.size(); ++c) {
     Column& column = columns_[c];
     auto* const values = static_cast<std::byte*>(staging_.array(array_of(c), bytes_of(c, capacity_)));
-    staging_.start_copy_in(turn_, values + bytes_of(c, rows_), column.values, bytes_of(c, staged_));
+    staging_.copy_in(values + bytes_of(c, rows_), column.values, bytes_of(c, staged_));
     bytes_copied_ += bytes_of(c, staged_);
     if (!column.has_nulls) continue;
     auto* const validity = static_cast<std::byte*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     if (!std::exchange(column.has_validity, true) && rows_ > 0) {
       staging_.compute([&](const gpu::Policy&) { staging_.fill(validity, 0xFF, rows_ / 8); });
     }
-    staging_.start_copy_in(turn_, validity + rows_ / 8, column.validity, (staged_ + 7) / 8);
+    staging_.copy_in(validity + rows_ / 8, column.validity, (staged_ + 7) / 8);
     bytes_copied_ += (staged_ + 7) / 8;
+    std::memset(column.validity, 0xFF, static_cast<std::size_t>(staged_ + 7) / 8);
   }
   rows_ += staged_;
   staged_ = 0;
-  turn_ = 1 - turn_;
-  use_turn();
 }
 
 DeviceChunk ChunkBuilder::finish(bool kept) {
   if (staged_ > 0) flush();
-  staging_.wait_for(1 - turn_);
   DeviceChunk chunk{.rows = rows_, .first_row = first_row_};
   for (std::size_t c = 0; c < fields_.size(); ++c) {
     Column& column = columns_[c];

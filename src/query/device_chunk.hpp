@@ -45,7 +45,7 @@ class ChunkBuilder {
 
  private:
   struct Column {
-    std::byte* values = nullptr;                   ///< on the host, of the rows that are staged: in each turn others
+    std::byte* values = nullptr;                   ///< on the host, of the rows that are staged
     std::uint8_t* validity = nullptr;              ///< all ones, where no batch says otherwise
     bool has_nulls = false;                        ///< so far in the chunk
     bool has_validity = false;                     ///< on the device
@@ -58,7 +58,6 @@ class ChunkBuilder {
   void stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count);
   void translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary);
   void flush();
-  void use_turn();
   [[nodiscard]] std::int64_t bytes_of(std::size_t which, std::int64_t rows) const;
   [[nodiscard]] int array_of(std::size_t which) const { return first_array_ + 2 * static_cast<int>(which); }
 
@@ -69,7 +68,6 @@ class ChunkBuilder {
   std::int64_t first_row_ = 0;
   std::int64_t rows_ = 0;    ///< on the device
   std::int64_t staged_ = 0;  ///< on the host
-  int turn_ = 0;             ///< of two, whose memory rows are staged in
   std::int64_t bytes_copied_ = 0;
   std::vector<Column> columns_;
 };

@@ -17,7 +17,7 @@ namespace upsweep::query {
 namespace {
 
 constexpr int kPieceBatches = 64;                           // at most 4 million rows: 32 MB of 64-bit values
-constexpr int kMostWorkers = 16;                            // each holds a piece on the device
+constexpr int kMostWorkers = 8;                             // each holds a piece on the device
 constexpr std::int64_t kFoldBytes = std::int64_t{2} << 30;  // of a worker, besides: what a million groups take
 
 /// What is on the device at a time.
