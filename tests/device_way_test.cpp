@@ -53,27 +53,26 @@ TEST(DeviceWay, AsJson) {
 
 TEST(DeviceWay, ChoosesTheFasterOne) {
   // Sixteen cores read faster than a link, and so does the way there through their memory.
-  const DeviceChoice cpu = choose_by_rates({.copy = 200e9, .read = 240e9}, kLink, false);
+  const DeviceChoice cpu = choose_by_rates({.copy = 200e9, .read = 240e9}, kLink);
   EXPECT_FALSE(cpu.on_gpu);
   EXPECT_EQ(
       cpu.why,
       "on the CPU: the CPU takes 240 GB/s through its memory; the link to the GPU has 55 GB/s, to which that memory "
       "copies 66.7 GB/s");
-  EXPECT_FALSE(choose_by_rates({.copy = 200e9, .read = 240e9}, kLink, true).on_gpu);
   // Where reads are slow and copies are not.
-  EXPECT_TRUE(choose_by_rates({.copy = 200e9, .read = 30e9}, kLink, false).on_gpu);
-  EXPECT_FALSE(choose_by_rates({.copy = 60e9, .read = 30e9}, kLink, false).on_gpu);
+  EXPECT_TRUE(choose_by_rates({.copy = 200e9, .read = 30e9}, kLink).on_gpu);
+  EXPECT_FALSE(choose_by_rates({.copy = 60e9, .read = 30e9}, kLink).on_gpu);
 }
 
 TEST(DeviceWay, AutoAsksNobodyAboutLittle) {
-  EXPECT_EQ(choose_device(Common{}, kGigabyte, false).why, "");
-  EXPECT_FALSE(choose_device(Common{}, kGigabyte, false).on_gpu);
+  EXPECT_EQ(choose_device(Common{}, kGigabyte).why, "");
+  EXPECT_FALSE(choose_device(Common{}, kGigabyte).on_gpu);
   Common asked;
   asked.device = "cuda";
-  EXPECT_TRUE(choose_device(asked, 100 * kGigabyte, false).on_gpu);
+  EXPECT_TRUE(choose_device(asked, 100 * kGigabyte).on_gpu);
   asked.device = "cpu";
-  EXPECT_FALSE(choose_device(asked, 100 * kGigabyte, false).on_gpu);
-  EXPECT_EQ(choose_device(asked, 100 * kGigabyte, false).why, "");
+  EXPECT_FALSE(choose_device(asked, 100 * kGigabyte).on_gpu);
+  EXPECT_EQ(choose_device(asked, 100 * kGigabyte).why, "");
 }
 
 TEST(DeviceWay, Limits) {

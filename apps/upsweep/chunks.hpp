@@ -111,9 +111,9 @@ struct Work {
 template <class Next, class Run, class Done>
 Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, std::int64_t total, Next next, Run run,
                     Done done, std::int64_t device_bytes = 0) {
-  const Stopwatch all;
   std::optional<dynamic::Staged> device;
   if (common.on_gpu()) device.emplace(policy.rung, 0, device_bytes, policy.threads);
+  const Stopwatch all;  // without what a GPU takes to start
   Progress progress(common.quiet);
   Work work;
   for (;;) {
@@ -132,7 +132,11 @@ Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, 
   if (!device) return work;
   work.times = device->times();
   if (device->use().to_device > 0) work.way = DeviceWay{device->use(), {}, all.seconds()};
-  if (work.way) work.way->link = device->measure_link();
+  try {
+    if (work.way) work.way->link = device->measure_link();
+  } catch (const Error&) {  // the work is done: only what it is compared with is missing
+    work.way.reset();
+  }
   return work;
 }
 

@@ -56,9 +56,6 @@ MemoryRates glance_at_memory(int threads) {
           .read = bytes / fastest([&] { (void)read_bytes(from.data(), kBytes, threads); })};
 }
 
-/// Bytes of input a second.
-double cpu_rate(const MemoryRates& host, bool written) { return written ? host.copy / 2 : host.read; }
-
 }  // namespace
 
 std::int64_t parse_device_memory(const std::string& text) {
@@ -102,33 +99,34 @@ Json limit_json(const DeviceWay& way) {
           {"device_bytes", way.use.device_bytes}};
 }
 
-DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link, bool written) {
-  const double cpu = cpu_rate(host, written);
-  // What comes from a file is read, written to pinned memory and read again by the link, and as often on its way back.
-  const double copied = host.copy / (written ? 6 : 3);
-  const double over_link = written ? link.both : link.to_device;
-  const double gpu = std::min(copied, over_link);
+DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link) {
+  // What comes from a file is read, written to pinned memory and read again by the link.
+  const double copied = host.copy / 3;
+  const bool on_gpu = std::min(copied, link.to_device) > host.read;
   return {
-      .on_gpu = gpu > cpu,
+      .on_gpu = on_gpu,
       .why = fmt::format(
           "on the {}: the CPU takes {} through its memory; the link to the GPU has {}, to which that memory copies {}",
-          gpu > cpu ? "GPU" : "CPU", rate(cpu), rate(over_link), rate(copied))};
+          on_gpu ? "GPU" : "CPU", rate(host.read), rate(link.to_device), rate(copied))};
 }
 
-DeviceChoice choose_device(const Common& common, std::int64_t bytes, bool written) {
+DeviceChoice choose_device(const Common& common, std::int64_t bytes) {
   const bool may_choose = common.device == "auto" && common.rung.empty();
   if (!may_choose || bytes < kWorthAsking || !gpu::is_built() || gpu::devices().empty()) return {common.on_gpu()};
   const MemoryRates host = glance_at_memory(common.threads);
-  const double seconds = static_cast<double>(bytes) / cpu_rate(host, written);
-  if (seconds < kStartSeconds) {
+  if (static_cast<double>(bytes) < kStartSeconds * host.read) {
     return {.why = fmt::format("on the CPU, which takes {} through its memory: a GPU would not have started yet",
-                               rate(cpu_rate(host, written)))};
+                               rate(host.read))};
   }
-  return choose_by_rates(host, gpu::Chunked().measure_link(), written);
+  try {
+    return choose_by_rates(host, gpu::Chunked().measure_link());
+  } catch (const Error& error) {  // a GPU that cannot be used is no reason to fail
+    return {.why = fmt::format("on the CPU: {}", error.what())};
+  }
 }
 
-Common with_device(const Common& common, std::int64_t bytes, bool written) {
-  const DeviceChoice choice = choose_device(common, bytes, written);
+Common with_device(const Common& common, std::int64_t bytes) {
+  const DeviceChoice choice = choose_device(common, bytes);
   Common chosen = common;
   if (choice.on_gpu) chosen.device = "cuda";
   if (!choice.why.empty() && !common.quiet) remark(choice.why);

@@ -36,12 +36,13 @@ struct DeviceChoice {
   bool on_gpu = false;
   std::string why = {};
 };
-/// What --device auto does with that many bytes of files, of which as many are `written`: the faster one of the CPU, which reads its
-/// memory, and a GPU, to which they are copied by the same memory and over the link. Fewer than a gigabyte are the CPU's.
-DeviceChoice choose_device(const Common& common, std::int64_t bytes, bool written);
+/// What --device auto does with that many bytes of files, of which little comes back: the faster one of the CPU, which reads its
+/// memory, and a GPU, to which they are copied by the same memory and over the link. Fewer than a gigabyte are the CPU's. (So is what
+/// is written, too: by way of a GPU it goes through the host's memory six times, on the CPU twice.)
+DeviceChoice choose_device(const Common& common, std::int64_t bytes);
 /// The same of rates that are known.
-DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link, bool written);
+DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link);
 /// The options with the device that is chosen, of which a terminal is told why.
-Common with_device(const Common& common, std::int64_t bytes, bool written);
+Common with_device(const Common& common, std::int64_t bytes);
 
 }  // namespace upsweep::command

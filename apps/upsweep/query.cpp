@@ -265,7 +265,7 @@ int run_query(const Common& given, const QueryOptions& options) {
   const Statement statement(options.sql);
   const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, given.threads);
   const Query query(statement, *table);
-  const Common common = with_device(given, bytes_of(statement, *table), false);
+  const Common common = with_device(given, bytes_of(statement, *table));
   Answer answer;
   {
     Progress progress(common.quiet);

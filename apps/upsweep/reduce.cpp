@@ -127,7 +127,7 @@ int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
 int run_reduce(const Common& asked, const ReduceOptions& options) {
   if (!options.files.empty()) return reduce_on_ranks(asked, options);
   const auto reader = io::open_column(options.input, asked.threads);
-  const Common common = with_device(asked, bytes_of(reader->info()), false);
+  const Common common = with_device(asked, bytes_of(reader->info()));
   const Plan plan = plan_of(common, options, reader->info());
   Folded folded{dynamic::Carry(plan.type)};
   const Work work = fold_column(common, plan.policy, plan.op, *reader, folded.carry, plan.device_bytes);

@@ -210,6 +210,7 @@ Scanned gathered(const Ranks& ranks, const Scanned& mine) {
   }
   all.work.seconds = slowest(ranks, mine.work);
   all.work.times = mine.work.times;
+  all.work.way = mine.work.way;
   return all;
 }
 
@@ -356,12 +357,11 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
 
 }  // namespace
 
-int run_scan(const Common& given, const ScanOptions& asked) {
+int run_scan(const Common& common, const ScanOptions& asked) {
   ScanOptions options = asked;
-  options.output = output_of(given, asked.output);
-  if (!options.files.empty()) return scan_on_ranks(given, options);
-  const auto reader = io::open_column(options.input, given.threads);
-  const Common common = with_device(given, bytes_of(reader->info()), true);
+  options.output = output_of(common, asked.output);
+  if (!options.files.empty()) return scan_on_ranks(common, options);
+  const auto reader = io::open_column(options.input, common.threads);
   const Plan plan = plan_of(common, options, reader->info());
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) writer = open_output(*options.output, plan, plan.info.count);

@@ -30,7 +30,7 @@ std::string_view detail::run_reduce(const gpu::Chunked& chunked, const gpu::Poli
   if (call.n == 0) return run_reduce_and_wait(wraps, unit);  // what cannot run is refused, all the same
   const bool checks = chunked::checks(call, how.overflow);
   const std::int64_t before_totals = checks ? chunked::kExtremes * kWord : 0;
-  const std::int64_t in_chunk = ring.length(call.in_size, 0, length);
+  const std::int64_t in_chunk = ring.length(call.in_size, 0, std::min(call.n, length));  // whole units, or all there is
   std::string_view rung;
   const auto compute = [&](const gpu::Policy& policy, const chunked::Chunk& chunk) {
     const auto* const in = static_cast<const std::byte*>(chunk.in);
@@ -51,7 +51,7 @@ std::string_view detail::run_reduce(const gpu::Chunked& chunked, const gpu::Poli
             .in_size = call.in_size,
             .n = call.n,
             .length = in_chunk,
-            .result_bytes = before_totals + in_chunk / length * call.out_size,
+            .result_bytes = before_totals + (in_chunk + length - 1) / length * call.out_size,
             .compute = compute,
             .done = done});
   return rung;

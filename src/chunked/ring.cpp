@@ -9,6 +9,7 @@
 #include <chrono>
 #include <string>
 
+#include "core/memory.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/timing.hpp"
 #include "upsweep/error.hpp"
@@ -132,7 +133,13 @@ struct Ring::State {
     Slot& slot = slots[static_cast<std::size_t>(number % kSlots)];
     const std::int64_t first = number * job.length;
     const std::int64_t count = std::min(job.length, job.n - first);
-    slot.chunk = {number, first, count, slot.in.memory, slot.out.memory, slot.results.memory};
+    // Rooms stay from earlier calls: what this job does not have is null.
+    slot.chunk = {number,
+                  first,
+                  count,
+                  slot.in.memory,
+                  job.out_size > 0 ? slot.out.memory : nullptr,
+                  job.result_bytes > 0 ? slot.results.memory : nullptr};
     const auto bytes = static_cast<std::size_t>(count * job.in_size);
     const void* from = static_cast<const std::byte*>(job.in) + first * job.in_size;
     if (!in_is_pinned) {
@@ -217,7 +224,8 @@ std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int6
   if (fit >= 1) return std::min(fit, most) * unit;
   throw Error(Code::invalid_argument, bytes_text(static_cast<double>(state_->device_bytes)) +
                                           " of the device's memory have no room for " + std::to_string(kSlots) +
-                                          " chunks: it takes " + bytes_text(static_cast<double>(each / 3 * 4 + 4)));
+                                          " chunks: it takes " +
+                                          bytes_text(static_cast<double>(whole_megabytes(each / 3 * 4 + 4))));
 }
 
 void Ring::run(const Job& job) {
@@ -248,6 +256,9 @@ gpu::LinkRates Ring::measure_link() {
   constexpr int kCopies = 8;
   const gpu::CurrentDevice current(state_->policy.device);
   State& state = *state_;
+  for (Slot& slot : state.slots) {  // within the limit: the next call takes what it needs again
+    for (Room* room : {&slot.in, &slot.out, &slot.results}) state.give_back(*room);
+  }
   Slot& there = state.slots[0];
   Slot& back = state.slots[1];
   const std::int64_t bytes = state.device_bytes > 0 ? std::min(kChunkBytes, state.device_bytes / kSlots) : kChunkBytes;

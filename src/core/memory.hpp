@@ -10,4 +10,7 @@ namespace upsweep {
 /// its control group allows. Reading it takes tens of microseconds.
 [[nodiscard]] std::int64_t available_memory();
 
+/// No less, in whole megabytes: for messages that say what suffices, which bytes_text() would round down.
+constexpr std::int64_t whole_megabytes(std::int64_t bytes) { return ((bytes + (1 << 20) - 1) >> 20) << 20; }
+
 }  // namespace upsweep

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/memory.hpp"
 #include "cpu/parallel.hpp"
 #include "query/device_fold.hpp"
 #include "query/execute.hpp"
@@ -37,10 +38,10 @@ Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes
   const std::int64_t batch_bytes = kBatchRows / 8 * bits;
   const std::int64_t fit = device_bytes / 2 / batch_bytes;
   if (fit == 0) {
-    throw Error(
-        Code::invalid_argument,
-        fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
-                    bytes_text(static_cast<double>(device_bytes)), bytes_text(static_cast<double>(2 * batch_bytes))));
+    throw Error(Code::invalid_argument,
+                fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
+                            bytes_text(static_cast<double>(device_bytes)),
+                            bytes_text(static_cast<double>(whole_megabytes(2 * batch_bytes)))));
   }
   pieces.workers = static_cast<int>(std::min<std::int64_t>(pieces.workers, fit));
   pieces.batches = static_cast<int>(std::min<std::int64_t>(fit / pieces.workers, kPieceBatches));
