@@ -54,7 +54,7 @@ test-tsan-python: setup  ## the Python package under ThreadSanitizer: calls of s
 
 test-fuzz: setup  ## SQL, Parquet files and expressions made by libFuzzer under ASan, FUZZ_SECONDS of each
 	cmake --preset cpu-asan -DUPSWEEP_FUZZ_SECONDS=$(FUZZ_SECONDS)
-	cmake --build build-asan --parallel $(JOBS) --target fuzz_sql fuzz_expression fuzz_parquet
+	cmake --build build-asan --parallel $(JOBS) --target upsweep_fuzz
 	ctest --preset fuzz --parallel $(JOBS)
 
 # Compiles without a GPU; the tests that need one are then skipped.

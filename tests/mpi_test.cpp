@@ -511,6 +511,10 @@ TEST(Segmented, OneListOfARankGoesOnAndNoneOverAnother) {
   const Outcome beyond = sums({first + 3, first}, {is_last ? past : first + 5, first + 2});
   EXPECT_EQ(beyond.code, Code::stop_past_end) << beyond;
   EXPECT_EQ(beyond.index, 2 * (world.size - 1)) << beyond;
+  // The first of two bad ones.
+  const Outcome two_bad = sums({first + 3, first + 5}, {is_last ? past : first + 5, is_last ? first + 4 : first + 6});
+  EXPECT_EQ(two_bad.code, Code::stop_past_end) << two_bad;
+  EXPECT_EQ(two_bad.index, 2 * (world.size - 1)) << two_bad;
   if (world.size < 3) return;
   EXPECT_EQ(sums({first, first + 3}, {first + 2, is_last ? first + 10 : first + 13}).code, Code::ok);
   const Outcome two =
@@ -521,6 +525,22 @@ TEST(Segmented, OneListOfARankGoesOnAndNoneOverAnother) {
   EXPECT_EQ(over.code, Code::unsupported) << over;
   EXPECT_EQ(over.text,
             "rank 0: list 0 ends at 19, past 18, where a list of rank 1 begins that goes on on later ranks, too");
+}
+
+// Lists of earlier ranks that end on it are not to blame.
+TEST(Segmented, SaysWhichRanksMaskIsTooShort) {
+  const World world;
+  const std::vector<std::int32_t> content(10, 1);
+  const bool is_last = world.rank == world.size - 1;
+  const std::vector<std::uint8_t> valid(is_last ? 9 : 10, 1);
+  const Index first = Index{10} * world.rank;
+  const std::vector<Index> offsets{world.rank == 0 ? 0 : first + 5, is_last ? first + 10 : first + 15};
+  const Outcome outcome = outcome_of([&] {
+    Index out = 0;
+    mpi::segmented_reduce(MPI_COMM_WORLD, par, offsets, content.data(), 10, &out, add, Index{0}, Mask(valid));
+  });
+  EXPECT_EQ(outcome.code, Code::unequal_lengths) << outcome;
+  EXPECT_TRUE(outcome.text.starts_with("rank " + std::to_string(world.size - 1) + ": mask")) << outcome;
 }
 
 TEST(Segmented, NoLists) {

@@ -484,7 +484,8 @@ struct ListsShare {
   std::int64_t begin = 0;  ///< of the first list, where they are
   std::int64_t last = 0;   ///< the list that ends last, counted on this rank
   std::int64_t begin_of_last = 0;
-  std::int64_t end = 0;  ///< of that one; 0 where there is none
+  std::int64_t end = 0;   ///< of that one; 0 where there is none
+  bool is_known = false;  ///< else the rank has failed, and this says nothing of where its lists are
 };
 
 /// The same of all ranks, from one of them.
@@ -535,7 +536,9 @@ class ListsLayout {
         refuse(Code::invalid_argument,
                ", but the next one, on rank " + std::to_string(r) + ", begins at " + std::to_string(share(r).begin));
       }
-      const bool overlap = crosses() && begin < mine.end && share(r).end > border && share(r).begin_of_last < mine.end;
+      // One that does not begin there is for that rank to report.
+      const bool overlap = crosses() && begin < mine.end && share(r).end > border && share(r).begin_of_last >= begin &&
+                           share(r).begin_of_last < mine.end;
       if (!overlap) continue;
       refuse(Code::unsupported, ", past " + std::to_string(share(r).begin_of_last) + ", where a list of rank " +
                                     std::to_string(r) + " begins that goes on on later ranks, too");
@@ -615,6 +618,7 @@ class LocalLists {
         const auto stop = static_cast<std::int64_t>(stops[i]);
         if (!are_adjacent_ && (is_null(lists, i) || start == stop)) continue;
         require_list(layout, share, i, start, stop);
+        if (i == share.last) layout.require_last_list();
         put(i, start - layout.first_element(), stop - layout.first_element());
       }
     });
@@ -797,8 +801,12 @@ SegmentedResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists
     upsweep::detail::require_mask(valid, n, "mask");
     share = lists_share(lists, n);
     upsweep::detail::require_array(out, lists.count, "output");
+    share.is_known = true;
   });
-  const ListsLayout layout(call.gather(share), call.rank());
+  std::vector<ListsShare> shares = call.gather(share);
+  // What earlier ranks would make of a share that is not known would be said first.
+  if (!std::all_of(shares.begin(), shares.end(), [](const ListsShare& of) { return of.is_known; })) call.settle();
+  const ListsLayout layout(std::move(shares), call.rank());
 
   SegmentedResult result{share.lists, {}};
   auto head = fold.nothing();
@@ -806,7 +814,6 @@ SegmentedResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists
   std::optional<LocalLists> local;
   call.run(0, [&] {
     local.emplace(lists, share, layout);
-    layout.require_last_list();
     fold.add(content, 0, layout.head(), valid, layout.position_of_head(), n, head);
     if (layout.crosses()) fold.add(content, local->begin_of_last(), n, valid, 0, n, last);
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -427,9 +428,11 @@ std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piec
 std::int32_t KeptTexts::entry(std::string_view text, const std::string& name) {
   const std::int32_t entry = vocabulary_.find_or_add(text, name);
   if (static_cast<std::size_t>(entry) == letters_->size()) {
+    are_many_ = true;  // until it is copied: should that fail, all are forgotten
+    if (letters_->size() == kMostKept || bytes_ + text.size() > kMostKeptBytes) return entry;
     vocabulary_.words.back() = letters_->emplace_back(text);
     bytes_ += text.size();
-    are_many_ = letters_->size() > kMostKept || bytes_ > kMostKeptBytes;
+    are_many_ = false;
   }
   return entry;
 }
@@ -467,9 +470,13 @@ std::unique_ptr<KeptTexts> KeptTextsPool::take() {
   return texts;
 }
 
-void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) {
+void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) noexcept {
+  if (texts == nullptr) return;
   const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(texts));
+  try {
+    free_.push_back(std::move(texts));
+  } catch (const std::bad_alloc&) {  // then others begin anew
+  }
 }
 
 ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,

@@ -98,7 +98,7 @@ class KeptTexts {
 class KeptTextsPool {
  public:
   std::unique_ptr<KeptTexts> take();
-  void give(std::unique_ptr<KeptTexts> texts);
+  void give(std::unique_ptr<KeptTexts> texts) noexcept;
 
  private:
   std::mutex mutex_;
