@@ -84,8 +84,10 @@ void NpyWriter::close() {
 void NpyWriter::take_back() noexcept { state_->file.take_back(); }
 
 struct SharedNpyWriter::State {
+  explicit State(Type stored, bool as_boolean = false) : type(stored), boolean(as_boolean) {}
+
   Type type;
-  bool boolean = false;
+  bool boolean;
   std::optional<OutputFile> whole;  // of the process that makes it
   std::optional<OutputPart> part;   // of any other
 };
