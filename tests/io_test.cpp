@@ -219,7 +219,8 @@ TEST_F(IoTest, NpyOfOtherTypesAndShapesIsRefused) {
       {"", "does not know"},  {"<", "does not know"}, {"<i3", "does not know"}, {"<i88", "not know"},
       {"garbage", "not know"}};
   for (const auto& [descr, part] : kinds) {
-    expect_error(Code::unsupported_type, part, [&] { open_column(put("a.npy", npy(descr, "(1,)", data))); });
+    expect_error(Code::unsupported_type, part,
+                 [&, kind = descr] { open_column(put("a.npy", npy(kind, "(1,)", data))); });
   }
   expect_error(Code::unsupported_type, "boolean", [&] { open_column(put("a.npy", npy("|b1", "(64,)", data))); });
   for (const std::string descr : {"[('x', '<f8'), ('y', '<i4')]", "('<f8', (2,))"}) {

@@ -1186,7 +1186,7 @@ TEST_F(TableTest, FaultsOfCsvNameTheirRowInEveryPart) {
         {"z,b\n2,b\n", ":x: row"},
     };
     for (const auto& [text, part] : rows) {
-      const Error error = error_of([&] { touch_all(put("a.csv", csv.text + text)); });
+      const Error error = error_of([&, &more = text] { touch_all(put("a.csv", csv.text + more)); });
       EXPECT_EQ(error.code(), Code::malformed);
       EXPECT_EQ(error.index(), row) << error.what();
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();

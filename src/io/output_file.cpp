@@ -264,6 +264,8 @@ void OutputFile::close() { state_->close(); }
 void OutputFile::take_back() noexcept { state_->take_back(); }
 
 struct OutputPart::State {
+  State(std::string final_name, Descriptor opened) : name(std::move(final_name)), file(std::move(opened)) {}
+
   std::string name;
   Descriptor file;
 };
