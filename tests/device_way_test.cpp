@@ -27,12 +27,12 @@ DeviceWay way_of(double to_device, double to_host, double host_copies, double ke
 }
 
 TEST(DeviceWay, NamesWhatWasAtWorkTheLongest) {
-  EXPECT_EQ(limit_text(way_of(9.8, 9, 0, 2)), "the link: 50 GB/s to the device, of 55 GB/s");
-  EXPECT_EQ(limit_text(way_of(9, 9.8, 0, 2)), "the link: 40 GB/s from the device, of 54 GB/s");
+  EXPECT_EQ(limit_text(way_of(9.8, 9, 0, 2)), "the link: 50.0 GB/s to the device, of 55.0 GB/s");
+  EXPECT_EQ(limit_text(way_of(9, 9.8, 0, 2)), "the link: 40.0 GB/s from the device, of 54.0 GB/s");
   EXPECT_EQ(limit_text(way_of(5, 5, 5, 9)), "kernels, which took 90 % of the time");
-  EXPECT_EQ(
-      limit_text(way_of(5, 5, 9.5, 2)),
-      "the host's memory: copies to and from pinned memory took 95 % of the time; 50 GB/s to the device, of 55 GB/s");
+  EXPECT_EQ(limit_text(way_of(5, 5, 9.5, 2)),
+            "the host's memory: copies to and from pinned memory took 95 % of the time; 50.0 GB/s to the device, of "
+            "55.0 GB/s");
   EXPECT_EQ(limit_text(way_of(9.8, 9, 0, 2, 30)), "files: reading and writing them took 75 % of the time");
 }
 
@@ -48,17 +48,16 @@ TEST(DeviceWay, AsJson) {
   EXPECT_EQ(limit_json(both)["name"], "to_device");
   both += way_of(1, 1, 9.9, 1);
   EXPECT_EQ(limit_json(both)["name"], "host_memory");
-  EXPECT_EQ(limit_json({})["share"], 0);
 }
 
 TEST(DeviceWay, ChoosesTheFasterOne) {
   // Sixteen cores read faster than a link, and so does the way there through their memory.
   const DeviceChoice cpu = choose_by_rates({.copy = 200e9, .read = 240e9}, kLink);
   EXPECT_FALSE(cpu.on_gpu);
-  EXPECT_EQ(
-      cpu.why,
-      "on the CPU: the CPU takes 240 GB/s through its memory; the link to the GPU has 55 GB/s, to which that memory "
-      "copies 66.7 GB/s");
+  EXPECT_EQ(cpu.why,
+            "on the CPU: the CPU takes 240.0 GB/s through its memory; the link to the GPU has 55.0 GB/s, to which that "
+            "memory "
+            "copies 66.7 GB/s");
   // Where reads are slow and copies are not.
   EXPECT_TRUE(choose_by_rates({.copy = 200e9, .read = 30e9}, kLink).on_gpu);
   EXPECT_FALSE(choose_by_rates({.copy = 60e9, .read = 30e9}, kLink).on_gpu);

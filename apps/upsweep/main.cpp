@@ -48,7 +48,7 @@ constexpr std::string_view kVersion = "upsweep " UPSWEEP_VERSION "\n";
 constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
 
 void add_common(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "auto, cpu or cuda; auto: the CPU, unless the way to a GPU is faster");
+  app.add_option("--device", common.device, "auto, cpu or cuda; auto: where it is faster");
   app.add_option("--rung", common.rung, "run this rung of the ladder, or fail");
   if (app.get_option_no_throw("--threads") == nullptr) {
     app.add_option("--threads", common.threads, "threads (default: every core)");

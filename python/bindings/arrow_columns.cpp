@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <new>
 #include <string_view>
 #include <utility>
 
@@ -464,6 +463,7 @@ std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<Piece>& piece
 
 std::unique_ptr<KeptTexts> KeptTextsPool::take() {
   const std::lock_guard lock(mutex_);
+  free_.reserve(free_.size() + static_cast<std::size_t>(++taken_));  // giving them back needs no memory then
   if (free_.empty()) return std::make_unique<KeptTexts>();
   std::unique_ptr<KeptTexts> texts = std::move(free_.back());
   free_.pop_back();
@@ -473,10 +473,8 @@ std::unique_ptr<KeptTexts> KeptTextsPool::take() {
 void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) noexcept {
   if (texts == nullptr) return;
   const std::lock_guard lock(mutex_);
-  try {
-    free_.push_back(std::move(texts));
-  } catch (const std::bad_alloc&) {  // then others begin anew
-  }
+  --taken_;
+  free_.push_back(std::move(texts));
 }
 
 ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,

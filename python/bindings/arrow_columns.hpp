@@ -103,6 +103,7 @@ class KeptTextsPool {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<KeptTexts>> free_;
+  int taken_ = 0;
 };
 
 /// The elements of pieces that follow each other, `rows` in all, from row `first_row` of the table on: where they lie if they
