@@ -36,7 +36,7 @@ test-python: build  ## Awkward Array's own tests with upsweep's kernels, and the
 
 test-all: test test-python test-asan test-tsan test-fuzz  ## these, the sanitizer builds, and a minute of fuzzing
 
-# Sanitizer builds hold only the tests marked SANITIZE in tests/CMakeLists.txt; that of ASan, made by Clang, also what is fuzzed.
+# Sanitizer builds hold only the tests marked SANITIZE in tests/CMakeLists.txt.
 test-asan:  ## tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-tsan:  ## tests with threads under ThreadSanitizer
 test-asan test-tsan: test-%: setup
@@ -52,10 +52,10 @@ test-tsan-python: setup  ## the Python package under ThreadSanitizer: calls of s
 	  PYTHONPATH=$(CURDIR)/build-tsan/python setarch -R .venv/bin/python tests/run_pytest.py \
 	  tests/python/test_calls.py tests/python/test_options.py tests/python/test_query.py -s -k "threads or signal or interrupt"
 
-test-fuzz: setup  ## SQL, Parquet files and expressions made by libFuzzer under ASan, FUZZ_SECONDS of each
-	cmake --preset cpu-asan -DUPSWEEP_FUZZ_SECONDS=$(FUZZ_SECONDS)
-	cmake --build build-asan --parallel $(JOBS) --target upsweep_fuzz
-	ctest --preset fuzz --parallel $(JOBS)
+test-fuzz: setup  ## SQL, Parquet files and expressions made by libFuzzer, FUZZ_SECONDS of each; needs Clang
+	cmake --preset cpu-fuzz -DUPSWEEP_FUZZ_SECONDS=$(FUZZ_SECONDS)
+	cmake --build build-fuzz --parallel $(JOBS)
+	ctest --preset cpu-fuzz --parallel $(JOBS)
 
 # Compiles without a GPU; the tests that need one are then skipped.
 cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests; needs nvcc
@@ -83,4 +83,4 @@ format: setup  ## bring every C++ file into the format
 	bash tools/format.sh
 
 clean:  ## remove the build folders
-	rm -rf build build-asan build-tsan build-debug build-cuda build-bundle build-bundle.away build-wheel dist
+	rm -rf build build-asan build-tsan build-fuzz build-debug build-cuda build-bundle build-bundle.away build-wheel dist

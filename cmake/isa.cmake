@@ -25,7 +25,7 @@ function(upsweep_isa_objects target)
     add_library(${library} OBJECT ${ARGN})
     target_compile_definitions(${library} PRIVATE UPSWEEP_ISA=${isa})
     target_compile_options(${library} PRIVATE ${UPSWEEP_ARITHMETIC} ${flags_${isa}})
-    if(UPSWEEP_SANITIZER STREQUAL "address")
+    if(UPSWEEP_SANITIZER MATCHES "^(address|fuzzer)$")
       target_compile_options(${library} PRIVATE -fno-sanitize=undefined) # doubles the time of the longest compilation
     elseif(NOT UPSWEEP_SANITIZER) # in debug builds too: kernels made of small inlined pieces crawl without -O2
       target_compile_options(${library} PRIVATE $<IF:$<CONFIG:Release>,-O3,-O2>)
