@@ -477,6 +477,7 @@ TEST(Groups, OfSeveralKeysThatAreNearlyAllApart) {
   const Rows rows(kRows);
   std::mt19937_64 random(15);
   std::vector<std::string> words;
+  words.reserve(30'000);
   for (std::size_t i = 0; i < 30'000; ++i) words.push_back(std::string(i % 70, 'v') + std::to_string(i / 3));
   std::vector<std::int32_t> first, last;
   Longs number;
