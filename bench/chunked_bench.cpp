@@ -11,15 +11,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "bench/times.hpp"
 #include "upsweep/chunked.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/query.hpp"
@@ -27,24 +26,10 @@
 namespace {
 
 using upsweep::gpu::Chunked;
-using Clock = std::chrono::steady_clock;
 using Array = std::span<double>;
-
-void require(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double seconds_of(const std::function<void()>& call) {
-  const auto begin = Clock::now();
-  call();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
+using upsweep::bench::median;
+using upsweep::bench::require;
+using upsweep::bench::seconds_of;
 
 std::string_view word(upsweep::gpu::Bound bound) {
   constexpr std::string_view kWords[] = {"to_device", "to_host", "host_memory", "kernels"};

@@ -10,41 +10,25 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
-#include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "bench/times.hpp"
 #include "upsweep/list_shards.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/shards.hpp"
 
 namespace {
 
+using upsweep::bench::median;
+using upsweep::bench::require;
+using upsweep::bench::seconds_of;
 using upsweep::gpu::Group;
 using upsweep::gpu::Policy;
-using Clock = std::chrono::steady_clock;
-
-void require(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double seconds_of(const std::function<void()>& call) {
-  const auto begin = Clock::now();
-  call();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Memory of a device.
 template <class T>

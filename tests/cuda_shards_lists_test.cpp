@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "failure.hpp"
 #include "shards.hpp"
 #include "upsweep/list_shards.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 using gpu::Group;
 using tests::cuts;
 using tests::DeviceArray;
+using tests::expect_error;
 using tests::require;
 
 using CudaShardsLists = tests::GpuTest;
@@ -52,18 +54,6 @@ class Parts {
 };
 
 /// What a call throws: its code and index, and that its text has some words.
-template <class Call>
-void expect_error(Code code, std::int64_t index, const std::string& words, Call call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_EQ(error.index(), index) << error.what();
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
-}
-
 // ---- Offsets.
 
 /// Bounds of all lists, cut into shards, and room for their offsets.

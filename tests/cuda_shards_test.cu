@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "failure.hpp"
 #include "shards.hpp"
 #include "upsweep/shards.cuh"
 
@@ -23,6 +24,7 @@ using gpu::Group;
 using gpu::Shard;
 using tests::cuts;
 using tests::DeviceArray;
+using tests::expect_error;
 using tests::require;
 
 /// First f, then g, of integers: it does not commute. Not the library's, which knows Compose.
@@ -326,17 +328,6 @@ TEST_F(CudaShards, MembersHaveTheStreamsThatTheyAreGiven) {
   require(cudaStreamSynchronize(other));
   require(cudaStreamSynchronize(one));
   EXPECT_EQ(shards.results().back(), 100'000);
-}
-
-template <class Call>
-void expect_error(Code code, const std::string& words, Call call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
 }
 
 TEST_F(CudaShards, ErrorsSayWhichShard) {

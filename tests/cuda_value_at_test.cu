@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device_array.hpp"
+#include "failure.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
 
@@ -19,6 +20,7 @@ namespace {
 using gpu::Policy;
 using gpu::ValueAt;
 using tests::DeviceArray;
+using tests::expect_error;
 using tests::require;
 
 using CudaValueAt = tests::GpuTest;
@@ -131,17 +133,6 @@ TEST_F(CudaValueAt, AGraphScansChunkAfterChunk) {
     EXPECT_EQ(out.values(), wanted);
   }
   EXPECT_TRUE(out.intact());
-}
-
-template <class Call>
-void expect_error(Code code, const std::string& words, Call call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
 }
 
 TEST_F(CudaValueAt, WhatIsRefused) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/failure.hpp: how a call ends: the code and the index of its Error, or ok.
+// tests/failure.hpp: how a call ends: the code, the index and the words of its Error, or ok.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,6 +31,30 @@ Failure failure_of(Call call) {
     EXPECT_NE(std::string(error.what()), "");
     return {error.code(), error.index()};
   }
+}
+
+/// Of an Error with that code, whose message has these words in it.
+template <class Call>
+void expect_error(Code code, const std::string& words, Call call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+/// And with that index.
+template <class Call>
+void expect_error(Code code, std::int64_t index, const std::string& words, Call call) {
+  expect_error(code, words, [&] {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.index(), index) << error.what();
+      throw;
+    }
+  });
 }
 
 }  // namespace upsweep::tests

@@ -42,7 +42,7 @@ struct DeviceChoice {
 DeviceChoice choose_device(const Common& common, std::int64_t bytes);
 /// The same of rates that are known.
 DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link);
-/// The options with the device that is chosen, of which a terminal is told why.
+/// The options with the device that is chosen; why is reported on a terminal.
 Common with_device(const Common& common, std::int64_t bytes);
 
 }  // namespace upsweep::command

@@ -135,7 +135,8 @@ Source DeviceFold::choose_copies(std::int64_t groups) {
   return fold_source(plan_, options_);
 }
 
-/// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key cannot be computed.
+/// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key
+/// cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
   Numbered all{.source = number_source(plan_, options_)};
   const auto program = gpu::program_of(all.source.text, compile_seconds_);
