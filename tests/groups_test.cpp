@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "query/bind.hpp"
 #include "query/execute.hpp"
 #include "query/sql.hpp"
+#include "query/text_key.hpp"
 #include "query/text_table.hpp"
 #include "query/totals.hpp"
 #include "upsweep/error.hpp"
@@ -436,7 +438,8 @@ TEST(Groups, OfTextsThatAreNearlyAllApart) {
   words.emplace_back();
   for (std::size_t i = 0; i < kRows; ++i) {
     const bool is_new = random() % 16 != 0;
-    if (is_new) words.push_back(std::string(i % 1000 == 0 ? 3000 : i % 50, 'w') + std::to_string(i));
+    if (is_new) words.push_back(std::string(i % 1000 == 0 ? 3000 : i % 50, 'w') + std::to_string(i / 2));
+    if (is_new && i % 2 != 0) words.back() += '\0';  // the one before it, and a letter
     index.push_back(static_cast<std::int32_t>(is_new              ? words.size() - 1
                                               : random() % 8 == 0 ? 0
                                                                   : random() % words.size()));
@@ -651,6 +654,32 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
     EXPECT_EQ(error.code(), Code::out_of_memory);
     EXPECT_NE(std::string(error.what()).find("and there are 4 MB"), std::string::npos) << error.what();
   }
+}
+
+// Bytes of any value are letters, 0 too.
+TEST(TextKey, HasAllLettersAndTheirNumber) {
+  std::map<std::string, Int128> keys;
+  for (std::size_t length = 0; length <= query::kMostInKey; ++length) {
+    for (std::size_t changed = 0; changed <= length; ++changed) {
+      for (const char letter : {'\0', '\1', '\xff'}) {
+        std::string text(length, '\0');
+        if (changed < length) text[changed] = letter;
+        const Int128 key = query::short_text_key(text);
+        ASSERT_EQ(query::short_text(key), text);
+        ASSERT_TRUE(query::is_short_text(key) && !query::is_long_text(key));
+        keys.emplace(text, key);
+      }
+    }
+  }
+  std::set<Int128> apart;
+  for (const auto& [text, key] : keys) apart.insert(key);
+  EXPECT_EQ(apart.size(), keys.size());
+  for (const std::int32_t entry : {0, 1, std::numeric_limits<std::int32_t>::max()}) {
+    const Int128 key = query::long_text_key(entry);
+    EXPECT_TRUE(query::is_long_text(key) && !query::is_short_text(key));
+    EXPECT_EQ(query::entry_of_long(key), entry);
+  }
+  EXPECT_FALSE(query::is_short_text(query::short_text_key("") | Int128{16} << 120));
 }
 
 TEST(TextTable, KeepsTextsOfOneHashApart) {

@@ -2,6 +2,7 @@
 // core/hash.hpp: hashes of keys, by a secret of the process: nobody can make keys that all have one hash.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -25,6 +26,13 @@ inline std::uint64_t folded_product(std::uint64_t x, std::uint64_t y) {
 /// The hash of what `before` is of, and then of these.
 inline std::uint64_t hash_more(const Secret& by, std::uint64_t before, std::uint64_t low, std::uint64_t high) {
   return folded_product(before ^ low ^ by.a, by.b ^ high);
+}
+
+/// Of a hash so many bits, the lowest, choose nothing.
+inline constexpr int kUnusedHashBits = 16;
+/// The slot of a hash among a power of two of them, where the search begins.
+constexpr std::size_t slot_of(std::uint64_t hash, std::size_t slots) {
+  return static_cast<std::size_t>(hash >> kUnusedHashBits) & (slots - 1);
 }
 
 /// Up to seven bytes as a word: of texts of one length no two are the same. A copy of any length would be a call.

@@ -122,15 +122,35 @@ std::set<int> wanted_columns(const Plan& plan) {
 /// The number of an aggregate's value among the columns; that of its mean is the next.
 int column_of(const Plan& plan, std::size_t aggregate) { return static_cast<int>(plan.keys.size() + 2 * aggregate); }
 
+/// Texts stay where the groups have them: each is a word of its own.
+Column text_keys(ValueType type, std::size_t which, const Groups& groups, Range range) {
+  const auto words = std::make_shared<Dictionary>(static_cast<std::size_t>(range.count()));
+  Column column(type, range.count(), words);
+  for (std::int64_t g = range.first; g < range.end; ++g) {
+    if (groups.key_is_null(g, which)) continue;
+    (*words)[static_cast<std::size_t>(g - range.first)] = groups.key_text(g, which);
+    column.put(g - range.first, g - range.first, 0);
+  }
+  return column;
+}
+
+Column number_keys(ValueType type, std::size_t which, const Groups& groups, Range range) {
+  Column column(type, range.count(), nullptr);
+  for (std::int64_t g = range.first; g < range.end; ++g) {
+    if (!groups.key_is_null(g, which)) column.put(g - range.first, groups.key(g, which), 0);
+  }
+  return column;
+}
+
+/// `dictionary`: of texts that aggregates have come to.
 std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, const Groups& groups, Range range,
                                 const std::shared_ptr<const Dictionary>& dictionary) {
   std::vector<Column> columns;
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    const bool key = wanted.contains(static_cast<int>(k));
-    Column& column = columns.emplace_back(plan.keys[k]->type, key ? range.count() : 0, dictionary);
-    for (std::int64_t g = range.first; key && g < range.end; ++g) {
-      if (!groups.key_is_null(g, k)) column.put(g - range.first, groups.key(g, k), 0);
-    }
+    const ValueType type = plan.keys[k]->type;
+    const Range rows = wanted.contains(static_cast<int>(k)) ? range : Range{0, 0};
+    columns.push_back(type.kind == ValueKind::text ? text_keys(type, k, groups, rows)
+                                                   : number_keys(type, k, groups, rows));
   }
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const ValueType type = plan.aggregates[a].type;

@@ -119,13 +119,23 @@ void require_same_query(const Plan& a, const Plan& b) {
 std::string to_bytes(const Plan& plan, const Groups& groups) {
   Writer to;
   to.put_text(signature_of(plan));
-  to.put(static_cast<std::int64_t>(groups.texts().size()));
-  for (const std::string_view text : groups.texts()) to.put_text(text);
+  TextTable texts;
+  for (const std::string_view text : groups.texts()) (void)texts.entry(text);  // states have their entries
+  std::vector<Int128> keys;
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    for (std::size_t k = 0; k < plan.keys.size(); ++k) {
+      const bool is_there = is_text(plan.keys[k]) && !groups.key_is_null(g, k);
+      keys.push_back(is_there ? Int128{texts.entry(groups.key_text(g, k))} : groups.key(g, k));
+    }
+  }
+  to.put(static_cast<std::int64_t>(texts.all().size()));
+  for (const std::string_view text : texts.all()) to.put_text(text);
   to.put(groups.count());
+  auto key = keys.begin();
   for (std::int64_t g = 0; g < groups.count(); ++g) {
     for (std::size_t k = 0; k < plan.keys.size(); ++k) {
       to.put(static_cast<std::uint8_t>(groups.key_is_null(g, k) ? 1 : 0));
-      to.put(groups.key(g, k));
+      to.put(*key++);
     }
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
       const State state = groups.state(g, a);
@@ -143,9 +153,10 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
   Reader from(bytes);
   if (from.get_text() != signature_of(plan)) refuse_other_query();
   Groups groups(plan, kernels);
+  TextTable texts;
   const std::int64_t entries = from.get_count();
   for (std::int64_t w = 0; w < entries; ++w) {
-    from.require(groups.entry(from.get_text()) == w, "a text comes twice");
+    from.require(texts.entry(from.get_text()) == w, "a text comes twice");
   }
   const std::int64_t count = from.get_count();
   from.require(count <= kMostGroups, "there are too many groups");
@@ -158,6 +169,7 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
       key[k] = from.get<Int128>();
       from.require(nulls[k] <= 1 && (nulls[k] == 0 || key[k] == 0), "a key is neither there nor NULL");
       from.require(nulls[k] == 1 || is_value(plan.keys[k]->type.kind, key[k], entries), "a key is out of range");
+      if (is_text(plan.keys[k]) && nulls[k] == 0) key[k] = groups.text_key(texts[static_cast<std::int32_t>(key[k])]);
     }
     from.require(groups.find(key.data(), nulls.data()) == g, "a group comes twice");
     for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
@@ -175,6 +187,9 @@ Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view byt
       }
       from.require(state.count == 0 || is_value(plan.aggregates[a].type.kind, state.exact, entries),
                    "a value is out of range");
+      if (is_text(plan.aggregates[a]) && state.count > 0) {
+        state.exact = groups.entry(texts[static_cast<std::int32_t>(state.exact)]);
+      }
       groups.set_state(g, a, state);
     }
   }

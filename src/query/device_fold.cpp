@@ -196,7 +196,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
     if (nulls[k] != 0) {
       key[k] = 0;
     } else if (node.type.kind == ValueKind::text) {
-      key[k] = groups.entry(dictionary_of(chunk, node.column)[static_cast<std::size_t>(key[k])]);
+      key[k] = groups.text_key(dictionary_of(chunk, node.column)[static_cast<std::size_t>(key[k])]);
     }
   }
 }

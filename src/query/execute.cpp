@@ -533,7 +533,7 @@ void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
   // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
-    groups.start_batch(most_at_hand_);
+    groups.start_batch(batch.rows, most_at_hand_);
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
     }

@@ -74,6 +74,19 @@ std::uint64_t word_with(const Secret& by, std::uint64_t word, std::int64_t key) 
 /// Numbers, one of each row, none of which is NULL.
 bool is_plain(const Vector& v) { return v.form == Form::narrow && v.nulls == nullptr && !v.one; }
 
+/// By key: whether it is text.
+std::vector<std::uint8_t> texts_among(const std::vector<Node>& keys) {
+  std::vector<std::uint8_t> are_texts;
+  are_texts.reserve(keys.size());
+  for (const Node& key : keys) are_texts.push_back(is_text(key) ? 1 : 0);
+  return are_texts;
+}
+
+/// Of a vector of texts; the row is not NULL.
+std::string_view word_at(const Vector& v, int i) {
+  return (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
+}
+
 bool is_marked(const std::uint64_t* marks, int i) {
   return ((marks[i / kMarksPerWord] >> (i % kMarksPerWord)) & 1) != 0;
 }
@@ -83,62 +96,32 @@ std::size_t sums_of(const Plan& plan) {
                                                 [](const Aggregate& a) { return a.fold == Fold::sum; }));
 }
 
-/// Of a block's rows.
-std::size_t letters_of(const Vector& texts, int n) {
-  const Dictionary& words = **texts.dictionary;
-  const auto* const entries = texts.as<std::int32_t>();
-  std::size_t letters = 0;
-  for (int i = 0; i < n; ++i) letters += words[static_cast<std::size_t>(entries[i])].size();
-  return letters;
-}
-
-bool is_extreme(Fold fold) { return fold == Fold::least || fold == Fold::greatest; }
-bool is_count(Fold fold) { return fold == Fold::count_rows || fold == Fold::count; }
-
-/// Whether the texts are those of the only key.
-bool is_all_text(const Plan& plan) {
-  const auto is_text = [](const Aggregate& a) { return is_extreme(a.fold) && a.type.kind == ValueKind::text; };
-  return plan.keys.size() == 1 && plan.keys[0]->type.kind == ValueKind::text &&
-         std::none_of(plan.aggregates.begin(), plan.aggregates.end(), is_text);
+/// Whether all texts are those of the only key.
+bool are_texts_groups(const Plan& plan) {
+  return plan.keys.size() == 1 && is_text(plan.keys[0]) &&
+         std::none_of(plan.aggregates.begin(), plan.aggregates.end(), [](const Aggregate& a) { return is_text(a); });
 }
 
 }  // namespace
 
-States::States(const Plan& plan)
-    : are_counts_(std::all_of(plan.aggregates.begin(), plan.aggregates.end(),
-                              [](const Aggregate& a) { return is_count(a.fold); })) {
-  for (const Aggregate& a : plan.aggregates) {
-    are_real_.push_back(!is_count(a.fold) && a.type.kind == ValueKind::real ? 1 : 0);
-  }
-}
-
-void States::widen() {
-  const std::size_t width = are_real_.size();
-  wide_.resize(narrow_.size());
-  for (std::size_t i = 0; i < narrow_.size(); ++i) wide_[i] = get(i, i % width);
-  narrow_ = {};
-  is_wide_ = true;
-}
-
 Groups::Groups(const Plan& plan, const Kernels& kernels)
     : plan_(&plan),
       kernels_(&kernels),
+      are_texts_(texts_among(plan.keys)),
+      any_text_(std::find(are_texts_.begin(), are_texts_.end(), 1) != are_texts_.end()),
       states_(plan),
-      by_text_(is_all_text(plan)),
-      one_each_(by_text_),
+      texts_are_groups_(are_texts_groups(plan)),
       key_(plan.keys.size()),
       no_nulls_(plan.keys.size(), 0),
       group_(kBlock, 0),
       number_(kBlock),
       translations_(plan.keys.size()),
-      loose_(plan.keys.size(), sums_of(plan)),
+      loose_(are_texts_, sums_of(plan)),
       many_(plan.aggregates.size()) {
   may_be_loose_ = !plan.keys.empty();
-  any_text_ = std::any_of(plan.keys.begin(), plan.keys.end(),
-                          [](const Node& key) { return key->type.kind == ValueKind::text; });
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     const Fold fold = plan.aggregates[a].fold;
-    may_be_loose_ = may_be_loose_ && !is_extreme(fold);
+    may_be_loose_ = may_be_loose_ && !is_extreme(plan.aggregates[a]);
     if (fold == Fold::sum) sums_.push_back(a);
   }
   if (!plan.grouped) (void)find(nullptr, nullptr);
@@ -155,8 +138,6 @@ void Groups::clear() {
   hashes_.clear();
   texts_.clear();
   if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
-  of_texts_.clear();
-  one_each_ = by_text_;
   in_slots_ = 0;
   for (Translation& translation : translations_) translation = {};
   forget_sums();
@@ -167,8 +148,7 @@ void Groups::clear() {
 
 std::int64_t Groups::bytes() const {
   return static_cast<std::int64_t>(key_nulls_.capacity() + hashes_.capacity() * sizeof(std::uint64_t) +
-                                   slots_.capacity() * sizeof(Slot) + of_texts_.capacity() * sizeof(std::int32_t) +
-                                   by_word_.capacity() * sizeof(WordSlot)) +
+                                   slots_.capacity() * sizeof(Slot) + by_word_.capacity() * sizeof(WordSlot)) +
          keys_.bytes() + states_.bytes() + texts_.bytes() + loose_.bytes();
 }
 
@@ -176,67 +156,24 @@ std::int64_t Groups::bytes() const {
 
 /// Puts the groups that are not found yet where they are.
 void Groups::complete() {
-  if (by_text_) {
-    for (; in_slots_ < count_; ++in_slots_) {
-      const Int128 key = keys_[static_cast<std::size_t>(in_slots_)];
-      group_of_text(&key, &key_nulls_[static_cast<std::size_t>(in_slots_)]) = static_cast<std::int32_t>(in_slots_);
-    }
-    return;
-  }
   if (2 * static_cast<std::size_t>(count_) >= slots_.size()) {
     slots_.assign(std::bit_ceil(std::max(kFirstSlots, 4 * static_cast<std::size_t>(count_))), {0, -1});
     in_slots_ = 0;
   }
   const std::size_t mask = slots_.size() - 1;
   for (; in_slots_ < count_; ++in_slots_) {
-    std::size_t place = hash(in_slots_) & mask;
+    std::size_t place = slot_of(hash(in_slots_), slots_.size());
     while (slots_[place].group >= 0) place = (place + 1) & mask;
     slots_[place] = {static_cast<std::uint32_t>(hash(in_slots_) >> 32), static_cast<std::int32_t>(in_slots_)};
   }
 }
 
-/// From here on a group's number is not that of its text.
-void Groups::keep_keys() {
-  if (!one_each_) return;
-  one_each_ = false;
-  keys_.resize(static_cast<std::size_t>(count_));
-  for (std::int64_t g = 0; g < count_; ++g) keys_.set(static_cast<std::size_t>(g), g);
-  key_nulls_.assign(static_cast<std::size_t>(count_), 0);
-}
-
-std::int32_t Groups::find_text(const Int128* key, const std::uint8_t* nulls) {
-  if (one_each_ && nulls[0] == 0 && key[0] < count_) return static_cast<std::int32_t>(key[0]);
-  if (one_each_ && nulls[0] == 0 && key[0] == count_) return add_group(0, key, nulls);
-  keep_keys();
-  if (in_slots_ != count_) complete();
-  std::int32_t& group = group_of_text(key, nulls);
-  if (group >= 0) return group;
-  group = add_group(0, key, nulls);
-  ++in_slots_;
-  return group;
-}
-
-std::uint64_t Groups::hash_of_text(std::int64_t group) const {
-  const Int128 entry = key(group, 0);
-  const std::uint8_t is_null = key_is_null(group, 0) ? 1 : 0;
-  return hash_of_key(&entry, &is_null);
-}
-
-/// Where the group of a text is noted, which is all there is of a key.
-std::int32_t& Groups::group_of_text(const Int128* key, const std::uint8_t* nulls) {
-  const std::size_t at = nulls[0] != 0 ? 0 : static_cast<std::size_t>(key[0]) + 1;
-  if (at >= of_texts_.size()) of_texts_.resize(std::max(at + 1, texts_.all().size() + 1), -1);
-  return of_texts_[at];
-}
-
-/// Of one text that of the text itself, which is known where it is looked for.
 std::uint64_t Groups::hash_of_key(const Int128* key, const std::uint8_t* nulls) const {
-  if (by_text_ && nulls[0] == 0) return texts_.hash(static_cast<std::int32_t>(key[0]));
   const Secret& by = secret();
   std::uint64_t all = 0;
   for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    const bool is_text = plan_->keys[k]->type.kind == ValueKind::text && nulls[k] == 0;
-    const Int128 value = is_text ? Int128{texts_.hash(static_cast<std::int32_t>(key[k]))} : key[k];
+    const bool is_long = are_texts_[k] != 0 && is_long_text(key[k]);
+    const Int128 value = is_long ? Int128{texts_.hash(entry_of_long(key[k]))} : key[k];
     all = hash_more(by, all, static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64) + nulls[k]);
   }
   return all;
@@ -256,15 +193,21 @@ std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
 }
 
 std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
-  if (by_text_) return find_text(key, nulls);
+  return find_or_add(hash, nulls, [&](std::int32_t group) { return has_key(group, key, nulls); }, [&] { return key; });
+}
+
+/// The group of this hash that `is_same`, or else a new one of the key that `make_key` makes.
+template <class IsSame, class MakeKey>
+std::int32_t Groups::find_or_add(std::uint64_t hash, const std::uint8_t* nulls, const IsSame& is_same,
+                                 const MakeKey& make_key) {
   if (in_slots_ != count_ || 2 * static_cast<std::size_t>(count_) >= slots_.size()) complete();
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
-  std::size_t place = hash & mask;
+  std::size_t place = slot_of(hash, slots_.size());
   for (; slots_[place].group >= 0; place = (place + 1) & mask) {
-    if (slots_[place].tag == tag && has_key(slots_[place].group, key, nulls)) return slots_[place].group;
+    if (slots_[place].tag == tag && is_same(slots_[place].group)) return slots_[place].group;
   }
-  const std::int32_t group = add_group(hash, key, nulls);
+  const std::int32_t group = add_group(hash, make_key(), nulls);
   slots_[place] = {tag, group};
   ++in_slots_;
   all_by_number_ = false;
@@ -273,20 +216,19 @@ std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint
 
 std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
   if (count_ == kMostGroups) throw Error(Code::out_of_memory, "GROUP BY comes to more than 2^31 groups");
-  if (one_each_ && (nulls[0] != 0 || key[0] != count_)) keep_keys();
-  for (std::size_t k = 0; k < plan_->keys.size() && !one_each_; ++k) {
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
     keys_.push_back(key[k]);
     key_nulls_.push_back(nulls[k]);
     has_nulls_ = has_nulls_ || nulls[k] != 0;
   }
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.push_back();
-  if (!by_text_) hashes_.push_back(hash);
+  hashes_.push_back(hash);
   return static_cast<std::int32_t>(count_++);
 }
 
 std::int32_t Groups::append_text(std::string_view text) {
   texts_.append(text, hash_of(secret(), text));
-  return static_cast<std::int32_t>(std::ssize(texts_.all()) - 1);
+  return texts_.last();
 }
 
 /// What is known of entries is of those of the last dictionary.
@@ -298,13 +240,15 @@ void Groups::translate(std::size_t which, const std::shared_ptr<const Dictionary
   by_number_.clear();
 }
 
-/// The value of a key as it is kept.
+/// The value of one of several keys as it is kept.
 Int128 Groups::key_at(std::size_t which, const Vector& v, int i) {
-  const Int128 value = exact_at(v, i);
-  if (v.form != Form::text) return value;
-  std::int32_t& to = translations_[which].to[static_cast<std::size_t>(value)];
-  if (to < 0) to = entry((**v.dictionary)[static_cast<std::size_t>(value)]);
-  return to;
+  if (v.form != Form::text) return exact_at(v, i);
+  const auto at = static_cast<std::size_t>(v.at<std::int32_t>(i));
+  const std::string_view word = (**v.dictionary)[at];
+  if (word.size() <= kMostInKey) return short_text_key(word);
+  std::int32_t& to = translations_[which].to[at];
+  if (to < 0) to = entry(word);
+  return long_text_key(to);
 }
 
 void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
@@ -323,7 +267,7 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
     if (v.form == Form::text) translate(k, *v.dictionary);
   }
   if (assign_by_entries(keys, n, marks)) return;
-  if (by_text_) return assign_by_text(*keys[0], n, marks);
+  if (width == 1 && any_text_) return assign_by_text(*keys[0], n, marks);
   if (width == 1 && assign_by_value(*keys[0], n, marks)) return;
   if (assign_by_words(keys, n, marks)) return;
   load_keys(keys, n, marks);
@@ -332,7 +276,7 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
   const std::uint64_t* const hashes = block_hashes_.data();
   int last = -1;  // the row that was looked up before
   for (int i = 0; i < n; ++i, key += width, nulls += width) {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hashes[std::min(i + kAhead, n - 1)] & (slots_.size() - 1)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(hashes[std::min(i + kAhead, n - 1)], slots_.size())]);
     std::int32_t& group = group_[static_cast<std::size_t>(i)];
     if (!are_all_ && !is_marked(marks, i)) {
       group = kNoGroup;
@@ -366,8 +310,8 @@ void Groups::load_keys(const std::vector<const Vector*>& keys, int n, const std:
         Int128 hashed = 0;
         if constexpr (std::is_same_v<T, std::int32_t>) {
           if (is_null == 0 && (marks == nullptr || is_marked(marks, i))) {
-            value = key_at(k, v, i);
-            hashed = texts_.hash(static_cast<std::int32_t>(value));
+            hashed = value = key_at(k, v, i);
+            if (is_long_text(value)) hashed = texts_.hash(entry_of_long(value));
           }
         } else {
           if (is_null == 0) hashed = value = static_cast<Int128>(v.at<T>(i));
@@ -399,22 +343,32 @@ bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n, co
   std::vector<Int128> key(keys.size());
   const std::vector<std::uint8_t> nulls(keys.size(), 0);
   look_up(n, number, marks, [&](int i) {
-    for (std::size_t k = 0; k < keys.size(); ++k) key[k] = key_at(k, *keys[k], i);
+    for (std::size_t k = 0; k < keys.size(); ++k) key[k] = text_key(word_at(*keys[k], i));
     return find(key.data(), nulls.data());
   });
   return true;
 }
 
+/// Where the only key is text: a group is looked up once for each entry of a dictionary.
 void Groups::assign_by_text(const Vector& key, int n, const std::uint64_t* marks) {
+  const auto* const entries = key.as<std::int32_t>();
+  std::vector<std::int32_t>& known = translations_[0].to;
   for (int i = 0; i < n; ++i) {
     std::int32_t& group = group_[static_cast<std::size_t>(i)];
     if (!are_all_ && !is_marked(marks, i)) {
       group = kNoGroup;
-      continue;
+    } else if (null_at(key, i)) {
+      const Int128 none = 0;
+      const std::uint8_t is_null = 1;
+      group = static_cast<std::int32_t>(find(&none, &is_null));
+    } else {
+      std::int32_t& found = known[static_cast<std::size_t>(entries[key.one ? 0 : i])];
+      if (found < 0) {
+        const Int128 text = text_key(word_at(key, i));
+        found = static_cast<std::int32_t>(find(&text, no_nulls_.data()));
+      }
+      group = found;
     }
-    const std::uint8_t is_null = null_at(key, i) ? 1 : 0;
-    const Int128 entry = is_null != 0 ? Int128{0} : key_at(0, key, i);
-    group = static_cast<std::int32_t>(find(&entry, &is_null));
   }
 }
 
@@ -641,7 +595,7 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
     const auto& [fold, input, type] = aggregates[a];
     const Vector& v = input ? evaluator.value(input) : never_null;
     evaluator.read_ahead();
-    if (is_extreme(fold)) {
+    if (is_extreme(aggregates[a])) {
       include_extremes(a, v, n);
       continue;
     }
@@ -702,7 +656,7 @@ void Groups::settle_sums(std::size_t aggregate) {
 void Groups::settle() {
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
     settle_sums(a);
-    if (is_extreme(plan_->aggregates[a].fold)) continue;
+    if (is_extreme(plan_->aggregates[a])) continue;
     for (std::size_t g = 1; g < rows_.size(); ++g) count_of(static_cast<std::int64_t>(g) - 1, a) += rows_[g];
   }
   rows_.clear();
@@ -807,7 +761,7 @@ void Groups::improve(std::int64_t group, std::size_t aggregate, const State& oth
   if (type.kind == ValueKind::real) {
     best.set_real(other.real());
   } else {
-    best.exact = is_text ? entry_of(others, other.exact) : other.exact;
+    best.exact = is_text ? entry_of(others, static_cast<std::int32_t>(other.exact)) : other.exact;
   }
   set_state(group, aggregate, best);
 }
@@ -855,9 +809,10 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
 
 // ------------------------------------------------------------------------------------------------------------- loose rows
 
-void Groups::start_batch(std::int64_t most) {
+void Groups::start_batch(std::int64_t rows, std::int64_t most) {
   if (loose_.count() > 0) settle_loose();  // they come before this batch's groups
   is_loose_ = may_be_loose_ ? Loose::undecided : Loose::no;
+  batch_rows_ = rows;
   rows_of_batch_ = 0;
   groups_before_ = count_;
   most_at_hand_ = most;
@@ -877,17 +832,15 @@ void Groups::decide_on_loose(int n, const std::uint64_t* marks) {
   const std::int64_t expected = rows_of_batch_ * rows_of_batch_ / (2 * std::max<std::int64_t>(met_before, 1));
   const bool is_kept = are_near && (!are_by_words_ || expected <= most_at_hand_);
   is_loose_ = !is_kept && expected >= kApart ? Loose::yes : Loose::no;
+  if (is_loose_ == Loose::yes && plan_->filters.empty()) loose_.make_room_for(batch_rows_ - rows_of_batch_);
 }
 
-bool Groups::may_be_loose(Evaluator& evaluator, int n) const {
+bool Groups::may_be_loose(Evaluator& evaluator) const {
   const auto is_of_each = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
-  std::size_t letters = 0;
   for (const Node& key : plan_->keys) {
     const Vector& v = evaluator.value(key);
     if (!is_of_each(v) || (v.form != Form::text && v.form != Form::narrow)) return false;
-    if (v.form == Form::text) letters += letters_of(v, n);
   }
-  if (!loose_.has_room_for(letters)) return false;
   for (const auto& [fold, input, type] : plan_->aggregates) {
     if (!input) continue;
     const Vector& v = evaluator.value(input);
@@ -899,33 +852,20 @@ bool Groups::may_be_loose(Evaluator& evaluator, int n) const {
 
 /// Whether these rows are loose now; else those before them have groups.
 bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks) {
-  if (!may_be_loose(evaluator, n)) {
-    settle_loose();
-    is_loose_ = Loose::no;
-    return false;
-  }
   std::size_t kept = 0;
   std::int32_t* const rows = number_.data();
   for (int i = 0; i < n; ++i) {
     if (marks == nullptr || is_marked(marks, i)) rows[kept++] = i;
   }
-  hash_rows(evaluator, kept);
+  if (!may_be_loose(evaluator) || !loose_.has_room_for(kept, load_loose_keys(evaluator, kept))) {
+    settle_loose();
+    is_loose_ = Loose::no;
+    return false;
+  }
   loose_at_.resize(kBlock);
   std::uint64_t** const at = loose_at_.data();
   loose_.add({block_hashes_.data(), kept}, at);
-  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    const Vector& key = evaluator.value(plan_->keys[k]);
-    if (key.form == Form::text) {
-      const Dictionary& words = **key.dictionary;
-      const auto* const from = key.as<std::int32_t>();
-      for (std::size_t i = 0; i < kept; ++i) {
-        LooseRows::keys(at[i])[k] = loose_.keep(at[i], words[static_cast<std::size_t>(from[rows[i]])]);
-      }
-    } else {
-      const auto* const from = key.as<std::int64_t>();
-      for (std::size_t i = 0; i < kept; ++i) LooseRows::keys(at[i])[k] = static_cast<std::uint64_t>(from[rows[i]]);
-    }
-  }
+  write_loose_keys(evaluator, kept);
   for (std::size_t s = 0; s < sums_.size(); ++s) {
     const auto* const from = static_cast<const std::byte*>(evaluator.value(plan_->aggregates[sums_[s]].input).data);
     for (std::size_t i = 0; i < kept; ++i) {
@@ -936,20 +876,30 @@ bool Groups::append_loose(Evaluator& evaluator, int n, const std::uint64_t* mark
   return true;
 }
 
-/// Of the keys of the rows that number_ names, as hash_of_key() has it.
-void Groups::hash_rows(Evaluator& evaluator, std::size_t rows) {
+/// Hashes of the keys of the rows that number_ names, as hash_of_key() has them, and their texts as keys, of which a long one only
+/// is known to be that. Returns the letters of long ones.
+std::size_t Groups::load_loose_keys(Evaluator& evaluator, std::size_t rows) {
   const Secret by = secret();
   block_hashes_.assign(kBlock, 0);
   std::uint64_t* const hashes = block_hashes_.data();
+  loose_texts_.resize(plan_->keys.size() * kBlock);
+  Int128* keys = loose_texts_.data();
+  std::size_t letters = 0;
   for (const Node& key : plan_->keys) {
     const Vector& v = evaluator.value(key);
     if (v.form == Form::text) {
       const Dictionary& words = **v.dictionary;
       const auto* const from = v.as<std::int32_t>();
       for (std::size_t i = 0; i < rows; ++i) {
-        const std::uint64_t word = hash_of(by, words[static_cast<std::size_t>(from[number_[i]])]);
-        hashes[i] = by_text_ ? word : hash_more(by, hashes[i], word, 0);
+        const std::string_view word = words[static_cast<std::size_t>(from[number_[i]])];
+        const bool is_short = word.size() <= kMostInKey;
+        keys[i] = is_short ? short_text_key(word) : long_text_key(0);
+        if (!is_short) letters += word.size();
+        const Int128 hashed = is_short ? keys[i] : Int128{hash_of(by, word)};
+        hashes[i] =
+            hash_more(by, hashes[i], static_cast<std::uint64_t>(hashed), static_cast<std::uint64_t>(hashed >> 64));
       }
+      keys += kBlock;
     } else {
       const auto* const from = v.as<std::int64_t>();
       for (std::size_t i = 0; i < rows; ++i) {
@@ -958,75 +908,102 @@ void Groups::hash_rows(Evaluator& evaluator, std::size_t rows) {
       }
     }
   }
+  return letters;
+}
+
+/// Of those, to where loose_at_ says.
+void Groups::write_loose_keys(Evaluator& evaluator, std::size_t rows) {
+  std::uint64_t* const* const at = loose_at_.data();
+  const Int128* keys = loose_texts_.data();
+  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
+    const Vector& v = evaluator.value(plan_->keys[k]);
+    if (v.form == Form::text) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (is_long_text(keys[i])) {
+          loose_.set_long_text(at[i], k, word_at(v, number_[i]));
+        } else {
+          loose_.set_short_text(at[i], k, keys[i]);
+        }
+      }
+      keys += kBlock;
+    } else {
+      const auto* const from = v.as<std::int64_t>();
+      for (std::size_t i = 0; i < rows; ++i) *loose_.key(at[i], k) = static_cast<std::uint64_t>(from[number_[i]]);
+    }
+  }
 }
 
 /// Slots, and of those that are taken what will be looked at next.
-void Groups::ask_for_all(const LooseRows& rows, std::span<const std::uint64_t* const> asked) const {
-  if (by_text_) {
-    for (const std::uint64_t* const row : asked) {
-      texts_.ask_for(LooseRows::hash(row));
-      const std::string_view text = rows.text(row, 0);
-      __builtin_prefetch(text.data());
-      __builtin_prefetch(text.data() + text.size());
-    }
-    for (const std::uint64_t* const row : asked) {
-      const std::int32_t entry = texts_.ask_for_entry(LooseRows::hash(row));
-      if (one_each_ && entry >= 0) states_.ask_for(place_of(entry, 0));
-    }
-    for (const std::uint64_t* const row : asked) texts_.ask_for_letters(LooseRows::hash(row));
-    return;
-  }
+void Groups::ask_for_all(std::span<const std::uint64_t* const> asked) const {
   if (slots_.empty()) return;
-  const std::size_t mask = slots_.size() - 1;
-  for (const std::uint64_t* const row : asked) __builtin_prefetch(&slots_[LooseRows::hash(row) & mask]);
+  const auto slot = [&](const std::uint64_t* row) -> const Slot& {
+    return slots_[slot_of(LooseRows::hash(row), slots_.size())];
+  };
+  for (const std::uint64_t* const row : asked) __builtin_prefetch(&slot(row));
   for (const std::uint64_t* const row : asked) {
-    const std::int32_t group = slots_[LooseRows::hash(row) & mask].group;
+    const std::int32_t group = slot(row).group;
     if (group < 0) continue;
-    keys_.ask_for(static_cast<std::size_t>(group) * plan_->keys.size());
+    keys_.ask_for(key_place(group, 0));
     states_.ask_for(place_of(group, 0));
+  }
+  if (!texts_are_groups_ || texts_.all().empty()) return;
+  for (const std::uint64_t* const row : asked) {
+    const std::int32_t group = slot(row).group;
+    if (group >= 0 && is_long_text(key(group, 0))) texts_.ask_for(entry_of_long(key(group, 0)));
+  }
+  for (const std::uint64_t* const row : asked) {
+    const std::int32_t group = slot(row).group;
+    if (group >= 0 && is_long_text(key(group, 0))) texts_.ask_for_letters(entry_of_long(key(group, 0)));
   }
 }
 
-/// The key of a loose row, as it is kept here; valid until the next call.
+/// The key of a loose row that is none of the groups, as it is kept here; valid until the next call.
 const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
   for (std::size_t k = 0; k < key_.size(); ++k) {
-    if (plan_->keys[k]->type.kind != ValueKind::text) {
-      key_[k] = static_cast<std::int64_t>(LooseRows::keys(row)[k]);
-    } else if (by_text_) {
-      key_[k] = texts_.entry(rows.text(row, k), LooseRows::hash(row));
-    } else {
-      key_[k] = texts_.entry(rows.text(row, k));
+    if (are_texts_[k] == 0) {
+      key_[k] = static_cast<std::int64_t>(*rows.key(row, k));
+      continue;
     }
+    key_[k] = rows.text_key(row, k);
+    if (!is_long_text(key_[k])) continue;
+    const std::string_view text = rows.long_text(row, k);
+    if (texts_are_groups_) texts_.add_new(text, hash_of(secret(), text));
+    key_[k] = long_text_key(texts_are_groups_ ? texts_.last() : texts_.entry(text));
   }
   return key_.data();
 }
 
 /// Whether a group, whose keys these are, has those of a loose row.
-inline bool Groups::has_key(const std::int64_t* mine, const LooseRows& rows, const std::uint64_t* row) const {
+template <class Key>
+inline bool Groups::has_key(const Key* mine, const LooseRows& rows, const std::uint64_t* row) const {
   for (std::size_t k = 0; k < key_.size(); ++k) {
-    const bool is_text = any_text_ && plan_->keys[k]->type.kind == ValueKind::text;
-    const bool is_same = is_text ? same_text(texts_[static_cast<std::int32_t>(mine[k])], rows.text(row, k))
-                                 : mine[k] == static_cast<std::int64_t>(LooseRows::keys(row)[k]);
+    if (!any_text_ || are_texts_[k] == 0) {
+      if (mine[k] != static_cast<std::int64_t>(*rows.key(row, k))) return false;
+      continue;
+    }
+    const Int128 key = rows.text_key(row, k);
+    const bool is_same =
+        is_long_text(key) ? is_long_text(mine[k]) && same_text(texts_[entry_of_long(mine[k])], rows.long_text(row, k))
+                          : mine[k] == key;
     if (!is_same) return false;
   }
   return true;
 }
 
-/// The group of a loose row, a new one where there is none. Which keys are NULL is not looked at where none is: it lies apart.
+bool Groups::has_null(std::int32_t group) const {
+  const auto first = key_nulls_.begin() + static_cast<std::ptrdiff_t>(key_place(group, 0));
+  return std::find(first, first + static_cast<std::ptrdiff_t>(key_.size()), 1) != first + std::ssize(key_);
+}
+
+/// The group of a loose row, a new one where there is none.
 std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
-  const std::int64_t* const narrow = keys_.narrow();
-  if (!by_text_ && !has_nulls_ && narrow != nullptr && in_slots_ == count_ && !slots_.empty()) {
-    const std::size_t width = plan_->keys.size();
-    const std::size_t mask = slots_.size() - 1;
-    const std::uint64_t hash = LooseRows::hash(row);
-    const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    for (std::size_t place = hash & mask; slots_[place].group >= 0; place = (place + 1) & mask) {
-      if (slots_[place].tag != tag) continue;
-      const std::int32_t group = slots_[place].group;
-      if (has_key(narrow + static_cast<std::size_t>(group) * width, rows, row)) return group;
-    }
-  }
-  return find(LooseRows::hash(row), key_of(rows, row), no_nulls_.data());
+  const auto find_among = [&](const auto& all) {
+    const auto is_same = [&](std::int32_t group) {
+      return has_key(all() + key_place(group, 0), rows, row) && !(has_nulls_ && has_null(group));
+    };
+    return find_or_add(LooseRows::hash(row), no_nulls_.data(), is_same, [&] { return key_of(rows, row); });
+  };
+  return keys_.is_wide() ? find_among([&] { return keys_.wide(); }) : find_among([&] { return keys_.narrow(); });
 }
 
 /// Of rows number 0 to n - 1, which `row_at` has.
@@ -1038,7 +1015,7 @@ void Groups::merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row
   for (std::int64_t first = 0; first < n; first += kAtOnce) {
     const auto now = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, n - first));
     for (std::size_t i = 0; i < now; ++i) rows[i] = row_at(first + static_cast<std::int64_t>(i));
-    if (are_far) ask_for_all(later, {rows, now});
+    if (are_far) ask_for_all({rows, now});
     for (std::size_t i = 0; i < now; ++i) {
       const std::int64_t known = count_;
       mine[i] = find(later, rows[i]);
@@ -1051,7 +1028,7 @@ void Groups::merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row
 void Groups::merge(const LooseRows& later, int part, std::vector<std::int64_t>& fresh) {
   merge_rows(
       later, later.count(part), [&](std::int64_t i) { return later.row(part, i); },
-      [&](const std::uint64_t* row) { fresh.push_back(static_cast<std::int64_t>(later.place(row))); });
+      [&](const std::uint64_t* row) { fresh.push_back(static_cast<std::int64_t>(LooseRows::place(row))); });
 }
 
 /// All of them, in their order.
@@ -1081,10 +1058,8 @@ void Groups::settle_loose() {
 // ------------------------------------------------------------------------------------------------------- groups of others
 
 /// The entry here of a text there.
-std::int32_t Groups::entry_of(const TextTable& others, Int128 entry) {
-  if (&others == &texts_) return static_cast<std::int32_t>(entry);
-  const auto at = static_cast<std::int32_t>(entry);
-  return texts_.entry(others[at], others.hash(at));
+std::int32_t Groups::entry_of(const TextTable& others, std::int32_t entry) {
+  return &others == &texts_ ? entry : texts_.entry(others[entry], others.hash(entry));
 }
 
 /// The keys of a group of others, as they are kept here; valid until the next call.
@@ -1092,8 +1067,8 @@ const Int128* Groups::key_of(const Groups& others, std::int64_t group) {
   const std::size_t width = plan_->keys.size();
   for (std::size_t k = 0; k < width; ++k) {
     const Int128 key = others.key(group, k);
-    const bool is_text = plan_->keys[k]->type.kind == ValueKind::text && !others.key_is_null(group, k);
-    key_[k] = is_text ? Int128{entry_of(others.texts_, key)} : key;
+    const bool is_long = are_texts_[k] != 0 && is_long_text(key);
+    key_[k] = is_long ? long_text_key(entry_of(others.texts_, entry_of_long(key))) : key;
   }
   return key_.data();
 }
@@ -1111,10 +1086,8 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
   all.keys_.resize(order.size() * plan.keys.size());
   all.key_nulls_.resize(order.size() * plan.keys.size());
   all.states_.resize(order.size() * plan.aggregates.size());
-  if (!all.by_text_) all.hashes_.resize(order.size());
+  all.hashes_.resize(order.size());
   all.has_nulls_ = std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->has_nulls_; });
-  all.one_each_ = false;
-  for (Groups* const part : parts) part->keep_keys();
   std::atomic<std::size_t> next{0};
   cpu::run_workers(workers, [&](int) {
     constexpr std::size_t kEach = 1 << 14;
@@ -1131,7 +1104,7 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
         for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
           all.set_state(static_cast<std::int64_t>(i), a, part.state(order[i].group, a));
         }
-        if (!all.by_text_) copy(part.hashes_, all.hashes_, 1);
+        copy(part.hashes_, all.hashes_, 1);
       }
     }
   });
@@ -1144,36 +1117,26 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
   std::vector<std::size_t> keys;
   std::vector<std::size_t> aggregates;
   for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    if (plan_->keys[k]->type.kind == ValueKind::text) keys.push_back(k);
+    if (are_texts_[k] != 0) keys.push_back(k);
   }
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
-    const auto& [fold, input, type] = plan_->aggregates[a];
-    if (is_extreme(fold) && type.kind == ValueKind::text) aggregates.push_back(a);
+    if (is_text(plan_->aggregates[a])) aggregates.push_back(a);
   }
-  if (keys.empty() && aggregates.empty()) return;
-  const bool are_apart = plan_->keys.size() == 1 && aggregates.empty();  // each text is the key of one group
+  const auto has_texts = [](const Groups* part) { return !part->texts_.all().empty(); };
+  if (std::none_of(parts.begin(), parts.end(), has_texts)) return;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const TextTable& theirs = parts[static_cast<std::size_t>(order[i].part)]->texts_;
-    const auto take = [&](Int128& value) {
-      const auto entry = static_cast<std::int32_t>(value);
-      if (are_apart) {
-        value = std::ssize(texts_.all());
-        texts_.append(theirs[entry], theirs.hash(entry));
-      } else {
-        value = entry_of(theirs, value);
-      }
-    };
     for (const std::size_t k : keys) {
       const std::size_t at = i * plan_->keys.size() + k;
-      if (key_nulls_[at] != 0) continue;
-      Int128 key = keys_[at];
-      take(key);
-      keys_.set(at, key);
+      if (!is_long_text(keys_[at])) continue;
+      const std::int32_t entry = entry_of_long(keys_[at]);
+      if (texts_are_groups_) texts_.append(theirs[entry], theirs.hash(entry));
+      keys_.set(at, long_text_key(texts_are_groups_ ? texts_.last() : entry_of(theirs, entry)));
     }
     for (const std::size_t a : aggregates) {
       State best = state(static_cast<std::int64_t>(i), a);
       if (best.count == 0) continue;
-      take(best.exact);
+      best.exact = entry_of(theirs, static_cast<std::int32_t>(best.exact));
       set_state(static_cast<std::int64_t>(i), a, best);
     }
   }
@@ -1189,8 +1152,6 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
       for (std::size_t i = 0; i < each; ++i) *to++ = first[i];
     }
   };
-  from.keep_keys();
-  one_each_ = false;
   has_nulls_ = from.has_nulls_;
   keys_.clear();
   for (const std::int32_t group : order) {
@@ -1204,14 +1165,13 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
       set_state(static_cast<std::int64_t>(i), a, from.state(order[i], a));
     }
   }
-  if (!by_text_) copy(from.hashes_, hashes_, 1);
+  copy(from.hashes_, hashes_, 1);
   std::swap(texts_, from.texts_);
   count_ = std::ssize(order);
 }
 
 bool Groups::ascend() const {
-  const bool has_texts = by_text_ || !texts_.all().empty();
-  if (plan_->keys.size() != 1 || has_texts || count_ == 0 || loose_.count() > 0) return false;
+  if (plan_->keys.size() != 1 || any_text_ || !texts_.all().empty() || count_ == 0 || loose_.count() > 0) return false;
   if (std::find(key_nulls_.begin(), key_nulls_.end(), 1) != key_nulls_.end()) return false;
   for (std::int64_t g = 1; g < count_; ++g) {
     if (key(g - 1, 0) >= key(g, 0)) return false;
@@ -1252,17 +1212,11 @@ void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, st
 
 /// Asks for what the search for a group of others begins with.
 void Groups::ask_for(const Groups& others, std::int64_t group) const {
-  if (by_text_) {
-    texts_.ask_for(others.hash(group));
-  } else if (!slots_.empty()) {
-    __builtin_prefetch(&slots_[others.hash(group) & (slots_.size() - 1)]);
-  }
+  if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(others.hash(group), slots_.size())]);
 }
 
 template <class OnFresh>
 void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t end, const OnFresh& on_fresh) {
-  const std::size_t width = plan_->keys.size();
-  const std::uint8_t not_null = 0;
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
@@ -1270,8 +1224,7 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t group = first + static_cast<std::int64_t>(i);
       const std::int64_t known = count_;
-      mine[i] = find(later.hash(group), key_of(later, group),
-                     later.one_each_ ? &not_null : later.key_nulls_.data() + static_cast<std::size_t>(group) * width);
+      mine[i] = find(later.hash(group), key_of(later, group), later.key_nulls_.data() + later.key_place(group, 0));
       if (mine[i] == known) on_fresh(group);
       states_.ask_for(place_of(mine[i], 0));
     }
@@ -1288,7 +1241,7 @@ void Groups::merge_states(const Groups& later, std::size_t aggregate, std::int64
 /// `others` has the texts of the state.
 void Groups::merge_state(std::size_t aggregate, std::int32_t mine, const State& other, const TextTable& others) {
   const Aggregate& asked = plan_->aggregates[aggregate];
-  if (is_extreme(asked.fold)) improve(mine, aggregate, other, others);
+  if (is_extreme(asked)) improve(mine, aggregate, other, others);
   // First, as `high` has the room that a count has.
   std::int64_t& count = count_of(mine, aggregate);
   if (__builtin_add_overflow(count, other.count, &count)) {

@@ -13,241 +13,14 @@
 
 #include "expression/dictionary.hpp"
 #include "expression/evaluate.hpp"
+#include "query/group_keys.hpp"
 #include "query/loose_rows.hpp"
 #include "query/plan.hpp"
+#include "query/states.hpp"
+#include "query/text_key.hpp"
 #include "query/text_table.hpp"
 
 namespace upsweep::query {
-
-/// What an aggregate has come to in a group.
-class State {
- public:
-  Int128 exact = 0;        ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
-  std::int64_t count = 0;  ///< rows that went in
-
-  /// How many times 2^128 a sum exceeds `exact`; not 0 means that it does not fit.
-  [[nodiscard]] std::int64_t high() const { return high_; }
-  void set_high(std::int64_t high) { high_ = high; }
-  /// Of floats, in place of `exact`.
-  [[nodiscard]] double real() const { return std::bit_cast<double>(high_); }
-  void set_real(double real) { high_ = std::bit_cast<std::int64_t>(real); }
-
- private:
-  std::int64_t high_ = 0;  ///< of floats the bits of the value
-};
-
-/// What aggregates have come to, one group after the other: in half the memory until one comes to more than 64 bits, and in a
-/// quarter where all of them are counts.
-class States {
- public:
-  explicit States(const Plan& plan);
-
-  /// `aggregate`: whose state number i is.
-  [[nodiscard]] State get(std::size_t i, std::size_t aggregate) const {
-    if (is_wide_) return wide_[i];
-    State state;
-    if (are_counts_) {
-      state.count = counts_[i];
-    } else if (are_real_[aggregate] != 0) {
-      state.count = narrow_[i].count;
-      state.set_real(std::bit_cast<double>(narrow_[i].word));
-    } else {
-      state.count = narrow_[i].count;
-      state.exact = narrow_[i].word;
-    }
-    return state;
-  }
-  /// By several threads at a time where these are wide or it fits.
-  void set(std::size_t i, std::size_t aggregate, const State& state) {
-    if (are_counts_) {
-      counts_[i] = state.count;
-      return;
-    }
-    if (!is_wide_ && are_real_[aggregate] == 0 && !(state.high() == 0 && fits(state.exact))) widen();
-    if (is_wide_) {
-      wide_[i] = state;
-    } else {
-      narrow_[i] = {are_real_[aggregate] != 0 ? std::bit_cast<std::int64_t>(state.real())
-                                              : static_cast<std::int64_t>(state.exact),
-                    state.count};
-    }
-  }
-  [[nodiscard]] std::int64_t& count(std::size_t i) {
-    return are_counts_ ? counts_[i] : is_wide_ ? wide_[i].count : narrow_[i].count;
-  }
-  /// Adds to a sum, which wraps around as State::high() says: whether it fits is asked when it is given out, as what comes later
-  /// may bring it back, and an average always fits.
-  void add_exact(std::size_t i, Int128 value) {
-    if (!is_wide_) {
-      std::int64_t sum = 0;
-      if (fits(value) && !__builtin_add_overflow(narrow_[i].word, static_cast<std::int64_t>(value), &sum)) {
-        narrow_[i].word = sum;
-        return;
-      }
-      widen();
-    }
-    State& sum = wide_[i];
-    if (__builtin_add_overflow(sum.exact, value, &sum.exact)) sum.set_high(sum.high() + (value < 0 ? -1 : 1));
-  }
-  /// As State::high() has it.
-  void add_high(std::size_t i, std::int64_t high) {
-    if (high == 0) return;
-    if (!is_wide_) widen();
-    wide_[i].set_high(wide_[i].high() + high);
-  }
-  /// Counts a row for each of a group's aggregates, the first of which is number `first`, and adds to those of `sums` a value each.
-  void add_row(std::size_t first, std::span<const std::size_t> sums, const std::uint64_t* values) {
-    const std::size_t width = are_real_.size();
-    if (is_wide_ || are_counts_) {
-      for (std::size_t a = 0; a < width; ++a) ++count(first + a);
-      return add_all(first, sums, values);
-    }
-    Narrow* const row = narrow_.data() + first;
-    for (std::size_t a = 0; a < width; ++a) ++row[a].count;
-    for (; !sums.empty(); sums = sums.subspan(1), ++values) {
-      Narrow& state = row[sums[0]];
-      std::int64_t sum = 0;
-      if (are_real_[sums[0]] != 0) {
-        sum = std::bit_cast<std::int64_t>(std::bit_cast<double>(state.word) + std::bit_cast<double>(*values));
-      } else if (__builtin_add_overflow(state.word, static_cast<std::int64_t>(*values), &sum)) {
-        return add_all(first, sums, values);
-      }
-      state.word = sum;
-    }
-  }
-  void add_real(std::size_t i, double value) {
-    if (is_wide_) return wide_[i].set_real(wide_[i].real() + value);
-    narrow_[i].word = std::bit_cast<std::int64_t>(std::bit_cast<double>(narrow_[i].word) + value);
-  }
-  void ask_for(std::size_t i) const {
-    if (are_counts_) {
-      __builtin_prefetch(counts_.data() + i, 1);
-    } else if (is_wide_) {
-      __builtin_prefetch(wide_.data() + i, 1);
-    } else {
-      __builtin_prefetch(narrow_.data() + i, 1);
-    }
-  }
-
-  [[nodiscard]] bool are_wide() const { return is_wide_; }
-  void widen();
-  [[nodiscard]] std::size_t size() const {
-    return are_counts_ ? counts_.size() : is_wide_ ? wide_.size() : narrow_.size();
-  }
-  [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>(counts_.capacity() * sizeof(std::int64_t) + narrow_.capacity() * sizeof(Narrow) +
-                                     wide_.capacity() * sizeof(State));
-  }
-  void clear() {
-    resize(0);
-    is_wide_ = false;
-  }
-  /// Those that are new are of no row.
-  void resize(std::size_t size) {
-    if (are_counts_) {
-      counts_.resize(size);
-    } else if (is_wide_) {
-      wide_.resize(size);
-    } else {
-      narrow_.resize(size);
-    }
-  }
-  void push_back() {
-    if (are_counts_) {
-      counts_.push_back(0);
-    } else if (is_wide_) {
-      wide_.emplace_back();
-    } else {
-      narrow_.emplace_back();
-    }
-  }
-
- private:
-  struct Narrow {
-    std::int64_t word = 0;  ///< State::exact, or the bits of State::real()
-    std::int64_t count = 0;
-  };
-
-  static bool fits(Int128 value) { return value == static_cast<std::int64_t>(value); }
-  void add_all(std::size_t first, std::span<const std::size_t> sums, const std::uint64_t* values) {
-    for (const std::size_t a : sums) {
-      if (are_real_[a] != 0) {
-        add_real(first + a, std::bit_cast<double>(*values++));
-      } else {
-        add_exact(first + a, static_cast<std::int64_t>(*values++));
-      }
-    }
-  }
-
-  std::vector<std::uint8_t> are_real_;  ///< by aggregate
-  bool are_counts_;
-  bool is_wide_ = false;
-  std::vector<std::int64_t> counts_;
-  std::vector<Narrow> narrow_;
-  std::vector<State> wide_;
-};
-
-/// Keys of groups, one after the other: of 64 bits each until one comes that does not fit.
-class Keys {
- public:
-  [[nodiscard]] Int128 operator[](std::size_t i) const { return is_wide_ ? wide_[i] : Int128{narrow_[i]}; }
-  /// All of them; null: some do not fit.
-  [[nodiscard]] const std::int64_t* narrow() const { return is_wide_ ? nullptr : narrow_.data(); }
-  void ask_for(std::size_t i) const {
-    if (is_wide_) {
-      __builtin_prefetch(wide_.data() + i);
-    } else {
-      __builtin_prefetch(narrow_.data() + i);
-    }
-  }
-  [[nodiscard]] bool is_wide() const { return is_wide_; }
-  [[nodiscard]] std::int64_t bytes() const {
-    return static_cast<std::int64_t>(narrow_.capacity() * sizeof(std::int64_t) + wide_.capacity() * sizeof(Int128));
-  }
-
-  void clear() {
-    narrow_.clear();
-    wide_.clear();
-    is_wide_ = false;
-  }
-  void push_back(Int128 key) {
-    if (!is_wide_ && !fits(key)) widen();
-    if (is_wide_) {
-      wide_.push_back(key);
-    } else {
-      narrow_.push_back(static_cast<std::int64_t>(key));
-    }
-  }
-  void pop_back() { resize((is_wide_ ? wide_.size() : narrow_.size()) - 1); }
-  void resize(std::size_t size) {
-    if (is_wide_) {
-      wide_.resize(size);
-    } else {
-      narrow_.resize(size);
-    }
-  }
-  /// By several threads at a time where these are wide or it fits.
-  void set(std::size_t i, Int128 key) {
-    if (!is_wide_ && !fits(key)) widen();
-    if (is_wide_) {
-      wide_[i] = key;
-    } else {
-      narrow_[i] = static_cast<std::int64_t>(key);
-    }
-  }
-  void widen() {
-    wide_.assign(narrow_.begin(), narrow_.end());
-    narrow_ = {};
-    is_wide_ = true;
-  }
-
- private:
-  static bool fits(Int128 key) { return key == static_cast<std::int64_t>(key); }
-
-  std::vector<std::int64_t> narrow_;
-  std::vector<Int128> wide_;
-  bool is_wide_ = false;
-};
 
 /// Groups have numbers of 32 bits.
 inline constexpr std::int64_t kMostGroups = std::numeric_limits<std::int32_t>::max();
@@ -268,9 +41,9 @@ class Groups {
   /// The last of these becomes part of the first of `later`, which has the same key.
   void give_last(Groups& later);
 
-  /// Before the first block of each batch. `most`: if the rows' groups are found at once, and in the end there are hardly more of
+  /// Before the first block of each batch, which has so many rows. `most`: if the rows' groups are found at once, and in the end there are hardly more of
   /// them, they are kept for further batches, and no rows are loose.
-  void start_batch(std::int64_t most);
+  void start_batch(std::int64_t rows, std::int64_t most);
   /// Whether all groups are found at once: by the value of the only key, and these are no more than that apart, or by the words
   /// of all keys, and there are no more groups, which do not ascend.
   [[nodiscard]] bool are_at_hand(std::int64_t most) const;
@@ -303,17 +76,19 @@ class Groups {
                        std::span<const Place> order, int workers);
 
   /// For carries that come from elsewhere: the group of a key, a new one where there is none; keys that are NULL have the
-  /// value 0, and text has its entry's index. Throws Error out_of_memory.
+  /// value 0, and text what text_key() says. Throws Error out_of_memory.
   std::int64_t find(const Int128* key, const std::uint8_t* nulls);
+  Int128 text_key(std::string_view text) {
+    return text.size() <= kMostInKey ? short_text_key(text) : long_text_key(texts_.entry(text));
+  }
+  /// Of a state.
   std::int32_t entry(std::string_view text) { return texts_.entry(text); }
   /// For packets of groups that others merge: a group that is not found here, and a text that stays where it is. Both may have
   /// come before.
   void append(const Int128* key, const std::uint8_t* nulls) { (void)add_group(hash_of_key(key, nulls), key, nulls); }
   std::int32_t append_text(std::string_view text);
   /// By what a group's keys are, wherever they are groups: hashes of one process alone are comparable.
-  [[nodiscard]] std::uint64_t hash(std::int64_t group) const {
-    return by_text_ ? hash_of_text(group) : hashes_[static_cast<std::size_t>(group)];
-  }
+  [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return hashes_[static_cast<std::size_t>(group)]; }
   void set_state(std::int64_t group, std::size_t aggregate, const State& state) {
     states_.set(place_of(group, aggregate), aggregate, state);
   }
@@ -323,21 +98,25 @@ class Groups {
   [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const {
     return states_.get(place_of(group, aggregate), aggregate);
   }
-  /// Of text keys and aggregates: `exact` is an index into texts().
-  [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
-    return one_each_ ? Int128{group} : keys_[static_cast<std::size_t>(group) * plan_->keys.size() + which];
-  }
+  /// Of text aggregates: `exact` is an index into texts(). Of text keys: as in query/text_key.hpp, a long one's into texts() too.
+  [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const { return keys_[key_place(group, which)]; }
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
-    return !one_each_ && key_nulls_[static_cast<std::size_t>(group) * plan_->keys.size() + which] != 0;
+    return key_nulls_[key_place(group, which)] != 0;
   }
   [[nodiscard]] const std::vector<std::string_view>& texts() const { return texts_.all(); }
-  /// That of a key or state.
+  /// That of a state.
   [[nodiscard]] std::string_view text(Int128 entry) const { return texts_[static_cast<std::int32_t>(entry)]; }
+  /// That of a key, which is not NULL; valid until there are more groups.
+  [[nodiscard]] std::string_view key_text(std::int64_t group, std::size_t which) const {
+    const std::size_t at = key_place(group, which);
+    if (is_long_text(keys_[at])) return texts_[entry_of_long(keys_[at])];
+    return keys_.is_wide() ? short_text(keys_.wide()[at]) : std::string_view();  // "" alone is narrow
+  }
   /// Of memory, without that of a block at hand.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
-  /// A batch's dictionary as entries of the groups': filled as they are met.
+  /// What a batch's dictionary is here, filled as its texts are met: of the only key the group, else a long text's entry.
   struct Translation {
     std::shared_ptr<const Dictionary> from;
     std::vector<std::int32_t> to;
@@ -371,6 +150,9 @@ class Groups {
   [[nodiscard]] std::size_t place_of(std::int64_t group, std::size_t aggregate) const {
     return static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate;
   }
+  [[nodiscard]] std::size_t key_place(std::int64_t group, std::size_t which) const {
+    return static_cast<std::size_t>(group) * plan_->keys.size() + which;
+  }
   [[nodiscard]] std::int64_t& count_of(std::int64_t group, std::size_t aggregate) {
     return states_.count(place_of(group, aggregate));
   }
@@ -381,27 +163,29 @@ class Groups {
     states_.add_real(place_of(group, aggregate), value);
   }
   void complete();
-  void keep_keys();
   std::int32_t find(const LooseRows& rows, const std::uint64_t* row);
-  std::int32_t find_text(const Int128* key, const std::uint8_t* nulls);
-  [[nodiscard]] std::uint64_t hash_of_text(std::int64_t group) const;
-  std::int32_t& group_of_text(const Int128* key, const std::uint8_t* nulls);
+  template <class IsSame, class MakeKey>
+  std::int32_t find_or_add(std::uint64_t hash, const std::uint8_t* nulls, const IsSame& is_same,
+                           const MakeKey& make_key);
   void ask_for(const Groups& others, std::int64_t group) const;
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
-  [[nodiscard]] bool has_key(const std::int64_t* mine, const LooseRows& rows, const std::uint64_t* row) const;
+  template <class Key>
+  [[nodiscard]] bool has_key(const Key* mine, const LooseRows& rows, const std::uint64_t* row) const;
+  [[nodiscard]] bool has_null(std::int32_t group) const;
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
-  std::int32_t entry_of(const TextTable& others, Int128 entry);
+  std::int32_t entry_of(const TextTable& others, std::int32_t entry);
   const Int128* key_of(const Groups& others, std::int64_t group);
   const Int128* key_of(const LooseRows& rows, const std::uint64_t* row);
   template <class RowAt, class OnFresh>
   void merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row_at, const OnFresh& on_fresh);
   void merge_rows(const LooseRows& later);
-  void ask_for_all(const LooseRows& rows, std::span<const std::uint64_t* const> asked) const;
+  void ask_for_all(std::span<const std::uint64_t* const> asked) const;
   bool append_loose(Evaluator& evaluator, int n, const std::uint64_t* marks);
-  [[nodiscard]] bool may_be_loose(Evaluator& evaluator, int n) const;
-  void hash_rows(Evaluator& evaluator, std::size_t rows);
+  [[nodiscard]] bool may_be_loose(Evaluator& evaluator) const;
+  std::size_t load_loose_keys(Evaluator& evaluator, std::size_t rows);
+  void write_loose_keys(Evaluator& evaluator, std::size_t rows);
   void decide_on_loose(int n, const std::uint64_t* marks);
   void settle_loose();
   template <class OnFresh>
@@ -450,15 +234,14 @@ class Groups {
   std::int64_t count_ = 0;
   Keys keys_;
   std::vector<std::uint8_t> key_nulls_;
-  bool has_nulls_ = false;  ///< some of them
-  bool any_text_ = false;   ///< whether a key is text
+  bool has_nulls_ = false;               ///< some of them
+  std::vector<std::uint8_t> are_texts_;  ///< by key
+  bool any_text_;                        ///< of the keys
   States states_;
-  std::vector<std::uint64_t> hashes_;  ///< none where texts_ has them
-  TextTable texts_;
-  std::vector<Slot> slots_;  ///< a power of two, more than twice as many as groups
-  bool by_text_;   ///< the only key is text, and there are no others: groups are found by its entry, and not in slots_
-  bool one_each_;  ///< likewise, and each group has the number of its text, and keys_, key_nulls_ and of_texts_ nothing
-  std::vector<std::int32_t> of_texts_;  ///< the groups of NULL and of each entry; -1: none
+  std::vector<std::uint64_t> hashes_;
+  TextTable texts_;            ///< of keys those that are long
+  std::vector<Slot> slots_;    ///< a power of two, more than twice as many as groups
+  bool texts_are_groups_;      ///< each long text is the only key of a group: what is no group's is not among them
   std::int64_t in_slots_ = 0;  ///< groups that can be found: the first ones; when one is looked for, all others too
   std::vector<Int128> key_;    ///< of a group of others
   std::vector<std::uint8_t> no_nulls_;
@@ -467,6 +250,7 @@ class Groups {
   std::vector<Int128> block_keys_;         ///< of each row all keys, as they are kept
   std::vector<std::uint8_t> block_nulls_;  ///< likewise
   std::vector<std::uint64_t> block_hashes_;
+  std::vector<Int128> loose_texts_;   ///< by row, of one text key after the other: those of loose rows
   std::vector<std::int32_t> group_;   ///< by row; kNoGroup: not marked
   bool are_all_ = true;               ///< no row is without group
   std::vector<std::int32_t> number_;  ///< by row: its keys' entries as one number
@@ -488,6 +272,7 @@ class Groups {
   bool may_be_loose_;              ///< by what is asked for
   enum class Loose : std::uint8_t { undecided, no, yes };
   Loose is_loose_ = Loose::no;      ///< of this batch
+  std::int64_t batch_rows_ = 0;     ///< of all of it
   std::int64_t rows_of_batch_ = 0;  ///< so far
   std::int64_t groups_before_ = 0;  ///< the batch
   std::int64_t most_at_hand_ = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "core/hash.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
+#include "upsweep/table.hpp"
 
 namespace upsweep::query {
 
@@ -22,11 +24,19 @@ constexpr int part_of(std::uint64_t hash, int depth = 0) {
   return static_cast<int>((hash << (kPartBits * depth)) >> (64 - kPartBits));
 }
 
-/// Where nearly each row is a group by itself what has not been met before is not looked for. Of each row the hash, the keys, none
-/// of which is NULL, what the sums get, of floats the bits, and its place among all. Of text a key is where its letters are.
+/// Where nearly each row is a group by itself what has not been met before is not looked for. Of each row of a batch the hash, the
+/// keys, none of which is NULL, what the sums get, of floats the bits, and its place among all.
 class LooseRows {
  public:
-  LooseRows(std::size_t keys, std::size_t sums) : keys_(keys), width_(keys + sums + 2) {}
+  /// `are_texts`: of each key whether it is text, which takes two words of a row.
+  LooseRows(const std::vector<std::uint8_t>& are_texts, std::size_t sums) {
+    for (const std::uint8_t is_text : are_texts) {
+      key_at_.push_back(width_);
+      width_ += is_text != 0 ? 2 : 1;
+    }
+    values_at_ = width_;
+    width_ += sums;
+  }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t count(int part) const {
@@ -46,6 +56,16 @@ class LooseRows {
     count_ = 0;
     letters_ = 0;
   }
+  /// For so many rows in all, of which parts have about the same: vectors that grow are copied, and touch twice the pages.
+  void make_room_for(std::int64_t rows) {
+    const auto each = static_cast<std::size_t>(rows / kParts);
+    for (Part& part : parts_) part.words.reserve((each + each / 8) * width_);
+  }
+  /// Whether there is room for so many rows more, and letters of longer texts.
+  [[nodiscard]] bool has_room_for(std::size_t rows, std::size_t letters) const {
+    return rows <= static_cast<std::size_t>(kMostRows - count_) &&
+           letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
+  }
 
   /// Adds rows of these hashes; what else they have is to be written where `rows` then says, before further ones are added.
   void add(std::span<const std::uint64_t> hashes, std::uint64_t** rows) {
@@ -60,8 +80,7 @@ class LooseRows {
     }
     for (const std::uint64_t hash : hashes) {
       std::uint64_t*& row = next[static_cast<std::size_t>(part_of(hash))];
-      row[0] = hash;
-      row[width_ - 1] = static_cast<std::uint64_t>(count_++);
+      row[0] = (hash & ~kPlaceMask) | static_cast<std::uint64_t>(count_++);
       *rows++ = row;
       row += width_;
     }
@@ -78,36 +97,42 @@ class LooseRows {
     return rows;
   }
 
-  static std::uint64_t hash(const std::uint64_t* row) { return row[0]; }
+  /// The bits of it that choose parts and slots.
+  static std::uint64_t hash(const std::uint64_t* row) { return row[0] & ~kPlaceMask; }
+  static std::uint64_t place(const std::uint64_t* row) { return row[0] & kPlaceMask; }
   template <class Word>
-  static Word* keys(Word* row) {
-    return row + 1;
+  [[nodiscard]] Word* key(Word* row, std::size_t k) const {
+    return row + key_at_[k];
   }
   template <class Word>
   [[nodiscard]] Word* values(Word* row) const {
-    return row + 1 + keys_;
+    return row + values_at_;
   }
-  [[nodiscard]] std::uint64_t place(const std::uint64_t* row) const { return row[width_ - 1]; }
 
-  /// Whether there is room for so many letters more.
-  [[nodiscard]] bool has_room_for(std::size_t letters) const {
-    return letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
+  void set_short_text(std::uint64_t* row, std::size_t k, Int128 key) const {
+    std::memcpy(this->key(row, k), &key, sizeof key);
   }
-  /// The key that a row's text becomes.
-  std::uint64_t keep(const std::uint64_t* row, std::string_view text) {
+  /// Of a longer text a key has where its letters are, and what no other has.
+  void set_long_text(std::uint64_t* row, std::size_t k, std::string_view text) {
     auto& [words, letters, used] = parts_[static_cast<std::size_t>(part_of(hash(row)))];
     const std::size_t at = used;
     used += text.size();
     if (used > letters.size()) letters.resize(2 * used);
     copy_text(letters.data() + at, text);
     letters_ += text.size();
-    return (std::uint64_t{at} << 32) | text.size();
+    key(row, k)[0] = (std::uint64_t{at} << 32) | text.size();
+    key(row, k)[1] = ~std::uint64_t{0};
   }
-  /// A row's key number k.
-  [[nodiscard]] std::string_view text(const std::uint64_t* row, std::size_t k) const {
-    const std::uint64_t key = keys(row)[k];
+  /// is_long_text(): it is only known to be one, and long_text() has it.
+  [[nodiscard]] Int128 text_key(const std::uint64_t* row, std::size_t k) const {
+    Int128 key = 0;
+    std::memcpy(&key, this->key(row, k), sizeof key);
+    return key;
+  }
+  [[nodiscard]] std::string_view long_text(const std::uint64_t* row, std::size_t k) const {
+    const std::uint64_t at = key(row, k)[0];
     const auto& letters = parts_[static_cast<std::size_t>(part_of(hash(row)))].letters;
-    return {letters.data() + (key >> 32), static_cast<std::uint32_t>(key)};
+    return {letters.data() + (at >> 32), static_cast<std::uint32_t>(at)};
   }
 
  private:
@@ -117,8 +142,14 @@ class LooseRows {
     std::size_t used = 0;  ///< of these
   };
 
-  std::size_t keys_;
-  std::size_t width_;  ///< words of a row
+  // The lower bits of a hash, which choose nothing, make room for the row's place: one word less to write.
+  static constexpr std::int64_t kMostRows = std::int64_t{1} << kUnusedHashBits;
+  static constexpr std::uint64_t kPlaceMask = kMostRows - 1;
+  static_assert(kMostRows >= kBatchRows);
+
+  std::vector<std::size_t> key_at_;
+  std::size_t values_at_ = 0;
+  std::size_t width_ = 1;  ///< words of a row
   std::int64_t count_ = 0;
   std::size_t letters_ = 0;  ///< of all parts
   std::array<Part, kParts> parts_;

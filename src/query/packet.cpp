@@ -88,13 +88,13 @@ void put_column(std::span<const Int128> values, std::vector<std::byte>& to) {
   to.resize(at + bytes);
 }
 
-bool is_text_key(const Plan& plan, std::size_t k) { return plan.keys[k]->type.kind == ValueKind::text; }
-bool is_extreme(const Aggregate& aggregate) {
-  return aggregate.fold == Fold::least || aggregate.fold == Fold::greatest;
-}
 bool has_value(const Aggregate& aggregate) { return is_extreme(aggregate) || aggregate.fold == Fold::sum; }
 bool is_real(const Aggregate& aggregate) { return aggregate.type.kind == ValueKind::real; }
-bool is_text(const Aggregate& aggregate) { return is_extreme(aggregate) && aggregate.type.kind == ValueKind::text; }
+
+/// Whether a key is a text that does not lie in it.
+bool is_long(const Plan& plan, const Groups& groups, std::int64_t group, std::size_t k) {
+  return is_text(plan.keys[k]) && is_long_text(groups.key(group, k));
+}
 
 /// What a packet consists of, front to back. After the first that is not there, all are none.
 class Source {
@@ -186,7 +186,7 @@ std::int64_t PacketWriter::end_of_packet(const Groups& groups, std::int64_t begi
   std::size_t text = 0;
   for (std::int64_t g = begin; g < end; ++g) {
     for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
-      if (is_text_key(plan_, k) && !groups.key_is_null(g, k)) text += groups.text(groups.key(g, k)).size();
+      if (is_long(plan_, groups, g, k)) text += groups.key_text(g, k).size();
     }
     for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
       const State state = groups.state(g, a);
@@ -216,12 +216,10 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
   put_values([&](std::int64_t g) { return g == begin ? Int128{0} : Int128{first[g - begin] - first[g - begin - 1]}; });
   for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
     put_values([&](std::int64_t g) { return Int128{groups.key_is_null(g, k) ? 1 : 0}; });
-    if (is_text_key(plan_, k)) {
-      put_entries(
-          [&](std::int64_t g) { return groups.key_is_null(g, k) ? -1 : static_cast<std::int32_t>(groups.key(g, k)); });
-    } else {
-      put_values([&](std::int64_t g) { return groups.key(g, k); });
+    if (is_text(plan_.keys[k])) {
+      put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(groups.key(g, k)) : -1; });
     }
+    put_values([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : groups.key(g, k); });
   }
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_.aggregates[a];
@@ -291,14 +289,18 @@ std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, 
   for (std::size_t k = 0; k < width; ++k) {
     source.take_column(values_);
     for (std::size_t i = 0; i < count; ++i) nulls_[i * width + k] = static_cast<std::uint8_t>(values_[i] != 0 ? 1 : 0);
-    if (is_text_key(plan_, k)) {
-      take_texts(source, groups, values_, entries_);
+    std::vector<Int128> long_texts(count);
+    if (is_text(plan_.keys[k])) {
+      take_texts(source, groups, long_texts, entries_);
       if (!source.is_sound()) return 0;
-      for (Int128& value : values_) value = value == 0 ? 0 : entries_[static_cast<std::size_t>(value - 1)];
-    } else {
-      source.take_column(values_);
     }
-    for (std::size_t i = 0; i < count; ++i) keys_[i * width + k] = values_[i];
+    source.take_column(values_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_long = long_texts[i] != 0;
+      keys_[i * width + k] =
+          is_long ? long_text_key(entries_[static_cast<std::size_t>(long_texts[i] - 1)]) : values_[i];
+      source.require(is_long || !is_text(plan_.keys[k]) || is_short_text(values_[i]));
+    }
   }
   if (!source.is_sound()) return 0;
   const std::int64_t begin = groups.count();

@@ -27,6 +27,15 @@ struct Aggregate {
   ValueType type;
 };
 
+inline bool is_extreme(const Aggregate& aggregate) {
+  return aggregate.fold == Fold::least || aggregate.fold == Fold::greatest;
+}
+/// What it comes to is.
+inline bool is_text(const Aggregate& aggregate) {
+  return is_extreme(aggregate) && aggregate.type.kind == ValueKind::text;
+}
+inline bool is_text(const Node& key) { return key->type.kind == ValueKind::text; }
+
 /// A column of the answer: an expression whose columns are the keys, then of each aggregate its value and, of a sum, the
 /// mean of what was summed.
 struct Output {

@@ -22,15 +22,16 @@ constexpr std::size_t kLargestChunk = 1 << 20;
 std::int32_t TextTable::entry(std::string_view text) { return entry(text, hash_of(secret(), text)); }
 
 std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
-  if (4 * all_.size() >= 3 * slots_.size()) make_slots();
+  if (in_slots_ != all_.size() || 4 * all_.size() >= 3 * slots_.size()) complete_slots();
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
-  std::size_t place = hash & mask;
+  std::size_t place = slot_of(hash, slots_.size());
   for (; slots_[place].entry >= 0; place = (place + 1) & mask) {
     if (slots_[place].tag == tag && same_text((*this)[slots_[place].entry], text)) return slots_[place].entry;
   }
   slots_[place] = {tag, static_cast<std::int32_t>(all_.size())};
-  append(keep(text), hash);
+  ++in_slots_;
+  add_new(text, hash);
   return slots_[place].entry;
 }
 
@@ -64,20 +65,24 @@ std::string_view TextTable::keep(std::string_view text) {
   return {at, text.size()};
 }
 
-void TextTable::make_slots() {
-  slots_.assign(std::bit_ceil(std::max(kFirstSlots, all_.size() / 2 * 3)), {0, -1});
+void TextTable::complete_slots() {
+  if (4 * all_.size() >= 3 * slots_.size()) {
+    slots_.assign(std::bit_ceil(std::max(kFirstSlots, all_.size() / 2 * 3)), {0, -1});
+    in_slots_ = 0;
+  }
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    std::size_t place = hashes_[i] & mask;
+  for (; in_slots_ < all_.size(); ++in_slots_) {
+    std::size_t place = slot_of(hashes_[in_slots_], slots_.size());
     while (slots_[place].entry >= 0) place = (place + 1) & mask;
-    slots_[place] = {static_cast<std::uint32_t>(hashes_[i] >> 32), static_cast<std::int32_t>(i)};
+    slots_[place] = {static_cast<std::uint32_t>(hashes_[in_slots_] >> 32), static_cast<std::int32_t>(in_slots_)};
   }
 }
 
 void TextTable::clear() {
   all_.clear();
   hashes_.clear();
-  std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
+  if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
+  in_slots_ = 0;
   chunks_.clear();
   left_ = 0;
   kept_ = 0;

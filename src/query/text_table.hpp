@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hash.hpp"
+
 namespace upsweep::query {
 
 class TextTable {
@@ -19,23 +21,17 @@ class TextTable {
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   [[nodiscard]] std::string_view operator[](std::int32_t entry) const { return all_[static_cast<std::size_t>(entry)]; }
   [[nodiscard]] std::uint64_t hash(std::int32_t entry) const { return hashes_[static_cast<std::size_t>(entry)]; }
-  /// Asks for what the search for a text begins with, then, once that is there, for what follows.
-  void ask_for(std::uint64_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  [[nodiscard]] std::int32_t last() const { return static_cast<std::int32_t>(all_.size()) - 1; }
+  /// Asks for what a text's letters are found by, then, once that is there, for these.
+  void ask_for(std::int32_t entry) const { __builtin_prefetch(all_.data() + entry); }
+  void ask_for_letters(std::int32_t entry) const {
+    const std::string_view text = (*this)[entry];
+    __builtin_prefetch(text.data());
+    __builtin_prefetch(text.data() + text.size());
   }
-  /// That is what may be found; -1: nothing is.
-  std::int32_t ask_for_entry(std::uint64_t hash) const {
-    const std::int32_t first = first_of(hash);
-    if (first >= 0) __builtin_prefetch(all_.data() + first);
-    return first;
-  }
-  void ask_for_letters(std::uint64_t hash) const {
-    const std::int32_t first = first_of(hash);
-    if (first < 0) return;
-    __builtin_prefetch((*this)[first].data());
-    __builtin_prefetch((*this)[first].data() + (*this)[first].size());
-  }
-  /// A text that is none of these, which stays where it is: it becomes the last.
+  /// A text that is none of these: it becomes the last.
+  void add_new(std::string_view text, std::uint64_t hash) { append(keep(text), hash); }
+  /// The same of one that stays where it is.
   void append(std::string_view text, std::uint64_t hash);
   /// Takes the memory that the texts of `others` lie in, and leaves them none.
   void keep_memory_of(TextTable& others);
@@ -50,18 +46,13 @@ class TextTable {
     std::int32_t entry;  ///< -1: free
   };
 
-  /// The entry in the first slot of a hash, where it may be the one that is looked for; else -1.
-  [[nodiscard]] std::int32_t first_of(std::uint64_t hash) const {
-    if (slots_.empty()) return -1;
-    const Slot slot = slots_[hash & (slots_.size() - 1)];
-    return slot.tag == static_cast<std::uint32_t>(hash >> 32) ? slot.entry : -1;
-  }
   std::string_view keep(std::string_view text);
-  void make_slots();
+  void complete_slots();
 
   std::vector<std::string_view> all_;
   std::vector<std::uint64_t> hashes_;
   std::vector<Slot> slots_;
+  std::size_t in_slots_ = 0;                     ///< texts: the first ones; when one is looked for, all others too
   std::vector<std::unique_ptr<char[]>> chunks_;  ///< what the texts consist of
   std::size_t left_ = 0;                         ///< bytes of the last one
   std::size_t kept_ = 0;                         ///< bytes of all
