@@ -1062,15 +1062,44 @@ std::int32_t Groups::entry_of(const TextTable& others, std::int32_t entry) {
   return &others == &texts_ ? entry : texts_.entry(others[entry], others.hash(entry));
 }
 
-/// The keys of a group of others, as they are kept here; valid until the next call.
+/// The entry here of a long text there that is the key of a new group.
+std::int32_t Groups::entry_of_new_key(const TextTable& others, std::int32_t entry) {
+  if (!texts_are_groups_) return entry_of(others, entry);
+  texts_.add_new(others[entry], others.hash(entry));
+  return texts_.last();
+}
+
+/// The keys of a group of others that is none of these, as they are kept here; valid until the next call.
 const Int128* Groups::key_of(const Groups& others, std::int64_t group) {
   const std::size_t width = plan_->keys.size();
   for (std::size_t k = 0; k < width; ++k) {
     const Int128 key = others.key(group, k);
     const bool is_long = are_texts_[k] != 0 && is_long_text(key);
-    key_[k] = is_long ? long_text_key(entry_of(others.texts_, entry_of_long(key))) : key;
+    key_[k] = is_long ? long_text_key(entry_of_new_key(others.texts_, entry_of_long(key))) : key;
   }
   return key_.data();
+}
+
+/// Whether a group has the keys of one of others.
+inline bool Groups::has_key(std::int32_t mine, const Groups& others, std::int64_t group) const {
+  const std::size_t here = key_place(mine, 0);
+  const std::size_t there = others.key_place(group, 0);
+  for (std::size_t k = 0; k < key_.size(); ++k) {
+    const Int128 key = keys_[here + k];
+    const Int128 other = others.keys_[there + k];
+    const bool are_long = are_texts_[k] != 0 && is_long_text(key) && is_long_text(other);
+    const bool is_same =
+        are_long ? same_text(texts_[entry_of_long(key)], others.texts_[entry_of_long(other)]) : key == other;
+    if (!is_same || key_nulls_[here + k] != others.key_nulls_[there + k]) return false;
+  }
+  return true;
+}
+
+/// The group of one of others, a new one where there is none.
+std::int32_t Groups::find(const Groups& others, std::int64_t group) {
+  return find_or_add(
+      others.hash(group), others.key_nulls_.data() + others.key_place(group, 0),
+      [&](std::int32_t mine) { return has_key(mine, others, group); }, [&] { return key_of(others, group); });
 }
 
 Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups* const> parts,
@@ -1224,7 +1253,7 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t group = first + static_cast<std::int64_t>(i);
       const std::int64_t known = count_;
-      mine[i] = find(later.hash(group), key_of(later, group), later.key_nulls_.data() + later.key_place(group, 0));
+      mine[i] = find(later, group);
       if (mine[i] == known) on_fresh(group);
       states_.ask_for(place_of(mine[i], 0));
     }

@@ -164,6 +164,7 @@ class Groups {
   }
   void complete();
   std::int32_t find(const LooseRows& rows, const std::uint64_t* row);
+  std::int32_t find(const Groups& others, std::int64_t group);
   template <class IsSame, class MakeKey>
   std::int32_t find_or_add(std::uint64_t hash, const std::uint8_t* nulls, const IsSame& is_same,
                            const MakeKey& make_key);
@@ -171,11 +172,13 @@ class Groups {
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
   template <class Key>
   [[nodiscard]] bool has_key(const Key* mine, const LooseRows& rows, const std::uint64_t* row) const;
+  [[nodiscard]] bool has_key(std::int32_t mine, const Groups& others, std::int64_t group) const;
   [[nodiscard]] bool has_null(std::int32_t group) const;
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry_of(const TextTable& others, std::int32_t entry);
+  std::int32_t entry_of_new_key(const TextTable& others, std::int32_t entry);
   const Int128* key_of(const Groups& others, std::int64_t group);
   const Int128* key_of(const LooseRows& rows, const std::uint64_t* row);
   template <class RowAt, class OnFresh>
