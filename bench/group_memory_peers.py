@@ -114,7 +114,9 @@ class Engines:
             result = result.to_arrow(compat_level=self.polars.CompatLevel.oldest())  # else of types that Arrow does not sort
         table = pa.table(result)
         table = table.sort_by([(key, "ascending") for key in keys.split(", ")])
-        return [column.to_pandas().to_numpy() for column in table.columns]
+        # Days: pandas has none past the year 9999.
+        columns = [column.cast(pa.int32()) if pa.types.is_date32(column.type) else column for column in table.columns]
+        return [column.to_pandas().to_numpy() for column in columns]
 
     def require_same(self, keys, results):
         mine = self.as_columns(keys, results["upsweep"])

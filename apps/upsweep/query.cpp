@@ -126,16 +126,24 @@ void print_as_text(const Answer& answer) {
   print(all);
 }
 
+/// What the link has, in words; nothing where the device has no memory left to measure it in.
+std::string link_text(std::int64_t device_bytes) {
+  try {
+    return fmt::format(", of {} that the link has", rate(gpu::Chunked({}, device_bytes).measure_link().to_device));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 /// What a query on a GPU has taken there.
-void remark_times(const Answer& answer) {
+void remark_times(const Answer& answer, const QueryMemory& memory) {
   if (!answer.rung.starts_with("cuda.")) return;
   const DeviceTimes& times = answer.times;
   remark(times_text({.to_device = times.to_device, .kernel = times.kernel, .to_host = times.to_host}) +
          (times.compile > 0 ? fmt::format(", {} to make the code ready", duration(times.compile)) : ""));
   if (answer.bytes_to_device > 0) {
-    remark(fmt::format("{} to the device, of {} that the link has",
-                       rate(static_cast<double>(answer.bytes_to_device) / answer.seconds),
-                       rate(gpu::Chunked().measure_link().to_device)));
+    const double sent = static_cast<double>(answer.bytes_to_device) / answer.seconds;
+    remark(fmt::format("{} to the device{}", rate(sent), link_text(memory.device_bytes)));
   }
   if (answer.rows_by_cpu > 0) {
     remark(fmt::format("{} rows were computed on the CPU, as the GPU could not do it exactly",
@@ -170,7 +178,7 @@ void report(const Common& common, const Answer& answer, const QueryMemory& memor
       fmt::format("{} in {}{}",
                   answer.rows.size() == 1 ? "1 row" : grouped(static_cast<std::int64_t>(answer.rows.size())) + " rows",
                   duration(answer.seconds), by));
-  remark_times(answer);
+  remark_times(answer, memory);
   remark_spilled(answer, memory);
 }
 

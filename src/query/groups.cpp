@@ -71,6 +71,12 @@ std::uint64_t word_with(const Secret& by, std::uint64_t word, std::int64_t key) 
   return word ^ word >> 32;
 }
 
+/// One of two, without a branch: of few groups nobody can say which it is.
+std::int32_t chosen(bool first, std::int32_t one, std::int32_t other) {
+  const std::int32_t mask = -static_cast<std::int32_t>(first);
+  return (one & mask) | (other & ~mask);
+}
+
 /// Numbers, one of each row, none of which is NULL.
 bool is_plain(const Vector& v) { return v.form == Form::narrow && v.nulls == nullptr && !v.one; }
 
@@ -397,8 +403,8 @@ bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n, cons
   for (int i = 0; i < n; ++i) {
     __builtin_prefetch(&by_word_[word_places_[static_cast<std::size_t>(std::min(i + kAhead, n - 1))]]);
     const WordSlot* const slots = &by_word_[word_places_[static_cast<std::size_t>(i)]];
-    const std::int32_t second = slots[1].word == words[i] ? slots[1].group : kUnmet;
-    group[i] = slots[0].word == words[i] ? slots[0].group : second;
+    group[i] =
+        chosen(slots[0].word == words[i], slots[0].group, chosen(slots[1].word == words[i], slots[1].group, kUnmet));
     any_unmet |= group[i] == kUnmet;
   }
   if (are_hashes) drop_others(keys, n);
@@ -1200,8 +1206,8 @@ void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
 }
 
 bool Groups::ascend() const {
-  if (plan_->keys.size() != 1 || any_text_ || !texts_.all().empty() || count_ == 0 || loose_.count() > 0) return false;
-  if (std::find(key_nulls_.begin(), key_nulls_.end(), 1) != key_nulls_.end()) return false;
+  if (plan_->keys.size() != 1 || any_text_ || has_nulls_ || !texts_.all().empty() || count_ == 0 || loose_.count() > 0)
+    return false;
   for (std::int64_t g = 1; g < count_; ++g) {
     if (key(g - 1, 0) >= key(g, 0)) return false;
   }
