@@ -468,12 +468,19 @@ class Maker {
     return take_columns(order, threads);
   }
 
+  /// By all threads, as to give memory back takes as long as to fill it.
+  template <class UseSection>
+  void each_section(int threads, const UseSection& use) {
+    cpu::for_each_piece(std::ssize(sections_), threads,
+                        [&](std::int64_t section) { use(sections_[static_cast<std::size_t>(section)]); });
+  }
+
   /// Of those rows, in that order; nothing is left of any.
   std::vector<AnswerColumn> take_columns(std::span<const Source> order, int threads) {
     std::vector<AnswerColumn> columns;
     for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
       columns.push_back(gathered_column(sections_, c, order, threads));
-      for (Section& section : sections_) section.columns[c] = {};
+      each_section(threads, [&](Section& section) { section.columns[c] = {}; });
     }
     sections_.clear();
     return columns;
@@ -484,8 +491,8 @@ class Maker {
     if (sections_.size() == 1 && plan_.order.empty() && std::ssize(sections_[0].places) <= plan_.limit) {
       return std::move(sections_[0].columns);
     }
-    std::vector<Source> order = in_order_of_places(sections_, threads);
-    for (Section& section : sections_) section.places = {};
+    detail::Unwritten<Source> order = in_order_of_places(sections_, threads);
+    each_section(threads, [](Section& section) { section.places = {}; });
     // Of rows that are equal the earlier one comes first.
     if (!plan_.order.empty()) {
       std::stable_sort(order.begin(), order.end(), [&](Source a, Source b) { return compare_rows(a, b) < 0; });

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <iterator>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -172,6 +173,23 @@ struct Placed {
   Source source;
 };
 
+/// Where the rows of each upper half of a place begin among all, and in the end their number.
+std::vector<std::size_t> begin_of_pieces(std::span<const Section> sections, std::size_t pieces, int threads) {
+  std::vector<std::size_t> begin(pieces + 1);
+  std::mutex adding;
+  std::atomic<std::size_t> next{0};
+  cpu::run_allocating_workers(cpu::workers_for(std::ssize(sections), 1, threads), [&](int) {
+    std::vector<std::size_t> own(pieces + 1);
+    for (std::size_t section = next++; section < sections.size(); section = next++) {
+      for (const std::uint64_t place : sections[section].places) ++own[(place >> kPlaceShift) + 1];
+    }
+    const std::lock_guard lock(adding);
+    for (std::size_t i = 0; i < begin.size(); ++i) begin[i] += own[i];
+  });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  return begin;
+}
+
 /// Puts rows in the order of their places, by `table` where these are near to each other.
 void put_in_order(std::vector<Placed>& rows, std::vector<Source>& table, Source* to) {
   constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -230,7 +248,7 @@ int compare(const Vector& a, int row, const AnswerColumn& b, std::size_t other) 
                               : order_of(exact_at(a, row), b.exact_at(other));
 }
 
-std::vector<Source> in_order_of_places(std::span<const Section> sections, int threads) {
+detail::Unwritten<Source> in_order_of_places(std::span<const Section> sections, int threads) {
   std::vector<std::uint32_t> by_first(sections.size());  // sections, in the order of their first places
   std::iota(by_first.begin(), by_first.end(), std::uint32_t{0});
   std::sort(by_first.begin(), by_first.end(),
@@ -240,12 +258,8 @@ std::vector<Source> in_order_of_places(std::span<const Section> sections, int th
   for (const std::uint32_t s : by_first) {
     reach.push_back(std::max(sections[s].places.back() >> kPlaceShift, reach.empty() ? 0 : reach.back()));
   }
-  std::vector<std::size_t> begin(reach.back() + 2);  // of the rows of each upper half
-  for (const Section& section : sections) {
-    for (const std::uint64_t place : section.places) ++begin[(place >> kPlaceShift) + 1];
-  }
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Source> order(begin.back());
+  const std::vector<std::size_t> begin = begin_of_pieces(sections, reach.back() + 1, threads);
+  detail::Unwritten<Source> order(begin.back());
   std::atomic<std::uint64_t> next{0};
   cpu::run_allocating_workers(cpu::workers_for(std::ssize(begin) - 1, 1, threads), [&](int) {
     std::vector<Placed> own;

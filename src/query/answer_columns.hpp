@@ -37,7 +37,7 @@ int compare(const expression::Vector& a, int row, const AnswerColumn& b, std::si
 
 /// All rows in the order of their places, which ascend in each section. Places that have their upper halves in common are put
 /// in order by one thread.
-std::vector<Source> in_order_of_places(std::span<const Section> sections, int threads);
+detail::Unwritten<Source> in_order_of_places(std::span<const Section> sections, int threads);
 
 /// A column of those rows, in that order.
 AnswerColumn gathered_column(std::span<const Section> sections, std::size_t which, std::span<const Source> order,

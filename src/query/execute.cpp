@@ -198,7 +198,7 @@ constexpr std::int64_t kMostHeld = 1 << 14;
 /// The same of groups that are found at once: an entry of a table, a sum and a count of each are touched. Of each there must be
 /// several rows for every worker, as all workers' groups are merged in the end.
 constexpr std::int64_t kMostAtHand = 1 << 18;
-constexpr std::int64_t kRowsOfEach = 4;
+constexpr std::int64_t kRowsOfEach = 16;
 
 class Executor {
  public:
@@ -221,6 +221,7 @@ class Executor {
 
   Folded run(int workers) {
     share_parts(static_cast<std::size_t>(workers));
+    folding_now_ = workers;
     cpu::run_workers(workers, [&](int worker) { work(stretches_[static_cast<std::size_t>(worker)]); });
     if (error_) std::rethrow_exception(error_);
     totals_.merge_all(workers);  // now that the last piece has come, which may be most of all: each thread has one then
@@ -247,6 +248,8 @@ class Executor {
       for (int part = next_part(own); part < count; part = next_part(own)) take_pieces(part, folder_of, held);
       for (int part = 0; part < count; ++part) take_pieces(part, folder_of, held);
       release(held);
+      if (--folding_now_ == 0) none_folds_ = true;
+      if (!has_failed_) totals_.merge_some(&none_folds_);  // while others fold
       const std::lock_guard lock(mutex_);
       for (const auto& [plan, folder] : folders) folder->add_cost(total_);
     } catch (...) {
@@ -348,7 +351,7 @@ class Executor {
         for (const Batch& batch : batches) rows += batch.rows;
         fold(batches, place, folder_of(part), held);
         count_rows(rows);
-        totals_.merge_some();
+        totals_.merge_some(&are_all_read_);
       } catch (...) {
         fail(place, std::current_exception());
         return;
@@ -382,6 +385,7 @@ class Executor {
     if (ended) {
       const std::lock_guard merging(mutex_);
       part.count = part.pieces;
+      are_all_read_ = ++read_ == std::ssize(parts_);
       add_pieces();
     }
     return batches;
@@ -461,9 +465,13 @@ class Executor {
   Reduced reduced_;
   Folded total_;
   Totals& totals_;
-  std::vector<int> matching_;       ///< the parts that may have rows
-  std::vector<Part> parts_;         ///< of these
-  std::size_t added_ = 0;           ///< parts that are in the totals
+  std::vector<int> matching_;  ///< the parts that may have rows
+  std::vector<Part> parts_;    ///< of these
+  std::size_t added_ = 0;      ///< parts that are in the totals
+  std::ptrdiff_t read_ = 0;    ///< parts of which nothing is left to be read
+  std::atomic<bool> are_all_read_{false};
+  std::atomic<int> folding_now_{0};  ///< workers
+  std::atomic<bool> none_folds_{false};
   std::vector<Stretch> stretches_;  ///< by worker
   std::mutex mutex_;
   std::atomic<std::int64_t> waiting_bytes_{0};  ///< of pieces that are not in the totals

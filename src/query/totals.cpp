@@ -181,10 +181,10 @@ std::int64_t Totals::count() const {
   return all;
 }
 
-void Totals::merge_some() {
+void Totals::merge_some(const std::atomic<bool>* stop) {
   if (!is_divided_) return;
   const unsigned first = next_++;
-  for (unsigned i = 0; i < kParts; ++i) {
+  for (unsigned i = 0; i < kParts && !(stop != nullptr && *stop); ++i) {
     const auto number = static_cast<int>((first + i) % kParts);
     Part& part = parts_[static_cast<std::size_t>(number)];
     const std::size_t waiting = added_ - part.merged;
@@ -389,6 +389,9 @@ void Totals::use_sections(int workers, const UseSection& use, const std::functio
     std::iota(first.begin(), first.end(), std::uint64_t{0});
     return use(few_, first);
   }
+  // To give memory back takes as long as to fill it.
+  cpu::for_each_piece(std::ssize(spare_), workers,
+                      [&](std::int64_t i) { const Groups gone = std::move(spare_[static_cast<std::size_t>(i)]); });
   spare_.clear();
   piece_bytes_ = 0;
   finish_writing();

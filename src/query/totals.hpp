@@ -51,8 +51,9 @@ class Totals {
   /// The next piece, in the table's order: by one thread at a time.
   void add(std::unique_ptr<Piece> piece);
   /// Merges what has been added, as far as no other thread is at it; a little at a time costs more, so it may leave some.
+  /// `stop`: true once merge_all() is near, by which other threads are not idle meanwhile.
   /// Throws as Groups::merge() does, as SpillFile does, and out_of_memory for more groups than memory has room for.
-  void merge_some();
+  void merge_some(const std::atomic<bool>* stop = nullptr);
   /// Merges all that has been added, when no more will be.
   void merge_all(int workers = 1);
 
