@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/group_peers.py: GROUP BY of a handful to millions of groups from Parquet, the command beside DuckDB in turn, verified.
-"""Prints a table of median milliseconds.
+# bench/group_peers.py: GROUP BY of a handful to millions of groups from Parquet, beside DuckDB in turn, verified.
+"""Prints a table of median milliseconds: of both the whole answer as an Arrow table, in one process.
 
-Needs duckdb, and a folder with lineitem.parquet and orders.parquet: `tpchgen-cli parquet -s 1 --tables=lineitem,orders`.
+Needs upsweep, duckdb and pyarrow, and a folder with lineitem.parquet and orders.parquet: `tpchgen-cli parquet -s 1
+--tables=lineitem,orders`.
 """
 
 import argparse
-import json
 import pathlib
 import statistics
-import subprocess
 import time
 
 QUERIES = {
@@ -26,23 +25,26 @@ QUERIES = {
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("folder", type=pathlib.Path, help="where the Parquet files are")
-    arguments.add_argument("--command", default="build/bin/upsweep")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--rounds", type=int, default=5)
     options = arguments.parse_args()
     import duckdb
+    import pyarrow as pa
+    import upsweep
 
     duck = duckdb.connect(config={"threads": options.threads})
 
-    def ask(sql):
-        command = [options.command, "query", sql, "--json", "--quiet", "--threads", str(options.threads)]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    def ours(sql):
+        with upsweep.options(threads=options.threads):
+            return pa.table(upsweep.query(sql))
+
+    def theirs(sql):
+        return duck.sql(sql).to_arrow_table()
 
     def require_same(sql, keys):
         """The largest sums, and of these the first keys."""
         first = f"{sql} ORDER BY s DESC, {keys} LIMIT 20"
-        found = [[str(cell) for cell in row] for row in ask(first)["rows"]]
-        wanted = [[str(cell) for cell in row] for row in duck.execute(first).fetchall()]
+        found, wanted = ([[str(cell) for cell in row.values()] for row in ask(first).to_pylist()] for ask in (ours, theirs))
         assert found == wanted, (sql, found, wanted)
 
     print(f"{options.threads} threads, medians of {options.rounds}, ms; DuckDB {duckdb.__version__}")
@@ -50,16 +52,17 @@ def main():
     for name, (table, keys, aggregate) in QUERIES.items():
         sql = f"SELECT {keys}, {aggregate} AS s FROM '{options.folder / table}.parquet' GROUP BY {keys}"
         require_same(sql, keys)
-        ours, theirs = [], []
+        samples = {ours: [], theirs: []}
         for turn in range(options.rounds + 1):  # the first warms caches
-            seconds = ask(f"{sql} LIMIT 1")["seconds"]
-            begin = time.perf_counter()
-            ((groups, _),) = duck.execute(f"SELECT COUNT(*), SUM(s) FROM ({sql})").fetchall()  # nothing but a row leaves either
-            took = time.perf_counter() - begin
-            if turn > 0:
-                ours.append(seconds)
-                theirs.append(took)
-        print(f"{name:24}{groups:>12,}{statistics.median(ours) * 1e3:10.1f}{statistics.median(theirs) * 1e3:10.1f}", flush=True)
+            for ask, seconds in samples.items():
+                begin = time.perf_counter()
+                answer = ask(sql)
+                if turn > 0:
+                    seconds.append(time.perf_counter() - begin)
+                groups = len(answer)
+                del answer
+        mine, other = (statistics.median(seconds) * 1e3 for seconds in samples.values())
+        print(f"{name:24}{groups:>12,}{mine:10.1f}{other:10.1f}", flush=True)
 
 
 if __name__ == "__main__":
