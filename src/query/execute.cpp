@@ -269,14 +269,16 @@ class Executor {
     }
   }
 
-  /// The next part of a worker's own; where many pieces wait for those of earlier parts, one of these that has pieces left.
+  /// The next part of a worker's own; where many pieces wait for those of earlier parts, the first that nobody has begun.
   int next_part(Stretch& own) {
     const std::lock_guard lock(mutex_);
-    if (waiting_ > kMostWaiting * folding_.workers && !has_failed_) {
-      const auto unread = [](const Part& part) { return part.count < 0; };
-      const auto first = parts_.begin() + static_cast<std::ptrdiff_t>(added_);
-      const auto earlier = std::find_if(first, parts_.end(), unread);
-      if (earlier != parts_.end()) return static_cast<int>(earlier - parts_.begin());
+    if (waiting_ > kMostWaiting * folding_.workers) {
+      const auto next_of = [&](const Stretch& stretch) {
+        return stretch.begin < stretch.end ? stretch.begin : parts_.size();
+      };
+      Stretch& first = *std::min_element(stretches_.begin(), stretches_.end(),
+                                         [&](const Stretch& a, const Stretch& b) { return next_of(a) < next_of(b); });
+      return static_cast<int>(first.begin < first.end ? first.begin++ : parts_.size());
     }
     Stretch& from = folding_.joins_pieces ? own : stretches_[0];
     if (from.begin == from.end) steal_for(from);
