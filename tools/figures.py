@@ -584,7 +584,7 @@ def headline():
         ["All subset sums up to 25,000,000 of ten items, by `cpu.bits_simd`; two cores", time(filled("cpu.bits_simd")),
          f"`std::bitset` {time(filled('std::bitset'))}, NumPy {time(filled('numpy'))}"],
         ["Running sum of 10^8 float64, from Python; two cores", f"{summed[0]} ms; a copy {summed[2]} ms", f"NumPy {summed[1]} ms"],
-        ["10^8 rows into 100 groups, into 10^5; H200", f"{grouped[0]['value'][0]} ms, {grouped[1]['value'][0]} ms", f"PyTorch {grouped[0]['value'][2]} ms, {grouped[1]['value'][2]} ms; CuPy {grouped[0]['value'][1]} ms, {grouped[1]['value'][1]} ms"],
+        ["10^8 rows into 100 groups, into 10^5; H100", f"{grouped[0]['value'][0]} ms, {grouped[1]['value'][0]} ms", f"cuDF {grouped[0]['value'][1]} ms, {grouped[1]['value'][1]} ms; PyTorch {grouped[0]['value'][3]} ms, {grouped[1]['value'][3]} ms"],
         ["`pt[pt > 30]` of 10^7 events by Awkward Array with upsweep's kernels; two cores", f"{masked[1]} ms", f"Awkward alone {masked[0]} ms"],
     ])  # fmt: skip
 

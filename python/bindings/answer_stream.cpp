@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,10 +50,18 @@ Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   return bits;
 }
 
+/// By all threads where they are many: it is memory that is written for the first time.
+template <class To, class From>
+void copy(const From& values, To* to) {
+  constexpr std::int64_t kLeastRows = 1 << 16;
+  cpu::for_each_share(std::ssize(values), kLeastRows, 0, [&](cpu::Share share) {
+    std::transform(values.begin() + share.first, values.begin() + share.last, to + share.first,
+                   [](const auto& value) { return static_cast<To>(value); });
+  });
+}
 template <class To, class From>
 void copy(const From& values, Bytes& bytes) {
-  std::transform(values.begin(), values.end(), elements<To>(bytes, values.size()),
-                 [](const auto& value) { return static_cast<To>(value); });
+  copy(values, elements<To>(bytes, values.size()));
 }
 
 template <class To>
@@ -100,8 +105,7 @@ void add_text(const AnswerColumn& from, Column& column) {
   }
   auto* const offsets = elements<std::int32_t>(column.values, from.ends.size() + 1);
   offsets[0] = 0;
-  std::transform(from.ends.begin(), from.ends.end(), offsets + 1,
-                 [](std::int64_t end) { return static_cast<std::int32_t>(end); });
+  copy(from.ends, offsets + 1);
   copy<std::byte>(from.letters, column.letters);
 }
 
@@ -145,26 +149,9 @@ struct Columns {
 
 std::int64_t rows_of(const Answer& answer) { return static_cast<std::int64_t>(answer.rows.size()); }
 
-/// Columns of many rows by a thread each.
 std::vector<Column> columns_of(const Answer& answer) {
-  constexpr std::int64_t kFewValues = 1 << 16;
-  const std::int64_t count = std::ssize(answer.columns);
-  std::vector<Column> all(answer.columns.size());
-  std::mutex failing;
-  std::exception_ptr error;
-  std::atomic<std::int64_t> next{0};
-  const bool are_few = count * rows_of(answer) < kFewValues;
-  cpu::run_workers(are_few ? 1 : cpu::workers_for(count, 1, 0), [&](int) {
-    try {
-      for (std::int64_t i = next++; i < count; i = next++) {
-        all[static_cast<std::size_t>(i)] = column_of(answer, static_cast<std::size_t>(i));
-      }
-    } catch (...) {
-      const std::lock_guard lock(failing);
-      error = std::current_exception();
-    }
-  });
-  if (error) std::rethrow_exception(error);
+  std::vector<Column> all;
+  for (std::size_t i = 0; i < answer.columns.size(); ++i) all.push_back(column_of(answer, i));
   return all;
 }
 

@@ -233,7 +233,7 @@ std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std:
 }
 
 std::int32_t Groups::append_text(std::string_view text) {
-  texts_.append(text, hash_of(secret(), text));
+  texts_.append(text);
   return texts_.last();
 }
 
@@ -973,7 +973,7 @@ const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
     key_[k] = rows.text_key(row, k);
     if (!is_long_text(key_[k])) continue;
     const std::string_view text = rows.long_text(row, k);
-    if (texts_are_groups_) texts_.add_new(text, hash_of(secret(), text));
+    if (texts_are_groups_) texts_.add_new(text);
     key_[k] = long_text_key(texts_are_groups_ ? texts_.last() : texts_.entry(text));
   }
   return key_.data();
@@ -1071,7 +1071,7 @@ std::int32_t Groups::entry_of(const TextTable& others, std::int32_t entry) {
 /// The entry here of a long text there that is the key of a new group.
 std::int32_t Groups::entry_of_new_key(const TextTable& others, std::int32_t entry) {
   if (!texts_are_groups_) return entry_of(others, entry);
-  texts_.add_new(others[entry], others.hash(entry));
+  texts_.add_new(others[entry]);
   return texts_.last();
 }
 
@@ -1165,7 +1165,7 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
       const std::size_t at = i * plan_->keys.size() + k;
       if (!is_long_text(keys_[at])) continue;
       const std::int32_t entry = entry_of_long(keys_[at]);
-      if (texts_are_groups_) texts_.append(theirs[entry], theirs.hash(entry));
+      if (texts_are_groups_) texts_.append(theirs[entry]);
       keys_.set(at, long_text_key(texts_are_groups_ ? texts_.last() : entry_of(theirs, entry)));
     }
     for (const std::size_t a : aggregates) {

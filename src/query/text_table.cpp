@@ -22,7 +22,7 @@ constexpr std::size_t kLargestChunk = 1 << 20;
 std::int32_t TextTable::entry(std::string_view text) { return entry(text, hash_of(secret(), text)); }
 
 std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
-  if (in_slots_ != all_.size() || 4 * all_.size() >= 3 * slots_.size()) complete_slots();
+  if (hashes_.size() != all_.size() || 4 * all_.size() >= 3 * slots_.size()) complete_slots();
   const std::size_t mask = slots_.size() - 1;
   const auto tag = static_cast<std::uint32_t>(hash >> 32);
   std::size_t place = slot_of(hash, slots_.size());
@@ -30,17 +30,16 @@ std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
     if (slots_[place].tag == tag && same_text((*this)[slots_[place].entry], text)) return slots_[place].entry;
   }
   slots_[place] = {tag, static_cast<std::int32_t>(all_.size())};
-  ++in_slots_;
-  add_new(text, hash);
+  add_new(text);
+  hashes_.push_back(hash);
   return slots_[place].entry;
 }
 
-void TextTable::append(std::string_view text, std::uint64_t hash) {
+void TextTable::append(std::string_view text) {
   if (all_.size() == std::numeric_limits<std::int32_t>::max()) {
     throw Error(Code::out_of_memory, "a query comes to more than 2^31 texts");
   }
   all_.push_back(text);
-  hashes_.push_back(hash);
 }
 
 void TextTable::keep_memory_of(TextTable& others) {
@@ -66,23 +65,24 @@ std::string_view TextTable::keep(std::string_view text) {
 }
 
 void TextTable::complete_slots() {
+  std::size_t first = hashes_.size();
+  for (std::size_t i = first; i < all_.size(); ++i) hashes_.push_back(hash_of(secret(), all_[i]));
   if (4 * all_.size() >= 3 * slots_.size()) {
     slots_.assign(std::bit_ceil(std::max(kFirstSlots, all_.size() / 2 * 3)), {0, -1});
-    in_slots_ = 0;
+    first = 0;
   }
   const std::size_t mask = slots_.size() - 1;
-  for (; in_slots_ < all_.size(); ++in_slots_) {
-    std::size_t place = slot_of(hashes_[in_slots_], slots_.size());
+  for (std::size_t i = first; i < all_.size(); ++i) {
+    std::size_t place = slot_of(hashes_[i], slots_.size());
     while (slots_[place].entry >= 0) place = (place + 1) & mask;
-    slots_[place] = {static_cast<std::uint32_t>(hashes_[in_slots_] >> 32), static_cast<std::int32_t>(in_slots_)};
+    slots_[place] = {static_cast<std::uint32_t>(hashes_[i] >> 32), static_cast<std::int32_t>(i)};
   }
 }
 
 void TextTable::clear() {
+  if (!hashes_.empty()) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
   all_.clear();
   hashes_.clear();
-  if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
-  in_slots_ = 0;
   chunks_.clear();
   left_ = 0;
   kept_ = 0;

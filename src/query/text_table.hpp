@@ -20,7 +20,10 @@ class TextTable {
 
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   [[nodiscard]] std::string_view operator[](std::int32_t entry) const { return all_[static_cast<std::size_t>(entry)]; }
-  [[nodiscard]] std::uint64_t hash(std::int32_t entry) const { return hashes_[static_cast<std::size_t>(entry)]; }
+  [[nodiscard]] std::uint64_t hash(std::int32_t entry) const {
+    const auto at = static_cast<std::size_t>(entry);
+    return at < hashes_.size() ? hashes_[at] : hash_of(secret(), all_[at]);
+  }
   [[nodiscard]] std::int32_t last() const { return static_cast<std::int32_t>(all_.size()) - 1; }
   /// Asks for what a text's letters are found by, then, once that is there, for these.
   void ask_for(std::int32_t entry) const { __builtin_prefetch(all_.data() + entry); }
@@ -30,9 +33,9 @@ class TextTable {
     __builtin_prefetch(text.data() + text.size());
   }
   /// A text that is none of these: it becomes the last.
-  void add_new(std::string_view text, std::uint64_t hash) { append(keep(text), hash); }
+  void add_new(std::string_view text) { append(keep(text)); }
   /// The same of one that stays where it is.
-  void append(std::string_view text, std::uint64_t hash);
+  void append(std::string_view text);
   /// Takes the memory that the texts of `others` lie in, and leaves them none.
   void keep_memory_of(TextTable& others);
   /// None; the memory by which they are found is kept.
@@ -50,9 +53,9 @@ class TextTable {
   void complete_slots();
 
   std::vector<std::string_view> all_;
+  /// Of those that are in slots: the first ones; when one is looked for, all others too.
   std::vector<std::uint64_t> hashes_;
   std::vector<Slot> slots_;
-  std::size_t in_slots_ = 0;                     ///< texts: the first ones; when one is looked for, all others too
   std::vector<std::unique_ptr<char[]>> chunks_;  ///< what the texts consist of
   std::size_t left_ = 0;                         ///< bytes of the last one
   std::size_t kept_ = 0;                         ///< bytes of all
