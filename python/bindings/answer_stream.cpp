@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -40,21 +41,26 @@ T* elements(Bytes& bytes, std::size_t count) {
   return reinterpret_cast<T*>(bytes.data());
 }
 
+/// Bytes that a thread is worth waking for.
+constexpr std::int64_t kLeastBytes = 1 << 20;
+
 /// A bit for each row.
 template <class IsSet>
 Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   Bytes bits((rows + 7) / 8, std::byte{0});
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (is_set(i)) bits[i / 8] |= std::byte{1} << (i % 8);
-  }
+  cpu::for_each_share(std::ssize(bits), kLeastBytes / 8, 0, [&](cpu::Share share) {
+    const std::size_t end = std::min(rows, 8 * static_cast<std::size_t>(share.last));
+    for (std::size_t i = 8 * static_cast<std::size_t>(share.first); i < end; ++i) {
+      if (is_set(i)) bits[i / 8] |= std::byte{1} << (i % 8);
+    }
+  });
   return bits;
 }
 
 /// By all threads where they are many: it is memory that is written for the first time.
 template <class To, class From>
 void copy(const From& values, To* to) {
-  constexpr std::int64_t kLeastRows = 1 << 16;
-  cpu::for_each_share(std::ssize(values), kLeastRows, 0, [&](cpu::Share share) {
+  cpu::for_each_share(std::ssize(values), kLeastBytes / std::int64_t{sizeof(To)}, 0, [&](cpu::Share share) {
     std::transform(values.begin() + share.first, values.begin() + share.last, to + share.first,
                    [](const auto& value) { return static_cast<To>(value); });
   });
@@ -72,8 +78,13 @@ void add_exact(const AnswerColumn& from, Column& column) {
 
 /// Whether all are from `least` on up to `greatest`; of those that are NULL the value is 0.
 bool are_within(const AnswerColumn& from, Int128 least, Int128 greatest) {
-  return std::all_of(from.wide.begin(), from.wide.end(),
-                     [&](Int128 value) { return value >= least && value <= greatest; });
+  std::atomic<bool> are{true};
+  cpu::for_each_share(std::ssize(from.wide), kLeastBytes / std::int64_t{sizeof(Int128)}, 0, [&](cpu::Share share) {
+    const bool all = std::all_of(from.wide.begin() + share.first, from.wide.begin() + share.last,
+                                 [&](Int128 value) { return value >= least && value <= greatest; });
+    if (!all) are = false;
+  });
+  return are;
 }
 
 void add_wide(const AnswerColumn& from, int scale, Column& column) {

@@ -98,6 +98,8 @@ class ArrowColumns : public Table {
   [[nodiscard]] std::unique_ptr<BatchReader> read(const std::vector<int>& columns, std::int64_t first_row,
                                                   NextRows source) const;
 
+  [[nodiscard]] const std::vector<ColumnType>& columns() const { return columns_; }
+
  private:
   friend class Reader;
   std::vector<ColumnType> columns_;
@@ -219,11 +221,17 @@ class ChunkTable final : public ArrowColumns {
       takes_more_ = add_piece({chunk, 0, length}) < kPartRows;
       return;
     }
-    for (std::int64_t first = 0; first < length; first += kPartRows) {
+    const std::int64_t each = has_plain_text() ? kBatchRows : kPartRows;
+    for (std::int64_t first = 0; first < length; first += each) {
       begin_part();
-      add_piece({chunk, first, std::min(kPartRows, length - first)});
+      add_piece({chunk, first, std::min(each, length - first)});
     }
     takes_more_ = false;
+  }
+  /// Which a thread makes into a dictionary by itself, the longest part of the work: with few parts left the others would wait.
+  [[nodiscard]] bool has_plain_text() const {
+    return std::any_of(columns().begin(), columns().end(),
+                       [](const ColumnType& type) { return type.text != TextLayout::none && !type.indices; });
   }
   void begin_part() { parts_.push_back({.first_row = rows_}); }
   /// The rows that the last part has now.

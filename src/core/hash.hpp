@@ -28,7 +28,7 @@ inline std::uint64_t hash_more(const Secret& by, std::uint64_t before, std::uint
   return folded_product(before ^ low ^ by.a, by.b ^ high);
 }
 
-/// Of a hash so many bits, the lowest, choose nothing.
+/// Of a hash so many bits, the lowest, choose no slot.
 inline constexpr int kUnusedHashBits = 16;
 /// The slot of a hash among a power of two of them, where the search begins.
 constexpr std::size_t slot_of(std::uint64_t hash, std::size_t slots) {

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -191,8 +192,10 @@ struct Part {
   std::int64_t count = -1;  ///< of its pieces; -1: it has not ended
 };
 
-/// Pieces for each worker that may wait for the totals: those that follow a large part are done meanwhile, and few wait for it.
+/// Pieces for each worker that may wait for the totals while threads begin whatever part is theirs: of more the first is begun that
+/// nobody has, and of so many times as many none is any more, but those that others wait for are helped with.
 constexpr int kMostWaiting = 4;
+constexpr int kMostAhead = 4;
 /// Groups up to which further pieces are folded into them: they are in a core's second cache then.
 constexpr std::int64_t kMostHeld = 1 << 14;
 /// The same of groups that are found at once: an entry of a table, a sum and a count of each are touched. Of each there must be
@@ -253,7 +256,7 @@ class Executor {
       const std::lock_guard lock(mutex_);
       for (const auto& [plan, folder] : folders) folder->add_cost(total_);
     } catch (...) {
-      fail({}, std::current_exception());
+      fail({std::numeric_limits<int>::max(), 0}, std::current_exception());  // of no piece: theirs come first
     }
   }
 
@@ -269,10 +272,17 @@ class Executor {
     }
   }
 
-  /// The next part of a worker's own; where many pieces wait for those of earlier parts, the first that nobody has begun.
+  /// The next part of a worker's own; where many pieces wait for those of earlier parts, the first that nobody has begun, and where
+  /// far too many do, the first that has pieces left.
   int next_part(Stretch& own) {
     const std::lock_guard lock(mutex_);
-    if (waiting_ > kMostWaiting * folding_.workers) {
+    const int enough = kMostWaiting * folding_.workers;
+    if (waiting_ > kMostAhead * enough && !has_failed_) {
+      const auto unread = [](const Part& part) { return part.count < 0; };
+      const auto earliest = std::find_if(parts_.begin() + static_cast<std::ptrdiff_t>(added_), parts_.end(), unread);
+      if (earliest != parts_.end()) return static_cast<int>(earliest - parts_.begin());
+    }
+    if (waiting_ > enough) {
       const auto next_of = [&](const Stretch& stretch) {
         return stretch.begin < stretch.end ? stretch.begin : parts_.size();
       };

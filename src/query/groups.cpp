@@ -359,6 +359,7 @@ bool Groups::assign_by_entries(const std::vector<const Vector*>& keys, int n, co
 void Groups::assign_by_text(const Vector& key, int n, const std::uint64_t* marks) {
   const auto* const entries = key.as<std::int32_t>();
   std::vector<std::int32_t>& known = translations_[0].to;
+  std::int32_t of_null = -1;
   for (int i = 0; i < n; ++i) {
     std::int32_t& group = group_[static_cast<std::size_t>(i)];
     if (!are_all_ && !is_marked(marks, i)) {
@@ -366,7 +367,8 @@ void Groups::assign_by_text(const Vector& key, int n, const std::uint64_t* marks
     } else if (null_at(key, i)) {
       const Int128 none = 0;
       const std::uint8_t is_null = 1;
-      group = static_cast<std::int32_t>(find(&none, &is_null));
+      if (of_null < 0) of_null = static_cast<std::int32_t>(find(&none, &is_null));
+      group = of_null;
     } else {
       std::int32_t& found = known[static_cast<std::size_t>(entries[key.one ? 0 : i])];
       if (found < 0) {

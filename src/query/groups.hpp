@@ -122,7 +122,7 @@ class Groups {
     std::vector<std::int32_t> to;
   };
 
-  /// A group in the hash table. Hashes are compared by their upper half, which is not what places are chosen by.
+  /// A group in the hash table. Hashes are compared by their upper half, of which at most a few bits choose places.
   struct Slot {
     std::uint32_t tag;
     std::int32_t group;  ///< -1: free

@@ -169,6 +169,20 @@ void take_texts(Source& source, Groups& groups, std::span<Int128> values, std::v
   for (const Int128 value : values) source.require(value >= 0 && value <= std::ssize(entries));
 }
 
+/// As PacketWriter::put_short_texts() has put them.
+void take_short_texts(Source& source, std::span<Int128> values) {
+  const auto distinct = source.get<std::uint32_t>();
+  source.require(distinct <= values.size());
+  std::vector<Int128> texts(source.is_sound() ? distinct : 0);
+  if (!texts.empty()) source.take_column(texts);
+  source.take_column(values);
+  for (Int128& value : values) {
+    source.require(texts.empty() || (value >= 0 && value < std::ssize(texts)));
+    if (!texts.empty() && source.is_sound()) value = texts[static_cast<std::size_t>(value)];
+    source.require(is_short_text(value));
+  }
+}
+
 }  // namespace
 
 void PacketWriter::append(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
@@ -219,7 +233,15 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
     if (is_text(plan_.keys[k])) {
       put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(groups.key(g, k)) : -1; });
     }
-    put_values([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : groups.key(g, k); });
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t g = begin + static_cast<std::int64_t>(i);
+      values_[i] = is_long(plan_, groups, g, k) ? Int128{0} : groups.key(g, k);
+    }
+    if (is_text(plan_.keys[k])) {
+      put_short_texts(to);
+    } else {
+      put_column(values_, to);
+    }
   }
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_.aggregates[a];
@@ -270,6 +292,21 @@ void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
   put_column(values_, to);
 }
 
+/// Of values_: where they are few each once, and then of each group its number among these; else as they are.
+void PacketWriter::put_short_texts(std::vector<std::byte>& to) {
+  constexpr std::size_t kFew = 4;
+  std::vector<Int128> distinct = values_;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() > values_.size() / kFew) distinct.clear();
+  put(static_cast<std::uint32_t>(distinct.size()), to);
+  if (!distinct.empty()) {
+    put_column(distinct, to);
+    for (Int128& value : values_) value = std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin();
+  }
+  put_column(values_, to);
+}
+
 std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, std::vector<std::uint64_t>& first) {
   Source source(from);
   const auto header = source.get<Header>();
@@ -289,18 +326,19 @@ std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, 
   for (std::size_t k = 0; k < width; ++k) {
     source.take_column(values_);
     for (std::size_t i = 0; i < count; ++i) nulls_[i * width + k] = static_cast<std::uint8_t>(values_[i] != 0 ? 1 : 0);
-    std::vector<Int128> long_texts(count);
     if (is_text(plan_.keys[k])) {
-      take_texts(source, groups, long_texts, entries_);
+      long_texts_.resize(count);
+      take_texts(source, groups, long_texts_, entries_);
+      take_short_texts(source, values_);
       if (!source.is_sound()) return 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const Int128 number = long_texts_[i];
+        if (number != 0) values_[i] = long_text_key(entries_[static_cast<std::size_t>(number - 1)]);
+      }
+    } else {
+      source.take_column(values_);
     }
-    source.take_column(values_);
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool is_long = long_texts[i] != 0;
-      keys_[i * width + k] =
-          is_long ? long_text_key(entries_[static_cast<std::size_t>(long_texts[i] - 1)]) : values_[i];
-      source.require(is_long || !is_text(plan_.keys[k]) || is_short_text(values_[i]));
-    }
+    for (std::size_t i = 0; i < count; ++i) keys_[i * width + k] = values_[i];
   }
   if (!source.is_sound()) return 0;
   const std::int64_t begin = groups.count();

@@ -27,6 +27,7 @@ class PacketWriter {
   std::int64_t end_of_packet(const Groups& groups, std::int64_t begin, std::int64_t end) const;
   void append_one(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
                   std::vector<std::byte>& to);
+  void put_short_texts(std::vector<std::byte>& to);
   void put_texts(const Groups& groups, std::vector<std::byte>& to);
 
   const Plan& plan_;
@@ -45,6 +46,7 @@ class PacketReader {
  private:
   const Plan& plan_;
   std::vector<Int128> values_;
+  std::vector<Int128> long_texts_;
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> nulls_;
   std::vector<std::int32_t> entries_;

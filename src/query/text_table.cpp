@@ -29,10 +29,10 @@ std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
   for (; slots_[place].entry >= 0; place = (place + 1) & mask) {
     if (slots_[place].tag == tag && same_text((*this)[slots_[place].entry], text)) return slots_[place].entry;
   }
-  slots_[place] = {tag, static_cast<std::int32_t>(all_.size())};
   add_new(text);
   hashes_.push_back(hash);
-  return slots_[place].entry;
+  slots_[place] = {tag, last()};
+  return last();
 }
 
 void TextTable::append(std::string_view text) {
@@ -65,14 +65,15 @@ std::string_view TextTable::keep(std::string_view text) {
 }
 
 void TextTable::complete_slots() {
+  hashes_.reserve(all_.size());  // what follows does not fail half done
   std::size_t first = hashes_.size();
-  for (std::size_t i = first; i < all_.size(); ++i) hashes_.push_back(hash_of(secret(), all_[i]));
   if (4 * all_.size() >= 3 * slots_.size()) {
     slots_.assign(std::bit_ceil(std::max(kFirstSlots, all_.size() / 2 * 3)), {0, -1});
     first = 0;
   }
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = first; i < all_.size(); ++i) {
+    if (i == hashes_.size()) hashes_.push_back(hash_of(secret(), all_[i]));
     std::size_t place = slot_of(hashes_[i], slots_.size());
     while (slots_[place].entry >= 0) place = (place + 1) & mask;
     slots_[place] = {static_cast<std::uint32_t>(hashes_[i] >> 32), static_cast<std::int32_t>(i)};

@@ -262,7 +262,7 @@ void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& 
   std::vector<std::uint64_t> first;
   first.reserve(static_cast<std::size_t>(rows.count(number)));
   for (std::int64_t i = 0; i < rows.count(number); ++i) {
-    first.push_back(place_of(static_cast<std::int64_t>(rows.place(rows.row(number, i)))));
+    first.push_back(place_of(static_cast<std::int64_t>(LooseRows::place(rows.row(number, i)))));
   }
   write(*part.writer, apart, 0, apart.count(), first.data(), buffer_bytes());
 }

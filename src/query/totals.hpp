@@ -107,7 +107,7 @@ class Totals {
   /// What is left of the sections that are in the file, while threads use them.
   struct Round;
 
-  static constexpr int kMostDepth = 9;  ///< a hash has bits for ten
+  static constexpr int kMostDepth = 9;  ///< a hash has bits for ten: those of packets have all, as they are made anew
 
   std::unique_ptr<Piece> ascending(const Groups& groups);
   [[nodiscard]] bool follows(const Piece& piece) const;
