@@ -162,6 +162,7 @@ std::int64_t rows_of(const Answer& answer) { return static_cast<std::int64_t>(an
 
 std::vector<Column> columns_of(const Answer& answer) {
   std::vector<Column> all;
+  all.reserve(answer.columns.size());
   for (std::size_t i = 0; i < answer.columns.size(); ++i) all.push_back(column_of(answer, i));
   return all;
 }
