@@ -232,10 +232,7 @@ std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std:
   return static_cast<std::int32_t>(count_++);
 }
 
-std::int32_t Groups::append_text(std::string_view text) {
-  texts_.append(text);
-  return texts_.last();
-}
+std::int32_t Groups::append_text(std::string_view text) { return texts_.append(text); }
 
 /// What is known of entries is of those of the last dictionary.
 void Groups::translate(std::size_t which, const std::shared_ptr<const Dictionary>& dictionary) {
@@ -890,7 +887,7 @@ std::size_t Groups::load_loose_keys(Evaluator& evaluator, std::size_t rows) {
   const Secret by = secret();
   block_hashes_.assign(kBlock, 0);
   std::uint64_t* const hashes = block_hashes_.data();
-  loose_texts_.resize(plan_->keys.size() * kBlock);
+  if (any_text_) loose_texts_.resize(plan_->keys.size() * kBlock);
   Int128* keys = loose_texts_.data();
   std::size_t letters = 0;
   for (const Node& key : plan_->keys) {
@@ -965,6 +962,11 @@ void Groups::ask_for_all(std::span<const std::uint64_t* const> asked) const {
   }
 }
 
+/// Of a long text that is the key of a new group, and so not looked for where each such text has a group.
+std::int32_t Groups::entry_of_new_key(std::string_view text) {
+  return texts_are_groups_ ? texts_.add_new(text) : texts_.entry(text);
+}
+
 /// The key of a loose row that is none of the groups, as it is kept here; valid until the next call.
 const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
   for (std::size_t k = 0; k < key_.size(); ++k) {
@@ -974,9 +976,7 @@ const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
     }
     key_[k] = rows.text_key(row, k);
     if (!is_long_text(key_[k])) continue;
-    const std::string_view text = rows.long_text(row, k);
-    if (texts_are_groups_) texts_.add_new(text);
-    key_[k] = long_text_key(texts_are_groups_ ? texts_.last() : texts_.entry(text));
+    key_[k] = long_text_key(entry_of_new_key(rows.long_text(row, k)));
   }
   return key_.data();
 }
@@ -1005,13 +1005,13 @@ bool Groups::has_null(std::int32_t group) const {
 
 /// The group of a loose row, a new one where there is none.
 std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
-  const auto find_among = [&](const auto& all) {
+  const auto find_among = [&](const auto* keys) {
     const auto is_same = [&](std::int32_t group) {
-      return has_key(all() + key_place(group, 0), rows, row) && !(has_nulls_ && has_null(group));
+      return has_key(keys + key_place(group, 0), rows, row) && !(has_nulls_ && has_null(group));
     };
     return find_or_add(LooseRows::hash(row), no_nulls_.data(), is_same, [&] { return key_of(rows, row); });
   };
-  return keys_.is_wide() ? find_among([&] { return keys_.wide(); }) : find_among([&] { return keys_.narrow(); });
+  return keys_.is_wide() ? find_among(keys_.wide()) : find_among(keys_.narrow());
 }
 
 /// Of rows number 0 to n - 1, which `row_at` has.
@@ -1070,20 +1070,13 @@ std::int32_t Groups::entry_of(const TextTable& others, std::int32_t entry) {
   return &others == &texts_ ? entry : texts_.entry(others[entry], others.hash(entry));
 }
 
-/// The entry here of a long text there that is the key of a new group.
-std::int32_t Groups::entry_of_new_key(const TextTable& others, std::int32_t entry) {
-  if (!texts_are_groups_) return entry_of(others, entry);
-  texts_.add_new(others[entry]);
-  return texts_.last();
-}
-
 /// The keys of a group of others that is none of these, as they are kept here; valid until the next call.
 const Int128* Groups::key_of(const Groups& others, std::int64_t group) {
   const std::size_t width = plan_->keys.size();
   for (std::size_t k = 0; k < width; ++k) {
     const Int128 key = others.key(group, k);
     const bool is_long = are_texts_[k] != 0 && is_long_text(key);
-    key_[k] = is_long ? long_text_key(entry_of_new_key(others.texts_, entry_of_long(key))) : key;
+    key_[k] = is_long ? long_text_key(entry_of_new_key(others.texts_[entry_of_long(key)])) : key;
   }
   return key_.data();
 }
@@ -1167,8 +1160,7 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
       const std::size_t at = i * plan_->keys.size() + k;
       if (!is_long_text(keys_[at])) continue;
       const std::int32_t entry = entry_of_long(keys_[at]);
-      if (texts_are_groups_) texts_.append(theirs[entry]);
-      keys_.set(at, long_text_key(texts_are_groups_ ? texts_.last() : entry_of(theirs, entry)));
+      keys_.set(at, long_text_key(texts_are_groups_ ? texts_.append(theirs[entry]) : entry_of(theirs, entry)));
     }
     for (const std::size_t a : aggregates) {
       State best = state(static_cast<std::int64_t>(i), a);

@@ -2,8 +2,6 @@
 // query/groups.hpp: the carry of a query: what its aggregates have come to, group by group; pieces of a table merge in order.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -178,7 +176,7 @@ class Groups {
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry_of(const TextTable& others, std::int32_t entry);
-  std::int32_t entry_of_new_key(const TextTable& others, std::int32_t entry);
+  std::int32_t entry_of_new_key(std::string_view text);
   const Int128* key_of(const Groups& others, std::int64_t group);
   const Int128* key_of(const LooseRows& rows, const std::uint64_t* row);
   template <class RowAt, class OnFresh>

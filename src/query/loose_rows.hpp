@@ -112,7 +112,7 @@ class LooseRows {
   void set_short_text(std::uint64_t* row, std::size_t k, Int128 key) const {
     std::memcpy(this->key(row, k), &key, sizeof key);
   }
-  /// Of a longer text a key has where its letters are, and what no other has.
+  /// The key of a longer text is where its letters are, and a second word that no short one has.
   void set_long_text(std::uint64_t* row, std::size_t k, std::string_view text) {
     auto& [words, letters, used] = parts_[static_cast<std::size_t>(part_of(hash(row)))];
     const std::size_t at = used;
@@ -123,7 +123,7 @@ class LooseRows {
     key(row, k)[0] = (std::uint64_t{at} << 32) | text.size();
     key(row, k)[1] = ~std::uint64_t{0};
   }
-  /// is_long_text(): it is only known to be one, and long_text() has it.
+  /// Of a long text it says no more than that it is one: long_text() has it.
   [[nodiscard]] Int128 text_key(const std::uint64_t* row, std::size_t k) const {
     Int128 key = 0;
     std::memcpy(&key, this->key(row, k), sizeof key);
@@ -142,7 +142,7 @@ class LooseRows {
     std::size_t used = 0;  ///< of these
   };
 
-  // The lower bits of a hash, which choose nothing, make room for the row's place: one word less to write.
+  // The lower bits of a hash, which choose no slot, make room for the row's place: one word less to write.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << kUnusedHashBits;
   static constexpr std::uint64_t kPlaceMask = kMostRows - 1;
   static_assert(kMostRows >= kBatchRows);

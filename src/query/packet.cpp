@@ -218,8 +218,11 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
   const auto count = static_cast<std::size_t>(end - begin);
   values_.resize(count);
   entries_.resize(count);
-  const auto put_values = [&](const auto& value_of) {
+  const auto fill_values = [&](const auto& value_of) {
     for (std::size_t i = 0; i < count; ++i) values_[i] = value_of(begin + static_cast<std::int64_t>(i));
+  };
+  const auto put_values = [&](const auto& value_of) {
+    fill_values(value_of);
     put_column(values_, to);
   };
   const auto put_entries = [&](const auto& entry_of) {
@@ -230,18 +233,13 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
   put_values([&](std::int64_t g) { return g == begin ? Int128{0} : Int128{first[g - begin] - first[g - begin - 1]}; });
   for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
     put_values([&](std::int64_t g) { return Int128{groups.key_is_null(g, k) ? 1 : 0}; });
-    if (is_text(plan_.keys[k])) {
-      put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(groups.key(g, k)) : -1; });
+    if (!is_text(plan_.keys[k])) {
+      put_values([&](std::int64_t g) { return groups.key(g, k); });
+      continue;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t g = begin + static_cast<std::int64_t>(i);
-      values_[i] = is_long(plan_, groups, g, k) ? Int128{0} : groups.key(g, k);
-    }
-    if (is_text(plan_.keys[k])) {
-      put_short_texts(to);
-    } else {
-      put_column(values_, to);
-    }
+    put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(groups.key(g, k)) : -1; });
+    fill_values([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : groups.key(g, k); });
+    put_short_texts(to);
   }
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_.aggregates[a];

@@ -29,17 +29,18 @@ std::int32_t TextTable::entry(std::string_view text, std::uint64_t hash) {
   for (; slots_[place].entry >= 0; place = (place + 1) & mask) {
     if (slots_[place].tag == tag && same_text((*this)[slots_[place].entry], text)) return slots_[place].entry;
   }
-  add_new(text);
+  const std::int32_t entry = add_new(text);
   hashes_.push_back(hash);
-  slots_[place] = {tag, last()};
-  return last();
+  slots_[place] = {tag, entry};
+  return entry;
 }
 
-void TextTable::append(std::string_view text) {
+std::int32_t TextTable::append(std::string_view text) {
   if (all_.size() == std::numeric_limits<std::int32_t>::max()) {
     throw Error(Code::out_of_memory, "a query comes to more than 2^31 texts");
   }
   all_.push_back(text);
+  return static_cast<std::int32_t>(all_.size()) - 1;
 }
 
 void TextTable::keep_memory_of(TextTable& others) {

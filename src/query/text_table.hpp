@@ -24,7 +24,6 @@ class TextTable {
     const auto at = static_cast<std::size_t>(entry);
     return at < hashes_.size() ? hashes_[at] : hash_of(secret(), all_[at]);
   }
-  [[nodiscard]] std::int32_t last() const { return static_cast<std::int32_t>(all_.size()) - 1; }
   /// Asks for what a text's letters are found by, then, once that is there, for these.
   void ask_for(std::int32_t entry) const { __builtin_prefetch(all_.data() + entry); }
   void ask_for_letters(std::int32_t entry) const {
@@ -32,10 +31,10 @@ class TextTable {
     __builtin_prefetch(text.data());
     __builtin_prefetch(text.data() + text.size());
   }
-  /// A text that is none of these: it becomes the last.
-  void add_new(std::string_view text) { append(keep(text)); }
+  /// A text that is none of these becomes the last entry, which is returned.
+  std::int32_t add_new(std::string_view text) { return append(keep(text)); }
   /// The same of one that stays where it is.
-  void append(std::string_view text);
+  std::int32_t append(std::string_view text);
   /// Takes the memory that the texts of `others` lie in, and leaves them none.
   void keep_memory_of(TextTable& others);
   /// None; the memory by which they are found is kept.
