@@ -603,7 +603,7 @@ TEST(Packets, KeepEveryValue) {
       "SELECT k, w, j, SUM(x), SUM(f), MIN(f), MAX(x), MIN(v), COUNT(*), COUNT(x) FROM t GROUP BY k, w, j");
   std::mt19937_64 random(1);
   query::Groups groups(bound.plan, bound.kernels);
-  std::vector<std::uint64_t> first;
+  detail::Large<std::uint64_t> first;
   constexpr Int128 kMost = std::numeric_limits<std::int64_t>::max();
   const Int128 values[] = {0, 1, -1, kMost, -kMost - 1, kMost * kMost, -kMost * kMost, kMost + 1, 1 << 20};
   const double reals[] = {
@@ -647,7 +647,7 @@ TEST(Packets, KeepEveryValue) {
   const std::size_t size = bytes.size();
   bytes.resize(size + query::kAfterPackets);
   query::Groups read(bound.plan, bound.kernels);
-  std::vector<std::uint64_t> read_first;
+  detail::Large<std::uint64_t> read_first;
   query::PacketReader reader(bound.plan);
   int packets = 0;
   for (std::size_t at = 0; at < size; ++packets) {
@@ -694,7 +694,7 @@ TEST(Packets, AreSmall) {
   const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
   std::mt19937_64 random(2);
   query::Groups groups(bound.plan, bound.kernels);
-  std::vector<std::uint64_t> first;
+  detail::Large<std::uint64_t> first;
   for (std::uint64_t i = 0; i < 4096; ++i) {
     const Int128 key = Int128{random() % 100'000'000};
     const std::uint8_t not_null = 0;

@@ -269,7 +269,7 @@ detail::Unwritten<Source> in_order_of_places(std::span<const Section> sections, 
       auto from = std::lower_bound(reach.begin(), reach.end(), upper) - reach.begin();
       for (; from < std::ssize(by_first); ++from) {
         const std::uint32_t number = by_first[static_cast<std::size_t>(from)];
-        const std::vector<std::uint64_t>& places = sections[number].places;
+        const detail::Large<std::uint64_t>& places = sections[number].places;
         if (places.front() >> kPlaceShift > upper) break;  // nor have those after it any
         auto at = std::lower_bound(places.begin(), places.end(), upper << kPlaceShift);
         for (; at != places.end() && *at >> kPlaceShift == upper; ++at) {

@@ -15,7 +15,7 @@ namespace upsweep::query {
 /// Rows that one thread has made.
 struct Section {
   std::vector<AnswerColumn> columns = {};
-  std::vector<std::uint64_t> places = {};  ///< of each row the place of its group's first row; no two have the same
+  detail::Large<std::uint64_t> places = {};  ///< of each row the place of its group's first row; no two have the same
 
   [[nodiscard]] std::size_t size() const { return places.size(); }
   /// Of memory, and of what it takes besides to put the rows in order.

@@ -88,6 +88,16 @@ std::vector<std::uint8_t> texts_among(const std::vector<Node>& keys) {
   return are_texts;
 }
 
+// Of a few words: calls would take longer.
+bool are_same(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
+  std::uint64_t differ = 0;
+  for (std::size_t i = 0; i < words; ++i) differ |= a[i] ^ b[i];
+  return differ == 0;
+}
+void copy_words(const std::uint64_t* from, std::size_t words, std::uint64_t* to) {
+  for (std::size_t i = 0; i < words; ++i) to[i] = from[i];
+}
+
 /// Of a vector of texts; the row is not NULL.
 std::string_view word_at(const Vector& v, int i) {
   return (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
@@ -115,7 +125,7 @@ Groups::Groups(const Plan& plan, const Kernels& kernels)
       kernels_(&kernels),
       are_texts_(texts_among(plan.keys)),
       any_text_(std::find(are_texts_.begin(), are_texts_.end(), 1) != are_texts_.end()),
-      states_(plan),
+      rows_(plan),
       texts_are_groups_(are_texts_groups(plan)),
       key_(plan.keys.size()),
       no_nulls_(plan.keys.size(), 0),
@@ -137,11 +147,7 @@ void Groups::clear() {
   forget_numbers();
   forget_words();
   count_ = 0;
-  keys_.clear();
-  key_nulls_.clear();
-  has_nulls_ = false;
-  states_.clear();
-  hashes_.clear();
+  rows_.clear();
   texts_.clear();
   if (in_slots_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{0, -1});
   in_slots_ = 0;
@@ -153,25 +159,29 @@ void Groups::clear() {
 }
 
 std::int64_t Groups::bytes() const {
-  return static_cast<std::int64_t>(key_nulls_.capacity() + hashes_.capacity() * sizeof(std::uint64_t) +
-                                   slots_.capacity() * sizeof(Slot) + by_word_.capacity() * sizeof(WordSlot)) +
-         keys_.bytes() + states_.bytes() + texts_.bytes() + loose_.bytes();
+  return static_cast<std::int64_t>(slots_.capacity() * sizeof(Slot) + by_word_.capacity() * sizeof(WordSlot)) +
+         rows_.bytes() + texts_.bytes() + loose_.bytes();
 }
 
 // ----------------------------------------------------------------------------------------------------------- which group
 
 /// Puts the groups that are not found yet where they are.
 void Groups::complete() {
-  if (2 * static_cast<std::size_t>(count_) >= slots_.size()) {
-    slots_.assign(std::bit_ceil(std::max(kFirstSlots, 4 * static_cast<std::size_t>(count_))), {0, -1});
-    in_slots_ = 0;
+  if (are_slots_full()) {
+    detail::Large<Slot> wider(std::bit_ceil(std::max(kFirstSlots, 2 * static_cast<std::size_t>(count_))), {0, -1});
+    std::swap(slots_, wider);
+    for (const Slot& slot : wider) {
+      if (slot.group >= 0) take_slot(slot);
+    }
   }
+  for (; in_slots_ < count_; ++in_slots_) take_slot({tag_of(hash(in_slots_)), static_cast<std::int32_t>(in_slots_)});
+}
+
+void Groups::take_slot(Slot slot) {
   const std::size_t mask = slots_.size() - 1;
-  for (; in_slots_ < count_; ++in_slots_) {
-    std::size_t place = slot_of(hash(in_slots_), slots_.size());
-    while (slots_[place].group >= 0) place = (place + 1) & mask;
-    slots_[place] = {static_cast<std::uint32_t>(hash(in_slots_) >> 32), static_cast<std::int32_t>(in_slots_)};
-  }
+  std::size_t place = slot.tag & mask;
+  while (slots_[place].group >= 0) place = (place + 1) & mask;
+  slots_[place] = slot;
 }
 
 std::uint64_t Groups::hash_of_key(const Int128* key, const std::uint8_t* nulls) const {
@@ -186,10 +196,8 @@ std::uint64_t Groups::hash_of_key(const Int128* key, const std::uint8_t* nulls) 
 }
 
 inline bool Groups::has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const {
-  const std::size_t width = plan_->keys.size();
-  const std::size_t first = static_cast<std::size_t>(group) * width;
-  for (std::size_t k = 0; k < width; ++k) {
-    if (keys_[first + k] != key[k] || key_nulls_[first + k] != nulls[k]) return false;
+  for (std::size_t k = 0; k < key_.size(); ++k) {
+    if (rows_.key(group, k) != key[k] || rows_.is_null(group, k) != (nulls[k] != 0)) return false;
   }
   return true;
 }
@@ -199,37 +207,45 @@ std::int64_t Groups::find(const Int128* key, const std::uint8_t* nulls) {
 }
 
 std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
-  return find_or_add(hash, nulls, [&](std::int32_t group) { return has_key(group, key, nulls); }, [&] { return key; });
+  return find_or_add(
+      hash, [&](std::int32_t group) { return has_key(group, key, nulls); },
+      [&] { return add_group(hash, key, nulls); });
 }
 
-/// The group of this hash that `is_same`, or else a new one of the key that `make_key` makes.
-template <class IsSame, class MakeKey>
-std::int32_t Groups::find_or_add(std::uint64_t hash, const std::uint8_t* nulls, const IsSame& is_same,
-                                 const MakeKey& make_key) {
-  if (in_slots_ != count_ || 2 * static_cast<std::size_t>(count_) >= slots_.size()) complete();
+/// Slots may be taken up to three quarters.
+bool Groups::are_slots_full() const { return 4 * static_cast<std::size_t>(count_) >= 3 * slots_.size(); }
+
+/// The group of this hash that `is_same`, or else the one that `add` adds.
+template <class IsSame, class Add>
+std::int32_t Groups::find_or_add(std::uint64_t hash, const IsSame& is_same, const Add& add) {
+  if (in_slots_ != count_ || are_slots_full()) complete();
   const std::size_t mask = slots_.size() - 1;
-  const auto tag = static_cast<std::uint32_t>(hash >> 32);
-  std::size_t place = slot_of(hash, slots_.size());
+  const std::uint32_t tag = tag_of(hash);
+  std::size_t place = tag & mask;
   for (; slots_[place].group >= 0; place = (place + 1) & mask) {
     if (slots_[place].tag == tag && is_same(slots_[place].group)) return slots_[place].group;
   }
-  const std::int32_t group = add_group(hash, make_key(), nulls);
+  const std::int32_t group = add();
   slots_[place] = {tag, group};
   ++in_slots_;
   all_by_number_ = false;
   return group;
 }
 
-std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
+/// One of no rows, and keys to be set.
+std::int32_t Groups::add_group(std::uint64_t hash) {
   if (count_ == kMostGroups) throw Error(Code::out_of_memory, "GROUP BY comes to more than 2^31 groups");
-  for (std::size_t k = 0; k < plan_->keys.size(); ++k) {
-    keys_.push_back(key[k]);
-    key_nulls_.push_back(nulls[k]);
-    has_nulls_ = has_nulls_ || nulls[k] != 0;
-  }
-  for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) states_.push_back();
-  hashes_.push_back(hash);
+  rows_.push_back(hash);
   return static_cast<std::int32_t>(count_++);
+}
+
+std::int32_t Groups::add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls) {
+  const std::int32_t group = add_group(hash);
+  for (std::size_t k = 0; k < key_.size(); ++k) {
+    rows_.set_key(group, k, key[k]);
+    if (nulls[k] != 0) rows_.set_null(group, k);
+  }
+  return group;
 }
 
 std::int32_t Groups::append_text(std::string_view text) { return texts_.append(text); }
@@ -279,7 +295,7 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
   const std::uint64_t* const hashes = block_hashes_.data();
   int last = -1;  // the row that was looked up before
   for (int i = 0; i < n; ++i, key += width, nulls += width) {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(hashes[std::min(i + kAhead, n - 1)], slots_.size())]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[tag_of(hashes[std::min(i + kAhead, n - 1)]) & (slots_.size() - 1)]);
     std::int32_t& group = group_[static_cast<std::size_t>(i)];
     if (!are_all_ && !is_marked(marks, i)) {
       group = kNoGroup;
@@ -390,7 +406,7 @@ bool Groups::assign_by_value(const Vector& key, int n, const std::uint64_t* mark
 /// Where all keys are numbers of 64 bits, without NULLs: by a table of those that were met last, of which a row reads a line.
 bool Groups::assign_by_words(const std::vector<const Vector*>& keys, int n, const std::uint64_t* marks) {
   if (!std::all_of(keys.begin(), keys.end(), [](const Vector* key) { return is_plain(*key); })) return false;
-  if (keys.size() > 1 && (has_nulls_ || keys_.is_wide())) return false;
+  if (keys.size() > 1 && !are_words()) return false;
   if (are_short_ && keys.size() > 1 && !fit_in_words(keys, n)) forget_short_words();
   make_room_for_words();
   const std::uint64_t* const words = words_of(keys, n);
@@ -446,10 +462,13 @@ const std::uint64_t* Groups::words_of(const std::vector<const Vector*>& keys, in
   return words_.data();
 }
 
-/// Of a group whose keys are numbers, as of a row.
+/// Whether all keys of groups are numbers of 64 bits.
+bool Groups::are_words() const { return !rows_.have_nulls() && rows_.are_narrow() && !any_text_; }
+
+/// Of a group whose keys are these, as of a row.
 std::uint64_t Groups::word_of(std::int64_t group) const {
   const std::size_t width = plan_->keys.size();
-  const std::int64_t* const keys = keys_.narrow() + static_cast<std::size_t>(group) * width;
+  const auto* const keys = reinterpret_cast<const std::int64_t*>(rows_.key_words(group));
   if (width == 1) return static_cast<std::uint64_t>(keys[0]);
   if (are_short_) return word_of_pair(keys[0], keys[1]);
   const Secret by = secret();
@@ -478,7 +497,7 @@ void Groups::make_room_for_words() {
   if (!by_word_.empty() && (4 * count <= by_word_.size() || by_word_.size() == kMostByWord)) return;
   const std::size_t size = std::clamp(std::bit_ceil(8 * count), kLeastByWord, kMostByWord);
   by_word_.assign(size, {0, kUnmet});
-  if (has_nulls_ || keys_.is_wide()) return;  // they come by and by
+  if (!are_words()) return;  // they come by and by
   const WordPlaces place_of(size);
   const bool are_pairs = are_short_ && plan_->keys.size() > 1;
   for (std::int64_t g = 0; g < count_; ++g) {
@@ -489,12 +508,11 @@ void Groups::make_room_for_words() {
 
 /// Rows whose several keys are not those of the group that was found by their hash have none.
 void Groups::drop_others(const std::vector<const Vector*>& keys, int n) {
-  const std::int64_t* const narrow = keys_.narrow();
   for (std::size_t k = 0; k < keys.size(); ++k) {
     const auto* const values = keys[k]->as<std::int64_t>();
     for (int i = 0; i < n; ++i) {
       std::int32_t& group = group_[static_cast<std::size_t>(i)];
-      if (group != kUnmet && narrow[static_cast<std::size_t>(group) * keys.size() + k] != values[i]) group = kUnmet;
+      if (group != kUnmet && static_cast<std::int64_t>(rows_.key_words(group)[k]) != values[i]) group = kUnmet;
     }
   }
 }
@@ -507,7 +525,7 @@ std::int32_t Groups::group_of_row(const std::vector<const Vector*>& keys, int i)
 /// As it was before there were groups.
 void Groups::forget_words() {
   are_by_words_ = false;
-  if (static_cast<std::size_t>(count_) > by_word_.size() / 8 || has_nulls_ || keys_.is_wide()) {
+  if (static_cast<std::size_t>(count_) > by_word_.size() / 8 || !are_words()) {
     return std::fill(by_word_.begin(), by_word_.end(), WordSlot{0, kUnmet});
   }
   const WordPlaces place_of(by_word_.size());
@@ -620,8 +638,8 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
 void Groups::count_for_all(int n) {
   if (rows_counted_ > kMostCounted) settle();
   rows_counted_ += n;
-  rows_.resize(static_cast<std::size_t>(count_) + 1);
-  std::int32_t* const rows = rows_.data() + 1;  // after those without group
+  counts_.resize(static_cast<std::size_t>(count_) + 1);
+  std::int32_t* const rows = counts_.data() + 1;  // after those without group
   for (int i = 0; i < n; ++i) ++rows[group_[static_cast<std::size_t>(i)]];
 }
 
@@ -629,7 +647,7 @@ void Groups::discount_nulls(std::size_t aggregate, const Vector& v, int n) {
   if (v.nulls == nullptr) return;
   for (int i = 0; i < n; ++i) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
-    if (group != kNoGroup && null_at(v, i)) --count_of(group, aggregate);
+    if (group != kNoGroup && null_at(v, i)) --rows_.count(group, aggregate);
   }
 }
 
@@ -651,7 +669,7 @@ bool Groups::include_many(std::size_t aggregate, const Vector& v, int n) {
 void Groups::settle_sums(std::size_t aggregate) {
   Many& many = many_[aggregate];
   for (std::size_t g = 1; g < many.sums.size(); ++g) {
-    add_exact(static_cast<std::int64_t>(g) - 1, aggregate, many.sums[g]);
+    rows_.add_exact(static_cast<std::int64_t>(g) - 1, aggregate, many.sums[g]);
   }
   many.sums.clear();
   many.bound = 0;
@@ -662,9 +680,9 @@ void Groups::settle() {
   for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
     settle_sums(a);
     if (is_extreme(plan_->aggregates[a])) continue;
-    for (std::size_t g = 1; g < rows_.size(); ++g) count_of(static_cast<std::int64_t>(g) - 1, a) += rows_[g];
+    for (std::size_t g = 1; g < counts_.size(); ++g) rows_.count(static_cast<std::int64_t>(g) - 1, a) += counts_[g];
   }
-  rows_.clear();
+  counts_.clear();
   rows_counted_ = 0;
 }
 
@@ -674,7 +692,7 @@ void Groups::forget_sums() {
     many.bound = 0;
     many.rows = 0;
   }
-  rows_.clear();
+  counts_.clear();
   rows_counted_ = 0;
 }
 
@@ -690,21 +708,21 @@ void Groups::count_rows(std::size_t aggregate, const Vector& v, int n) {
   if (v.one && null_at(v, 0)) return;
   if (v.one || v.nulls == nullptr) {
     if (count_ == 1 && are_all_) {
-      count_of(0, aggregate) += n;
+      rows_.count(0, aggregate) += n;
       return;
     }
-    for (std::int64_t g = 0; g < count_; ++g) count_of(g, aggregate) += rows_of_few(n)[g];
+    for (std::int64_t g = 0; g < count_; ++g) rows_.count(g, aggregate) += rows_of_few(n)[g];
     return;
   }
   for (int i = 0; i < n; ++i) {
     const std::int32_t group = group_[static_cast<std::size_t>(i)];
-    if (group != kNoGroup && v.nulls[i] == 0) ++count_of(group, aggregate);
+    if (group != kNoGroup && v.nulls[i] == 0) ++rows_.count(group, aggregate);
   }
 }
 
 void Groups::add(std::size_t aggregate, std::int64_t sum, int rows) {
-  if (plan_->aggregates[aggregate].fold == Fold::sum) add_exact(0, aggregate, sum);
-  count_of(0, aggregate) += rows;
+  if (plan_->aggregates[aggregate].fold == Fold::sum) rows_.add_exact(0, aggregate, sum);
+  rows_.count(0, aggregate) += rows;
 }
 
 void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
@@ -719,12 +737,12 @@ void Groups::include_sums(std::size_t aggregate, const Vector& v, int n) {
     } else {
       kernels_->sum_groups(v.as<std::int64_t>(), group, n, static_cast<int>(count_), sums);
     }
-    for (std::int64_t g = 0; g < count_; ++g) add_exact(g, aggregate, sums[g]);
+    for (std::int64_t g = 0; g < count_; ++g) rows_.add_exact(g, aggregate, sums[g]);
     return;
   }
   with_type(v.form, [&]<class T>(std::type_identity<T>) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i)) add_exact(group[i], aggregate, static_cast<Int128>(v.at<T>(i)));
+      if (group[i] != kNoGroup && !null_at(v, i)) rows_.add_exact(group[i], aggregate, static_cast<Int128>(v.at<T>(i)));
     }
   });
 }
@@ -734,7 +752,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
   const auto* const group = group_.data();
   if (count_ > 1 || v.nulls != nullptr || v.one) {
     for (int i = 0; i < n; ++i) {
-      if (group[i] != kNoGroup && !null_at(v, i)) add_real(group[i], aggregate, v.at<double>(i));
+      if (group[i] != kNoGroup && !null_at(v, i)) rows_.add_real(group[i], aggregate, v.at<double>(i));
     }
     return;
   }
@@ -747,7 +765,7 @@ void Groups::include_reals(std::size_t aggregate, const Vector& v, int n) {
     values = reals_.data();
     n = static_cast<int>(reals_.size());
   }
-  add_real(0, aggregate, kernels_->reals.sum(values, n));
+  rows_.add_real(0, aggregate, kernels_->reals.sum(values, n));
 }
 
 /// `others` has the texts of `other`.
@@ -788,7 +806,7 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
       best.exact = best_of(kernels_->integers);
     }
     improve(0, aggregate, best, texts_);
-    count_of(0, aggregate) += n;
+    rows_.count(0, aggregate) += n;
     return;
   }
   for (int i = 0; i < n; ++i) {
@@ -808,7 +826,7 @@ void Groups::include_extremes(std::size_t aggregate, const Vector& v, int n) {
       other.exact = exact_at(v, i);
     }
     improve(group, aggregate, other, texts_);
-    ++count_of(group, aggregate);
+    ++rows_.count(group, aggregate);
   }
 }
 
@@ -942,14 +960,13 @@ void Groups::write_loose_keys(Evaluator& evaluator, std::size_t rows) {
 void Groups::ask_for_all(std::span<const std::uint64_t* const> asked) const {
   if (slots_.empty()) return;
   const auto slot = [&](const std::uint64_t* row) -> const Slot& {
-    return slots_[slot_of(LooseRows::hash(row), slots_.size())];
+    return slots_[tag_of(LooseRows::hash(row)) & (slots_.size() - 1)];
   };
   for (const std::uint64_t* const row : asked) __builtin_prefetch(&slot(row));
   for (const std::uint64_t* const row : asked) {
     const std::int32_t group = slot(row).group;
     if (group < 0) continue;
-    keys_.ask_for(key_place(group, 0));
-    states_.ask_for(place_of(group, 0));
+    rows_.ask_for(group);
   }
   if (!texts_are_groups_ || texts_.all().empty()) return;
   for (const std::uint64_t* const row : asked) {
@@ -967,51 +984,44 @@ std::int32_t Groups::entry_of_new_key(std::string_view text) {
   return texts_are_groups_ ? texts_.add_new(text) : texts_.entry(text);
 }
 
-/// The key of a loose row that is none of the groups, as it is kept here; valid until the next call.
-const Int128* Groups::key_of(const LooseRows& rows, const std::uint64_t* row) {
-  for (std::size_t k = 0; k < key_.size(); ++k) {
-    if (are_texts_[k] == 0) {
-      key_[k] = static_cast<std::int64_t>(*rows.key(row, k));
-      continue;
+/// That of a loose row, whose keys are those of no other.
+std::int32_t Groups::add_group(const LooseRows& rows, const std::uint64_t* row) {
+  const std::int32_t group = add_group(LooseRows::hash(row));
+  const bool are_copied = rows_.are_narrow();
+  if (are_copied) copy_words(rows.key(row, 0), rows_.width_of_keys(), rows_.key_words(group));
+  for (std::size_t k = 0; (any_text_ || !are_copied) && k < key_.size(); ++k) {
+    if (are_texts_[k] != 0 && rows.is_long(row, k)) {
+      rows_.set_key(group, k, long_text_key(entry_of_new_key(rows.long_text(row, k))));
+    } else if (!are_copied) {
+      rows_.set_key(group, k,
+                    are_texts_[k] != 0 ? rows.text_key(row, k) : static_cast<std::int64_t>(*rows.key(row, k)));
     }
-    key_[k] = rows.text_key(row, k);
-    if (!is_long_text(key_[k])) continue;
-    key_[k] = long_text_key(entry_of_new_key(rows.long_text(row, k)));
   }
-  return key_.data();
+  return group;
 }
 
-/// Whether a group, whose keys these are, has those of a loose row.
-template <class Key>
-inline bool Groups::has_key(const Key* mine, const LooseRows& rows, const std::uint64_t* row) const {
+/// Whether a group has the keys of a loose row.
+inline bool Groups::has_key(std::int32_t mine, const LooseRows& rows, const std::uint64_t* row) const {
+  if (rows_.have_nulls() && rows_.any_null(mine)) return false;
+  if (!any_text_ && rows_.are_narrow()) {
+    return are_same(rows.key(row, 0), rows_.key_words(mine), rows_.width_of_keys());
+  }
   for (std::size_t k = 0; k < key_.size(); ++k) {
-    if (!any_text_ || are_texts_[k] == 0) {
-      if (mine[k] != static_cast<std::int64_t>(*rows.key(row, k))) return false;
-      continue;
-    }
-    const Int128 key = rows.text_key(row, k);
-    const bool is_same =
-        is_long_text(key) ? is_long_text(mine[k]) && same_text(texts_[entry_of_long(mine[k])], rows.long_text(row, k))
-                          : mine[k] == key;
+    const Int128 key = rows_.key(mine, k);
+    const bool is_same = are_texts_[k] == 0 ? key == static_cast<std::int64_t>(*rows.key(row, k))
+                         : rows.is_long(row, k)
+                             ? is_long_text(key) && same_text(texts_[entry_of_long(key)], rows.long_text(row, k))
+                             : key == rows.text_key(row, k);
     if (!is_same) return false;
   }
   return true;
 }
 
-bool Groups::has_null(std::int32_t group) const {
-  const auto first = key_nulls_.begin() + static_cast<std::ptrdiff_t>(key_place(group, 0));
-  return std::find(first, first + static_cast<std::ptrdiff_t>(key_.size()), 1) != first + std::ssize(key_);
-}
-
 /// The group of a loose row, a new one where there is none.
 std::int32_t Groups::find(const LooseRows& rows, const std::uint64_t* row) {
-  const auto find_among = [&](const auto* keys) {
-    const auto is_same = [&](std::int32_t group) {
-      return has_key(keys + key_place(group, 0), rows, row) && !(has_nulls_ && has_null(group));
-    };
-    return find_or_add(LooseRows::hash(row), no_nulls_.data(), is_same, [&] { return key_of(rows, row); });
-  };
-  return keys_.is_wide() ? find_among(keys_.wide()) : find_among(keys_.narrow());
+  return find_or_add(
+      LooseRows::hash(row), [&](std::int32_t group) { return has_key(group, rows, row); },
+      [&] { return add_group(rows, row); });
 }
 
 /// Of rows number 0 to n - 1, which `row_at` has.
@@ -1029,7 +1039,7 @@ void Groups::merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row
       mine[i] = find(later, rows[i]);
       if (mine[i] == known) on_fresh(rows[i]);
     }
-    for (std::size_t i = 0; i < now; ++i) states_.add_row(place_of(mine[i], 0), sums_, later.values(rows[i]));
+    for (std::size_t i = 0; i < now; ++i) rows_.add_row(mine[i], sums_, later.values(rows[i]));
   }
 }
 
@@ -1051,8 +1061,7 @@ void Groups::merge_rows(const LooseRows& later) {
 void Groups::append(const LooseRows& rows, int part) {
   for (std::int64_t i = 0; i < rows.count(part); ++i) {
     const std::uint64_t* const row = rows.row(part, i);
-    const std::int32_t group = add_group(LooseRows::hash(row), key_of(rows, row), no_nulls_.data());
-    states_.add_row(place_of(group, 0), sums_, rows.values(row));
+    rows_.add_row(add_group(rows, row), sums_, rows.values(row));
   }
 }
 
@@ -1070,28 +1079,27 @@ std::int32_t Groups::entry_of(const TextTable& others, std::int32_t entry) {
   return &others == &texts_ ? entry : texts_.entry(others[entry], others.hash(entry));
 }
 
-/// The keys of a group of others that is none of these, as they are kept here; valid until the next call.
-const Int128* Groups::key_of(const Groups& others, std::int64_t group) {
-  const std::size_t width = plan_->keys.size();
-  for (std::size_t k = 0; k < width; ++k) {
-    const Int128 key = others.key(group, k);
+/// That of a group of others, whose keys are those of no other; of no rows.
+std::int32_t Groups::add_group(const Groups& others, std::int64_t theirs) {
+  const std::int32_t group = add_group(others.hash(theirs));
+  for (std::size_t k = 0; k < key_.size(); ++k) {
+    const Int128 key = others.key(theirs, k);
     const bool is_long = are_texts_[k] != 0 && is_long_text(key);
-    key_[k] = is_long ? long_text_key(entry_of_new_key(others.texts_[entry_of_long(key)])) : key;
+    rows_.set_key(group, k, is_long ? long_text_key(entry_of_new_key(others.texts_[entry_of_long(key)])) : key);
+    if (others.key_is_null(theirs, k)) rows_.set_null(group, k);
   }
-  return key_.data();
+  return group;
 }
 
 /// Whether a group has the keys of one of others.
 inline bool Groups::has_key(std::int32_t mine, const Groups& others, std::int64_t group) const {
-  const std::size_t here = key_place(mine, 0);
-  const std::size_t there = others.key_place(group, 0);
   for (std::size_t k = 0; k < key_.size(); ++k) {
-    const Int128 key = keys_[here + k];
-    const Int128 other = others.keys_[there + k];
+    const Int128 key = rows_.key(mine, k);
+    const Int128 other = others.rows_.key(group, k);
     const bool are_long = are_texts_[k] != 0 && is_long_text(key) && is_long_text(other);
     const bool is_same =
         are_long ? same_text(texts_[entry_of_long(key)], others.texts_[entry_of_long(other)]) : key == other;
-    if (!is_same || key_nulls_[here + k] != others.key_nulls_[there + k]) return false;
+    if (!is_same || rows_.is_null(mine, k) != others.rows_.is_null(group, k)) return false;
   }
   return true;
 }
@@ -1099,42 +1107,23 @@ inline bool Groups::has_key(std::int32_t mine, const Groups& others, std::int64_
 /// The group of one of others, a new one where there is none.
 std::int32_t Groups::find(const Groups& others, std::int64_t group) {
   return find_or_add(
-      others.hash(group), others.key_nulls_.data() + others.key_place(group, 0),
-      [&](std::int32_t mine) { return has_key(mine, others, group); }, [&] { return key_of(others, group); });
+      others.hash(group), [&](std::int32_t mine) { return has_key(mine, others, group); },
+      [&] { return add_group(others, group); });
 }
 
 Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups* const> parts,
                       std::span<const Place> order, int workers) {
   Groups all(plan, kernels);
   all.count_ = std::ssize(order);
-  if (std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->keys_.is_wide(); })) {
-    all.keys_.widen();
-  }
-  if (std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->states_.are_wide(); })) {
-    all.states_.widen();
-  }
-  all.keys_.resize(order.size() * plan.keys.size());
-  all.key_nulls_.resize(order.size() * plan.keys.size());
-  all.states_.resize(order.size() * plan.aggregates.size());
-  all.hashes_.resize(order.size());
-  all.has_nulls_ = std::any_of(parts.begin(), parts.end(), [](const Groups* part) { return part->has_nulls_; });
-  std::atomic<std::size_t> next{0};
+  for (const Groups* const part : parts) all.rows_.widen_as(part->rows_);
+  all.rows_.resize(all.count_);
+  std::atomic<std::int64_t> next{0};
   cpu::run_workers(workers, [&](int) {
-    constexpr std::size_t kEach = 1 << 14;
-    for (std::size_t first = next.fetch_add(kEach); first < order.size(); first = next.fetch_add(kEach)) {
-      for (std::size_t i = first; i < std::min(first + kEach, order.size()); ++i) {
-        const Groups& part = *parts[static_cast<std::size_t>(order[i].part)];
-        const auto group = static_cast<std::size_t>(order[i].group);
-        const auto copy = [&](const auto& theirs, auto& mine, std::size_t each) {
-          for (std::size_t k = 0; k < each; ++k) mine[i * each + k] = theirs[group * each + k];
-        };
-        const std::size_t width = plan.keys.size();
-        for (std::size_t k = 0; k < width; ++k) all.keys_.set(i * width + k, part.keys_[group * width + k]);
-        copy(part.key_nulls_, all.key_nulls_, plan.keys.size());
-        for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-          all.set_state(static_cast<std::int64_t>(i), a, part.state(order[i].group, a));
-        }
-        copy(part.hashes_, all.hashes_, 1);
+    constexpr std::int64_t kEach = 1 << 14;
+    for (std::int64_t first = next.fetch_add(kEach); first < all.count_; first = next.fetch_add(kEach)) {
+      for (std::int64_t i = first; i < std::min(first + kEach, all.count_); ++i) {
+        const auto [part, group] = order[static_cast<std::size_t>(i)];
+        all.rows_.copy_row(i, parts[static_cast<std::size_t>(part)]->rows_, group);
       }
     }
   });
@@ -1156,51 +1145,36 @@ void Groups::join_texts(std::span<Groups* const> parts, std::span<const Place> o
   if (std::none_of(parts.begin(), parts.end(), has_texts)) return;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const TextTable& theirs = parts[static_cast<std::size_t>(order[i].part)]->texts_;
+    const auto group = static_cast<std::int64_t>(i);
     for (const std::size_t k : keys) {
-      const std::size_t at = i * plan_->keys.size() + k;
-      if (!is_long_text(keys_[at])) continue;
-      const std::int32_t entry = entry_of_long(keys_[at]);
-      keys_.set(at, long_text_key(texts_are_groups_ ? texts_.append(theirs[entry]) : entry_of(theirs, entry)));
+      if (!is_long_text(key(group, k))) continue;
+      const std::int32_t entry = entry_of_long(key(group, k));
+      rows_.set_key(group, k,
+                    long_text_key(texts_are_groups_ ? texts_.append(theirs[entry]) : entry_of(theirs, entry)));
     }
     for (const std::size_t a : aggregates) {
-      State best = state(static_cast<std::int64_t>(i), a);
+      State best = state(group, a);
       if (best.count == 0) continue;
       best.exact = entry_of(theirs, static_cast<std::int32_t>(best.exact));
-      set_state(static_cast<std::int64_t>(i), a, best);
+      set_state(group, a, best);
     }
   }
   for (Groups* const part : parts) texts_.keep_memory_of(part->texts_);
 }
 
 void Groups::take_in_order(Groups& from, std::span<const std::int32_t> order) {
-  const auto copy = [&]<class T>(const std::vector<T>& theirs, std::vector<T>& mine, std::size_t each) {
-    mine.resize(order.size() * each);
-    T* to = mine.data();
-    for (const std::int32_t group : order) {
-      const T* const first = theirs.data() + static_cast<std::size_t>(group) * each;
-      for (std::size_t i = 0; i < each; ++i) *to++ = first[i];
-    }
-  };
-  has_nulls_ = from.has_nulls_;
-  keys_.clear();
-  for (const std::int32_t group : order) {
-    for (std::size_t k = 0; k < plan_->keys.size(); ++k) keys_.push_back(from.key(group, k));
-  }
-  copy(from.key_nulls_, key_nulls_, plan_->keys.size());
-  states_.clear();
-  states_.resize(order.size() * plan_->aggregates.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) {
-      set_state(static_cast<std::int64_t>(i), a, from.state(order[i], a));
-    }
-  }
-  copy(from.hashes_, hashes_, 1);
-  std::swap(texts_, from.texts_);
   count_ = std::ssize(order);
+  rows_.clear();
+  rows_.widen_as(from.rows_);
+  rows_.resize(count_);
+  std::int64_t to = 0;
+  for (const std::int32_t group : order) rows_.copy_row(to++, from.rows_, group);
+  std::swap(texts_, from.texts_);
 }
 
 bool Groups::ascend() const {
-  if (plan_->keys.size() != 1 || any_text_ || has_nulls_ || !texts_.all().empty() || count_ == 0 || loose_.count() > 0)
+  if (plan_->keys.size() != 1 || any_text_ || rows_.have_nulls() || !texts_.all().empty() || count_ == 0 ||
+      loose_.count() > 0)
     return false;
   for (std::int64_t g = 1; g < count_; ++g) {
     if (key(g - 1, 0) >= key(g, 0)) return false;
@@ -1209,10 +1183,7 @@ bool Groups::ascend() const {
 }
 
 void Groups::copy(const Groups& from) {
-  keys_ = from.keys_;
-  key_nulls_ = from.key_nulls_;
-  states_ = from.states_;
-  hashes_ = from.hashes_;
+  rows_ = from.rows_;
   count_ = from.count_;
 }
 
@@ -1223,10 +1194,7 @@ void Groups::give_last(Groups& later) {
     later.set_state(0, a, state(last, a));
     later.merge_state(a, 0, after, later.texts_);
   }
-  keys_.pop_back();
-  key_nulls_.pop_back();
-  states_.resize(states_.size() - plan_->aggregates.size());
-  hashes_.pop_back();
+  rows_.pop_back();
   --count_;
 }
 
@@ -1241,7 +1209,7 @@ void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, st
 
 /// Asks for what the search for a group of others begins with.
 void Groups::ask_for(const Groups& others, std::int64_t group) const {
-  if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(others.hash(group), slots_.size())]);
+  if (!slots_.empty()) __builtin_prefetch(&slots_[tag_of(others.hash(group)) & (slots_.size() - 1)]);
 }
 
 template <class OnFresh>
@@ -1255,7 +1223,7 @@ void Groups::merge_range(const Groups& later, std::int64_t first, std::int64_t e
       const std::int64_t known = count_;
       mine[i] = find(later, group);
       if (mine[i] == known) on_fresh(group);
-      states_.ask_for(place_of(mine[i], 0));
+      rows_.ask_for(mine[i]);
     }
     for (std::size_t a = 0; a < plan_->aggregates.size(); ++a) merge_states(later, a, first, {mine, n});
   }
@@ -1272,16 +1240,16 @@ void Groups::merge_state(std::size_t aggregate, std::int32_t mine, const State& 
   const Aggregate& asked = plan_->aggregates[aggregate];
   if (is_extreme(asked)) improve(mine, aggregate, other, others);
   // First, as `high` has the room that a count has.
-  std::int64_t& count = count_of(mine, aggregate);
+  std::int64_t& count = rows_.count(mine, aggregate);
   if (__builtin_add_overflow(count, other.count, &count)) {
     throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
   }
   if (asked.fold != Fold::sum) return;
   if (asked.type.kind == ValueKind::real) {
-    add_real(mine, aggregate, other.real());
+    rows_.add_real(mine, aggregate, other.real());
   } else {
-    add_exact(mine, aggregate, other.exact);
-    states_.add_high(place_of(mine, aggregate), other.high());
+    rows_.add_exact(mine, aggregate, other.exact);
+    rows_.add_high(mine, aggregate, other.high());
   }
 }
 

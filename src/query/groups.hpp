@@ -11,10 +11,9 @@
 
 #include "expression/dictionary.hpp"
 #include "expression/evaluate.hpp"
-#include "query/group_keys.hpp"
+#include "query/group_rows.hpp"
 #include "query/loose_rows.hpp"
 #include "query/plan.hpp"
-#include "query/states.hpp"
 #include "query/text_key.hpp"
 #include "query/text_table.hpp"
 
@@ -86,29 +85,24 @@ class Groups {
   void append(const Int128* key, const std::uint8_t* nulls) { (void)add_group(hash_of_key(key, nulls), key, nulls); }
   std::int32_t append_text(std::string_view text);
   /// By what a group's keys are, wherever they are groups: hashes of one process alone are comparable.
-  [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return hashes_[static_cast<std::size_t>(group)]; }
+  [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return rows_.hash(group); }
   void set_state(std::int64_t group, std::size_t aggregate, const State& state) {
-    states_.set(place_of(group, aggregate), aggregate, state);
+    rows_.set_state(group, aggregate, state);
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// Groups have the order in which their first rows came.
-  [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const {
-    return states_.get(place_of(group, aggregate), aggregate);
-  }
+  [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const { return rows_.state(group, aggregate); }
   /// Of text aggregates: `exact` is an index into texts(). Of text keys: as in query/text_key.hpp, a long one's into texts() too.
-  [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const { return keys_[key_place(group, which)]; }
-  [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const {
-    return key_nulls_[key_place(group, which)] != 0;
-  }
+  [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const { return rows_.key(group, which); }
+  [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const { return rows_.is_null(group, which); }
   [[nodiscard]] const std::vector<std::string_view>& texts() const { return texts_.all(); }
   /// That of a state.
   [[nodiscard]] std::string_view text(Int128 entry) const { return texts_[static_cast<std::int32_t>(entry)]; }
   /// That of a key, which is not NULL; valid until there are more groups.
   [[nodiscard]] std::string_view key_text(std::int64_t group, std::size_t which) const {
-    const std::size_t at = key_place(group, which);
-    if (is_long_text(keys_[at])) return texts_[entry_of_long(keys_[at])];
-    return keys_.is_wide() ? short_text(keys_.wide()[at]) : std::string_view();  // "" alone is narrow
+    const Int128 key = rows_.key(group, which);
+    return is_long_text(key) ? texts_[entry_of_long(key)] : rows_.short_text(group, which);
   }
   /// Of memory, without that of a block at hand.
   [[nodiscard]] std::int64_t bytes() const;
@@ -120,9 +114,9 @@ class Groups {
     std::vector<std::int32_t> to;
   };
 
-  /// A group in the hash table. Hashes are compared by their upper half, of which at most a few bits choose places.
+  /// A group in the hash table.
   struct Slot {
-    std::uint32_t tag;
+    std::uint32_t tag;   ///< of the hash those bits that choose slots and more: a wider table is made of these alone
     std::int32_t group;  ///< -1: free
   };
 
@@ -145,40 +139,26 @@ class Groups {
     std::int64_t rows = 0;  ///< that are in: no sum can be larger than so many times the bound
   };
 
-  [[nodiscard]] std::size_t place_of(std::int64_t group, std::size_t aggregate) const {
-    return static_cast<std::size_t>(group) * plan_->aggregates.size() + aggregate;
-  }
-  [[nodiscard]] std::size_t key_place(std::int64_t group, std::size_t which) const {
-    return static_cast<std::size_t>(group) * plan_->keys.size() + which;
-  }
-  [[nodiscard]] std::int64_t& count_of(std::int64_t group, std::size_t aggregate) {
-    return states_.count(place_of(group, aggregate));
-  }
-  void add_exact(std::int64_t group, std::size_t aggregate, Int128 value) {
-    states_.add_exact(place_of(group, aggregate), value);
-  }
-  void add_real(std::int64_t group, std::size_t aggregate, double value) {
-    states_.add_real(place_of(group, aggregate), value);
-  }
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> kUnusedHashBits); }
   void complete();
+  void take_slot(Slot slot);
   std::int32_t find(const LooseRows& rows, const std::uint64_t* row);
   std::int32_t find(const Groups& others, std::int64_t group);
-  template <class IsSame, class MakeKey>
-  std::int32_t find_or_add(std::uint64_t hash, const std::uint8_t* nulls, const IsSame& is_same,
-                           const MakeKey& make_key);
+  template <class IsSame, class Add>
+  std::int32_t find_or_add(std::uint64_t hash, const IsSame& is_same, const Add& add);
   void ask_for(const Groups& others, std::int64_t group) const;
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const;
-  template <class Key>
-  [[nodiscard]] bool has_key(const Key* mine, const LooseRows& rows, const std::uint64_t* row) const;
+  [[nodiscard]] bool has_key(std::int32_t mine, const LooseRows& rows, const std::uint64_t* row) const;
   [[nodiscard]] bool has_key(std::int32_t mine, const Groups& others, std::int64_t group) const;
-  [[nodiscard]] bool has_null(std::int32_t group) const;
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
+  [[nodiscard]] bool are_slots_full() const;
+  std::int32_t add_group(std::uint64_t hash);
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry_of(const TextTable& others, std::int32_t entry);
   std::int32_t entry_of_new_key(std::string_view text);
-  const Int128* key_of(const Groups& others, std::int64_t group);
-  const Int128* key_of(const LooseRows& rows, const std::uint64_t* row);
+  std::int32_t add_group(const Groups& others, std::int64_t group);
+  std::int32_t add_group(const LooseRows& rows, const std::uint64_t* row);
   template <class RowAt, class OnFresh>
   void merge_rows(const LooseRows& later, std::int64_t n, const RowAt& row_at, const OnFresh& on_fresh);
   void merge_rows(const LooseRows& later);
@@ -208,6 +188,7 @@ class Groups {
   void forget_short_words();
   void make_room_for_words();
   void note_word(std::size_t place, std::uint64_t word, std::int32_t group);
+  [[nodiscard]] bool are_words() const;
   [[nodiscard]] std::uint64_t word_of(std::int64_t group) const;
   void drop_others(const std::vector<const Vector*>& keys, int n);
   std::int32_t group_of_row(const std::vector<const Vector*>& keys, int i);
@@ -233,15 +214,11 @@ class Groups {
   const Plan* plan_;
   const Kernels* kernels_;
   std::int64_t count_ = 0;
-  Keys keys_;
-  std::vector<std::uint8_t> key_nulls_;
-  bool has_nulls_ = false;               ///< some of them
   std::vector<std::uint8_t> are_texts_;  ///< by key
   bool any_text_;                        ///< of the keys
-  States states_;
-  std::vector<std::uint64_t> hashes_;
+  GroupRows rows_;
   TextTable texts_;            ///< of keys those that are long
-  std::vector<Slot> slots_;    ///< a power of two, more than twice as many as groups
+  detail::Large<Slot> slots_;  ///< a power of two, of which a quarter is free
   bool texts_are_groups_;      ///< each long text is the only key of a group: what is no group's is not among them
   std::int64_t in_slots_ = 0;  ///< groups that can be found: the first ones; when one is looked for, all others too
   std::vector<Int128> key_;    ///< of a group of others
@@ -260,13 +237,13 @@ class Groups {
   std::int64_t rows_of_few_[kFewGroups] = {};
   std::vector<Translation> translations_;  ///< by key
   std::vector<std::int32_t>
-      by_number_;                  ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
-  std::int64_t least_ = 0;         ///< the value that has number 0
-  Values met_{};                   ///< of keys that had a place there
-  bool all_by_number_ = false;     ///< there is no group that by_number_ does not have
-  std::vector<WordSlot> by_word_;  ///< a power of two: two for each place
-  bool are_by_words_ = false;      ///< the last block's
-  bool are_short_ = true;          ///< whether words of two keys are these; else they are hashes of all
+      by_number_;                    ///< groups by the entries of all keys, or by a key's value; kUnmet; empty: of none
+  std::int64_t least_ = 0;           ///< the value that has number 0
+  Values met_{};                     ///< of keys that had a place there
+  bool all_by_number_ = false;       ///< there is no group that by_number_ does not have
+  detail::Large<WordSlot> by_word_;  ///< a power of two: two for each place
+  bool are_by_words_ = false;        ///< the last block's
+  bool are_short_ = true;            ///< whether words of two keys are these; else they are hashes of all
   std::vector<std::uint64_t> words_;
   std::vector<std::uint32_t> word_places_;
   std::vector<std::size_t> sums_;  ///< the aggregates that are sums
@@ -280,7 +257,7 @@ class Groups {
   LooseRows loose_;
   std::vector<std::uint64_t*> loose_at_;  ///< the block's
   // What has not gone into the states yet; [g + 1] is of group g, [0] of rows without group.
-  std::vector<std::int32_t> rows_;
+  std::vector<std::int32_t> counts_;
   std::int64_t rows_counted_ = 0;  ///< there
   std::vector<Many> many_;         ///< by aggregate
 };

@@ -123,7 +123,10 @@ class LooseRows {
     key(row, k)[0] = (std::uint64_t{at} << 32) | text.size();
     key(row, k)[1] = ~std::uint64_t{0};
   }
-  /// Of a long text it says no more than that it is one: long_text() has it.
+  [[nodiscard]] bool is_long(const std::uint64_t* row, std::size_t k) const {
+    return this->key(row, k)[1] == ~std::uint64_t{0};
+  }
+  /// Of a short text.
   [[nodiscard]] Int128 text_key(const std::uint64_t* row, std::size_t k) const {
     Int128 key = 0;
     std::memcpy(&key, this->key(row, k), sizeof key);

@@ -305,7 +305,7 @@ void PacketWriter::put_short_texts(std::vector<std::byte>& to) {
   put_column(values_, to);
 }
 
-std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, std::vector<std::uint64_t>& first) {
+std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first) {
   Source source(from);
   const auto header = source.get<Header>();
   if (!source.is_sound() || header.bytes > from.size() || header.bytes <= sizeof header) return 0;

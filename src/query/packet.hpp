@@ -41,7 +41,7 @@ class PacketReader {
   explicit PacketReader(const Plan& plan) : plan_(plan) {}
   /// Appends the groups of the packet at the front, for others to merge, and the places of their first rows. Texts stay in the
   /// packet. Returns its bytes; 0 where there is none, or not as it was written. After `from` there are kAfterPackets bytes.
-  std::size_t read(std::span<const std::byte> from, Groups& groups, std::vector<std::uint64_t>& first);
+  std::size_t read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first);
 
  private:
   const Plan& plan_;

@@ -48,9 +48,7 @@ constexpr bool is_short_text(Int128 key) { return key >= 0 && key >> 120 <= Int1
 constexpr std::int32_t entry_of_long(Int128 key) { return static_cast<std::int32_t>(~key); }
 
 /// Of a key that has them: they lie where it lies.
-inline std::string_view short_text(const Int128& key) {
-  const auto* const letters = reinterpret_cast<const char*>(&key);
-  return {letters, static_cast<unsigned char>(letters[kMostInKey])};
-}
+inline std::string_view short_text(const char* key) { return {key, static_cast<unsigned char>(key[kMostInKey])}; }
+inline std::string_view short_text(const Int128& key) { return short_text(reinterpret_cast<const char*>(&key)); }
 
 }  // namespace upsweep::query

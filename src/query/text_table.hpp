@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/hash.hpp"
+#include "upsweep/detail/unwritten_memory.hpp"
 
 namespace upsweep::query {
 
@@ -53,8 +54,8 @@ class TextTable {
 
   std::vector<std::string_view> all_;
   /// Of those that are in slots: the first ones; when one is looked for, all others too.
-  std::vector<std::uint64_t> hashes_;
-  std::vector<Slot> slots_;
+  detail::Large<std::uint64_t> hashes_;
+  detail::Large<Slot> slots_;
   std::vector<std::unique_ptr<char[]>> chunks_;  ///< what the texts consist of
   std::size_t left_ = 0;                         ///< bytes of the last one
   std::size_t kept_ = 0;                         ///< bytes of all

@@ -233,7 +233,7 @@ void Totals::merge(Part& part, int number, std::size_t which, const Piece& piece
   const std::int64_t end = piece.begin[static_cast<std::size_t>(number) + 1];
   const auto place_of = [&](std::int64_t group) { return place(which, piece.order[static_cast<std::size_t>(group)]); };
   if (part.writer != nullptr) {
-    std::vector<std::uint64_t> first;
+    detail::Large<std::uint64_t> first;
     first.reserve(static_cast<std::size_t>(end - begin));
     for (std::int64_t group = begin; group < end; ++group) first.push_back(place_of(group));
     write(*part.writer, piece.groups, begin, end, first.data(), buffer_bytes());
@@ -259,7 +259,7 @@ void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& 
   }
   Groups apart(plan_, kernels_);
   apart.append(rows, number);
-  std::vector<std::uint64_t> first;
+  detail::Large<std::uint64_t> first;
   first.reserve(static_cast<std::size_t>(rows.count(number)));
   for (std::int64_t i = 0; i < rows.count(number); ++i) {
     first.push_back(place_of(static_cast<std::int64_t>(LooseRows::place(rows.row(number, i)))));
@@ -385,7 +385,7 @@ struct Totals::Round {
 void Totals::use_sections(int workers, const UseSection& use, const std::function<void()>& pause) {
   if (ascend()) return use_pieces(workers, use, pause);
   if (!is_divided_) {
-    std::vector<std::uint64_t> first(static_cast<std::size_t>(few_.count()));
+    detail::Large<std::uint64_t> first(static_cast<std::size_t>(few_.count()));
     std::iota(first.begin(), first.end(), std::uint64_t{0});
     return use(few_, first);
   }
@@ -441,7 +441,7 @@ void Totals::use_pieces(int workers, const UseSection& use, const std::function<
   round.pause = &pause;
   use_each(round, workers, pieces_.size(), [&](std::size_t number) {
     const auto piece = std::move(pieces_[number]);
-    std::vector<std::uint64_t> first(static_cast<std::size_t>(counts_[number]));
+    detail::Large<std::uint64_t> first(static_cast<std::size_t>(counts_[number]));
     std::iota(first.begin(), first.end(), place(number, 0));
     if (!first.empty()) use(piece->groups, first);
     piece_bytes_ -= piece->bytes;
@@ -482,8 +482,8 @@ bool Totals::use_section(Round& round, Spilled& spilled, const UseSection& use) 
   }
   std::optional<Groups> groups(std::in_place, plan_, kernels_);
   Groups packet(plan_, kernels_);
-  std::vector<std::uint64_t> first;
-  std::vector<std::uint64_t> packet_first;
+  detail::Large<std::uint64_t> first;
+  detail::Large<std::uint64_t> packet_first;
   std::vector<std::int64_t> fresh;
   std::vector<std::byte> buffer;
   PacketReader packets(plan_);
@@ -544,8 +544,8 @@ void Totals::divide(Round& round, const Spilled& spilled) {
   const std::size_t most_buffer = buffer_bytes() / 4;
   Groups groups(plan_, kernels_);
   Groups ordered(plan_, kernels_);
-  std::vector<std::uint64_t> first;
-  std::vector<std::uint64_t> ordered_first;
+  detail::Large<std::uint64_t> first;
+  detail::Large<std::uint64_t> ordered_first;
   std::vector<std::int32_t> order;
   std::vector<std::byte> buffer;
   PacketReader packets(plan_);
@@ -649,7 +649,7 @@ void Totals::order_piece(std::size_t piece, std::span<Groups::Place> places) con
     return parts_[static_cast<std::size_t>(at.part)].first[static_cast<std::size_t>(at.group)];
   };
   for (std::int32_t number = 0; number < kParts; ++number) {
-    const std::vector<std::uint64_t>& first = parts_[static_cast<std::size_t>(number)].first;
+    const detail::Large<std::uint64_t>& first = parts_[static_cast<std::size_t>(number)].first;
     auto own = std::lower_bound(first.begin(), first.end(), place(piece, 0));
     for (; own != first.end() && *own < place(piece + 1, 0); ++own) {
       *next++ = {number, static_cast<std::int32_t>(own - first.begin())};

@@ -98,7 +98,7 @@ class Totals {
   struct Part {
     std::mutex merging;
     std::optional<Groups> groups;
-    std::vector<std::uint64_t> first;    ///< of each group: its piece and its number there, ascending
+    detail::Large<std::uint64_t> first;  ///< of each group: its piece and its number there, ascending
     std::atomic<std::size_t> merged{0};  ///< pieces
     std::atomic<std::int64_t> bytes{0};  ///< of memory
     std::unique_ptr<Writer> writer;      ///< where its groups are in the file: there they are merged in the end

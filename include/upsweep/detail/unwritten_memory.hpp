@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/unwritten_memory.hpp: memory of vectors whose new elements have any value, as they are written anyway.
+// upsweep/detail/unwritten_memory.hpp: memory of large vectors, and of those whose new elements have any value, as they are
+// written anyway.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <limits>
 #include <new>
 #include <vector>
 
 namespace upsweep::detail {
 
+/// Throws std::bad_alloc. What is large lies on huge pages, where the system has them.
+[[nodiscard]] void* take_memory(std::size_t bytes);
+/// `bytes`: as it was taken.
+void give_memory(void* memory, std::size_t bytes) noexcept;
+
+/// An allocator of these.
 template <class T>
-struct UnwrittenMemory : std::allocator<T> {
+struct LargeMemory {
+  using value_type = T;
+
+  LargeMemory() = default;
+  template <class U>
+  explicit LargeMemory(const LargeMemory<U>& /*other*/) noexcept {}
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(take_memory(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) noexcept { give_memory(memory, count * sizeof(T)); }
+  friend bool operator==(const LargeMemory& /*a*/, const LargeMemory& /*b*/) { return true; }
+};
+
+template <class T>
+struct UnwrittenMemory : LargeMemory<T> {
   UnwrittenMemory() = default;
   template <class U>
   explicit UnwrittenMemory(const UnwrittenMemory<U>& /*other*/) noexcept {}
@@ -19,6 +41,10 @@ struct UnwrittenMemory : std::allocator<T> {
     ::new (static_cast<void*>(at)) U;
   }
 };
+
+/// A vector that may become large.
+template <class T>
+using Large = std::vector<T, LargeMemory<T>>;
 
 /// A vector of numbers; what resize() adds to it is not initialised.
 template <class T>

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/large_memory.cpp: memory of large vectors, of which what one has given back is the next one's: in a virtual machine, to
+// touch a page for the first time takes as long as to write it ten times.
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "upsweep/detail/unwritten_memory.hpp"
+
+namespace upsweep::detail {
+namespace {
+
+// Sanitizers watch malloc()'s memory alone.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsWatched = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+constexpr bool kIsWatched = true;
+#else
+constexpr bool kIsWatched = false;
+#endif
+#else
+constexpr bool kIsWatched = false;
+#endif
+
+constexpr std::size_t kUnit = std::size_t{64} << 10;
+constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, where the system has them
+constexpr std::size_t kUnits = kChunk / kUnit;        // of a chunk
+static_assert(kUnits == 32);                          // a bit each
+constexpr std::uint32_t kFull = ~std::uint32_t{0};
+// Chunks that nothing is in and that stay as they are; what else is free the system may take when it needs it.
+constexpr std::size_t kMostSpare = 32;
+
+constexpr std::size_t parts(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
+
+constexpr std::uint32_t mask_of(std::size_t units) {
+  return static_cast<std::uint32_t>((std::uint64_t{1} << units) - 1);
+}
+
+/// The first of so many units that are free and follow each other; kUnits: there are none.
+std::size_t first_free(std::uint32_t used, std::size_t units) {
+  std::uint32_t begins = ~used;  // where so many free ones begin
+  for (std::size_t has = 1; has < units;) {
+    const std::size_t more = std::min(has, units - has);
+    begins &= begins >> more;
+    has += more;
+  }
+  return begins == 0 ? kUnits : static_cast<std::size_t>(std::countr_zero(begins));
+}
+
+/// Addresses for twice the machine's memory, in chunks. Who takes some gets the first that are free, as these have been written to.
+class Arena {
+ public:
+  Arena() {
+    rlimit addresses{};
+    const bool is_scarce = getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY;
+    if (kIsWatched || is_scarce) return;
+    const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
+    const std::size_t chunks = parts(2 * pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kChunk);
+    void* const all = mmap(nullptr, (chunks + 1) * kChunk, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return;
+    const auto first = std::bit_cast<std::uintptr_t>(all);
+    memory_ = static_cast<std::byte*>(all) + (parts(first, kChunk) * kChunk - first);
+    chunks_ = chunks;
+  }
+
+  /// Null: there is none.
+  void* take(std::size_t bytes) {
+    const std::lock_guard lock(changing_);
+    return bytes <= kChunk / 2 ? take_units(parts(bytes, kUnit)) : take_chunks(parts(bytes, kChunk));
+  }
+
+  [[nodiscard]] bool has(const void* memory) const {
+    const auto* const at = static_cast<const std::byte*>(memory);
+    return memory_ != nullptr && !std::less<>()(at, memory_) && std::less<>()(at, memory_ + chunks_ * kChunk);
+  }
+
+  void give(void* memory, std::size_t bytes) noexcept {
+    const auto at = static_cast<std::size_t>(static_cast<std::byte*>(memory) - memory_);
+    const std::size_t chunk = at / kChunk;
+    const std::lock_guard lock(changing_);
+    if (bytes > kChunk / 2) return give_chunks(chunk, parts(bytes, kChunk));
+    used_[chunk] &= ~(mask_of(parts(bytes, kUnit)) << (at % kChunk / kUnit));
+    for (std::size_t& from : first_with_) from = std::min(from, chunk);
+    if (used_[chunk] == 0) give_chunks(chunk, 1);
+  }
+
+ private:
+  void* take_units(std::size_t units) {
+    std::size_t& chunk = first_with_[units];
+    for (; chunk < used_.size(); ++chunk) {
+      const std::size_t unit = first_free(used_[chunk], units);
+      if (unit == kUnits) continue;
+      if (used_[chunk] == 0) --spare_;
+      used_[chunk] |= mask_of(units) << unit;
+      return memory_ + chunk * kChunk + unit * kUnit;
+    }
+    if (used_.size() == chunks_) return nullptr;
+    used_.push_back(mask_of(units));
+    return memory_ + chunk * kChunk;
+  }
+
+  void* take_chunks(std::size_t count) {
+    std::size_t first = first_with_[kUnits];
+    bool is_first = true;
+    for (std::size_t chunk = first; chunk < used_.size() && chunk - first < count; ++chunk) {
+      if (used_[chunk] == 0) {
+        if (std::exchange(is_first, false)) first_with_[kUnits] = chunk;
+        continue;
+      }
+      first = chunk + 1;
+    }
+    if (is_first) first_with_[kUnits] = used_.size();
+    if (count > chunks_ - first) return nullptr;
+    const std::size_t before = used_.size();
+    used_.resize(std::max(before, first + count), 0);
+    spare_ -= std::min(count, before - first);
+    std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(first), count, kFull);
+    return memory_ + first * kChunk;
+  }
+
+  void give_chunks(std::size_t first, std::size_t count) noexcept {
+    std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(first), count, 0);
+    for (std::size_t& from : first_with_) from = std::min(from, first);
+    spare_ += count;
+    if (spare_ > kMostSpare) (void)madvise(memory_ + first * kChunk, count * kChunk, MADV_FREE);
+  }
+
+  std::byte* memory_ = nullptr;
+  std::size_t chunks_ = 0;
+  std::mutex changing_;
+  std::vector<std::uint32_t> used_;  ///< of each chunk up to the last that has been used, its units that are
+  std::size_t spare_ = 0;            ///< chunks among them of which none is
+  /// By a number of units: chunks before it have not so many that follow each other.
+  std::array<std::size_t, kUnits + 1> first_with_ = {};
+};
+
+/// Never destroyed: vectors of other static objects may be later.
+Arena& arena() {
+  static Arena& all = *new Arena;
+  return all;
+}
+
+}  // namespace
+
+void* take_memory(std::size_t bytes) {
+  void* const memory = bytes < kUnit ? nullptr : arena().take(bytes);
+  return memory != nullptr ? memory : ::operator new(bytes);
+}
+
+void give_memory(void* memory, std::size_t bytes) noexcept {
+  if (bytes < kUnit || !arena().has(memory)) return ::operator delete(memory);
+  arena().give(memory, bytes);
+}
+
+}  // namespace upsweep::detail
