@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <type_traits>
@@ -81,6 +83,25 @@ void run_allocating_workers(int workers, Body&& body) {
     }
   });
   if (no_memory.load(std::memory_order_relaxed)) throw std::bad_alloc();
+}
+
+/// Calls use(i) for all i below `count`, each by the next thread that is free. After one has thrown no further ones begin; the
+/// first exception is thrown again once all are done.
+template <class Use>
+void for_each_of(std::int64_t count, int workers, const Use& use) {
+  std::atomic<std::int64_t> next{0};
+  std::mutex failing;
+  std::exception_ptr error;
+  run_workers(workers, [&](int) {
+    try {
+      for (std::int64_t i = next++; i < count; i = next++) use(i);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(failing);
+      if (!error) error = std::current_exception();
+    }
+  });
+  if (error) std::rethrow_exception(error);
 }
 
 /// Worker w's share of `count` pieces: [first, last), contiguous.

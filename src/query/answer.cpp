@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <exception>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -36,50 +36,13 @@
 namespace upsweep::query {
 namespace {
 
-/// How keys and aggregates lie in the batch that outputs are computed from.
-Storage storage_for(ValueKind kind) {
+/// How keys and aggregates lie in the batch that outputs are computed from. `is_word`: all of them fit 64 bits.
+Storage storage_for(ValueKind kind, bool is_word) {
   if (kind == ValueKind::real) return Storage::float64;
   if (kind == ValueKind::boolean) return Storage::bit;
-  return kind == ValueKind::text ? Storage::int32 : Storage::int128;
+  if (kind == ValueKind::text) return Storage::int32;
+  return is_word ? Storage::int64 : Storage::int128;
 }
-
-/// A column of keys or aggregates in the making.
-class Column {
- public:
-  Column(ValueType type, std::int64_t rows, std::shared_ptr<const Dictionary> dictionary)
-      : field_{.kind = type.kind, .storage = storage_for(type.kind), .scale = type.scale},
-        words_(std::move(dictionary)),
-        values_(static_cast<std::size_t>(rows)),
-        validity_(static_cast<std::size_t>(rows + 7) / 8) {}
-
-  void put(std::int64_t row, Int128 exact, double real) {
-    validity_[static_cast<std::size_t>(row / 8)] |= static_cast<std::uint8_t>(1 << (row % 8));
-    if (field_.kind == ValueKind::real) {
-      at<double>(row) = real;
-    } else if (field_.kind == ValueKind::boolean) {
-      at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
-    } else if (field_.kind == ValueKind::text) {
-      at<std::int32_t>(row) = static_cast<std::int32_t>(exact);
-    } else {
-      at<Int128>(row) = exact;
-    }
-  }
-  [[nodiscard]] const Field& field() const { return field_; }
-  [[nodiscard]] ColumnData data() const {
-    return {.values = values_.data(), .validity = validity_.data(), .dictionary = words_};
-  }
-
- private:
-  template <class T>
-  T& at(std::int64_t i) {
-    return reinterpret_cast<T*>(values_.data())[i];
-  }
-
-  Field field_;
-  std::shared_ptr<const Dictionary> words_;
-  std::vector<Int128> values_;  ///< room for any storage
-  std::vector<std::uint8_t> validity_;
-};
 
 /// Groups that follow each other.
 struct Range {
@@ -88,26 +51,118 @@ struct Range {
   [[nodiscard]] std::int64_t count() const { return end - first; }
 };
 
+/// A group of one of several Groups.
+struct GroupAt {
+  const Groups* groups;
+  std::int64_t group;
+};
+
+/// A column of keys or aggregates in the making.
+class Column {
+ public:
+  Column(Field field, std::size_t rows)
+      : field_(std::move(field)),
+        values_((rows * static_cast<std::size_t>(width_of(field_.storage)) + kWordBits - 1) / kWordBits) {
+    if (field_.kind == ValueKind::boolean) std::fill(values_.begin(), values_.end(), 0);
+    if (field_.kind == ValueKind::text) words_ = std::make_shared<Dictionary>(rows);
+    rows_ = rows;
+  }
+
+  [[nodiscard]] const Field& field() const { return field_; }
+  [[nodiscard]] bool is_of_words() const { return field_.storage == Storage::int64; }
+  void put_null(std::size_t row) {
+    if (validity_.empty()) validity_.assign((rows_ + 7) / 8, 0xff);
+    validity_[row / 8] &= static_cast<std::uint8_t>(~(1U << row % 8));
+    if (field_.kind == ValueKind::real || is_of_words()) {
+      values_[row] = 0;
+    } else if (field_.kind == ValueKind::text) {
+      at<std::int32_t>(row) = static_cast<std::int32_t>(row);  // of no letters
+    } else if (field_.kind != ValueKind::boolean) {
+      at<Int128>(row) = 0;
+    }
+  }
+  void put(std::size_t row, Int128 exact) {
+    if (is_of_words()) {
+      at<std::int64_t>(row) = static_cast<std::int64_t>(exact);
+    } else if (field_.kind == ValueKind::boolean) {
+      at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
+    } else {
+      at<Int128>(row) = exact;
+    }
+  }
+  void put_word(std::size_t row, std::int64_t word) { at<std::int64_t>(row) = word; }
+  void put_real(std::size_t row, double real) { at<double>(row) = real; }
+  /// Texts stay where the groups have them: each is a word of its own.
+  void put_text(std::size_t row, std::string_view text) {
+    (*words_)[row] = text;
+    at<std::int32_t>(row) = static_cast<std::int32_t>(row);
+  }
+  [[nodiscard]] ColumnData data() const {
+    return {.values = values_.data(),
+            .validity = validity_.empty() ? nullptr : validity_.data(),
+            .dictionary = words_};
+  }
+
+ private:
+  static constexpr std::size_t kWordBits = 64;
+
+  template <class T>
+  T& at(std::size_t i) {
+    return reinterpret_cast<T*>(values_.data())[i];
+  }
+
+  Field field_;
+  std::size_t rows_ = 0;
+  std::shared_ptr<Dictionary> words_;
+  detail::Unwritten<std::uint64_t> values_;  ///< room for any storage
+  std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
+};
+
 /// What an aggregate has come to in each group; a sum that does not fit is none.
-void put_values(const Plan& plan, std::size_t aggregate, const Groups& groups, Range range, Column& column) {
-  const auto& [fold, input, type] = plan.aggregates[aggregate];
-  for (std::int64_t g = range.first; g < range.end; ++g) {
-    const State state = groups.state(g, aggregate);
-    if (fold == Fold::count || fold == Fold::count_rows) {
-      column.put(g - range.first, state.count, 0);
-    } else if (state.count > 0) {
-      column.put(g - range.first, state.exact, state.real());
+void put_values(const Aggregate& aggregate, std::size_t which, std::span<const GroupAt> groups, Column& column) {
+  const bool is_count = aggregate.fold == Fold::count || aggregate.fold == Fold::count_rows;
+  const bool is_real = aggregate.type.kind == ValueKind::real;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto [of, group] = groups[i];
+    const std::int64_t count = of->rows().count(group, which);
+    if (is_count) {
+      column.put_word(i, count);
+    } else if (count == 0) {
+      column.put_null(i);
+    } else if (is_real || column.is_of_words()) {
+      column.put_word(i, of->rows().state_word(group, which));
+    } else if (aggregate.type.kind == ValueKind::text) {
+      column.put_text(i, of->text(of->state(group, which).exact));
+    } else {
+      column.put(i, of->state(group, which).exact);
     }
   }
 }
 
-void put_means(ValueType type, std::size_t aggregate, const Groups& groups, Range range, Column& column) {
-  for (std::int64_t g = range.first; g < range.end; ++g) {
-    const State sum = groups.state(g, aggregate);
-    if (sum.count == 0) continue;
-    column.put(g - range.first, 0,
-               type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)
-                                            : average(sum.exact, sum.high(), sum.count, scale_of(type)));
+void put_means(ValueType type, std::size_t aggregate, std::span<const GroupAt> groups, Column& column) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const State sum = groups[i].groups->state(groups[i].group, aggregate);
+    if (sum.count == 0) {
+      column.put_null(i);
+    } else {
+      column.put_real(i, type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)
+                                                      : average(sum.exact, sum.high(), sum.count, scale_of(type)));
+    }
+  }
+}
+
+void put_keys(std::size_t which, std::span<const GroupAt> groups, Column& column) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto [of, group] = groups[i];
+    if (of->key_is_null(group, which)) {
+      column.put_null(i);
+    } else if (column.field().kind == ValueKind::text) {
+      column.put_text(i, of->key_text(group, which));
+    } else if (column.is_of_words()) {
+      column.put_word(i, of->rows().key_word(group, which));
+    } else {
+      column.put(i, of->key(group, which));
+    }
   }
 }
 
@@ -122,46 +177,52 @@ std::set<int> wanted_columns(const Plan& plan) {
 /// The number of an aggregate's value among the columns; that of its mean is the next.
 int column_of(const Plan& plan, std::size_t aggregate) { return static_cast<int>(plan.keys.size() + 2 * aggregate); }
 
-/// Texts stay where the groups have them: each is a word of its own.
-Column text_keys(ValueType type, std::size_t which, const Groups& groups, Range range) {
-  const auto words = std::make_shared<Dictionary>(static_cast<std::size_t>(range.count()));
-  Column column(type, range.count(), words);
-  for (std::int64_t g = range.first; g < range.end; ++g) {
-    if (groups.key_is_null(g, which)) continue;
-    (*words)[static_cast<std::size_t>(g - range.first)] = groups.key_text(g, which);
-    column.put(g - range.first, g - range.first, 0);
-  }
-  return column;
-}
-
-Column number_keys(ValueType type, std::size_t which, const Groups& groups, Range range) {
-  Column column(type, range.count(), nullptr);
-  for (std::int64_t g = range.first; g < range.end; ++g) {
-    if (!groups.key_is_null(g, which)) column.put(g - range.first, groups.key(g, which), 0);
-  }
-  return column;
-}
-
-/// `dictionary`: of texts that aggregates have come to.
-std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, const Groups& groups, Range range,
-                                const std::shared_ptr<const Dictionary>& dictionary) {
-  std::vector<Column> columns;
+/// The columns that outputs are computed from, as these groups have them.
+std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> views) {
+  const auto field = [](ValueType type, bool is_word) {
+    return Field{.kind = type.kind, .storage = storage_for(type.kind, is_word), .scale = type.scale};
+  };
+  const auto all = [&](const auto& is) {
+    return std::all_of(views.begin(), views.end(), [&](const Totals::View& view) { return is(view.groups->rows()); });
+  };
+  std::vector<Field> fields;
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    const ValueType type = plan.keys[k]->type;
-    const Range rows = wanted.contains(static_cast<int>(k)) ? range : Range{0, 0};
-    columns.push_back(type.kind == ValueKind::text ? text_keys(type, k, groups, rows)
-                                                   : number_keys(type, k, groups, rows));
+    fields.push_back(field(plan.keys[k]->type, all([&](const GroupRows& rows) { return rows.is_word(k); })));
   }
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-    const ValueType type = plan.aggregates[a].type;
-    const bool value = wanted.contains(column_of(plan, a));
-    const bool mean = wanted.contains(column_of(plan, a) + 1);
-    Column& values = columns.emplace_back(type, value ? range.count() : 0, dictionary);
-    if (value) put_values(plan, a, groups, range, values);
-    Column& means = columns.emplace_back(ValueType{ValueKind::real}, mean ? range.count() : 0, dictionary);
-    if (mean) put_means(type, a, groups, range, means);
+    fields.push_back(field(plan.aggregates[a].type, all([&](const GroupRows& rows) { return rows.is_narrow(a); })));
+    fields.push_back(field({ValueKind::real}, true));
+  }
+  return fields;
+}
+
+/// Of these groups; columns that are not wanted have no rows.
+std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, const std::vector<Field>& fields,
+                                std::span<const GroupAt> groups) {
+  std::vector<Column> columns;
+  columns.reserve(fields.size());
+  for (std::size_t c = 0; c < fields.size(); ++c) {
+    const bool is_wanted = wanted.contains(static_cast<int>(c));
+    Column& column = columns.emplace_back(fields[c], is_wanted ? groups.size() : 0);
+    if (!is_wanted) continue;
+    if (c < plan.keys.size()) {
+      put_keys(c, groups, column);
+      continue;
+    }
+    const std::size_t a = (c - plan.keys.size()) / 2;
+    if (static_cast<int>(c) == column_of(plan, a)) {
+      put_values(plan.aggregates[a], a, groups, column);
+    } else {
+      put_means(plan.aggregates[a].type, a, groups, column);
+    }
   }
   return columns;
+}
+
+Batch batch_of(const std::vector<Column>& columns, std::size_t rows) {
+  Batch batch{.rows = static_cast<std::int64_t>(rows)};
+  for (const Column& column : columns) batch.columns.push_back(column.data());
+  return batch;
 }
 
 /// -1, 0 or 1 as a row a comes before b, with it or after it by all that ORDER BY names. `is_null(which)` of a's value of an
@@ -180,8 +241,10 @@ int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const 
   return 0;
 }
 
-/// The groups that a thread makes rows of at a time.
-constexpr std::int64_t kStretch = 16 * kBlock;
+/// The groups that a thread makes rows of at a time: what is known of them is in the core's second cache then.
+constexpr std::int64_t kStretch = kBlock;
+/// Stretches that a thread takes at a time.
+constexpr std::int64_t kStretches = 16;
 
 constexpr auto kRowNumbers = [] {
   std::array<int, kBlock> all{};
@@ -221,34 +284,59 @@ class Maker {
     if (keeps_groups_) kept_.emplace(plan_, kernels_);
   }
 
+  /// Whether all rows are kept.
+  [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
+
   /// The groups of a section, all of them or some; their places ascend.
   void add(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
     groups_ += range.count();
     find_sums_that_do_not_fit(groups, range);
     if (keeps_groups_) return keep_groups(groups, range, place);
-    std::vector<Field> fields;
-    std::optional<Evaluator> evaluator;
-    // Texts stay where they are.
-    const std::shared_ptr<const Dictionary> dictionary(std::shared_ptr<const void>(), &groups.texts());
+    const Totals::View view{&groups, {}};
+    const std::vector<Field> fields = fields_of(plan_, {&view, 1});
+    Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
     Section rows = keeps_first_ ? empty_section() : empty_section(static_cast<std::size_t>(range.count()));
+    std::vector<GroupAt> stretch;
     for (std::int64_t first = range.first; first < range.end; first += kStretch) {
-      const Range stretch{first, std::min(first + kStretch, range.end)};
-      const std::vector<Column> columns = columns_for(plan_, wanted_, groups, stretch, dictionary);
-      Batch batch{.rows = stretch.count()};
-      for (const Column& column : columns) batch.columns.push_back(column.data());
-      if (!evaluator) {
-        for (const Column& column : columns) fields.push_back(column.field());
-        evaluator.emplace(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-      }
-      for (std::int64_t block = 0; block < batch.rows; block += kBlock) {
-        const int n = static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - block));
-        const auto places = place.subspan(static_cast<std::size_t>(first + block), static_cast<std::size_t>(n));
-        add_block(*evaluator, batch, block, groups, first + block, places, rows);
-      }
+      stretch.clear();
+      for (std::int64_t g = first; g < std::min(first + kStretch, range.end); ++g) stretch.push_back({&groups, g});
+      add_block(evaluator, fields, stretch, place.subspan(static_cast<std::size_t>(first), stretch.size()), rows);
     }
     if (rows.size() == 0) return;
     const std::lock_guard lock(changing_);
     sections_.push_back(std::move(rows));
+  }
+
+  /// All groups of these, in the order of their first rows, which is that of the rows then. False: there is not enough memory for
+  /// all rows beside the groups. `pause` as answer_of() has it.
+  bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
+    std::vector<std::int64_t> counts;
+    for (const Totals::View& view : views) counts.push_back(view.groups->count());
+    const std::int64_t count = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    constexpr std::int64_t kEach = sizeof(std::int64_t);
+    const std::int64_t least = count * kEach * (1 + std::ssize(plan_.outputs));
+    if (most_bytes_ > 0 && others_() + least > most_bytes_) return false;
+    const detail::Unwritten<Source> order = order_of(views, counts, threads);
+    std::deque<ColumnWriter> writers;
+    for (const Output& output : plan_.outputs) writers.emplace_back(output.value->type.kind, order.size());
+    bytes_ += least;
+    const std::vector<Field> fields = fields_of(plan_, views);
+    std::mutex pausing;
+    const std::int64_t pieces = cpu::parts(count, kStretches * kStretch);
+    cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
+      Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
+      const std::int64_t end = std::min(count, (piece + 1) * kStretches * kStretch);
+      for (std::int64_t first = piece * kStretches * kStretch; first < end; first += kStretch) {
+        const auto n = static_cast<std::size_t>(std::min(kStretch, end - first));
+        write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
+      }
+      const std::unique_lock lock(pausing, std::try_to_lock);
+      if (lock && pause) pause();
+    });
+    groups_ += count;
+    for (const Totals::View& view : views) find_sums_that_do_not_fit(*view.groups, {0, view.groups->count()});
+    for (ColumnWriter& writer : writers) in_order_.push_back(writer.finish(threads));
+    return true;
   }
 
   /// What all groups come to. `number_of`: of a place, how many groups have theirs before it, once no section is at work.
@@ -264,7 +352,9 @@ class Maker {
     }
     if (keeps_groups_) compute_kept_groups();
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
-    if (sections_.empty()) {
+    if (!in_order_.empty()) {
+      answer.rows.columns = plan_.order.empty() ? std::move(in_order_) : ordered_rows(threads);
+    } else if (sections_.empty()) {
       answer.rows.columns = empty_section().columns;
     } else {
       answer.rows.columns = keeps_first_ ? first_rows(threads) : all_rows(threads);
@@ -280,6 +370,7 @@ class Maker {
   /// These are errors whatever else is one; of several sums, the first in the query's order.
   void find_sums_that_do_not_fit(const Groups& groups, Range range) {
     for (const std::size_t a : exact_sums_) {
+      if (groups.rows().is_narrow(a)) continue;
       for (std::int64_t g = range.first; g < range.end; ++g) {
         if (groups.state(g, a).high() == 0) continue;
         const std::lock_guard lock(changing_);
@@ -290,20 +381,21 @@ class Maker {
   }
 
   /// A block that has failed: its first group that does by itself is kept, unless one before it has. False: none does.
-  bool find_failed(Evaluator& evaluator, const Batch& batch, std::int64_t first, int n, const Groups& groups,
-                   std::int64_t group, std::span<const std::uint64_t> places) {
-    for (int i = 0; i < n; ++i) {
+  /// `place_of(i)` of each.
+  template <class PlaceOf>
+  bool find_failed(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups, const PlaceOf& place_of) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
       try {
-        evaluator.start(batch, first + i, 1);
+        evaluator.start(batch, static_cast<std::int64_t>(i), 1);
         for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
       } catch (const Error&) {
         const std::lock_guard lock(changing_);
-        const std::uint64_t place = places[static_cast<std::size_t>(i)];
+        const std::uint64_t place = place_of(i);
         if (failed_ && failed_place_ <= place) return true;
         failed_place_ = place;
         failed_.emplace(plan_, kernels_);
         std::vector<std::int64_t> fresh;
-        failed_->merge(groups, group + i, group + i + 1, fresh);
+        failed_->merge(*groups[i].groups, groups[i].group, groups[i].group + 1, fresh);
         has_failed_ = true;
         return true;
       }
@@ -313,14 +405,12 @@ class Maker {
 
   /// Computed again, by itself, for a message that has its number.
   [[noreturn]] void throw_failed(std::int64_t number) {
-    const std::shared_ptr<const Dictionary> dictionary(std::shared_ptr<const void>(), &failed_->texts());
-    const std::vector<Column> columns = columns_for(plan_, wanted_, *failed_, {0, 1}, dictionary);
-    std::vector<Field> fields;
-    Batch batch{.rows = 1, .first_row = number};
-    for (const Column& column : columns) {
-      fields.push_back(column.field());
-      batch.columns.push_back(column.data());
-    }
+    const Totals::View view{&*failed_, {}};
+    const GroupAt only{&*failed_, 0};
+    const std::vector<Field> fields = fields_of(plan_, {&view, 1});
+    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, {&only, 1});
+    Batch batch = batch_of(columns, 1);
+    batch.first_row = number;
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
     evaluator.start(batch, 0, 1);
     for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
@@ -346,23 +436,63 @@ class Maker {
     return section;
   }
 
-  void add_block(Evaluator& evaluator, const Batch& batch, std::int64_t first, const Groups& groups, std::int64_t group,
-                 std::span<const std::uint64_t> places, Section& rows) {
-    const int n = static_cast<int>(places.size());
-    if (has_failed_ && is_past_failed(places.front())) return;
+  /// The outputs of these groups; none: one of them cannot be computed. `place_of(i)` of each.
+  template <class PlaceOf>
+  std::vector<const Vector*> outputs_of(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups,
+                                        const PlaceOf& place_of) {
     std::vector<const Vector*> values;
     try {
-      evaluator.start(batch, first, n);
+      evaluator.start(batch, 0, static_cast<int>(groups.size()));
       for (const Output& output : plan_.outputs) values.push_back(&evaluator.value(output.value));
     } catch (const Error&) {
-      if (!find_failed(evaluator, batch, first, n, groups, group, places)) throw;
-      return;
+      if (!find_failed(evaluator, batch, groups, place_of)) throw;
+      values.clear();
     }
+    return values;
+  }
+
+  void add_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const GroupAt> groups,
+                 std::span<const std::uint64_t> places, Section& rows) {
+    if (has_failed_ && is_past_failed(places.front())) return;
+    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, groups);
+    const Batch batch = batch_of(columns, groups.size());
+    const std::vector<const Vector*> values =
+        outputs_of(evaluator, batch, groups, [&](std::size_t i) { return places[i]; });
     if (has_failed_) return;
     if (keeps_first_) return keep_first(values, places);
     const std::int64_t before = rows.places.empty() ? 0 : rows.bytes();
     append(values, places, kAllRows.first(places.size()), rows);
     require_memory(rows.bytes() - before);
+  }
+
+  /// Rows from `first` on: their place is their number.
+  void write_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const Totals::View> views,
+                   std::span<const Source> order, std::size_t first, std::deque<ColumnWriter>& writers) {
+    if (has_failed_ && is_past_failed(first)) return;
+    std::array<GroupAt, kStretch> groups;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      groups[i] = {views[order[i].section].groups, order[i].row};
+      groups[i].groups->rows().ask_for(groups[i].group);
+    }
+    const std::span<const GroupAt> all(groups.data(), order.size());
+    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, all);
+    const Batch batch = batch_of(columns, all.size());
+    const std::vector<const Vector*> values =
+        outputs_of(evaluator, batch, all, [&](std::size_t i) { return first + i; });
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const std::int64_t more = writers[c].write(*values[c], static_cast<int>(all.size()), first);
+      if (more > 0) require_memory(more);
+    }
+  }
+
+  /// All groups in the order of their first rows.
+  static detail::Unwritten<Source> order_of(std::span<const Totals::View> views, std::span<const std::int64_t> counts,
+                                            int threads) {
+    std::vector<std::span<const std::uint64_t>> places;
+    for (const Totals::View& view : views) places.push_back(view.first);
+    const bool have_places =
+        std::any_of(places.begin(), places.end(), [](std::span<const std::uint64_t> some) { return !some.empty(); });
+    return have_places ? in_order_of_places(places, threads) : one_after_the_other(counts, threads);
   }
 
   static void append(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places,
@@ -488,11 +618,22 @@ class Maker {
 
   /// In the order of their places.
   std::vector<AnswerColumn> all_rows(int threads) {
-    if (sections_.size() == 1 && plan_.order.empty() && std::ssize(sections_[0].places) <= plan_.limit) {
-      return std::move(sections_[0].columns);
-    }
-    detail::Unwritten<Source> order = in_order_of_places(sections_, threads);
+    std::vector<std::span<const std::uint64_t>> places;
+    for (const Section& section : sections_) places.emplace_back(section.places);
+    detail::Unwritten<Source> order = in_order_of_places(places, threads);
     each_section(threads, [](Section& section) { section.places = {}; });
+    return rows_by_terms(order, threads);
+  }
+
+  /// Rows that are in the order of their places, by what ORDER BY names.
+  std::vector<AnswerColumn> ordered_rows(int threads) {
+    const auto count = static_cast<std::int64_t>(in_order_[0].size());
+    sections_.push_back({.columns = std::move(in_order_)});
+    detail::Unwritten<Source> order = one_after_the_other({&count, 1}, threads);
+    return rows_by_terms(order, threads);
+  }
+
+  std::vector<AnswerColumn> rows_by_terms(detail::Unwritten<Source>& order, int threads) {
     // Of rows that are equal the earlier one comes first.
     if (!plan_.order.empty()) {
       std::stable_sort(order.begin(), order.end(), [&](Source a, Source b) { return compare_rows(a, b) < 0; });
@@ -566,6 +707,7 @@ class Maker {
   std::uint64_t failed_place_ = 0;
   std::optional<Groups> failed_;         ///< the first group that cannot be computed
   std::vector<Section> sections_;        ///< all rows, or those that may be among the first
+  std::vector<AnswerColumn> in_order_;   ///< in place of these, all rows in the order of their groups' first rows
   std::int64_t rows_ = 0;                ///< the latter
   std::shared_ptr<const Section> last_;  ///< one row: none is among the first that does not precede it
   std::optional<Groups> kept_;
@@ -582,7 +724,11 @@ Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int t
   const std::int64_t count = totals.count();
   maker.keep_few(count);
   const int workers =
-      count >= 0 ? cpu::workers_for(cpu::parts(count, kStretch), 1, threads) : cpu::worker_count(threads);
+      count >= 0 ? cpu::workers_for(cpu::parts(count, kStretches * kStretch), 1, threads) : cpu::worker_count(threads);
+  if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
+    totals.forget(workers);
+    return maker.finish(threads, [](std::uint64_t number) { return static_cast<std::int64_t>(number); });
+  }
   totals.use_sections(
       workers,
       [&](const Groups& groups, std::span<const std::uint64_t> place) {
@@ -597,24 +743,20 @@ Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int t
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads) {
   Maker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
   maker.keep_few(groups.count());
+  const auto number_of = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  if (maker.keeps_all()) {
+    const Totals::View view{&groups, {}};
+    (void)maker.add_in_order({&view, 1}, threads, {});
+    return maker.finish(threads, number_of);
+  }
   std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
   std::iota(place.begin(), place.end(), std::uint64_t{0});
-  const std::int64_t stretches = cpu::parts(groups.count(), kStretch);
-  std::atomic<std::int64_t> next{0};
-  std::mutex failing;
-  std::exception_ptr error;
-  cpu::run_workers(cpu::workers_for(stretches, 1, threads), [&](int) {
-    try {
-      for (std::int64_t stretch = next++; stretch < stretches; stretch = next++) {
-        maker.add(groups, {stretch * kStretch, std::min((stretch + 1) * kStretch, groups.count())}, place);
-      }
-    } catch (...) {
-      const std::lock_guard lock(failing);
-      error = std::current_exception();
-    }
+  const std::int64_t pieces = cpu::parts(groups.count(), kStretches * kStretch);
+  cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
+    const std::int64_t first = piece * kStretches * kStretch;
+    maker.add(groups, {first, std::min(first + kStretches * kStretch, groups.count())}, place);
   });
-  if (error) std::rethrow_exception(error);
-  return maker.finish(threads, [](std::uint64_t number) { return static_cast<std::int64_t>(number); });
+  return maker.finish(threads, number_of);
 }
 
 }  // namespace upsweep::query

@@ -4,11 +4,13 @@
 #include "query/answer_columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iterator>
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -28,6 +30,11 @@ constexpr std::size_t kStretch = std::size_t{1} << 14;
 // Places of a piece are put in order by a table of all, where so many are for each row that is there; else they are sorted.
 constexpr std::size_t kSparse = 16;
 constexpr int kPlaceShift = 32;
+constexpr auto kRowNumbers = [] {
+  std::array<int, kBlock> all{};
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}();
 
 bool is_exact(ValueKind kind) { return kind != ValueKind::real && kind != ValueKind::text; }
 
@@ -174,14 +181,15 @@ struct Placed {
 };
 
 /// Where the rows of each upper half of a place begin among all, and in the end their number.
-std::vector<std::size_t> begin_of_pieces(std::span<const Section> sections, std::size_t pieces, int threads) {
+std::vector<std::size_t> begin_of_pieces(std::span<const std::span<const std::uint64_t>> places, std::size_t pieces,
+                                         int threads) {
   std::vector<std::size_t> begin(pieces + 1);
   std::mutex adding;
   std::atomic<std::size_t> next{0};
-  cpu::run_allocating_workers(cpu::workers_for(std::ssize(sections), 1, threads), [&](int) {
+  cpu::run_allocating_workers(cpu::workers_for(std::ssize(places), 1, threads), [&](int) {
     std::vector<std::size_t> own(pieces + 1);
-    for (std::size_t section = next++; section < sections.size(); section = next++) {
-      for (const std::uint64_t place : sections[section].places) ++own[(place >> kPlaceShift) + 1];
+    for (std::size_t section = next++; section < places.size(); section = next++) {
+      for (const std::uint64_t place : places[section]) ++own[(place >> kPlaceShift) + 1];
     }
     const std::lock_guard lock(adding);
     for (std::size_t i = 0; i < begin.size(); ++i) begin[i] += own[i];
@@ -248,17 +256,20 @@ int compare(const Vector& a, int row, const AnswerColumn& b, std::size_t other) 
                               : order_of(exact_at(a, row), b.exact_at(other));
 }
 
-detail::Unwritten<Source> in_order_of_places(std::span<const Section> sections, int threads) {
-  std::vector<std::uint32_t> by_first(sections.size());  // sections, in the order of their first places
-  std::iota(by_first.begin(), by_first.end(), std::uint32_t{0});
-  std::sort(by_first.begin(), by_first.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return sections[a].places.front() < sections[b].places.front(); });
-  std::vector<std::uint64_t> reach;  // how far places go up to each of these, of which there may be one for each piece
-  reach.reserve(sections.size());
-  for (const std::uint32_t s : by_first) {
-    reach.push_back(std::max(sections[s].places.back() >> kPlaceShift, reach.empty() ? 0 : reach.back()));
+detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std::uint64_t>> places, int threads) {
+  std::vector<std::uint32_t> by_first;  // sections, in the order of their first places
+  for (std::uint32_t s = 0; s < places.size(); ++s) {
+    if (!places[s].empty()) by_first.push_back(s);
   }
-  const std::vector<std::size_t> begin = begin_of_pieces(sections, reach.back() + 1, threads);
+  std::sort(by_first.begin(), by_first.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return places[a].front() < places[b].front(); });
+  if (by_first.empty()) return {};
+  std::vector<std::uint64_t> reach;  // how far places go up to each of these, of which there may be one for each piece
+  reach.reserve(by_first.size());
+  for (const std::uint32_t s : by_first) {
+    reach.push_back(std::max(places[s].back() >> kPlaceShift, reach.empty() ? 0 : reach.back()));
+  }
+  const std::vector<std::size_t> begin = begin_of_pieces(places, reach.back() + 1, threads);
   detail::Unwritten<Source> order(begin.back());
   std::atomic<std::uint64_t> next{0};
   cpu::run_allocating_workers(cpu::workers_for(std::ssize(begin) - 1, 1, threads), [&](int) {
@@ -269,14 +280,28 @@ detail::Unwritten<Source> in_order_of_places(std::span<const Section> sections, 
       auto from = std::lower_bound(reach.begin(), reach.end(), upper) - reach.begin();
       for (; from < std::ssize(by_first); ++from) {
         const std::uint32_t number = by_first[static_cast<std::size_t>(from)];
-        const detail::Large<std::uint64_t>& places = sections[number].places;
-        if (places.front() >> kPlaceShift > upper) break;  // nor have those after it any
-        auto at = std::lower_bound(places.begin(), places.end(), upper << kPlaceShift);
-        for (; at != places.end() && *at >> kPlaceShift == upper; ++at) {
-          own.push_back({static_cast<std::uint32_t>(*at), {number, static_cast<std::uint32_t>(at - places.begin())}});
+        const std::span<const std::uint64_t> all = places[number];
+        if (all.front() >> kPlaceShift > upper) break;  // nor have those after it any
+        auto at = std::lower_bound(all.begin(), all.end(), upper << kPlaceShift);
+        for (; at != all.end() && *at >> kPlaceShift == upper; ++at) {
+          own.push_back({static_cast<std::uint32_t>(*at), {number, static_cast<std::uint32_t>(at - all.begin())}});
         }
       }
       put_in_order(own, table, order.data() + begin[upper]);
+    }
+  });
+  return order;
+}
+
+detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> counts, int threads) {
+  std::vector<std::int64_t> begin(counts.size() + 1);
+  std::partial_sum(counts.begin(), counts.end(), begin.begin() + 1);
+  detail::Unwritten<Source> order(static_cast<std::size_t>(begin.back()));
+  cpu::for_each_piece(std::ssize(counts), threads, [&](std::int64_t section) {
+    const auto which = static_cast<std::size_t>(section);
+    for (std::int64_t row = 0; row < counts[which]; ++row) {
+      order[static_cast<std::size_t>(begin[which] + row)] = {static_cast<std::uint32_t>(which),
+                                                             static_cast<std::uint32_t>(row)};
     }
   });
   return order;
@@ -305,6 +330,97 @@ AnswerColumn gathered_column(std::span<const Section> sections, std::size_t whic
     gather(to.nulls, [](const AnswerColumn& column) { return column.nulls.empty() ? nullptr : column.nulls.data(); });
   }
   return to;
+}
+
+// ------------------------------------------------------------------------------------------------------- written in order
+
+ColumnWriter::ColumnWriter(ValueKind kind, std::size_t rows) : column_{.kind = kind}, rows_(rows) {
+  if (kind == ValueKind::real) {
+    column_.reals.resize(rows);
+  } else if (kind == ValueKind::text) {
+    column_.ends.resize(rows);
+  } else {
+    column_.exact.resize(rows);
+  }
+}
+
+std::int64_t ColumnWriter::bytes() const { return bytes_of(column_); }
+
+std::int64_t ColumnWriter::write(const Vector& values, int count, std::size_t first) {
+  write_nulls(values, count, first);
+  if (column_.kind == ValueKind::text) return write_texts(values, count, first);
+  if (column_.kind == ValueKind::real) {
+    for (int i = 0; i < count; ++i) {
+      column_.reals[first + static_cast<std::size_t>(i)] = null_at(values, i) ? 0 : values.at<double>(i);
+    }
+  } else {
+    write_exact(values, count, first);
+  }
+  return 0;
+}
+
+void ColumnWriter::write_nulls(const Vector& values, int count, std::size_t first) {
+  const auto is_null = [&](int i) { return null_at(values, i); };
+  if (values.nulls == nullptr || std::ranges::none_of(std::views::iota(0, count), is_null)) return;
+  {
+    const std::lock_guard lock(changing_);
+    if (column_.nulls.empty()) column_.nulls.resize(rows_, 0);
+  }
+  for (int i = 0; i < count; ++i) column_.nulls[first + static_cast<std::size_t>(i)] = is_null(i) ? 1 : 0;
+}
+
+void ColumnWriter::write_exact(const Vector& values, int count, std::size_t first) {
+  std::int64_t* const to = column_.exact.data() + first;
+  if (values.form == Form::narrow && !values.one && values.nulls == nullptr) {
+    std::copy_n(values.as<std::int64_t>(), count, to);
+    return;
+  }
+  with_type(values.form, [&]<class T>(std::type_identity<T>) {
+    for (int i = 0; i < count; ++i) {
+      const T value = null_at(values, i) ? T{} : values.at<T>(i);
+      to[i] = static_cast<std::int64_t>(value);
+      if constexpr (std::is_same_v<T, Int128>) {
+        if (value == to[i]) continue;
+        const std::lock_guard lock(changing_);
+        wide_.push_back({first + static_cast<std::size_t>(i), value});
+      }
+    }
+  });
+}
+
+/// Ends are those in the block's letters, until all are there.
+std::int64_t ColumnWriter::write_texts(const Vector& values, int count, std::size_t first) {
+  AnswerColumn block{.kind = ValueKind::text};
+  block.ends.reserve(static_cast<std::size_t>(count));
+  append_texts(values, std::span(kRowNumbers).first(static_cast<std::size_t>(count)), block);
+  std::copy(block.ends.begin(), block.ends.end(), column_.ends.begin() + static_cast<std::ptrdiff_t>(first));
+  const std::int64_t bytes = std::ssize(block.letters);
+  const std::lock_guard lock(changing_);
+  letters_.push_back({first, static_cast<std::size_t>(count), std::move(block.letters)});
+  return bytes;
+}
+
+void ColumnWriter::join_letters(int threads) {
+  std::ranges::sort(letters_, {}, &Letters::first);
+  std::vector<std::int64_t> begin(letters_.size() + 1);
+  for (std::size_t i = 0; i < letters_.size(); ++i) begin[i + 1] = begin[i] + std::ssize(letters_[i].letters);
+  column_.letters.resize(static_cast<std::size_t>(begin.back()));
+  cpu::for_each_piece(std::ssize(letters_), threads, [&](std::int64_t i) {
+    auto& [first, rows, letters] = letters_[static_cast<std::size_t>(i)];
+    const std::int64_t before = begin[static_cast<std::size_t>(i)];
+    std::copy(letters.begin(), letters.end(), column_.letters.begin() + before);
+    for (std::size_t row = first; row < first + rows; ++row) column_.ends[row] += before;
+    letters = {};
+  });
+}
+
+AnswerColumn ColumnWriter::finish(int threads) {
+  join_letters(threads);
+  if (!wide_.empty()) {
+    widen(column_);
+    for (const Wide& wide : wide_) column_.wide[wide.row] = wide.value;
+  }
+  return std::move(column_);
 }
 
 }  // namespace upsweep::query

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -35,12 +36,51 @@ void append(const expression::Vector& values, std::span<const int> rows, AnswerC
 int compare(const AnswerColumn& a, std::size_t row, const AnswerColumn& b, std::size_t other);
 int compare(const expression::Vector& a, int row, const AnswerColumn& b, std::size_t other);
 
-/// All rows in the order of their places, which ascend in each section. Places that have their upper halves in common are put
-/// in order by one thread.
-detail::Unwritten<Source> in_order_of_places(std::span<const Section> sections, int threads);
+/// All rows in the order of their places, which ascend in each section: `places` has those of each. Places that have their upper
+/// halves in common are put in order by one thread.
+detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std::uint64_t>> places, int threads);
+/// Of sections that have so many rows each, one after the other.
+detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> counts, int threads);
 
 /// A column of those rows, in that order.
 AnswerColumn gathered_column(std::span<const Section> sections, std::size_t which, std::span<const Source> order,
                              int threads);
+
+/// A column of so many rows, which are written block by block, by several threads.
+class ColumnWriter {
+ public:
+  ColumnWriter(ValueKind kind, std::size_t rows);
+
+  /// Rows from `first` on, each once. Returns what that takes of memory besides bytes().
+  std::int64_t write(const expression::Vector& values, int count, std::size_t first);
+  /// Once all are written.
+  AnswerColumn finish(int threads);
+  /// Of memory, from the beginning.
+  [[nodiscard]] std::int64_t bytes() const;
+
+ private:
+  /// Of rows from `first` on, up to the next block.
+  struct Letters {
+    std::size_t first;
+    std::size_t rows;
+    detail::Unwritten<char> letters;
+  };
+  /// A value of more than 64 bits.
+  struct Wide {
+    std::size_t row;
+    Int128 value;
+  };
+
+  void write_exact(const expression::Vector& values, int count, std::size_t first);
+  std::int64_t write_texts(const expression::Vector& values, int count, std::size_t first);
+  void write_nulls(const expression::Vector& values, int count, std::size_t first);
+  void join_letters(int threads);
+
+  AnswerColumn column_;
+  std::size_t rows_;
+  std::mutex changing_;  // what follows, and column_.nulls until it is there:
+  std::vector<Letters> letters_;
+  std::vector<Wide> wide_;
+};
 
 }  // namespace upsweep::query

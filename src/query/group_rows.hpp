@@ -81,6 +81,12 @@ class GroupRows {
     std::memcpy(&key, words, sizeof key);
     return key;
   }
+  /// Of all groups.
+  [[nodiscard]] bool is_word(std::size_t key) const { return layout_.keys[key].words == 1; }
+  /// Where it is one.
+  [[nodiscard]] std::int64_t key_word(std::int64_t group, std::size_t which) const {
+    return static_cast<std::int64_t>(row(group)[layout_.keys[which].at]);
+  }
   void set_key(std::int64_t group, std::size_t which, Int128 key) {
     if (layout_.keys[which].words == 1 && !fits(key)) widen_key(which);
     const KeyPlace& place = layout_.keys[which];
@@ -112,6 +118,15 @@ class GroupRows {
 
   [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const;
   void set_state(std::int64_t group, std::size_t aggregate, const State& state);
+  /// Whether what an aggregate has come to fits 64 bits in all groups.
+  [[nodiscard]] bool is_narrow(std::size_t aggregate) const { return layout_.states[aggregate].form != Form::wide; }
+  /// Where it does, State::exact, of floats the bits of State::real(); not of counts.
+  [[nodiscard]] std::int64_t state_word(std::int64_t group, std::size_t aggregate) const {
+    return static_cast<std::int64_t>(row(group)[layout_.states[aggregate].at]);
+  }
+  [[nodiscard]] std::int64_t count(std::int64_t group, std::size_t aggregate) const {
+    return static_cast<std::int64_t>(row(group)[layout_.states[aggregate].count_at]);
+  }
   [[nodiscard]] std::int64_t& count(std::int64_t group, std::size_t aggregate) {
     return reinterpret_cast<std::int64_t&>(row(group)[layout_.states[aggregate].count_at]);
   }

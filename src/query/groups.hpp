@@ -96,6 +96,8 @@ class Groups {
   /// Of text aggregates: `exact` is an index into texts(). Of text keys: as in query/text_key.hpp, a long one's into texts() too.
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const { return rows_.key(group, which); }
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const { return rows_.is_null(group, which); }
+  /// What lies where of a group.
+  [[nodiscard]] const GroupRows& rows() const { return rows_; }
   [[nodiscard]] const std::vector<std::string_view>& texts() const { return texts_.all(); }
   /// That of a state.
   [[nodiscard]] std::string_view text(Int128 entry) const { return texts_[static_cast<std::int32_t>(entry)]; }

@@ -389,47 +389,52 @@ void Totals::use_sections(int workers, const UseSection& use, const std::functio
     std::iota(first.begin(), first.end(), std::uint64_t{0});
     return use(few_, first);
   }
-  // To give memory back takes as long as to fill it.
-  cpu::for_each_piece(std::ssize(spare_), workers,
-                      [&](std::int64_t i) { const Groups gone = std::move(spare_[static_cast<std::size_t>(i)]); });
-  spare_.clear();
-  piece_bytes_ = 0;
+  free_spare(workers);
   finish_writing();
   Round round;
   round.pause = &pause;
-  use_each(round, workers, parts_.size(), [&](std::size_t number) {
-    Part& part = parts_[number];
+  cpu::for_each_of(kParts, workers, [&](std::int64_t number) {
+    Part& part = parts_[static_cast<std::size_t>(number)];
     if (!part.groups) return;
     if (part.groups->count() > 0) use(*part.groups, part.first);
     part.groups.reset();
     count_memory(part);
+    round.pause_now();
   });
   use_spilled(workers, use, pause);
 }
 
-template <class UseOne>
-void Totals::use_each(Round& round, int workers, std::size_t count, const UseOne& use_one) {
-  std::atomic<std::size_t> next{0};
-  cpu::run_workers(workers, [&](int) {
-    try {
-      for (std::size_t number = next++; number < count; number = next++) {
-        use_one(number);
-        round.pause_now();
-      }
-    } catch (...) {
-      round.fail();
-      next = count;
-    }
-  });
-  if (round.error) std::rethrow_exception(round.error);
+std::vector<Totals::View> Totals::views(int workers) {
+  free_spare(workers);
+  std::vector<View> all;
+  if (ascend()) {
+    for (const auto& piece : pieces_) all.push_back({&piece->groups, {}});
+  } else if (!is_divided_) {
+    all.push_back({&few_, {}});
+  } else {
+    for (const Part& part : parts_) all.push_back({&*part.groups, part.first});
+  }
+  return all;
+}
+
+void Totals::forget(int workers) {
+  cpu::for_each_piece(std::ssize(pieces_), workers, [&](std::int64_t i) { pieces_[static_cast<std::size_t>(i)].reset(); });
+  cpu::for_each_piece(kParts, workers, [&](std::int64_t i) { parts_[static_cast<std::size_t>(i)].groups.reset(); });
+}
+
+/// By all threads: to give memory back takes as long as to fill it.
+void Totals::free_spare(int workers) {
+  cpu::for_each_piece(std::ssize(spare_), workers,
+                      [&](std::int64_t i) { const Groups gone = std::move(spare_[static_cast<std::size_t>(i)]); });
+  spare_.clear();
+  if (is_divided_) piece_bytes_ = 0;
 }
 
 void Totals::merge_all(int workers) {
   if (!is_divided_) return;
-  Round round;
-  use_each(round, workers, parts_.size(), [&](std::size_t number) {
+  cpu::for_each_of(kParts, workers, [&](std::int64_t number) {
     {
-      const std::lock_guard lock(parts_[number].merging);
+      const std::lock_guard lock(parts_[static_cast<std::size_t>(number)].merging);
       merge(static_cast<int>(number));
     }
     spill_some();
@@ -439,12 +444,14 @@ void Totals::merge_all(int workers) {
 void Totals::use_pieces(int workers, const UseSection& use, const std::function<void()>& pause) {
   Round round;
   round.pause = &pause;
-  use_each(round, workers, pieces_.size(), [&](std::size_t number) {
+  cpu::for_each_of(std::ssize(pieces_), workers, [&](std::int64_t i) {
+    const auto number = static_cast<std::size_t>(i);
     const auto piece = std::move(pieces_[number]);
     detail::Large<std::uint64_t> first(static_cast<std::size_t>(counts_[number]));
     std::iota(first.begin(), first.end(), place(number, 0));
     if (!first.empty()) use(piece->groups, first);
     piece_bytes_ -= piece->bytes;
+    round.pause_now();
   });
 }
 

@@ -61,6 +61,16 @@ class Totals {
   /// What all pieces come to; groups have the order of their first rows. Not where some have gone to a file.
   [[nodiscard]] Groups take(int workers) &&;
 
+  /// Groups, and of each the place of its first row, ascending; none: they have their order, and follow those of the views before.
+  struct View {
+    const Groups* groups;
+    std::span<const std::uint64_t> first;
+  };
+  /// All groups, until forget(), where none are in a file. Frees what else there is.
+  [[nodiscard]] std::vector<View> views(int workers);
+  /// The memory of all groups is free.
+  void forget(int workers);
+
   /// Of some of the groups, all of whose rows are in them: of each the place of its first row, ascending, by which those of
   /// different sections are ordered, too.
   using UseSection = std::function<void(const Groups&, std::span<const std::uint64_t> first)>;
@@ -132,8 +142,7 @@ class Totals {
              std::size_t buffer) const;
   void flush(Writer& writer) const;
   void finish_writing();
-  template <class UseOne>
-  static void use_each(Round& round, int workers, std::size_t count, const UseOne& use_one);
+  void free_spare(int workers);
   void use_pieces(int workers, const UseSection& use, const std::function<void()>& pause);
   void use_spilled(int workers, const UseSection& use, const std::function<void()>& pause);
   bool use_section(Round& round, Spilled& spilled, const UseSection& use);
