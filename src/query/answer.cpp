@@ -98,9 +98,7 @@ class Column {
     at<std::int32_t>(row) = static_cast<std::int32_t>(row);
   }
   [[nodiscard]] ColumnData data() const {
-    return {.values = values_.data(),
-            .validity = validity_.empty() ? nullptr : validity_.data(),
-            .dictionary = words_};
+    return {.values = values_.data(), .validity = validity_.empty() ? nullptr : validity_.data(), .dictionary = words_};
   }
 
  private:

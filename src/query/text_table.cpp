@@ -56,11 +56,11 @@ std::string_view TextTable::keep(std::string_view text) {
   if (text.size() > left_) {
     left_ = std::max(text.size(), std::clamp(kept_, kLeastChunk, kLargestChunk));
     kept_ += left_;
-    chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+    chunks_.emplace_back(left_);
     // The last chunk is filled from its end.
   }
   left_ -= text.size();
-  char* const at = chunks_.back().get() + left_;
+  char* const at = chunks_.back().data() + left_;
   copy_text(at, text);
   return {at, text.size()};
 }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -56,7 +55,7 @@ class TextTable {
   /// Of those that are in slots: the first ones; when one is looked for, all others too.
   detail::Large<std::uint64_t> hashes_;
   detail::Large<Slot> slots_;
-  std::vector<std::unique_ptr<char[]>> chunks_;  ///< what the texts consist of
+  std::vector<detail::Unwritten<char>> chunks_;  ///< what the texts consist of
   std::size_t left_ = 0;                         ///< bytes of the last one
   std::size_t kept_ = 0;                         ///< bytes of all
 };

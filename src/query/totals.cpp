@@ -418,7 +418,8 @@ std::vector<Totals::View> Totals::views(int workers) {
 }
 
 void Totals::forget(int workers) {
-  cpu::for_each_piece(std::ssize(pieces_), workers, [&](std::int64_t i) { pieces_[static_cast<std::size_t>(i)].reset(); });
+  cpu::for_each_piece(std::ssize(pieces_), workers,
+                      [&](std::int64_t i) { pieces_[static_cast<std::size_t>(i)].reset(); });
   cpu::for_each_piece(kParts, workers, [&](std::int64_t i) { parts_[static_cast<std::size_t>(i)].groups.reset(); });
 }
 
