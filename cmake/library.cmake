@@ -8,6 +8,8 @@ function(upsweep_library_properties target name)
     OUTPUT_NAME upsweep-${name}
     POSITION_INDEPENDENT_CODE ON
   )
+  # Nobody replaces single functions of these: within a shared library calls need not expect it, and are inlined.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
   if(SKBUILD)  # a wheel has no symbolic links, and its libraries no users but itself
     return()
   endif()

@@ -63,6 +63,7 @@ void take_and_give(std::uint64_t seed) {
       ASSERT_TRUE(which->is_whole());
       std::swap(*which, blocks.back());
       blocks.pop_back();
+      if (random() % 8 == 0) detail::let_spare_memory_go();
     } else {
       blocks.emplace_back(some_bytes(random), static_cast<std::uint8_t>(random()));
     }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/memory.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 
 namespace upsweep::detail {
@@ -39,8 +40,11 @@ constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, where the 
 constexpr std::size_t kUnits = kChunk / kUnit;        // of a chunk
 static_assert(kUnits == 32);                          // a bit each
 constexpr std::uint32_t kFull = ~std::uint32_t{0};
-// Chunks that nothing is in and that stay as they are; what else is free the system may take when it needs it.
-constexpr std::size_t kMostSpare = 32;
+// Of the memory that is available at first, what may be spare when nobody is about to use it: to let a gigabyte go takes 20 to 40 ms.
+constexpr std::int64_t kMostSpare = 32;
+
+// Units of vectors of about one size that are kept for the next one: 8 MB.
+constexpr std::size_t kMostRecent = 128;
 
 constexpr std::size_t parts(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
 
@@ -74,12 +78,20 @@ class Arena {
     const auto first = std::bit_cast<std::uintptr_t>(all);
     memory_ = static_cast<std::byte*>(all) + (parts(first, kChunk) * kChunk - first);
     chunks_ = chunks;
+    for (std::size_t units = 1; units < recent_.size(); ++units) recent_[units].reserve(kMostRecent / units);
+    most_spare_ = static_cast<std::size_t>(available_memory() / kMostSpare) / kChunk;
   }
 
   /// Null: there is none.
   void* take(std::size_t bytes) {
     const std::lock_guard lock(changing_);
-    return bytes <= kChunk / 2 ? take_units(parts(bytes, kUnit)) : take_chunks(parts(bytes, kChunk));
+    if (bytes > kChunk / 2) return take_chunks(parts(bytes, kChunk));
+    const std::size_t units = parts(bytes, kUnit);
+    std::vector<std::byte*>& recent = recent_[units];
+    if (recent.empty()) return take_units(units);
+    std::byte* const last = recent.back();
+    recent.pop_back();
+    return last;
   }
 
   [[nodiscard]] bool has(const void* memory) const {
@@ -88,13 +100,28 @@ class Arena {
   }
 
   void give(void* memory, std::size_t bytes) noexcept {
-    const auto at = static_cast<std::size_t>(static_cast<std::byte*>(memory) - memory_);
-    const std::size_t chunk = at / kChunk;
+    auto* const begin = static_cast<std::byte*>(memory);
     const std::lock_guard lock(changing_);
-    if (bytes > kChunk / 2) return give_chunks(chunk, parts(bytes, kChunk));
-    used_[chunk] &= ~(mask_of(parts(bytes, kUnit)) << (at % kChunk / kUnit));
-    for (std::size_t& from : first_with_) from = std::min(from, chunk);
-    if (used_[chunk] == 0) give_chunks(chunk, 1);
+    if (bytes > kChunk / 2)
+      return give_chunks(static_cast<std::size_t>(begin - memory_) / kChunk, parts(bytes, kChunk));
+    const std::size_t units = parts(bytes, kUnit);
+    std::vector<std::byte*>& recent = recent_[units];
+    if (recent.size() < recent.capacity()) return recent.push_back(begin);
+    give_units(begin, units);
+  }
+
+  /// The last chunks, until no more than some are spare.
+  void let_spare_go() noexcept {
+    const std::lock_guard lock(changing_);
+    for (std::size_t end = used_.size(); end > 0 && spare_ > most_spare_; --end) {
+      std::size_t first = end;
+      for (; first > 0 && spare_ > most_spare_ && used_[first - 1] == 0 && is_written_[first - 1] != 0; --first) {
+        is_written_[first - 1] = 0;
+        --spare_;
+      }
+      if (first < end) (void)madvise(memory_ + first * kChunk, (end - first) * kChunk, MADV_FREE);
+      end = std::max<std::size_t>(first, 1);
+    }
   }
 
  private:
@@ -103,12 +130,14 @@ class Arena {
     for (; chunk < used_.size(); ++chunk) {
       const std::size_t unit = first_free(used_[chunk], units);
       if (unit == kUnits) continue;
-      if (used_[chunk] == 0) --spare_;
+      if (used_[chunk] == 0) write(chunk);
       used_[chunk] |= mask_of(units) << unit;
       return memory_ + chunk * kChunk + unit * kUnit;
     }
-    if (used_.size() == chunks_) return nullptr;
-    used_.push_back(mask_of(units));
+    if (chunk == chunks_) return nullptr;
+    has_chunks(chunk + 1);
+    write(chunk);
+    used_[chunk] = mask_of(units);
     return memory_ + chunk * kChunk;
   }
 
@@ -124,25 +153,49 @@ class Arena {
     }
     if (is_first) first_with_[kUnits] = used_.size();
     if (count > chunks_ - first) return nullptr;
-    const std::size_t before = used_.size();
-    used_.resize(std::max(before, first + count), 0);
-    spare_ -= std::min(count, before - first);
-    std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(first), count, kFull);
+    has_chunks(first + count);
+    for (std::size_t chunk = first; chunk < first + count; ++chunk) {
+      write(chunk);
+      used_[chunk] = kFull;
+    }
     return memory_ + first * kChunk;
+  }
+
+  void has_chunks(std::size_t count) {
+    if (count <= used_.size()) return;
+    is_written_.resize(count, 0);
+    used_.resize(count, 0);
+  }
+
+  /// Of a chunk that nothing is in: something will be.
+  void write(std::size_t chunk) {
+    if (is_written_[chunk] != 0) --spare_;
+    is_written_[chunk] = 1;
+  }
+
+  void give_units(const std::byte* begin, std::size_t units) noexcept {
+    const auto at = static_cast<std::size_t>(begin - memory_);
+    const std::size_t chunk = at / kChunk;
+    used_[chunk] &= ~(mask_of(units) << (at % kChunk / kUnit));
+    for (std::size_t& from : first_with_) from = std::min(from, chunk);
+    if (used_[chunk] == 0) give_chunks(chunk, 1);
   }
 
   void give_chunks(std::size_t first, std::size_t count) noexcept {
     std::fill_n(used_.begin() + static_cast<std::ptrdiff_t>(first), count, 0);
     for (std::size_t& from : first_with_) from = std::min(from, first);
     spare_ += count;
-    if (spare_ > kMostSpare) (void)madvise(memory_ + first * kChunk, count * kChunk, MADV_FREE);
   }
 
   std::byte* memory_ = nullptr;
   std::size_t chunks_ = 0;
+  std::size_t most_spare_ = 0;  ///< chunks
   std::mutex changing_;
-  std::vector<std::uint32_t> used_;  ///< of each chunk up to the last that has been used, its units that are
-  std::size_t spare_ = 0;            ///< chunks among them of which none is
+  std::vector<std::uint32_t> used_;       ///< of each chunk up to the last that has been used, its units that are
+  std::vector<std::uint8_t> is_written_;  ///< likewise, whether it takes memory
+  std::size_t spare_ = 0;                 ///< chunks that nothing is in and that take memory
+  /// By their number, units that were given back last: the next one takes them, while they are in the cache.
+  std::array<std::vector<std::byte*>, kUnits / 2 + 1> recent_;
   /// By a number of units: chunks before it have not so many that follow each other.
   std::array<std::size_t, kUnits + 1> first_with_ = {};
 };
@@ -164,5 +217,7 @@ void give_memory(void* memory, std::size_t bytes) noexcept {
   if (bytes < kUnit || !arena().has(memory)) return ::operator delete(memory);
   arena().give(memory, bytes);
 }
+
+void let_spare_memory_go() noexcept { arena().let_spare_go(); }
 
 }  // namespace upsweep::detail

@@ -242,7 +242,7 @@ int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const 
 /// The groups that a thread makes rows of at a time: what is known of them is in the core's second cache then.
 constexpr std::int64_t kStretch = kBlock;
 /// Stretches that a thread takes at a time.
-constexpr std::int64_t kStretches = 16;
+constexpr std::int64_t kStretches = 4;
 
 constexpr auto kRowNumbers = [] {
   std::array<int, kBlock> all{};

@@ -212,9 +212,6 @@ std::int32_t Groups::find(std::uint64_t hash, const Int128* key, const std::uint
       [&] { return add_group(hash, key, nulls); });
 }
 
-/// Slots may be taken up to three quarters.
-bool Groups::are_slots_full() const { return 4 * static_cast<std::size_t>(count_) >= 3 * slots_.size(); }
-
 /// The group of this hash that `is_same`, or else the one that `add` adds.
 template <class IsSame, class Add>
 std::int32_t Groups::find_or_add(std::uint64_t hash, const IsSame& is_same, const Add& add) {

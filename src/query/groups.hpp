@@ -154,7 +154,8 @@ class Groups {
   [[nodiscard]] bool has_key(std::int32_t mine, const Groups& others, std::int64_t group) const;
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
-  [[nodiscard]] bool are_slots_full() const;
+  /// Up to three quarters of them may be taken.
+  [[nodiscard]] bool are_slots_full() const { return 4 * static_cast<std::size_t>(count_) >= 3 * slots_.size(); }
   std::int32_t add_group(std::uint64_t hash);
   std::int32_t add_group(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   std::int32_t entry_of(const TextTable& others, std::int32_t entry);

@@ -14,6 +14,8 @@ namespace upsweep::detail {
 [[nodiscard]] void* take_memory(std::size_t bytes);
 /// `bytes`: as it was taken.
 void give_memory(void* memory, std::size_t bytes) noexcept;
+/// What was given back, and is kept for those who take some next, the system may have if it needs it.
+void let_spare_memory_go() noexcept;
 
 /// An allocator of these.
 template <class T>
