@@ -317,6 +317,10 @@ void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
 void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
+void Staging::start_copies(int /*slot*/, std::span<const Copy> copies) {
+  for (const Copy& copy : copies) copy_in(copy.to, copy.from, copy.bytes);
+}
+void Staging::wait(int /*slot*/) {}
 void Staging::compute(const std::function<void(const Policy&)>& run) { run({}); }
 void Staging::fill(void* to, int byte, std::int64_t bytes) { std::memset(to, byte, static_cast<std::size_t>(bytes)); }
 const StagingTimes& Staging::times() const { return state_->times; }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/staging.cpp: staging by the CUDA runtime: one stream, two events, arrays that grow.
+// cuda/staging.cpp: staging by the CUDA runtime: one stream, events around what it does, arrays that grow.
 #include "cuda/staging.hpp"
 
 #include <cuda_runtime_api.h>
 
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,17 +14,69 @@
 #include "cuda/timing.hpp"
 
 namespace upsweep::gpu {
+namespace {
+
+/// Pinned memory that nobody uses: to pin a megabyte takes a tenth of a millisecond and more, and holds up the device's other calls.
+class SparePinned {
+ public:
+  /// Of at least so many bytes, and less than twice as many. Null: there is none.
+  void* take(std::int64_t& bytes) {
+    const std::lock_guard lock(changing_);
+    const auto found = blocks_.lower_bound(bytes);
+    if (found == blocks_.end() || found->first / 2 >= bytes) return nullptr;
+    void* const memory = found->second;
+    bytes = found->first;
+    bytes_ -= bytes;
+    blocks_.erase(found);
+    return memory;
+  }
+  /// False: there is enough.
+  bool give(void* memory, std::int64_t bytes) {
+    const std::lock_guard lock(changing_);
+    if (bytes_ + bytes > kMostBytes) return false;
+    blocks_.emplace(bytes, memory);
+    bytes_ += bytes;
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+  std::mutex changing_;
+  std::multimap<std::int64_t, void*> blocks_;
+  std::int64_t bytes_ = 0;
+};
+
+/// Until the process ends: when the driver has gone, nothing can be freed.
+SparePinned& spare_pinned() {
+  static SparePinned& all = *new SparePinned;
+  return all;
+}
+
+void free_pinned(void* memory, std::int64_t bytes) {
+  if (memory == nullptr || spare_pinned().give(memory, bytes)) return;
+  (void)cudaFreeHost(memory);
+}
+
+}  // namespace
 
 struct Staging::State {
   struct Array {
     void* memory = nullptr;
     std::int64_t bytes = 0;
   };
+  /// Copies that have been started.
+  struct Copies {
+    Event begin;
+    Event end;
+    bool are_waited_for = true;
+  };
 
   int device;
   MemoryResource& memory;
   std::optional<OwnStream> own_stream;  // it and the clock are made where the device is current
   std::optional<EventClock> clock;
+  std::optional<Copies> copies[kSlots];
   std::vector<Array> arrays;
   std::vector<Array> host_arrays;
   StagingTimes times;
@@ -31,6 +85,7 @@ struct Staging::State {
       : device(policy.device), memory(policy.memory != nullptr ? *policy.memory : pool()) {
     const CurrentDevice current(device);
     clock.emplace(own_stream.emplace().get());
+    for (auto& slot : copies) slot.emplace();
   }
   ~State() {
     int before = 0;
@@ -39,7 +94,10 @@ struct Staging::State {
     for (const Array& array : arrays) {
       if (array.memory != nullptr) memory.deallocate(array.memory, array.bytes, stream());
     }
-    for (const Array& array : host_arrays) (void)cudaFreeHost(array.memory);
+    for (const auto& slot : copies) {
+      if (!slot->are_waited_for) (void)cudaStreamSynchronize(stream());  // of a call that has failed
+    }
+    for (const Array& array : host_arrays) free_pinned(array.memory, array.bytes);
     restore_current(before);
   }
   State(const State&) = delete;
@@ -81,9 +139,10 @@ void* Staging::host_array(int which, std::int64_t bytes) {
   State::Array& array = State::at(state_->host_arrays, which);
   if (bytes > array.bytes) {
     const CurrentDevice current(state_->device);
-    (void)cudaFreeHost(array.memory);
+    free_pinned(array.memory, array.bytes);
     array = {};
-    if (cudaMallocHost(&array.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
+    array.memory = spare_pinned().take(bytes);
+    if (array.memory == nullptr && cudaMallocHost(&array.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
       forget_last_error();
       array = {};
       throw Error(Code::out_of_memory, "allocating " + std::to_string(bytes) + " pinned bytes");
@@ -109,13 +168,37 @@ void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
   state_->copy(state_->times.to_host, to, from, bytes, cudaMemcpyDeviceToHost, "copying from the device");
 }
 
+void Staging::start_copies(int slot, std::span<const Copy> copies) {
+  wait(slot);
+  const CurrentDevice current(state_->device);
+  State::Copies& started = *state_->copies[slot];
+  started.begin.record(state_->stream());
+  started.are_waited_for = false;
+  for (const auto& [to, from, bytes] : copies) {
+    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream()),
+            "copying to the device");
+  }
+  started.end.record(state_->stream());
+}
+
+void Staging::wait(int slot) {
+  State::Copies& started = *state_->copies[slot];
+  if (started.are_waited_for) return;
+  const CurrentDevice current(state_->device);
+  started.end.wait();
+  started.are_waited_for = true;
+  state_->times.to_device += started.end.seconds_since(started.begin);
+}
+
 void Staging::compute(const std::function<void(const Policy&)>& run) {
   state_->time(state_->times.kernel, [&] {
     run(Policy{}.with_device(state_->device).with_stream(state_->stream()).with_memory(state_->memory));
   });
+  for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // they are over
 }
 
 void Staging::fill(void* to, int byte, std::int64_t bytes) {
+  const CurrentDevice current(state_->device);
   require(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), state_->stream()), "filling an array");
 }
 

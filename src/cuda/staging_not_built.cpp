@@ -17,6 +17,8 @@ void* Staging::upload(int, const void*, std::int64_t) { refuse(); }
 void Staging::download(void*, int, std::int64_t) { refuse(); }
 void Staging::copy_in(void*, const void*, std::int64_t) { refuse(); }
 void Staging::copy_out(void*, const void*, std::int64_t) { refuse(); }
+void Staging::start_copies(int, std::span<const Copy>) { refuse(); }
+void Staging::wait(int) { refuse(); }
 void Staging::compute(const std::function<void(const Policy&)>&) { refuse(); }
 void Staging::fill(void*, int, std::int64_t) { refuse(); }
 const StagingTimes& Staging::times() const { return state_->times; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/device_chunk.cpp: batches are gathered in pinned memory, four at a time, and copied from there.
+// query/device_chunk.cpp: batches are gathered in pinned memory, two at a time, and copied from there while the next two are.
 #include "query/device_chunk.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace upsweep::query {
 namespace {
 
-// 2 MB of 64-bit values: a copy of that takes far longer than to start it.
-constexpr std::int64_t kStagedRows = 4 * kBatchRows;
+// 1 MB of 64-bit values: a copy of that takes 20 us, some five times as long as to start it.
+constexpr std::int64_t kStagedRows = 2 * kBatchRows;
 
 /// n bits from `from` on, to `to`; returns whether all are 1.
 bool copy_bits(const std::uint8_t* in, std::int64_t from, std::uint8_t* out, std::int64_t to, std::int64_t n) {
@@ -46,11 +46,13 @@ ChunkBuilder::ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std
       first_array_(first_array),
       columns_(fields_.size()) {
   const std::int64_t rows = std::min(kStagedRows, capacity_);
+  int array = 0;
   for (std::size_t c = 0; c < fields_.size(); ++c) {
-    const int array = 2 * static_cast<int>(c);
-    columns_[c].values = static_cast<std::byte*>(staging_.host_array(array, bytes_of(c, rows)));
-    columns_[c].validity = static_cast<std::uint8_t*>(staging_.host_array(array + 1, (rows + 7) / 8));
-    std::memset(columns_[c].validity, 0xFF, static_cast<std::size_t>(rows + 7) / 8);
+    for (auto& [values, validity] : columns_[c].staged) {
+      values = static_cast<std::byte*>(staging_.host_array(array++, bytes_of(c, rows)));
+      validity = static_cast<std::uint8_t*>(staging_.host_array(array++, (rows + 7) / 8));
+      std::memset(validity, 0xFF, static_cast<std::size_t>(rows + 7) / 8);
+    }
   }
 }
 
@@ -73,18 +75,19 @@ std::int64_t ChunkBuilder::append(const Batch& batch, std::int64_t first) {
 
 void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count) {
   Column& column = columns_[which];
+  const Staged staged = column.staged[slot_];
   const Field& field = fields_[which];
   if (from.validity != nullptr) {
-    const bool all = copy_bits(from.validity, from.offset + first, column.validity, staged_, count);
+    const bool all = copy_bits(from.validity, from.offset + first, staged.validity, staged_, count);
     column.has_nulls = column.has_nulls || !all;
   }
   if (field.storage == Storage::bit) {
     (void)copy_bits(static_cast<const std::uint8_t*>(from.values), from.offset + first,
-                    reinterpret_cast<std::uint8_t*>(column.values), staged_, count);
+                    reinterpret_cast<std::uint8_t*>(staged.values), staged_, count);
     return;
   }
   const std::int64_t size = width_of(field.storage) / 8;
-  std::byte* const to = column.values + staged_ * size;
+  std::byte* const to = staged.values + staged_ * size;
   if (field.kind != ValueKind::text) {
     std::memcpy(to, static_cast<const std::byte*>(from.values) + first * size, static_cast<std::size_t>(count * size));
   } else {
@@ -107,23 +110,28 @@ void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Diction
   for (const std::string_view word : *dictionary) column.to.push_back(column.texts.entry(word));
 }
 
+/// Starts to copy what is staged; the next rows are staged elsewhere meanwhile.
 void ChunkBuilder::flush() {
+  std::vector<gpu::Staging::Copy> copies;
   for (std::size_t c = 0; c < fields_.size(); ++c) {
     Column& column = columns_[c];
+    const Staged staged = column.staged[slot_];
     auto* const values = static_cast<std::byte*>(staging_.array(array_of(c), bytes_of(c, capacity_)));
-    staging_.copy_in(values + bytes_of(c, rows_), column.values, bytes_of(c, staged_));
-    bytes_copied_ += bytes_of(c, staged_);
+    copies.push_back({values + bytes_of(c, rows_), staged.values, bytes_of(c, staged_)});
     if (!column.has_nulls) continue;
     auto* const validity = static_cast<std::byte*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
-    if (!std::exchange(column.has_validity, true) && rows_ > 0) {
-      staging_.compute([&](const gpu::Policy&) { staging_.fill(validity, 0xFF, rows_ / 8); });
-    }
-    staging_.copy_in(validity + rows_ / 8, column.validity, (staged_ + 7) / 8);
-    bytes_copied_ += (staged_ + 7) / 8;
-    std::memset(column.validity, 0xFF, static_cast<std::size_t>(staged_ + 7) / 8);
+    if (!std::exchange(column.has_validity, true) && rows_ > 0) staging_.fill(validity, 0xFF, rows_ / 8);
+    copies.push_back({validity + rows_ / 8, staged.validity, (staged_ + 7) / 8});
   }
-  rows_ += staged_;
-  staged_ = 0;
+  staging_.start_copies(slot_, copies);
+  for (const gpu::Staging::Copy& copy : copies) bytes_copied_ += copy.bytes;
+  rows_ += std::exchange(staged_, 0);
+  slot_ = (slot_ + 1) % gpu::Staging::kSlots;
+  staging_.wait(slot_);
+  for (Column& column : columns_) {
+    std::memset(column.staged[slot_].validity, 0xFF,
+                static_cast<std::size_t>(std::min(kStagedRows, capacity_) + 7) / 8);
+  }
 }
 
 DeviceChunk ChunkBuilder::finish(bool kept) {
@@ -138,7 +146,7 @@ DeviceChunk ChunkBuilder::finish(bool kept) {
     }
     there.bits = static_cast<int>(std::bit_width(column.magnitude));
     if (fields_[c].kind == ValueKind::text) there.dictionary = std::move(column.texts).dictionary();
-    column = {.values = column.values, .validity = column.validity};
+    column = {.staged = {column.staged[0], column.staged[1]}};
   }
   rows_ = 0;
   if (kept) first_array_ += arrays();

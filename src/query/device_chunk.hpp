@@ -44,9 +44,13 @@ class ChunkBuilder {
   DeviceChunk finish(bool kept);
 
  private:
+  /// Rows on the host.
+  struct Staged {
+    std::byte* values = nullptr;
+    std::uint8_t* validity = nullptr;  ///< all ones, where no batch says otherwise
+  };
   struct Column {
-    std::byte* values = nullptr;                   ///< on the host, of the rows that are staged
-    std::uint8_t* validity = nullptr;              ///< all ones, where no batch says otherwise
+    Staged staged[gpu::Staging::kSlots];           ///< in turn
     bool has_nulls = false;                        ///< so far in the chunk
     bool has_validity = false;                     ///< on the device
     std::uint64_t magnitude = 0;                   ///< OR of x ^ (x >> 63)
@@ -68,6 +72,7 @@ class ChunkBuilder {
   std::int64_t first_row_ = 0;
   std::int64_t rows_ = 0;    ///< on the device
   std::int64_t staged_ = 0;  ///< on the host
+  int slot_ = 0;             ///< where they are staged
   std::int64_t bytes_copied_ = 0;
   std::vector<Column> columns_;
 };
