@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/large_memory_test.cpp: memory of large vectors: no two have a byte in common, and what is given back is given out again.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -57,13 +61,15 @@ std::size_t some_bytes(std::mt19937_64& random) {
 void take_and_give(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Block> blocks;
+  std::optional<detail::LargeMemoryUse> use;
   for (int i = 0; i < (tests::kSanitized ? 60 : 400); ++i) {
+    if (i % 30 == 0) use.emplace();
+    if (i % 30 == 20) use.reset();
     if (blocks.size() > 12 || (!blocks.empty() && random() % 3 == 0)) {
       const auto which = blocks.begin() + static_cast<std::ptrdiff_t>(random() % blocks.size());
       ASSERT_TRUE(which->is_whole());
       std::swap(*which, blocks.back());
       blocks.pop_back();
-      if (random() % 8 == 0) detail::let_spare_memory_go();
     } else {
       blocks.emplace_back(some_bytes(random), static_cast<std::uint8_t>(random()));
     }
@@ -87,8 +93,29 @@ TEST(LargeMemory, WhatIsGivenBackIsTheNextOnes) {
     const Block block(kBytes, 1);
     first = block.data();
   }
-  const Block smaller(kBytes / 2, 2);  // of another size, too
-  EXPECT_EQ(smaller.data(), first);
+  const Block second(kBytes - 1, 2);
+  EXPECT_EQ(second.data(), first);
+}
+
+TEST(LargeMemory, AChildOfForkHasWhatItsParentHad) {
+  const detail::LargeMemoryUse use;
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    for (std::uint8_t i = 0; !stop; ++i) (void)Block(std::size_t{100} << 10, i);
+  });
+  const Block mine(std::size_t{3} << 20, 7);
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const Block its(std::size_t{200} << 10, 9);
+      _exit(mine.is_whole() && its.is_whole() ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  stop = true;
+  other.join();
 }
 
 TEST(LargeMemory, VectorsOfItAreVectors) {

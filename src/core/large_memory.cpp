@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // core/large_memory.cpp: memory of large vectors, of which what one has given back is the next one's: in a virtual machine, to
 // touch a page for the first time takes as long as to write it ten times.
+#include <pthread.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,32 +17,27 @@
 #include <vector>
 
 #include "core/memory.hpp"
+#include "core/threads.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 
 namespace upsweep::detail {
 namespace {
 
-// Sanitizers watch malloc()'s memory alone.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsWatched = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-constexpr bool kIsWatched = true;
-#else
-constexpr bool kIsWatched = false;
-#endif
+#ifdef UPSWEEP_SANITIZED
+constexpr bool kIsWatched = true;  // sanitizers watch malloc()'s memory alone
 #else
 constexpr bool kIsWatched = false;
 #endif
 
 constexpr std::size_t kUnit = std::size_t{64} << 10;
-constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, where the system has them
+constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, where the system makes them
 constexpr std::size_t kUnits = kChunk / kUnit;        // of a chunk
 static_assert(kUnits == 32);                          // a bit each
 constexpr std::uint32_t kFull = ~std::uint32_t{0};
-// Of the memory that is available at first, what may be spare when nobody is about to use it: to let a gigabyte go takes 20 to 40 ms.
-constexpr std::int64_t kMostSpare = 32;
-
+// What stays when nobody is about to use it: of the memory that is available such a part, and no more than these chunks. To let a
+// gigabyte go takes 20 to 40 ms.
+constexpr std::int64_t kSpareShare = 32;
+constexpr std::size_t kMostSpare = 256;
 // Units of vectors of about one size that are kept for the next one: 8 MB.
 constexpr std::size_t kMostRecent = 128;
 
@@ -63,23 +58,19 @@ std::size_t first_free(std::uint32_t used, std::size_t units) {
   return begins == 0 ? kUnits : static_cast<std::size_t>(std::countr_zero(begins));
 }
 
-/// Addresses for twice the machine's memory, in chunks. Who takes some gets the first that are free, as these have been written to.
+/// Addresses for twice the machine's memory, in chunks. Who takes some gets what was given back last, or else the first that are free, as
+/// these have been written to.
 class Arena {
  public:
   Arena() {
-    rlimit addresses{};
-    const bool is_scarce = getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY;
-    if (kIsWatched || is_scarce) return;
     const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
     const std::size_t chunks = parts(2 * pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kChunk);
-    void* const all = mmap(nullptr, (chunks + 1) * kChunk, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const all =
+        mmap(nullptr, (chunks + 1) * kChunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return;
     const auto first = std::bit_cast<std::uintptr_t>(all);
     memory_ = static_cast<std::byte*>(all) + (parts(first, kChunk) * kChunk - first);
     chunks_ = chunks;
-    for (std::size_t units = 1; units < recent_.size(); ++units) recent_[units].reserve(kMostRecent / units);
-    most_spare_ = static_cast<std::size_t>(available_memory() / kMostSpare) / kChunk;
   }
 
   /// Null: there is none.
@@ -96,33 +87,40 @@ class Arena {
 
   [[nodiscard]] bool has(const void* memory) const {
     const auto* const at = static_cast<const std::byte*>(memory);
-    return memory_ != nullptr && !std::less<>()(at, memory_) && std::less<>()(at, memory_ + chunks_ * kChunk);
+    return !std::less<>()(at, memory_) && std::less<>()(at, memory_ + chunks_ * kChunk);
   }
 
   void give(void* memory, std::size_t bytes) noexcept {
     auto* const begin = static_cast<std::byte*>(memory);
     const std::lock_guard lock(changing_);
-    if (bytes > kChunk / 2)
-      return give_chunks(static_cast<std::size_t>(begin - memory_) / kChunk, parts(bytes, kChunk));
-    const std::size_t units = parts(bytes, kUnit);
-    std::vector<std::byte*>& recent = recent_[units];
-    if (recent.size() < recent.capacity()) return recent.push_back(begin);
-    give_units(begin, units);
+    if (bytes > kChunk / 2) {
+      give_chunks(static_cast<std::size_t>(begin - memory_) / kChunk, parts(bytes, kChunk));
+    } else {
+      const std::size_t units = parts(bytes, kUnit);
+      std::vector<std::byte*>& recent = recent_[units];
+      if (uses_ > 0 && recent.size() < recent.capacity()) return recent.push_back(begin);
+      give_units(begin, units);
+    }
+    if (uses_ == 0) let_spare_go();
   }
 
-  /// The last chunks, until no more than some are spare.
-  void let_spare_go() noexcept {
+  void begin_use() {
     const std::lock_guard lock(changing_);
-    for (std::size_t end = used_.size(); end > 0 && spare_ > most_spare_; --end) {
-      std::size_t first = end;
-      for (; first > 0 && spare_ > most_spare_ && used_[first - 1] == 0 && is_written_[first - 1] != 0; --first) {
-        is_written_[first - 1] = 0;
-        --spare_;
-      }
-      if (first < end) (void)madvise(memory_ + first * kChunk, (end - first) * kChunk, MADV_FREE);
-      end = std::max<std::size_t>(first, 1);
-    }
+    if (++uses_ > 1 || most_spare_ > 0) return;
+    for (std::size_t units = 1; units < recent_.size(); ++units) recent_[units].reserve(kMostRecent / units);
+    most_spare_ = std::min(static_cast<std::size_t>(available_memory() / kSpareShare) / kChunk, kMostSpare);
   }
+  void end_use() noexcept {
+    const std::lock_guard lock(changing_);
+    if (--uses_ > 0) return;
+    for (std::size_t units = 1; units < recent_.size(); ++units) {
+      for (const std::byte* begin : recent_[units]) give_units(begin, units);
+      recent_[units].clear();
+    }
+    let_spare_go();
+  }
+
+  std::mutex& mutex() { return changing_; }
 
  private:
   void* take_units(std::size_t units) {
@@ -134,8 +132,7 @@ class Arena {
       used_[chunk] |= mask_of(units) << unit;
       return memory_ + chunk * kChunk + unit * kUnit;
     }
-    if (chunk == chunks_) return nullptr;
-    has_chunks(chunk + 1);
+    if (!has_chunks(chunk + 1)) return nullptr;
     write(chunk);
     used_[chunk] = mask_of(units);
     return memory_ + chunk * kChunk;
@@ -152,8 +149,7 @@ class Arena {
       first = chunk + 1;
     }
     if (is_first) first_with_[kUnits] = used_.size();
-    if (count > chunks_ - first) return nullptr;
-    has_chunks(first + count);
+    if (!has_chunks(first + count)) return nullptr;
     for (std::size_t chunk = first; chunk < first + count; ++chunk) {
       write(chunk);
       used_[chunk] = kFull;
@@ -161,10 +157,15 @@ class Arena {
     return memory_ + first * kChunk;
   }
 
-  void has_chunks(std::size_t count) {
-    if (count <= used_.size()) return;
+  /// Whether there are so many chunks that can be written to.
+  bool has_chunks(std::size_t count) {
+    const std::size_t before = used_.size();
+    if (count <= before) return true;
+    if (count > chunks_) return false;
+    if (mprotect(memory_ + before * kChunk, (count - before) * kChunk, PROT_READ | PROT_WRITE) != 0) return false;
     is_written_.resize(count, 0);
     used_.resize(count, 0);
+    return true;
   }
 
   /// Of a chunk that nothing is in: something will be.
@@ -187,10 +188,24 @@ class Arena {
     spare_ += count;
   }
 
+  /// The last chunks, until no more than some are spare.
+  void let_spare_go() noexcept {
+    for (std::size_t end = used_.size(); end > 0 && spare_ > most_spare_; --end) {
+      std::size_t first = end;
+      for (; first > 0 && spare_ > most_spare_ && used_[first - 1] == 0 && is_written_[first - 1] != 0; --first) {
+        is_written_[first - 1] = 0;
+        --spare_;
+      }
+      if (first < end) (void)madvise(memory_ + first * kChunk, (end - first) * kChunk, MADV_FREE);
+      end = std::max<std::size_t>(first, 1);
+    }
+  }
+
   std::byte* memory_ = nullptr;
   std::size_t chunks_ = 0;
-  std::size_t most_spare_ = 0;  ///< chunks
   std::mutex changing_;
+  int uses_ = 0;
+  std::size_t most_spare_ = 0;            ///< chunks
   std::vector<std::uint32_t> used_;       ///< of each chunk up to the last that has been used, its units that are
   std::vector<std::uint8_t> is_written_;  ///< likewise, whether it takes memory
   std::size_t spare_ = 0;                 ///< chunks that nothing is in and that take memory
@@ -200,24 +215,35 @@ class Arena {
   std::array<std::size_t, kUnits + 1> first_with_ = {};
 };
 
-/// Never destroyed: vectors of other static objects may be later.
-Arena& arena() {
-  static Arena& all = *new Arena;
-  return all;
-}
+/// Null where there is none, and before the library is initialised. Never destroyed: vectors of static objects may be later.
+constinit Arena* arena = nullptr;
+
+/// A child of fork() goes on with what its parent had, so nothing of it may be half done: it is locked around fork().
+[[maybe_unused]] const bool is_made = [] {
+  if (kIsWatched || address_space_is_limited()) return false;
+  arena = new (std::nothrow) Arena;
+  if (arena == nullptr) return false;
+  pthread_atfork([] { arena->mutex().lock(); }, [] { arena->mutex().unlock(); }, [] { arena->mutex().unlock(); });
+  return true;
+}();
 
 }  // namespace
 
 void* take_memory(std::size_t bytes) {
-  void* const memory = bytes < kUnit ? nullptr : arena().take(bytes);
+  void* const memory = bytes < kUnit || arena == nullptr ? nullptr : arena->take(bytes);
   return memory != nullptr ? memory : ::operator new(bytes);
 }
 
 void give_memory(void* memory, std::size_t bytes) noexcept {
-  if (bytes < kUnit || !arena().has(memory)) return ::operator delete(memory);
-  arena().give(memory, bytes);
+  if (bytes < kUnit || arena == nullptr || !arena->has(memory)) return ::operator delete(memory);
+  arena->give(memory, bytes);
 }
 
-void let_spare_memory_go() noexcept { arena().let_spare_go(); }
+LargeMemoryUse::LargeMemoryUse() {
+  if (arena != nullptr) arena->begin_use();
+}
+LargeMemoryUse::~LargeMemoryUse() {
+  if (arena != nullptr) arena->end_use();
+}
 
 }  // namespace upsweep::detail

@@ -24,10 +24,11 @@ class SparePinned {
     const std::lock_guard lock(changing_);
     const auto found = blocks_.lower_bound(bytes);
     if (found == blocks_.end() || found->first / 2 >= bytes) return nullptr;
-    void* const memory = found->second;
-    bytes = found->first;
-    bytes_ -= bytes;
+    const auto [size, memory] = *found;
+    bytes_ -= size;
     blocks_.erase(found);
+    if (!is_pinned(memory)) return nullptr;
+    bytes = size;
     return memory;
   }
   /// False: there is enough.
@@ -41,6 +42,14 @@ class SparePinned {
 
  private:
   static constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+  /// Not after cudaDeviceReset().
+  static bool is_pinned(const void* memory) {
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess) return attributes.type == cudaMemoryTypeHost;
+    forget_last_error();
+    return false;
+  }
 
   std::mutex changing_;
   std::multimap<std::int64_t, void*> blocks_;

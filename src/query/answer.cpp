@@ -244,13 +244,6 @@ constexpr std::int64_t kStretch = kBlock;
 /// Stretches that a thread takes at a time.
 constexpr std::int64_t kStretches = 4;
 
-constexpr auto kRowNumbers = [] {
-  std::array<int, kBlock> all{};
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}();
-constexpr std::span<const int> kAllRows = kRowNumbers;  ///< of a block
-
 /// Rows of which a limit drops most may take that much memory, however little is allowed in all.
 constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
 
@@ -320,19 +313,31 @@ class Maker {
     bytes_ += least;
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
+    std::atomic<bool> has_room{true};
     const std::int64_t pieces = cpu::parts(count, kStretches * kStretch);
     cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
       const std::int64_t end = std::min(count, (piece + 1) * kStretches * kStretch);
-      for (std::int64_t first = piece * kStretches * kStretch; first < end; first += kStretch) {
+      for (std::int64_t first = piece * kStretches * kStretch; first < end && has_room; first += kStretch) {
         const auto n = static_cast<std::size_t>(std::min(kStretch, end - first));
-        write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
+        const std::int64_t more =
+            write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
+        if (more > 0 && !make_room(more)) has_room = false;
       }
       const std::unique_lock lock(pausing, std::try_to_lock);
       if (lock && pause) pause();
     });
+    if (!has_room) {
+      bytes_ = 0;
+      has_failed_ = false;
+      failed_.reset();
+      return false;
+    }
     groups_ += count;
-    for (const Totals::View& view : views) find_sums_that_do_not_fit(*view.groups, {0, view.groups->count()});
+    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kStretches * kStretch, threads), [&](std::int64_t i) {
+      const Groups& groups = *views[static_cast<std::size_t>(i)].groups;
+      find_sums_that_do_not_fit(groups, {0, groups.count()});
+    });
     for (ColumnWriter& writer : writers) in_order_.push_back(writer.finish(threads));
     return true;
   }
@@ -463,10 +468,10 @@ class Maker {
     require_memory(rows.bytes() - before);
   }
 
-  /// Rows from `first` on: their place is their number.
-  void write_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const Totals::View> views,
-                   std::span<const Source> order, std::size_t first, std::deque<ColumnWriter>& writers) {
-    if (has_failed_ && is_past_failed(first)) return;
+  /// Rows from `first` on: their place is their number. Returns what that takes of memory, as ColumnWriter::write() does.
+  std::int64_t write_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const Totals::View> views,
+                           std::span<const Source> order, std::size_t first, std::deque<ColumnWriter>& writers) {
+    if (has_failed_ && is_past_failed(first)) return 0;
     std::array<GroupAt, kStretch> groups;
     for (std::size_t i = 0; i < order.size(); ++i) {
       groups[i] = {views[order[i].section].groups, order[i].row};
@@ -477,10 +482,11 @@ class Maker {
     const Batch batch = batch_of(columns, all.size());
     const std::vector<const Vector*> values =
         outputs_of(evaluator, batch, all, [&](std::size_t i) { return first + i; });
+    std::int64_t more = 0;
     for (std::size_t c = 0; c < values.size(); ++c) {
-      const std::int64_t more = writers[c].write(*values[c], static_cast<int>(all.size()), first);
-      if (more > 0) require_memory(more);
+      more += writers[c].write(*values[c], static_cast<int>(all.size()), first);
     }
+    return more;
   }
 
   /// All groups in the order of their first rows.
@@ -525,17 +531,19 @@ class Maker {
     return failed_place_ < place;
   }
 
-  /// Beside groups that are in memory: where not all rows are kept, half of it is for those.
-  void require_memory(std::int64_t more) {
+  /// Beside groups that are in memory: where not all rows are kept, half of it is for those. False: there is not so much more.
+  bool make_room(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
-    const bool has_room =
-        keeps_first_ || keeps_groups_ ? rows <= std::max(most_bytes_ / 2, kLeastFew) : rows + others_() <= most_bytes_;
-    if (most_bytes_ == 0 || has_room) return;
+    if (most_bytes_ == 0) return true;
+    return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kLeastFew);
+  }
+  void require_memory(std::int64_t more) {
+    if (make_room(more)) return;
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
                 fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "
                             "query may take: ask for fewer (LIMIT), or allow it more (--memory)",
-                            text(rows), text(most_bytes_)));
+                            text(bytes_), text(most_bytes_)));
   }
 
   /// Of a block, the rows that may be among the first.
@@ -619,7 +627,7 @@ class Maker {
     std::vector<std::span<const std::uint64_t>> places;
     for (const Section& section : sections_) places.emplace_back(section.places);
     detail::Unwritten<Source> order = in_order_of_places(places, threads);
-    each_section(threads, [](Section& section) { section.places = {}; });
+    each_section(threads, [](Section& section) { detail::free_vector(section.places); });
     return rows_by_terms(order, threads);
   }
 
@@ -706,7 +714,7 @@ class Maker {
   std::optional<Groups> failed_;         ///< the first group that cannot be computed
   std::vector<Section> sections_;        ///< all rows, or those that may be among the first
   std::vector<AnswerColumn> in_order_;   ///< in place of these, all rows in the order of their groups' first rows
-  std::int64_t rows_ = 0;                ///< the latter
+  std::int64_t rows_ = 0;                ///< in sections, where these are those that may be among the first
   std::shared_ptr<const Section> last_;  ///< one row: none is among the first that does not precede it
   std::optional<Groups> kept_;
   std::vector<std::uint64_t> kept_place_;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/answer_columns.cpp: columns grow by blocks; their rows are put in order by a pass over places, and each column by one
-// over the order, so that two of a column are there at a time.
+// query/answer_columns.cpp: columns of rows that are known to have their order are written where they belong; others grow by blocks,
+// and are put in order by a pass over places, and one over each column, so that two of a column are there at a time.
 #include "query/answer_columns.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <iterator>
 #include <limits>
@@ -30,11 +29,6 @@ constexpr std::size_t kStretch = std::size_t{1} << 14;
 // Places of a piece are put in order by a table of all, where so many are for each row that is there; else they are sorted.
 constexpr std::size_t kSparse = 16;
 constexpr int kPlaceShift = 32;
-constexpr auto kRowNumbers = [] {
-  std::array<int, kBlock> all{};
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}();
 
 bool is_exact(ValueKind kind) { return kind != ValueKind::real && kind != ValueKind::text; }
 
@@ -55,7 +49,7 @@ std::int64_t bytes_of(const AnswerColumn& column) {
 void widen(AnswerColumn& column) {
   column.wide.reserve(column.exact.capacity());
   column.wide.assign(column.exact.begin(), column.exact.end());
-  column.exact = {};
+  detail::free_vector(column.exact);
 }
 
 /// Of any form that is neither real nor text; that of a row that is NULL is 0.
@@ -171,7 +165,7 @@ void gather_wide(std::span<const Section> sections, std::size_t which, std::span
   });
   if (!all_fit) return;
   to.exact.assign(to.wide.begin(), to.wide.end());
-  to.wide = {};
+  detail::free_vector(to.wide);
 }
 
 /// A row, and the lower half of its place.
@@ -344,55 +338,60 @@ ColumnWriter::ColumnWriter(ValueKind kind, std::size_t rows) : column_{.kind = k
   }
 }
 
-std::int64_t ColumnWriter::bytes() const { return bytes_of(column_); }
-
 std::int64_t ColumnWriter::write(const Vector& values, int count, std::size_t first) {
-  write_nulls(values, count, first);
-  if (column_.kind == ValueKind::text) return write_texts(values, count, first);
-  if (column_.kind == ValueKind::real) {
-    for (int i = 0; i < count; ++i) {
-      column_.reals[first + static_cast<std::size_t>(i)] = null_at(values, i) ? 0 : values.at<double>(i);
-    }
-  } else {
-    write_exact(values, count, first);
+  const std::int64_t of_nulls = write_nulls(values, count, first);
+  if (column_.kind == ValueKind::text) return of_nulls + write_texts(values, count, first);
+  if (column_.kind != ValueKind::real) return of_nulls + write_exact(values, count, first);
+  for (int i = 0; i < count; ++i) {
+    column_.reals[first + static_cast<std::size_t>(i)] = null_at(values, i) ? 0 : values.at<double>(i);
   }
-  return 0;
+  return of_nulls;
 }
 
-void ColumnWriter::write_nulls(const Vector& values, int count, std::size_t first) {
+std::int64_t ColumnWriter::write_nulls(const Vector& values, int count, std::size_t first) {
   const auto is_null = [&](int i) { return null_at(values, i); };
-  if (values.nulls == nullptr || std::ranges::none_of(std::views::iota(0, count), is_null)) return;
+  if (values.nulls == nullptr || std::ranges::none_of(std::views::iota(0, count), is_null)) return 0;
+  std::int64_t bytes = 0;
   {
     const std::lock_guard lock(changing_);
-    if (column_.nulls.empty()) column_.nulls.resize(rows_, 0);
+    if (column_.nulls.empty()) {
+      column_.nulls.resize(rows_, 0);
+      bytes = std::ssize(column_.nulls);
+    }
   }
   for (int i = 0; i < count; ++i) column_.nulls[first + static_cast<std::size_t>(i)] = is_null(i) ? 1 : 0;
+  return bytes;
 }
 
-void ColumnWriter::write_exact(const Vector& values, int count, std::size_t first) {
+std::int64_t ColumnWriter::write_exact(const Vector& values, int count, std::size_t first) {
   std::int64_t* const to = column_.exact.data() + first;
   if (values.form == Form::narrow && !values.one && values.nulls == nullptr) {
     std::copy_n(values.as<std::int64_t>(), count, to);
-    return;
+    return 0;
   }
+  std::vector<Wide> wide;
   with_type(values.form, [&]<class T>(std::type_identity<T>) {
     for (int i = 0; i < count; ++i) {
       const T value = null_at(values, i) ? T{} : values.at<T>(i);
       to[i] = static_cast<std::int64_t>(value);
       if constexpr (std::is_same_v<T, Int128>) {
-        if (value == to[i]) continue;
-        const std::lock_guard lock(changing_);
-        wide_.push_back({first + static_cast<std::size_t>(i), value});
+        if (value != to[i]) wide.push_back({first + static_cast<std::size_t>(i), value});
       }
     }
   });
+  if (wide.empty()) return 0;
+  const std::lock_guard lock(changing_);
+  // Then all of the column's rows have 128 bits in the end.
+  const std::int64_t bytes = wide_.empty() ? static_cast<std::int64_t>(rows_ * sizeof(Int128)) : 0;
+  wide_.insert(wide_.end(), wide.begin(), wide.end());
+  return bytes + static_cast<std::int64_t>(wide.size() * sizeof(Wide));
 }
 
 /// Ends are those in the block's letters, until all are there.
 std::int64_t ColumnWriter::write_texts(const Vector& values, int count, std::size_t first) {
   AnswerColumn block{.kind = ValueKind::text};
   block.ends.reserve(static_cast<std::size_t>(count));
-  append_texts(values, std::span(kRowNumbers).first(static_cast<std::size_t>(count)), block);
+  append_texts(values, kAllRows.first(static_cast<std::size_t>(count)), block);
   std::copy(block.ends.begin(), block.ends.end(), column_.ends.begin() + static_cast<std::ptrdiff_t>(first));
   const std::int64_t bytes = std::ssize(block.letters);
   const std::lock_guard lock(changing_);
@@ -410,7 +409,7 @@ void ColumnWriter::join_letters(int threads) {
     const std::int64_t before = begin[static_cast<std::size_t>(i)];
     std::copy(letters.begin(), letters.end(), column_.letters.begin() + before);
     for (std::size_t row = first; row < first + rows; ++row) column_.ends[row] += before;
-    letters = {};
+    detail::free_vector(letters);
   });
 }
 

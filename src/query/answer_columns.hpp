@@ -2,9 +2,11 @@
 // query/answer_columns.hpp: the rows of an answer in the making, column by column: of blocks, and put in order.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -29,6 +31,13 @@ struct Source {
   std::uint32_t row;
 };
 
+inline constexpr auto kRowNumbers = [] {
+  std::array<int, expression::kBlock> all{};
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}();
+inline constexpr std::span<const int> kAllRows = kRowNumbers;  ///< of a block
+
 /// Appends those rows' values of a block.
 void append(const expression::Vector& values, std::span<const int> rows, AnswerColumn& to);
 
@@ -51,12 +60,10 @@ class ColumnWriter {
  public:
   ColumnWriter(ValueKind kind, std::size_t rows);
 
-  /// Rows from `first` on, each once. Returns what that takes of memory besides bytes().
+  /// Rows from `first` on, each once. Returns what that takes of memory besides 64 bits for each row.
   std::int64_t write(const expression::Vector& values, int count, std::size_t first);
   /// Once all are written.
   AnswerColumn finish(int threads);
-  /// Of memory, from the beginning.
-  [[nodiscard]] std::int64_t bytes() const;
 
  private:
   /// Of rows from `first` on, up to the next block.
@@ -71,9 +78,9 @@ class ColumnWriter {
     Int128 value;
   };
 
-  void write_exact(const expression::Vector& values, int count, std::size_t first);
+  std::int64_t write_exact(const expression::Vector& values, int count, std::size_t first);
   std::int64_t write_texts(const expression::Vector& values, int count, std::size_t first);
-  void write_nulls(const expression::Vector& values, int count, std::size_t first);
+  std::int64_t write_nulls(const expression::Vector& values, int count, std::size_t first);
   void join_letters(int threads);
 
   AnswerColumn column_;

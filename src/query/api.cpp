@@ -96,11 +96,6 @@ void Query::require_fields(const Table& table) const {
   }
 }
 
-/// When a query ends, after all that takes memory.
-struct SpareMemory {
-  ~SpareMemory() { detail::let_spare_memory_go(); }
-};
-
 /// Runs the rung of the policy's backend.
 template <class Policy>
 query::Folded Query::folded(const Policy& policy, const Table& table, const QueryProgress& progress,
@@ -121,7 +116,7 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
     throw Error(Code::invalid_argument, "the memory of a query is a positive number of bytes, or 0 for what is free");
   }
   const auto begin = std::chrono::steady_clock::now();
-  const SpareMemory spare;
+  const detail::LargeMemoryUse use;
   const expression::Kernels& kernels = expression::kernels(Isa::best);
   const query::Folded folded = this->folded(
       policy, table, progress, memory.device_bytes,
@@ -144,7 +139,7 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
 template <class Policy>
 QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress,
                           std::int64_t device_bytes) const {
-  const SpareMemory spare;
+  const detail::LargeMemoryUse use;
   const query::Folded folded = this->folded(policy, table, progress, device_bytes,
                                             std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
   return {plan_, std::move(*folded.totals).take(cpu::worker_count(query::threads_of(policy)))};

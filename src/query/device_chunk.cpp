@@ -136,6 +136,8 @@ void ChunkBuilder::flush() {
 
 DeviceChunk ChunkBuilder::finish(bool kept) {
   if (staged_ > 0) flush();
+  // What is kept is read by way of others' streams, too.
+  for (int slot = 0; kept && slot < gpu::Staging::kSlots; ++slot) staging_.wait(slot);
   DeviceChunk chunk{.rows = rows_, .first_row = first_row_};
   for (std::size_t c = 0; c < fields_.size(); ++c) {
     Column& column = columns_[c];

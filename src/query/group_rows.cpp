@@ -106,6 +106,10 @@ void GroupRows::copy_row(std::int64_t group, const GroupRows& from, std::int64_t
 }
 
 void GroupRows::change(Layout layout) {
+  if (words_.empty()) {
+    layout_ = std::move(layout);
+    return;
+  }
   GroupRows wider(*this, std::move(layout));
   const std::int64_t groups = count();
   wider.resize(groups);

@@ -628,8 +628,8 @@ void Groups::add(Evaluator& evaluator, const std::uint64_t* marks) {
   }
 }
 
-// Rows and sums of many groups are added up side by side, group after group, and go into the states in the end: a state takes
-// half a line of the cache, of which these are a few.
+// Rows and sums of many groups are added up side by side, group after group, and go into the states in the end: a group's row takes
+// half a line of the cache and more, of which these are a few.
 
 /// The block's rows are counted in their groups: for all aggregates at once, as if nothing were NULL.
 void Groups::count_for_all(int n) {

@@ -307,7 +307,7 @@ void Totals::spill(Part& part) {
   part.writer = std::make_unique<Writer>(plan_);
   write(*part.writer, *part.groups, 0, part.groups->count(), part.first.data(), buffer_bytes());
   part.groups.reset();
-  part.first = {};
+  detail::free_vector(part.first);
   part.is_spilled = true;
   count_memory(part);
 }
@@ -418,9 +418,14 @@ std::vector<Totals::View> Totals::views(int workers) {
 }
 
 void Totals::forget(int workers) {
+  few_ = Groups(plan_, kernels_);
   cpu::for_each_piece(std::ssize(pieces_), workers,
                       [&](std::int64_t i) { pieces_[static_cast<std::size_t>(i)].reset(); });
-  cpu::for_each_piece(kParts, workers, [&](std::int64_t i) { parts_[static_cast<std::size_t>(i)].groups.reset(); });
+  cpu::for_each_piece(kParts, workers, [&](std::int64_t i) {
+    Part& part = parts_[static_cast<std::size_t>(i)];
+    part.groups.reset();
+    detail::free_vector(part.first);
+  });
 }
 
 /// By all threads: to give memory back takes as long as to fill it.
@@ -532,7 +537,7 @@ bool Totals::use_section(Round& round, Spilled& spilled, const UseSection& use) 
       round.least_divided = std::min(round.least_divided, spilled.groups);
       lock.unlock();
       groups.reset();
-      first = {};
+      detail::free_vector(first);
       counted.set(0);
       divide(round, spilled);
       return true;

@@ -10,12 +10,19 @@
 
 namespace upsweep::detail {
 
-/// Throws std::bad_alloc. What is large lies on huge pages, where the system has them.
+/// Throws std::bad_alloc.
 [[nodiscard]] void* take_memory(std::size_t bytes);
-/// `bytes`: as it was taken.
+/// `bytes`: as it was taken. Where nobody uses such memory the system may have it when it needs it, but for some.
 void give_memory(void* memory, std::size_t bytes) noexcept;
-/// What was given back, and is kept for those who take some next, the system may have if it needs it.
-void let_spare_memory_go() noexcept;
+
+/// As long as one lives, what is given back is kept for those who take some next.
+class LargeMemoryUse {
+ public:
+  LargeMemoryUse();
+  ~LargeMemoryUse();
+  LargeMemoryUse(const LargeMemoryUse&) = delete;
+  LargeMemoryUse& operator=(const LargeMemoryUse&) = delete;
+};
 
 /// An allocator of these.
 template <class T>
@@ -47,6 +54,12 @@ struct UnwrittenMemory : LargeMemory<T> {
 /// A vector that may become large.
 template <class T>
 using Large = std::vector<T, LargeMemory<T>>;
+
+/// Gives a vector's memory back, which assigning {} does not.
+template <class Vector>
+void free_vector(Vector& vector) {
+  Vector().swap(vector);
+}
 
 /// A vector of numbers; what resize() adds to it is not initialised.
 template <class T>
