@@ -296,6 +296,36 @@ TEST_F(Spill, RefusesAnAnswerThatMemoryHasNoRoomFor) {
   EXPECT_EQ(run("SELECT own, SUM(x) FROM t GROUP BY own LIMIT 9", 2, {.bytes = 4 << 20}).rows.size(), 9U);
 }
 
+TEST_F(Spill, AnswersOfTextTakeWhatMemoryThereIs) {
+  // Where there is no room for all rows beside all groups, rows are made part by part, while groups are given back.
+  std::vector<std::string> texts;
+  std::vector<std::int32_t> entries;
+  for (std::int32_t i = 0; i < 20'000; ++i) {
+    texts.push_back(std::to_string(i) + std::string(150, 'x'));
+    entries.push_back(i);
+  }
+  MemoryTable table;
+  table.add_text("k", entries, texts);
+  const Query query("SELECT k, COUNT(*) FROM t GROUP BY k", table);
+  const Answer expected = query.run(par.with_threads(2), table);
+  ASSERT_EQ(expected.rows.size(), texts.size());
+  int refused = 0;
+  int answered = 0;
+  for (std::int64_t megabytes = 1; megabytes <= 24; ++megabytes) {
+    try {
+      const Answer answer =
+          query.run(par.with_threads(2), table, {}, {.bytes = megabytes << 20, .group_bytes = kEnough});
+      expect_same(expected, answer, std::to_string(megabytes) + " MB");
+      ++answered;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::out_of_memory);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(answered, 0);
+}
+
 TEST_F(Spill, RefusesNegativeMemory) {
   EXPECT_EQ(error_of("SELECT COUNT(*) FROM t", 1, {.bytes = -1}).code(), Code::invalid_argument);
   EXPECT_EQ(error_of("SELECT COUNT(*) FROM t", 1, {.group_bytes = -1}).code(), Code::invalid_argument);
