@@ -317,7 +317,7 @@ def cpu_many():
 
 def gpu_chunked():
     """Calls on the host's arrays by the limit of the GPU's memory: GB/s of the input, and what it could be."""
-    found = [json.loads(line) for line in (RESULTS / "h100-chunked.jsonl").read_text().splitlines()]
+    found = [json.loads(line) for line in (RESULTS / "h200-chunked.jsonl").read_text().splitlines()]
     lines = []
     for r in (r for r in found if "problem" in r):
         limit = f"{r['device_bytes'] >> 20} MB" if r["device_bytes"] else "none"
