@@ -89,8 +89,8 @@ TEST_F(GroupRows, KeepWhatTheyHaveWhileTheyBecomeWide) {
     Expected& group = change(g);
     rows.count(g, 1) += g;
     group.states[1].count = g;
-    rows.add_exact(g, 0, 5 * g);
-    group.states[0].exact = 5 * g;
+    rows.add_exact(g, 0, Int128{5} * g);
+    group.states[0].exact = Int128{5} * g;
     rows.add_real(g, 2, 0.5);
     group.states[2].set_real(0.5);
   }

@@ -81,6 +81,7 @@ TEST(LargeMemory, NoTwoBlocksHaveAByteInCommon) { take_and_give(1); }
 
 TEST(LargeMemory, NorThoseOfSeveralThreads) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (std::uint64_t t = 0; t < 4; ++t) threads.emplace_back(take_and_give, t + 10);
   for (std::thread& thread : threads) thread.join();
 }

@@ -62,7 +62,7 @@ std::size_t first_free(std::uint32_t used, std::size_t units) {
 /// these have been written to.
 class Arena {
  public:
-  Arena() {
+  Arena() noexcept {
     const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
     const std::size_t chunks = parts(2 * pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kChunk);
     void* const all =
@@ -219,13 +219,15 @@ class Arena {
 constinit Arena* arena = nullptr;
 
 /// A child of fork() goes on with what its parent had, so nothing of it may be half done: it is locked around fork().
-[[maybe_unused]] const bool is_made = [] {
-  if (kIsWatched || address_space_is_limited()) return false;
-  arena = new (std::nothrow) Arena;
-  if (arena == nullptr) return false;
-  pthread_atfork([] { arena->mutex().lock(); }, [] { arena->mutex().unlock(); }, [] { arena->mutex().unlock(); });
-  return true;
-}();
+struct Made {
+  Made() noexcept {
+    if (kIsWatched || address_space_is_limited()) return;
+    arena = new (std::nothrow) Arena;
+    if (arena == nullptr) return;
+    pthread_atfork([] { arena->mutex().lock(); }, [] { arena->mutex().unlock(); }, [] { arena->mutex().unlock(); });
+  }
+};
+const Made made;
 
 }  // namespace
 

@@ -184,6 +184,7 @@ std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> vie
     return std::all_of(views.begin(), views.end(), [&](const Totals::View& view) { return is(view.groups->rows()); });
   };
   std::vector<Field> fields;
+  fields.reserve(plan.keys.size() + 2 * plan.aggregates.size());
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
     fields.push_back(field(plan.keys[k]->type, all([&](const GroupRows& rows) { return rows.is_word(k); })));
   }
@@ -625,6 +626,7 @@ class Maker {
   /// In the order of their places.
   std::vector<AnswerColumn> all_rows(int threads) {
     std::vector<std::span<const std::uint64_t>> places;
+    places.reserve(sections_.size());
     for (const Section& section : sections_) places.emplace_back(section.places);
     detail::Unwritten<Source> order = in_order_of_places(places, threads);
     each_section(threads, [](Section& section) { detail::free_vector(section.places); });

@@ -24,6 +24,16 @@ LIMIT = 512 * MB  # of address space; the files are longer
 BIG = 800 * MB
 
 
+def has_open(process, folder):
+    for file in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            if folder in os.readlink(file):
+                return True
+        except FileNotFoundError:  # it has just been closed
+            pass
+    return False
+
+
 def address_space(limit=LIMIT):
     """Options that hold the command to so much memory, mapped files included."""
     return {
@@ -328,7 +338,7 @@ def test_a_name_that_is_taken_meanwhile_is_all_that_is_said(request, upsweep, ex
     )
     process.stdin.write(content[:256])
     process.stdin.flush()
-    while not any(f"{upsweep.folder}/" in os.readlink(one) for one in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()):
+    while not has_open(process, f"{upsweep.folder}/"):
         assert process.poll() is None  # it has not opened its output yet
         time.sleep(0.01)
     if existing:

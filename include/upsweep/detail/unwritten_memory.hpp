@@ -27,7 +27,7 @@ class LargeMemoryUse {
 /// An allocator of these.
 template <class T>
 struct LargeMemory {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): what allocators call it
 
   LargeMemory() = default;
   template <class U>
