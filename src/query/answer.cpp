@@ -62,10 +62,10 @@ class Column {
  public:
   Column(Field field, std::size_t rows)
       : field_(std::move(field)),
+        rows_(rows),
         values_((rows * static_cast<std::size_t>(width_of(field_.storage)) + kWordBits - 1) / kWordBits) {
     if (field_.kind == ValueKind::boolean) std::fill(values_.begin(), values_.end(), 0);
     if (field_.kind == ValueKind::text) words_ = std::make_shared<Dictionary>(rows);
-    rows_ = rows;
   }
 
   [[nodiscard]] const Field& field() const { return field_; }
@@ -110,7 +110,7 @@ class Column {
   }
 
   Field field_;
-  std::size_t rows_ = 0;
+  std::size_t rows_;
   std::shared_ptr<Dictionary> words_;
   detail::Unwritten<std::uint64_t> values_;  ///< room for any storage
   std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
@@ -248,7 +248,8 @@ constexpr std::int64_t kStretches = 4;
 /// Rows of which a limit drops most may take that much memory, however little is allowed in all.
 constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
 
-/// Makes an answer of groups that come a section at a time, from several threads, in any order: it depends on no section.
+/// Makes an answer of all groups at once, in their order, or of groups that come a section at a time, from several threads, in any
+/// order: it depends on no section.
 ///
 /// Without LIMIT all rows are kept. With ORDER BY and LIMIT, the first so many, and as many again until they are sorted out;
 /// with LIMIT alone, so many of the groups themselves, as no others are computed.

@@ -91,7 +91,7 @@ void GroupRows::add_wide(std::int64_t group, std::size_t aggregate, Int128 value
 }
 
 void GroupRows::copy_row(std::int64_t group, const GroupRows& from, std::int64_t theirs) {
-  if (layout_ == from.layout_) {
+  if (layout_.width == from.layout_.width) {  // with room for all that it has, this is the same layout
     std::copy_n(from.row(theirs), layout_.width, row(group));
     return;
   }
@@ -126,7 +126,7 @@ void GroupRows::widen_as(const GroupRows& other) {
     wider.states[a].form = std::max(wider.states[a].form, other.layout_.states[a].form);
   }
   wider.arrange(have_nulls() || other.have_nulls());
-  if (wider != layout_) change(std::move(wider));
+  if (wider.width > layout_.width) change(std::move(wider));
 }
 
 void GroupRows::widen_key(std::size_t which) {

@@ -113,8 +113,6 @@ class GroupRows {
   [[nodiscard]] const std::uint64_t* key_words(std::int64_t group) const { return row(group) + 1; }
   [[nodiscard]] std::uint64_t* key_words(std::int64_t group) { return row(group) + 1; }
   [[nodiscard]] std::size_t width_of_keys() const { return layout_.key_words; }
-  /// From one row to the next, in words.
-  [[nodiscard]] std::size_t width() const { return layout_.width; }
 
   [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const;
   void set_state(std::int64_t group, std::size_t aggregate, const State& state);
@@ -169,13 +167,11 @@ class GroupRows {
   struct KeyPlace {
     std::uint32_t at;
     std::uint32_t words;
-    bool operator==(const KeyPlace&) const = default;
   };
   struct StatePlace {
     std::uint32_t at;
     std::uint32_t count_at;
     Form form;
-    bool operator==(const StatePlace&) const = default;
   };
   /// What lies where in a row, in words: the hash, the keys, which of them are NULL, the states.
   struct Layout {
@@ -185,7 +181,6 @@ class GroupRows {
     std::uint32_t key_words = 0;
     std::uint32_t width = 0;
     void arrange(bool has_nulls);
-    bool operator==(const Layout&) const = default;
   };
 
   /// None, of another layout.
