@@ -81,10 +81,9 @@ class Column {
       at<Int128>(row) = 0;
     }
   }
+  /// Where is_of_words() is not.
   void put(std::size_t row, Int128 exact) {
-    if (is_of_words()) {
-      at<std::int64_t>(row) = static_cast<std::int64_t>(exact);
-    } else if (field_.kind == ValueKind::boolean) {
+    if (field_.kind == ValueKind::boolean) {
       at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
     } else {
       at<Int128>(row) = exact;
@@ -240,10 +239,8 @@ int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const 
   return 0;
 }
 
-/// The groups that a thread makes rows of at a time: what is known of them is in the core's second cache then.
-constexpr std::int64_t kStretch = kBlock;
-/// Stretches that a thread takes at a time.
-constexpr std::int64_t kStretches = 4;
+/// The groups that a thread takes at a time. It makes rows of a block of them: what is known of these is in the core's second cache then.
+constexpr std::int64_t kPiece = 4 * kBlock;
 
 /// Rows of which a limit drops most may take that much memory, however little is allowed in all.
 constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
@@ -290,9 +287,9 @@ class Maker {
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
     Section rows = keeps_first_ ? empty_section() : empty_section(static_cast<std::size_t>(range.count()));
     std::vector<GroupAt> stretch;
-    for (std::int64_t first = range.first; first < range.end; first += kStretch) {
+    for (std::int64_t first = range.first; first < range.end; first += kBlock) {
       stretch.clear();
-      for (std::int64_t g = first; g < std::min(first + kStretch, range.end); ++g) stretch.push_back({&groups, g});
+      for (std::int64_t g = first; g < std::min(first + kBlock, range.end); ++g) stretch.push_back({&groups, g});
       add_block(evaluator, fields, stretch, place.subspan(static_cast<std::size_t>(first), stretch.size()), rows);
     }
     if (rows.size() == 0) return;
@@ -316,12 +313,12 @@ class Maker {
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
     std::atomic<bool> has_room{true};
-    const std::int64_t pieces = cpu::parts(count, kStretches * kStretch);
+    const std::int64_t pieces = cpu::parts(count, kPiece);
     cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-      const std::int64_t end = std::min(count, (piece + 1) * kStretches * kStretch);
-      for (std::int64_t first = piece * kStretches * kStretch; first < end && has_room; first += kStretch) {
-        const auto n = static_cast<std::size_t>(std::min(kStretch, end - first));
+      const std::int64_t end = std::min(count, (piece + 1) * kPiece);
+      for (std::int64_t first = piece * kPiece; first < end && has_room; first += kBlock) {
+        const auto n = static_cast<std::size_t>(std::min(std::int64_t{kBlock}, end - first));
         const std::int64_t more =
             write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
         if (more > 0 && !make_room(more)) has_room = false;
@@ -336,7 +333,7 @@ class Maker {
       return false;
     }
     groups_ += count;
-    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kStretches * kStretch, threads), [&](std::int64_t i) {
+    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kPiece, threads), [&](std::int64_t i) {
       const Groups& groups = *views[static_cast<std::size_t>(i)].groups;
       find_sums_that_do_not_fit(groups, {0, groups.count()});
     });
@@ -474,7 +471,7 @@ class Maker {
   std::int64_t write_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const Totals::View> views,
                            std::span<const Source> order, std::size_t first, std::deque<ColumnWriter>& writers) {
     if (has_failed_ && is_past_failed(first)) return 0;
-    std::array<GroupAt, kStretch> groups;
+    std::array<GroupAt, kBlock> groups;
     for (std::size_t i = 0; i < order.size(); ++i) {
       groups[i] = {views[order[i].section].groups, order[i].row};
       groups[i].groups->rows().ask_for(groups[i].group);
@@ -724,6 +721,9 @@ class Maker {
   std::uint64_t end_of_kept_ = std::numeric_limits<std::uint64_t>::max();
 };
 
+/// Where places are the numbers of rows.
+std::int64_t number_of_row(std::uint64_t place) { return static_cast<std::int64_t>(place); }
+
 }  // namespace
 
 Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
@@ -732,11 +732,10 @@ Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int t
   Maker maker(plan, kernels, most_bytes, [&] { return totals.bytes(); });
   const std::int64_t count = totals.count();
   maker.keep_few(count);
-  const int workers =
-      count >= 0 ? cpu::workers_for(cpu::parts(count, kStretches * kStretch), 1, threads) : cpu::worker_count(threads);
+  const int workers = count >= 0 ? cpu::workers_for(cpu::parts(count, kPiece), 1, threads) : cpu::worker_count(threads);
   if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
     totals.forget(workers);
-    return maker.finish(threads, [](std::uint64_t number) { return static_cast<std::int64_t>(number); });
+    return maker.finish(threads, number_of_row);
   }
   totals.use_sections(
       workers,
@@ -752,20 +751,19 @@ Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int t
 Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads) {
   Maker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
   maker.keep_few(groups.count());
-  const auto number_of = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   if (maker.keeps_all()) {
     const Totals::View view{&groups, {}};
     (void)maker.add_in_order({&view, 1}, threads, {});
-    return maker.finish(threads, number_of);
+    return maker.finish(threads, number_of_row);
   }
   std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
   std::iota(place.begin(), place.end(), std::uint64_t{0});
-  const std::int64_t pieces = cpu::parts(groups.count(), kStretches * kStretch);
+  const std::int64_t pieces = cpu::parts(groups.count(), kPiece);
   cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
-    const std::int64_t first = piece * kStretches * kStretch;
-    maker.add(groups, {first, std::min(first + kStretches * kStretch, groups.count())}, place);
+    const std::int64_t first = piece * kPiece;
+    maker.add(groups, {first, std::min(first + kPiece, groups.count())}, place);
   });
-  return maker.finish(threads, number_of);
+  return maker.finish(threads, number_of_row);
 }
 
 }  // namespace upsweep::query

@@ -101,12 +101,10 @@ void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn&
 /// Calls `use_stretch(first, end, stretch)` for all stretches of so many rows.
 template <class UseStretch>
 void for_stretches(std::size_t rows, int threads, const UseStretch& use_stretch) {
-  const std::size_t stretches = (rows + kStretch - 1) / kStretch;
-  std::atomic<std::size_t> next{0};
-  cpu::run_allocating_workers(cpu::workers_for(static_cast<std::int64_t>(stretches), 1, threads), [&](int) {
-    for (std::size_t stretch = next++; stretch < stretches; stretch = next++) {
-      use_stretch(stretch * kStretch, std::min(rows, (stretch + 1) * kStretch), stretch);
-    }
+  const auto stretches = static_cast<std::int64_t>((rows + kStretch - 1) / kStretch);
+  cpu::for_each_of(stretches, cpu::workers_for(stretches, 1, threads), [&](std::int64_t number) {
+    const auto stretch = static_cast<std::size_t>(number);
+    use_stretch(stretch * kStretch, std::min(rows, (stretch + 1) * kStretch), stretch);
   });
 }
 

@@ -3,7 +3,6 @@
 #include "query/groups.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -11,6 +10,7 @@
 
 #include "core/hash.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -218,7 +218,7 @@ std::int32_t Groups::find_or_add(std::uint64_t hash, const IsSame& is_same, cons
   if (in_slots_ != count_ || are_slots_full()) complete();
   const std::size_t mask = slots_.size() - 1;
   const std::uint32_t tag = tag_of(hash);
-  std::size_t place = tag & mask;
+  std::size_t place = slot_of(hash, slots_.size());
   for (; slots_[place].group >= 0; place = (place + 1) & mask) {
     if (slots_[place].tag == tag && is_same(slots_[place].group)) return slots_[place].group;
   }
@@ -292,7 +292,7 @@ void Groups::assign(Evaluator& evaluator, int n, const std::uint64_t* marks) {
   const std::uint64_t* const hashes = block_hashes_.data();
   int last = -1;  // the row that was looked up before
   for (int i = 0; i < n; ++i, key += width, nulls += width) {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[tag_of(hashes[std::min(i + kAhead, n - 1)]) & (slots_.size() - 1)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(hashes[std::min(i + kAhead, n - 1)], slots_.size())]);
     std::int32_t& group = group_[static_cast<std::size_t>(i)];
     if (!are_all_ && !is_marked(marks, i)) {
       group = kNoGroup;
@@ -957,7 +957,7 @@ void Groups::write_loose_keys(Evaluator& evaluator, std::size_t rows) {
 void Groups::ask_for_all(std::span<const std::uint64_t* const> asked) const {
   if (slots_.empty()) return;
   const auto slot = [&](const std::uint64_t* row) -> const Slot& {
-    return slots_[tag_of(LooseRows::hash(row)) & (slots_.size() - 1)];
+    return slots_[slot_of(LooseRows::hash(row), slots_.size())];
   };
   for (const std::uint64_t* const row : asked) __builtin_prefetch(&slot(row));
   for (const std::uint64_t* const row : asked) {
@@ -1114,14 +1114,11 @@ Groups Groups::joined(const Plan& plan, const Kernels& kernels, std::span<Groups
   all.count_ = std::ssize(order);
   for (const Groups* const part : parts) all.rows_.widen_as(part->rows_);
   all.rows_.resize(all.count_);
-  std::atomic<std::int64_t> next{0};
-  cpu::run_workers(workers, [&](int) {
-    constexpr std::int64_t kEach = 1 << 14;
-    for (std::int64_t first = next.fetch_add(kEach); first < all.count_; first = next.fetch_add(kEach)) {
-      for (std::int64_t i = first; i < std::min(first + kEach, all.count_); ++i) {
-        const auto [part, group] = order[static_cast<std::size_t>(i)];
-        all.rows_.copy_row(i, parts[static_cast<std::size_t>(part)]->rows_, group);
-      }
+  constexpr std::int64_t kEach = 1 << 14;
+  cpu::for_each_of(cpu::parts(all.count_, kEach), workers, [&](std::int64_t piece) {
+    for (std::int64_t i = piece * kEach; i < std::min((piece + 1) * kEach, all.count_); ++i) {
+      const auto [part, group] = order[static_cast<std::size_t>(i)];
+      all.rows_.copy_row(i, parts[static_cast<std::size_t>(part)]->rows_, group);
     }
   });
   all.join_texts(parts, order);
@@ -1206,7 +1203,7 @@ void Groups::merge(const Groups& later, std::int64_t first, std::int64_t end, st
 
 /// Asks for what the search for a group of others begins with.
 void Groups::ask_for(const Groups& others, std::int64_t group) const {
-  if (!slots_.empty()) __builtin_prefetch(&slots_[tag_of(others.hash(group)) & (slots_.size() - 1)]);
+  if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(others.hash(group), slots_.size())]);
 }
 
 template <class OnFresh>

@@ -118,7 +118,7 @@ class Groups {
 
   /// A group in the hash table.
   struct Slot {
-    std::uint32_t tag;   ///< of the hash those bits that choose slots and more: a wider table is made of these alone
+    std::uint32_t tag;   ///< of the hash those bits that slot_of() looks at: a wider table is made of these alone
     std::int32_t group;  ///< -1: free
   };
 
