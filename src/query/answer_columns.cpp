@@ -348,7 +348,10 @@ std::int64_t ColumnWriter::write(const Vector& values, int count, std::size_t fi
 
 std::int64_t ColumnWriter::write_nulls(const Vector& values, int count, std::size_t first) {
   const auto is_null = [&](int i) { return null_at(values, i); };
-  if (values.nulls == nullptr || std::ranges::none_of(std::views::iota(0, count), is_null)) return 0;
+  if (values.nulls == nullptr) return 0;
+  int first_null = 0;
+  while (first_null < count && !is_null(first_null)) ++first_null;
+  if (first_null == count) return 0;
   std::int64_t bytes = 0;
   {
     const std::lock_guard lock(changing_);
