@@ -121,7 +121,10 @@ std::int64_t touch_all(const std::string& path) {
   if (columns.empty()) return 0;  // rows alone may be as many as a file likes to say
   std::int64_t sum = 0;
   for (int part = 0; part < table->parts(); ++part) {
-    for (const int column : columns) sum += std::isfinite(table->range(part, column).least) ? 1 : 0;
+    for (const int column : columns) {
+      sum += std::isfinite(table->range(part, column).least) ? 1 : 0;
+      sum += std::ssize(table->batch_ranges(part, column));
+    }
     each_batch(*table, part, columns, [&](const Batch& batch) {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         const ColumnData& data = batch.columns[c];
@@ -538,6 +541,35 @@ TEST_F(TableTest, DecimalsStoredAsIntegersAreRead) {
   }
 }
 
+// Arrow's own writer stores them as bytes, as few as the digits need.
+TEST_F(TableTest, DecimalsStoredAsBytesAreRead) {
+  std::mt19937_64 random(6);
+  std::int64_t top = 0;
+  for (int digits = 1; digits <= 18; ++digits) {
+    top = 10 * top + 9;
+    Optionals<std::int64_t> values{top, -top, 0, -1};
+    for (int i = 0; i < 2000; ++i) {
+      const std::int64_t value =
+          static_cast<std::int64_t>(random() >> 1) % (i % 2 == 0 ? top : std::min<std::int64_t>(top, 50));
+      values.push_back(random() % 7 == 0 ? std::nullopt : std::optional(random() % 2 == 0 ? value : -value));
+    }
+    std::vector<std::optional<arrow::Decimal128>> wide;
+    for (const auto& value : values) wide.push_back(value ? std::optional(arrow::Decimal128(*value)) : std::nullopt);
+    const auto array = decimals<arrow::Decimal128Builder, arrow::Decimal128>(arrow::decimal128(digits, 1), wide);
+    for (const bool dictionary : {false, true}) {
+      parquet::WriterProperties::Builder pages;
+      pages.compression(parquet::Compression::SNAPPY)->data_pagesize(500)->write_batch_size(90);
+      if (!dictionary) pages.disable_dictionary();
+      const auto table = open_table(put_parquet({{"x", array}}, pages, 1500));
+      if (field_of_column(*table, "x").storage == Storage::int32) {
+        EXPECT_EQ(numbers<std::int32_t>(*table, "x"), Optionals<std::int32_t>(values.begin(), values.end())) << digits;
+      } else {
+        EXPECT_EQ(numbers<std::int64_t>(*table, "x"), values) << digits;
+      }
+    }
+  }
+}
+
 TEST_F(TableTest, DecimalsOfMoreDigitsThanArrowHasAreRefused) {
   using parquet::schema::GroupNode;
   const auto leaf = parquet::schema::PrimitiveNode::Make(
@@ -880,6 +912,112 @@ TEST_F(TableTest, PagesWithoutNullsFollowOnesWithThem) {
       EXPECT_EQ(numbers<std::int64_t>(*table, "x"), values);
     }
   }
+}
+
+// The rows of a batch as text, whatever their types.
+std::vector<std::string> lines(const Batch& batch) {
+  std::vector<std::string> all;
+  for (std::int64_t i = 0; i < batch.rows; ++i) {
+    std::string line;
+    for (const ColumnData& data : batch.columns) {
+      if (is_null(data, i)) {
+        line += "-";
+      } else if (data.dictionary) {
+        line += data.dictionary->at(static_cast<std::size_t>(static_cast<const std::int32_t*>(data.values)[i]));
+      } else {
+        line += std::to_string(static_cast<const std::int64_t*>(data.values)[i]);
+      }
+      line += ' ';
+    }
+    all.push_back(std::move(line));
+  }
+  return all;
+}
+
+// Few numbers, some of them NULL; many; and words that end their dictionary within the column.
+Columns long_columns(std::int64_t rows) {
+  std::mt19937_64 random(3);
+  Optionals<std::int64_t> some;
+  std::vector<std::int64_t> many;
+  Optionals<std::string> words;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    some.push_back(random() % 5 == 0 && i % 100'000 > 50'000 ? std::nullopt : std::optional<std::int64_t>(i % 300));
+    many.push_back(i * 7);
+    words.push_back(random() % 9 == 0 ? std::nullopt : std::optional("w" + std::to_string(random() % 40'000)));
+  }
+  return {{"s", array_of_optionals<arrow::Int64Type>(some)},
+          {"m", array_of<arrow::Int64Type>(many)},
+          {"w", array_of_optionals<arrow::StringType>(words)}};
+}
+
+// Those that are passed over change nothing of those that are read.
+void check_skips(const Table& table, const std::vector<int>& columns) {
+  std::vector<std::vector<std::string>> batches;
+  std::vector<std::int64_t> first_rows;
+  each_batch(table, 0, columns, [&](const Batch& batch) {
+    batches.push_back(lines(batch));
+    first_rows.push_back(batch.first_row);
+  });
+  for (const unsigned skipped : {0b0001U, 0b0110U, 0b1010U, 0b0111U, 0b1111U, 0b1001U}) {
+    const auto reader = table.open(0, columns);
+    Batch batch;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      if ((skipped >> i & 1) != 0) {
+        reader->skip();
+        continue;
+      }
+      ASSERT_TRUE(reader->next(batch));
+      ASSERT_EQ(batch.first_row, first_rows[i]);
+      ASSERT_TRUE(lines(batch) == batches[i]) << "batch " << i << ", skipped " << skipped;
+    }
+    EXPECT_FALSE(reader->next(batch));
+    reader->skip();
+    EXPECT_FALSE(reader->next(batch));
+  }
+}
+
+TEST_F(TableTest, BatchesAreSkipped) {
+  constexpr std::int64_t kRows = 3 * kBatchRows + 1234;
+  const Columns columns = long_columns(kRows);
+  for (const auto compression : {parquet::Compression::SNAPPY, parquet::Compression::ZSTD}) {
+    for (const auto version : {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2}) {
+      for (const std::int64_t page : {3000, 1 << 20}) {
+        parquet::WriterProperties::Builder pages;
+        pages.compression(compression)->data_page_version(version)->data_pagesize(page);
+        pages.max_row_group_length(kRows)->dictionary_pagesize_limit(100'000);
+        const auto table = open_table(put_parquet(columns, pages, kRows));
+        check_skips(*table, {0, 1});
+        check_skips(*table, {2, 1, 0});
+        check_skips(*table, {2});
+      }
+    }
+  }
+  check_skips(*open_table(put_columns(Container::ipc_file, columns, kRows)), {0, 1, 2});
+  check_skips(*open_table(put_columns(Container::ipc_stream, columns, 50'000)), {0, 1, 2});
+}
+
+TEST_F(TableTest, RangesOfBatchesAreThoseOfTheirPages) {
+  // A batch of numbers, three of NULL, and a number in the last.
+  constexpr std::int64_t kRows = 4 * kBatchRows + 10;
+  Optionals<std::int64_t> values(kRows);
+  for (std::int64_t i = 0; i < kBatchRows; ++i) values[static_cast<std::size_t>(i)] = 1000 + i;
+  values.back() = -5;
+  const Columns columns{{"x", array_of_optionals<arrow::Int64Type>(values)}};
+  parquet::WriterProperties::Builder pages;
+  pages.enable_write_page_index()->disable_dictionary()->data_pagesize(1000)->write_batch_size(64);
+  pages.max_row_group_length(kRows);
+  const auto ranges = open_table(put_parquet(columns, pages, kRows))->batch_ranges(0, 0);
+  ASSERT_EQ(ranges.size(), 5U);
+  EXPECT_TRUE(ranges[0].has_values && !ranges[0].has_nulls);
+  EXPECT_EQ(ranges[0].least, 1000);
+  EXPECT_EQ(ranges[0].greatest, 999 + kBatchRows);
+  EXPECT_FALSE(ranges[2].has_values);
+  EXPECT_TRUE(ranges[4].has_values && ranges[4].has_nulls);
+  EXPECT_EQ(ranges[4].least, -5);
+  EXPECT_EQ(ranges[4].greatest, -5);
+  pages.disable_write_page_index();
+  EXPECT_TRUE(open_table(put_parquet(columns, pages, kRows))->batch_ranges(0, 0).empty());
+  EXPECT_TRUE(open_table(put_columns(Container::ipc_file, columns))->batch_ranges(0, 0).empty());
 }
 
 // Some of everything.

@@ -107,6 +107,11 @@ class BatchReader {
   /// The next rows; false at the end. Batches have 1 to `kBatchRows` rows, all but the last of a part that many.
   /// Throws Error: malformed, unreadable, unsupported_type, out_of_memory.
   virtual bool next(Batch& batch) = 0;
+  /// Passes over the next batch, if there is one: cheaper than next() where rows need not be read for that. Throws as next().
+  virtual void skip() {
+    Batch batch;
+    next(batch);
+  }
   /// Before the first next(): dictionaries may have a text several times. Where nearly all texts are different, finding those
   /// that are not takes longer than it is worth.
   virtual void may_repeat_texts() {}
@@ -139,6 +144,11 @@ class Table {
   [[nodiscard]] virtual std::int64_t rows(int part) const = 0;
   /// Statistics of a column in a part, for skipping what cannot match.
   [[nodiscard]] virtual ColumnRange range(int part, int column) const = 0;
+  /// The same of each batch of a part, in order; empty where nothing is known of them. May read a file, and
+  /// be called from several threads at a time. Throws malformed for a file that has changed.
+  [[nodiscard]] virtual std::vector<ColumnRange> batch_ranges(int /*part*/, int /*column*/) const { return {}; }
+  /// Whether BatchReader::skip() saves most of what next() does, and columns of a part may be read apart for little more.
+  [[nodiscard]] virtual bool skips_cheaply() const { return false; }
   /// May be called from several threads at a time.
   [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const = 0;
   /// A part's rows in the memory of a device, where they lie there; null: they are read by open().

@@ -31,6 +31,7 @@ class LaterRows final : public BatchReader {
     batch.first_row += rows_before_;
     return is_read;
   }
+  void skip() override { reader_->skip(); }
 
  private:
   std::unique_ptr<BatchReader> reader_;
@@ -54,6 +55,13 @@ class FileList final : public Table {
   [[nodiscard]] ColumnRange range(int part, int column) const override {
     const File& file = file_of(part);
     return file.table->range(part - file.first_part, column);
+  }
+  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int part, int column) const override {
+    const File& file = file_of(part);
+    return file.table->batch_ranges(part - file.first_part, column);
+  }
+  [[nodiscard]] bool skips_cheaply() const override {
+    return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.table->skips_cheaply(); });
   }
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const File& file = file_of(part);

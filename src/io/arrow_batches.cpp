@@ -200,6 +200,16 @@ class ArrowBatches final : public BatchReader {
     }
   }
 
+  void skip() override {
+    std::int64_t rows = pass_over(kBatchRows);
+    if (rows > 0 && part_.source.skip && !ended_) {
+      leave_piece();
+      rows_before_ += checked(part_.path, [&] { return part_.source.skip(rows); });
+      return;
+    }
+    while (rows > 0 && load()) rows = pass_over(rows);
+  }
+
   void may_repeat_texts() override {
     for (Column& column : columns_) column.may_repeat_texts();
   }
@@ -231,18 +241,29 @@ class ArrowBatches final : public BatchReader {
     return pieces;
   }
 
+  // Rows of the piece at hand, at most so many; what is left to pass over.
+  std::int64_t pass_over(std::int64_t rows) {
+    const std::int64_t n = std::min(left(), rows);
+    position_ += n;
+    return rows - n;
+  }
+
+  void leave_piece() {
+    rows_before_ += piece_ ? piece_->num_rows() : 0;
+    position_ = 0;
+    piece_.reset();
+  }
+
   [[nodiscard]] std::int64_t left() const { return piece_ ? piece_->num_rows() - position_ : 0; }
 
   // Makes sure that there are rows left in the piece at hand; false at the end of the part.
   bool load() {
     while (left() == 0) {
       if (ended_) return false;
-      rows_before_ += piece_ ? piece_->num_rows() : 0;
-      position_ = 0;
-      piece_.reset();
+      leave_piece();
       // Also because touching a mapped page past the end of a file that shrank kills the process.
       require_unchanged(part_.state, file_state(part_.path), part_.path);
-      piece_ = checked(part_.path, part_.source);
+      piece_ = checked(part_.path, part_.source.next);
       if (!piece_) return end();
       accept();
     }

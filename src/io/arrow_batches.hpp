@@ -31,8 +31,12 @@ struct Selection {
 
 using NextBatch = arrow::Result<std::shared_ptr<arrow::RecordBatch>>;
 
-/// The next rows in columns as a Selection has them, null at the end. It may throw what Arrow throws.
-using RecordBatches = std::function<NextBatch()>;
+/// Rows in columns as a Selection has them, front to back. Both may throw what Arrow throws.
+struct RecordBatches {
+  std::function<NextBatch()> next;  ///< null at the end
+  std::function<arrow::Result<std::int64_t>(std::int64_t rows)> skip =
+      nullptr;  ///< how many it passed over; null: by next
+};
 
 /// An array's elements, as the table declares them: where they lie, or converted. `path` and `first_row` are for messages.
 ColumnData elements_of(const Field& field, const std::string& path, const std::shared_ptr<arrow::Array>& array,

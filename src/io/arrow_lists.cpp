@@ -130,13 +130,13 @@ class ArrowListReader final : public ListReader {
   // Null at the end.
   std::shared_ptr<arrow::RecordBatch> next_rows() {
     for (;;) {
-      if (!source_) {
+      if (!source_.next) {
         if (part_ == arrow_.parts()) return end();
         source_ = arrow_.batches(part_++, {column_});
       }
       require_unchanged();
-      const auto rows = checked(info_.name, source_);
-      if (!rows) source_ = nullptr;
+      const auto rows = checked(info_.name, source_.next);
+      if (!rows) source_ = {};
       if (rows && rows->num_rows() > 0) return rows;
     }
   }

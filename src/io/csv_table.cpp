@@ -66,13 +66,13 @@ class CsvTable final : public ArrowTable {
       const arrow::Status added = reader->add(wanted[i], as_read(fields[i]));
       if (!added.ok()) throw_status(path_, added);
     }
-    return [path = path_, all = columns_, fields, reader, row = start(part)]() mutable -> NextBatch {
+    return {[path = path_, all = columns_, fields, reader, row = start(part)]() mutable -> NextBatch {
       auto batch = reader->next();
       if (!batch.ok()) refuse(batch.status(), path, all);
       if (!*batch) return batch;
       row += (*batch)->num_rows();
       return with_decimals(**batch, path, fields, row - (*batch)->num_rows());
-    };
+    }};
   }
 
  private:

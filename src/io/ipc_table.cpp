@@ -78,14 +78,14 @@ class IpcFileTable final : public ArrowTable {
 
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    return [path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
-            file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
+    return {[path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
+             file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
       if (file) return nullptr;
       file = map_file(path);
       ARROW_ASSIGN_OR_RAISE(const auto reader, IpcFile::Open(file, options));
       ARROW_ASSIGN_OR_RAISE(auto batch, reader->ReadRecordBatch(part));
       return mapped ? batch->SelectColumns(selection.columns) : NextBatch(std::move(batch));
-    };
+    }};
   }
 
  private:
@@ -125,9 +125,9 @@ class IpcStreamTable final : public ArrowTable {
   [[nodiscard]] RecordBatches batches(int /*part*/, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const bool any = columns.empty() && schema_->num_fields() > 0;
-    return [path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
-            file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
-            reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
+    return {[path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,
+             file = std::shared_ptr<arrow::io::MemoryMappedFile>(),
+             reader = std::shared_ptr<IpcStream>()]() mutable -> NextBatch {
       if (!reader) {
         file = map_file(path);
         ARROW_ASSIGN_OR_RAISE(reader, IpcStream::Open(file, ipc_options(wanted)));
@@ -135,7 +135,7 @@ class IpcStreamTable final : public ArrowTable {
       ARROW_ASSIGN_OR_RAISE(auto batch, reader->Next());
       if (!batch) ARROW_RETURN_NOT_OK(check_stream_end(*file));
       return batch;
-    };
+    }};
   }
 
  private:

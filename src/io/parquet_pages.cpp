@@ -30,7 +30,10 @@ constexpr std::int64_t kMostAtOnce = 1 << 24;
 class SnappyPages final : public parquet::PageReader {
  public:
   SnappyPages(std::unique_ptr<parquet::PageReader> compressed, bool of_numbers)
-      : compressed_(std::move(compressed)), of_numbers_(of_numbers) {}
+      : compressed_(std::move(compressed)), of_numbers_(of_numbers) {
+    compressed_->set_data_page_filter(
+        [this](const parquet::DataPageStats& page) { return data_page_filter_ && data_page_filter_(page); });
+  }
 
   std::shared_ptr<parquet::Page> NextPage() override {
     std::shared_ptr<parquet::Page> page = compressed_->NextPage();

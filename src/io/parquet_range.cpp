@@ -6,7 +6,9 @@
 #include <parquet/statistics.h>
 #include <parquet/types.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -100,6 +102,41 @@ void set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const
   if (decimal && stored == parquet::Type::FIXED_LEN_BYTE_ARRAY) set_bytes(range, statistics, field);
 }
 
+// What an index says of a page of so many rows.
+ColumnRange range_of_page(const parquet::ColumnDescriptor& column, const parquet::ColumnIndex& index, std::size_t page,
+                          std::int64_t rows, const Field& field) {
+  ColumnRange range;
+  const std::int64_t nulls = index.has_null_counts() ? index.null_counts()[page] : -1;
+  range.has_values = !index.null_pages()[page];
+  range.has_nulls = nulls != 0;
+  if (!range.has_values) return range;
+  const auto statistics =
+      parquet::Statistics::Make(&column, index.encoded_min_values()[page], index.encoded_max_values()[page], rows,
+                                nulls, /*distinct_count=*/0, /*has_min_max=*/true, nulls >= 0,
+                                /*has_distinct_count=*/false);
+  if (statistics->HasMinMax()) set_bounds(range, *statistics, field);
+  return range;
+}
+
+// The range of values of which some are in one range and some in the other.
+ColumnRange both(const ColumnRange& a, const ColumnRange& b) {
+  ColumnRange range = a.has_values ? a : b;
+  range.has_nulls = a.has_nulls || b.has_nulls;
+  if (!a.has_values || !b.has_values) return range;
+  range.least = std::min(a.least, b.least);
+  range.greatest = std::max(a.greatest, b.greatest);
+  return range;
+}
+
+// Where pages begin, and the end; empty where that cannot be.
+std::vector<std::int64_t> starts_of_pages(const parquet::OffsetIndex& places, std::int64_t rows) {
+  std::vector<std::int64_t> starts;
+  for (const parquet::PageLocation& page : places.page_locations()) starts.push_back(page.first_row_index);
+  starts.push_back(rows);
+  const bool is_right = starts.front() == 0 && std::is_sorted(starts.begin(), starts.end(), std::less_equal<>());
+  return is_right ? starts : std::vector<std::int64_t>();
+}
+
 }  // namespace
 
 double round_down(Int128 value, int scale) {
@@ -122,6 +159,28 @@ ColumnRange range_of(const parquet::ColumnChunkMetaData& chunk, const Field& fie
   range.has_nulls = !statistics->HasNullCount() || statistics->null_count() > 0;
   if (range.has_values && statistics->HasMinMax()) set_bounds(range, *statistics, field);
   return range;
+}
+
+std::vector<ColumnRange> ranges_of_batches(const parquet::ColumnDescriptor& column, const parquet::ColumnIndex& values,
+                                           const parquet::OffsetIndex& places, std::int64_t rows, const Field& field) {
+  const std::vector<std::int64_t> starts = starts_of_pages(places, rows);
+  const std::size_t pages = values.null_pages().size();
+  const bool fits = starts.size() == pages + 1 && values.encoded_min_values().size() == pages &&
+                    values.encoded_max_values().size() == pages &&
+                    (!values.has_null_counts() || values.null_counts().size() == pages);
+  if (!fits) return {};
+  std::vector<ColumnRange> ranges;
+  std::size_t page = 0;
+  for (std::int64_t first = 0; first < rows; first += kBatchRows) {
+    const std::int64_t end = std::min(first + kBatchRows, rows);
+    while (starts[page + 1] <= first) ++page;
+    ColumnRange range = range_of_page(column, values, page, starts[page + 1] - starts[page], field);
+    for (std::size_t next = page + 1; starts[next] < end; ++next) {
+      range = both(range, range_of_page(column, values, next, starts[next + 1] - starts[next], field));
+    }
+    ranges.push_back(range);
+  }
+  return ranges;
 }
 
 }  // namespace upsweep::io

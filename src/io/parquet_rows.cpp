@@ -56,21 +56,22 @@ parquet::ReaderProperties page_properties() {
   return pages;
 }
 
-// Of decimals that are stored as 64-bit integers those, also where their writer had them in 128 bits.
+// Decimals that fit 64 bits as those, where ValueReader can make them so.
 std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& leaf,
                                               const std::shared_ptr<arrow::DataType>& type) {
-  if (!arrow::is_decimal(type->id()) || leaf.physical_type() != parquet::Type::INT64) return type;
+  const bool is_long =
+      leaf.physical_type() == parquet::Type::INT64 || leaf.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
+  if (type->id() != arrow::Type::DECIMAL128 || !is_long) return type;
   const auto& decimal = static_cast<const arrow::DecimalType&>(*type);
   const bool fits = decimal.precision() <= arrow::Decimal64Type::kMaxPrecision;
   return fits ? arrow::decimal64(decimal.precision(), decimal.scale()) : type;
 }
 
-// Whether elements are used as Parquet stores them: numbers in as many bytes, which ValueReader reads.
-bool is_as_stored(const parquet::ColumnDescriptor& leaf, const parquet::ColumnChunkMetaData& chunk,
-                  const arrow::DataType& type) {
-  const bool plain = arrow::is_primitive(type.id()) || arrow::is_decimal(type.id());
-  return plain && ValueReader::can_read(leaf, chunk) &&
-         type.byte_width() == parquet::GetTypeByteSize(leaf.physical_type());
+// Whether ValueReader can read a column of that type.
+bool is_direct(const parquet::ColumnDescriptor& leaf, const parquet::ColumnChunkMetaData& chunk,
+               const arrow::DataType& type) {
+  const bool is_plain = arrow::is_primitive(type.id()) || arrow::is_decimal(type.id());
+  return is_plain && ValueReader::can_read(leaf, chunk, type.byte_width());
 }
 
 // The leaf that a column of elements, or of lists of them, has.
@@ -120,10 +121,13 @@ arrow::Result<ParquetRows> ParquetRows::open(const ParquetFile& file, int row_gr
     const int at = leaf_of(field);
     const auto& leaf = *rows.group_->metadata()->schema()->Column(at);
     const auto type = type_to_read(leaf, field.field->type());
-    const bool direct = is_as_stored(leaf, *rows.group_->metadata()->ColumnChunk(at), *type);
+    const bool direct = is_direct(leaf, *rows.group_->metadata()->ColumnChunk(at), *type);
     fields.push_back(field.field->WithType(direct ? type : field.field->type()));
-    rows.columns_.push_back(
-        {type, direct ? std::make_shared<ValueReader>(leaf, pages_of(file, *rows.group_, at)) : nullptr});
+    std::shared_ptr<ValueReader> values;
+    if (direct) {
+      values = std::make_shared<ValueReader>(leaf, type->byte_width(), pages_of(file, *rows.group_, at));
+    }
+    rows.columns_.push_back({type, std::move(values)});
     if (!direct) others.push_back(at);
   }
   rows.schema_ = arrow::schema(std::move(fields));
@@ -138,7 +142,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRows::next() {
   std::shared_ptr<arrow::RecordBatch> others;
   if (others_) {
     // Fewer where one of their dictionaries ends.
-    ARROW_ASSIGN_OR_RAISE(others, others_->Next());
+    ARROW_ASSIGN_OR_RAISE(others, next_others());
     n = others ? others->num_rows() : 0;
   }
   if (n == 0) return nullptr;
@@ -153,6 +157,27 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRows::next() {
     }
   }
   return arrow::RecordBatch::Make(schema_, n, std::move(arrays));
+}
+
+arrow::Result<std::int64_t> ParquetRows::skip(std::int64_t rows) {
+  const std::int64_t n = std::min(left_, rows);
+  left_ -= n;
+  for (const Column& column : columns_) {
+    if (column.values) column.values->skip(n);
+  }
+  for (std::int64_t to_pass = others_ ? n : 0; to_pass > 0;) {
+    ARROW_ASSIGN_OR_RAISE(auto others, next_others());
+    if (!others) break;
+    const std::int64_t some = std::min(others->num_rows(), to_pass);
+    if (some < others->num_rows()) others_kept_ = others->Slice(some);
+    to_pass -= some;
+  }
+  return n;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRows::next_others() {
+  if (others_kept_) return std::exchange(others_kept_, nullptr);
+  return others_->Next();
 }
 
 }  // namespace upsweep::io

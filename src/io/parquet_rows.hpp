@@ -29,9 +29,8 @@ struct ParquetFile {
 arrow::Result<ParquetFile> start_parquet(const std::string& path, const std::vector<int>& text_leaves = {},
                                          std::shared_ptr<parquet::FileMetaData> metadata = nullptr);
 
-/// Reads columns of a row group, each of which has one leaf, front to back. Where Parquet stores elements as they are
-/// used, they are decoded to where they stay; Arrow's own readers make arrays of the rest. Those would copy decimals that
-/// are stored as integers once more: without, columns of prices and quantities take a tenth to a fifth less time.
+/// Reads columns of a row group, each of which has one leaf, front to back. Numbers that ValueReader can read are decoded to
+/// where they stay; Arrow's own readers make arrays of the rest.
 class ParquetRows {
  public:
   /// `columns`: of the schema, ascending. It throws, and next() too, what Parquet throws.
@@ -40,6 +39,9 @@ class ParquetRows {
   /// At most kBatchRows of them; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();
 
+  /// Passes over rows; how many there were, at most `rows`. Only what Arrow's readers make arrays of is decoded for that.
+  arrow::Result<std::int64_t> skip(std::int64_t rows);
+
  private:
   // A column; where it has no reader of its own, it is the next one of `others_`.
   struct Column {
@@ -47,12 +49,15 @@ class ParquetRows {
     std::shared_ptr<ValueReader> values;
   };
 
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_others();
+
   std::shared_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<parquet::RowGroupReader> group_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<Column> columns_;
   std::shared_ptr<arrow::RecordBatchReader> others_;
-  std::int64_t left_ = 0;  // rows
+  std::shared_ptr<arrow::RecordBatch> others_kept_;  // read, and not given out
+  std::int64_t left_ = 0;                            // rows
 };
 
 }  // namespace upsweep::io

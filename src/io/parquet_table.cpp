@@ -59,20 +59,66 @@ class ParquetTable final : public ArrowTable {
     }
   }
 
+  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int part, int column) const override {
+    const Field& field = fields_[static_cast<std::size_t>(column)];
+    if (!field.unsupported.empty()) return {};
+    std::vector<ColumnRange> ranges;
+    try {
+      ranges = read_batch_ranges(part, leaf(column), field);
+    } catch (const std::exception&) {  // an index that cannot be read is none
+      return {};
+    }
+    // It is no part of what was read when the table was opened.
+    if (!ranges.empty()) require_unchanged(state_, file_state(path_), path_);
+    return ranges;
+  }
+
+  [[nodiscard]] bool skips_cheaply() const override { return true; }
+
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    return [path = path_, metadata = metadata_, part, wanted = selection.columns,
-            texts = text_leaves(selection.columns), rows = std::optional<ParquetRows>()]() mutable -> NextBatch {
-      if (!rows) {
-        const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
-        ARROW_ASSIGN_OR_RAISE(auto file, start_parquet(path, dictionaries, metadata));
-        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(file, part, wanted));
-      }
-      return rows->next();
-    };
+    const auto rows = std::make_shared<LateRows>(
+        LateRows{path_, metadata_, part, selection.columns, text_leaves(selection.columns), std::nullopt});
+    return {.next = [rows]() -> NextBatch {
+              ARROW_RETURN_NOT_OK(rows->open());
+              return rows->rows->next();
+            },
+            .skip = [rows](std::int64_t n) -> arrow::Result<std::int64_t> {
+              ARROW_RETURN_NOT_OK(rows->open());
+              return rows->rows->skip(n);
+            }};
   }
 
  private:
+  // Rows of a row group, opened when they are first asked for.
+  struct LateRows {
+    arrow::Status open() {
+      if (rows) return arrow::Status::OK();
+      const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
+      ARROW_ASSIGN_OR_RAISE(const auto file, start_parquet(path, dictionaries, metadata));
+      ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(file, part, columns));
+      return arrow::Status::OK();
+    }
+
+    std::string path;
+    std::shared_ptr<parquet::FileMetaData> metadata;
+    int part;
+    std::vector<int> columns;
+    std::vector<int> texts;  // leaves
+    std::optional<ParquetRows> rows;
+  };
+
+  [[nodiscard]] std::vector<ColumnRange> read_batch_ranges(int part, int leaf, const Field& field) const {
+    if (!metadata_->RowGroup(part)->ColumnChunk(leaf)->GetColumnIndexLocation()) return {};
+    const auto reader = checked(path_, [&] { return start_parquet(path_, {}, metadata_); }).reader;
+    const auto index = reader->parquet_reader()->GetPageIndexReader()->RowGroup(part);
+    if (!index) return {};
+    const auto values = index->GetColumnIndex(leaf);
+    const auto places = index->GetOffsetIndex(leaf);
+    if (!values || !places) return {};
+    return ranges_of_batches(*metadata_->schema()->Column(leaf), *values, *places, rows(part), field);
+  }
+
   [[nodiscard]] int leaf(int column) const { return leaves_[static_cast<std::size_t>(column)]; }
 
   [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {

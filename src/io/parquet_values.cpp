@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/kernels.hpp"
@@ -30,8 +31,52 @@ std::span<const std::uint8_t> from(std::span<const std::uint8_t> bytes, std::int
   return bytes.subspan(static_cast<std::size_t>(first));
 }
 
+bool is_bytes(const parquet::ColumnDescriptor& column) {
+  return column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
+}
+
+int stored_width(const parquet::ColumnDescriptor& column) {
+  return is_bytes(column) ? column.type_length() : parquet::GetTypeByteSize(column.physical_type());
+}
+
+bool is_number(const parquet::ColumnDescriptor& column) {
+  const parquet::Type::type stored = column.physical_type();
+  return stored == parquet::Type::INT32 || stored == parquet::Type::INT64 || stored == parquet::Type::FLOAT ||
+         stored == parquet::Type::DOUBLE;
+}
+
+std::int32_t swapped(std::uint32_t bytes) { return static_cast<std::int32_t>(__builtin_bswap32(bytes)); }
+std::int64_t swapped(std::uint64_t bytes) { return static_cast<std::int64_t>(__builtin_bswap64(bytes)); }
+
+// Numbers of `width` bytes, at most as many as T has, the most significant first, in two's complement.
+template <class T>
+void widen(std::span<const std::uint8_t> bytes, std::size_t width, std::uint8_t* to) {
+  const std::size_t n = bytes.size() / width;
+  const std::size_t unused = 8 * (sizeof(T) - width);
+  const auto put = [&](std::size_t i, std::size_t loaded) {
+    std::make_unsigned_t<T> first = 0;
+    std::memcpy(&first, bytes.data() + i * width, loaded);
+    const T value = swapped(first) >> unused;
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  };
+  // A load of a whole T, but where it would end past the last of them.
+  const std::size_t whole = bytes.size() < sizeof(T) ? 0 : (bytes.size() - sizeof(T)) / width + 1;
+  for (std::size_t i = 0; i < whole; ++i) put(i, sizeof(T));
+  for (std::size_t i = whole; i < n; ++i) put(i, width);
+}
+
 bool is_dictionary(parquet::Encoding::type encoding) {
   return encoding == parquet::Encoding::RLE_DICTIONARY || encoding == parquet::Encoding::PLAIN_DICTIONARY;
+}
+
+bool is_marked(const HybridRuns::Run& marks, std::int64_t i) {
+  return arrow::bit_util::GetBit(marks.codes.begin, static_cast<std::uint64_t>(marks.first + i));
+}
+
+std::int64_t count_marks(const HybridRuns::Run& marks) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < marks.count; ++i) count += is_marked(marks, i) ? 1 : 0;
+  return count;
 }
 
 std::shared_ptr<arrow::Buffer> allocate(std::int64_t bytes) {
@@ -89,39 +134,87 @@ void HybridRuns::begin_run() {
 
 // ---------------------------------------------------------------------------------------------------------------- reader
 
-bool ValueReader::can_read(const parquet::ColumnDescriptor& column, const parquet::ColumnChunkMetaData& chunk) {
-  const parquet::Type::type stored = column.physical_type();
-  const bool is_number = stored == parquet::Type::INT32 || stored == parquet::Type::INT64 ||
-                         stored == parquet::Type::FLOAT || stored == parquet::Type::DOUBLE;
+bool ValueReader::can_read(const parquet::ColumnDescriptor& column, const parquet::ColumnChunkMetaData& chunk,
+                           int width) {
+  const auto& logical = column.logical_type();
+  const bool is_decimal = is_bytes(column) && logical && logical->is_decimal();
+  const int stored = stored_width(column);
+  const bool fits =
+      is_decimal ? (width == 4 || width == 8) && stored > 0 && stored <= width : is_number(column) && stored == width;
   const auto& encodings = chunk.encodings();
-  return is_number && column.max_repetition_level() == 0 && column.max_definition_level() <= 1 &&
+  return fits && column.max_repetition_level() == 0 && column.max_definition_level() <= 1 &&
          std::all_of(encodings.begin(), encodings.end(), [](parquet::Encoding::type encoding) {
            return encoding == parquet::Encoding::PLAIN || encoding == parquet::Encoding::RLE || is_dictionary(encoding);
          });
 }
 
-ValueReader::ValueReader(const parquet::ColumnDescriptor& column, std::unique_ptr<parquet::PageReader> pages)
-    : width_(parquet::GetTypeByteSize(column.physical_type())),
+ValueReader::ValueReader(const parquet::ColumnDescriptor& column, int width, std::unique_ptr<parquet::PageReader> pages)
+    : width_(width),
+      stored_(stored_width(column)),
+      is_bytes_(is_bytes(column)),
       may_be_null_(column.max_definition_level() > 0),
       look_up_(width_ == 4 ? best_kernels().look_up_32 : best_kernels().look_up_64),
-      pages_(std::move(pages)) {}
+      pages_(std::move(pages)) {
+  pages_->set_data_page_filter([this](const parquet::DataPageStats& page) {
+    const bool is_skipped = page.num_values >= 0 && page.num_values <= skipped_;
+    if (is_skipped) skipped_ -= page.num_values;
+    return is_skipped;
+  });
+}
 
 ValueReader::Values ValueReader::read(std::int64_t n) {
+  pass_over();
   Values all{.values = allocate(n * width_)};
   rows_ = n;
   for (std::int64_t done = 0; done < n;) {
     while (left_ == 0) next_page();
     const std::int64_t some = std::min(left_, n - done);
-    if (has_levels_) {
-      read_defined(some, done, all);
-    } else {
-      decode(some, all.values->mutable_data() + done * width_);
-      if (all.validity) arrow::bit_util::SetBitsTo(all.validity->mutable_data(), done, some, true);
-    }
-    left_ -= some;
+    read_from_page(some, done, all);
     done += some;
   }
   return all;
+}
+
+void ValueReader::pass_over() {
+  while (skipped_ > 0) {
+    if (left_ == 0) {
+      next_page();
+      continue;
+    }
+    const std::int64_t some = std::min(left_, skipped_);
+    pass_over_in_page(some);
+    left_ -= some;
+    skipped_ -= some;
+  }
+}
+
+void ValueReader::pass_over_in_page(std::int64_t n) {
+  if (!has_levels_) return pass_over_defined(n);
+  while (n > 0) {
+    const HybridRuns::Run run = levels_.take(n);
+    n -= run.count;
+    if (run.is_packed) {
+      pass_over_defined(count_marks(run));
+    } else if (run.value != 0) {
+      pass_over_defined(run.count);
+    }
+  }
+}
+
+/// The next n that are not NULL.
+void ValueReader::pass_over_defined(std::int64_t n) {
+  if (!is_coded_) {
+    plain_ = plain_.subspan(bytes_of_plain(n));
+    return;
+  }
+  while (n > 0) n -= codes_.take(n).count;
+}
+
+void ValueReader::read_from_page(std::int64_t n, std::int64_t first, Values& all) {
+  left_ -= n;
+  if (has_levels_) return read_defined(n, first, all);
+  decode(n, all.values->mutable_data() + first * width_);
+  if (all.validity) arrow::bit_util::SetBitsTo(all.validity->mutable_data(), first, n, true);
 }
 
 void ValueReader::next_page() {
@@ -143,9 +236,11 @@ void ValueReader::begin(const parquet::DictionaryPage& page) {
   const bool is_plain =
       page.encoding() == parquet::Encoding::PLAIN || page.encoding() == parquet::Encoding::PLAIN_DICTIONARY;
   if (!is_plain) fail("a dictionary is not plain");
-  if (page.num_values() < 0 || page.size() / width_ < page.num_values()) fail("a dictionary ends too early");
+  if (page.num_values() < 0 || page.size() / stored_ < page.num_values()) fail("a dictionary ends too early");
   // A copy, as Arrow's readers of pages use the memory of one for the next.
-  dictionary_.assign(page.data(), page.data() + std::int64_t{page.num_values()} * width_);
+  const auto entries = static_cast<std::size_t>(page.num_values());
+  dictionary_.resize(entries * static_cast<std::size_t>(width_));
+  put(bytes_of(page).first(entries * static_cast<std::size_t>(stored_)), dictionary_.data());
   entries_ = {dictionary_.data(), static_cast<std::uint32_t>(page.num_values())};
 }
 
@@ -191,10 +286,27 @@ void ValueReader::begin_values(std::span<const std::uint8_t> bytes, parquet::Enc
 /// The next n that are not NULL.
 void ValueReader::decode(std::int64_t n, std::uint8_t* to) {
   if (is_coded_) return look_up(n, to);
-  const auto bytes = static_cast<std::size_t>(n * width_);
-  if (plain_.size() < bytes) fail("a page has fewer values than it says");
-  if (bytes > 0) std::memcpy(to, plain_.data(), bytes);
+  const std::size_t bytes = bytes_of_plain(n);
+  put(plain_.first(bytes), to);
   plain_ = plain_.subspan(bytes);
+}
+
+/// Bytes of the next n plain elements, which are there.
+std::size_t ValueReader::bytes_of_plain(std::int64_t n) const {
+  const auto bytes = static_cast<std::size_t>(n * stored_);
+  if (plain_.size() < bytes) fail("a page has fewer values than it says");
+  return bytes;
+}
+
+/// Elements as a page has them, to where they stay.
+void ValueReader::put(std::span<const std::uint8_t> stored, std::uint8_t* to) const {
+  if (!is_bytes_) {
+    if (!stored.empty()) std::memcpy(to, stored.data(), stored.size());
+  } else if (width_ == 4) {
+    widen<std::int32_t>(stored, static_cast<std::size_t>(stored_), to);
+  } else {
+    widen<std::int64_t>(stored, static_cast<std::size_t>(stored_), to);
+  }
 }
 
 void ValueReader::look_up(std::int64_t n, std::uint8_t* to) {
@@ -255,11 +367,8 @@ void ValueReader::add_nulls(std::int64_t n, std::int64_t first, Values& all) con
 
 /// Rows that have a bit each, which says that they are not NULL.
 void ValueReader::add_marked(const HybridRuns::Run& marks, std::int64_t first, Values& all) {
-  const auto is_there = [&](std::int64_t i) {
-    return arrow::bit_util::GetBit(marks.codes.begin, static_cast<std::uint64_t>(marks.first + i));
-  };
-  std::int64_t there = 0;
-  for (std::int64_t i = 0; i < marks.count; ++i) there += is_there(i) ? 1 : 0;
+  const auto is_there = [&](std::int64_t i) { return is_marked(marks, i); };
+  const std::int64_t there = count_marks(marks);
   if (there == marks.count) {
     decode(there, all.values->mutable_data() + first * width_);
     if (all.validity) arrow::bit_util::SetBitsTo(all.validity->mutable_data(), first, there, true);

@@ -48,11 +48,14 @@ class HybridRuns {
 /// Reads the numbers of a column chunk that is no part of a list or struct, front to back.
 class ValueReader {
  public:
-  /// Whether that is what it can read: numbers of 4 or 8 bytes, plain or by a dictionary. Arrow must do the others.
-  static bool can_read(const parquet::ColumnDescriptor& column, const parquet::ColumnChunkMetaData& chunk);
+  /// Whether it can read that as elements of `width` bytes: numbers of 4 or 8 bytes, which are as wide, and decimals of as many
+  /// bytes or fewer, plain or by a dictionary. Arrow must do the others.
+  static bool can_read(const parquet::ColumnDescriptor& column, const parquet::ColumnChunkMetaData& chunk, int width);
 
   /// `pages`: of such a chunk.
-  ValueReader(const parquet::ColumnDescriptor& column, std::unique_ptr<parquet::PageReader> pages);
+  ValueReader(const parquet::ColumnDescriptor& column, int width, std::unique_ptr<parquet::PageReader> pages);
+  ValueReader(const ValueReader&) = delete;  // `pages` ask it which of them they may pass over
+  ValueReader& operator=(const ValueReader&) = delete;
 
   struct Values {
     std::shared_ptr<arrow::Buffer> values;    ///< 0 where one is NULL
@@ -62,26 +65,39 @@ class ValueReader {
   /// The next n. Throws what Parquet throws where there are fewer, or the pages are damaged.
   Values read(std::int64_t n);
 
+  /// Passes over the next n. Pages that they fill are not decompressed.
+  void skip(std::int64_t n) { skipped_ += n; }
+
  private:
+  void pass_over();
+  void pass_over_in_page(std::int64_t n);
+  void pass_over_defined(std::int64_t n);
+  void read_from_page(std::int64_t n, std::int64_t first, Values& all);
   void next_page();
   void begin(const parquet::DictionaryPage& page);
   void begin(const parquet::DataPageV1& page);
   void begin(const parquet::DataPageV2& page);
   void begin_values(std::span<const std::uint8_t> bytes, parquet::Encoding::type encoding);
   void decode(std::int64_t n, std::uint8_t* to);
+  [[nodiscard]] std::size_t bytes_of_plain(std::int64_t n) const;
   void look_up(std::int64_t n, std::uint8_t* to);
   void read_defined(std::int64_t n, std::int64_t first, Values& all);
   void add_nulls(std::int64_t n, std::int64_t first, Values& all) const;
   void add_marked(const HybridRuns::Run& marks, std::int64_t first, Values& all);
 
-  int width_;  ///< of an element, in bytes
+  void put(std::span<const std::uint8_t> stored, std::uint8_t* to) const;
+
+  int width_;      ///< of an element, in bytes
+  int stored_;     ///< the same in the file
+  bool is_bytes_;  ///< there the most significant is the first
   bool may_be_null_;
   LookUp look_up_;
   std::unique_ptr<parquet::PageReader> pages_;
   std::vector<std::uint8_t> dictionary_;
   Entries entries_{nullptr, 0};
   std::shared_ptr<parquet::Page> page_;
-  std::int64_t left_ = 0;  ///< rows of the page
+  std::int64_t left_ = 0;     ///< rows of the page
+  std::int64_t skipped_ = 0;  ///< rows to pass over before the next ones are read
   bool has_levels_ = false;
   HybridRuns levels_;
   bool is_coded_ = false;

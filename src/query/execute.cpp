@@ -10,102 +10,21 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
 #include <limits>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "core/ladder.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
+#include "query/part_reader.hpp"
+#include "query/statistics.hpp"
 
 namespace upsweep::query {
 namespace {
-
-// ------------------------------------------------------------------------------------- what statistics say about conditions
-
-/// A comparison of a column with a constant, and what is known of both.
-struct Bounded {
-  ColumnRange range;
-  bool is_real;  ///< the column: NaN is greater than every bound, and statistics leave it out
-  bool turned;   ///< the constant is on the left
-  bool known;    ///< the constant is a double; else it is between these:
-  double below;
-  double above;
-};
-
-std::optional<Bounded> bounded(const Expression& condition, const Plan& plan, const Table& table, int part) {
-  const auto comparison = column_comparison(condition);
-  if (!comparison) return std::nullopt;
-  const auto& [column, constant, turned] = *comparison;
-  const Expression& bound = *constant;
-  const ColumnRange range = table.range(part, plan.columns[static_cast<std::size_t>(column->column)]);
-  const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
-  const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
-  constexpr double kWhole = 0x1p53;
-  const bool known = bound.type.kind == ValueKind::real || (scale == 0 && std::abs(value) <= kWhole);
-  return Bounded{.range = range,
-                 .is_real = column->type.kind == ValueKind::real,
-                 .turned = turned,
-                 .known = known,
-                 .below = known ? value : std::nextafter(value, -HUGE_VAL),
-                 .above = known ? value : std::nextafter(value, HUGE_VAL)};
-}
-
-/// Whether some row of a part may fulfil a condition, by the part's statistics.
-bool may_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
-  if (condition.op == Op::both || condition.op == Op::either) {
-    const bool first = may_hold(*condition.args[0], plan, table, part);
-    if (first == (condition.op == Op::either)) return first;
-    return may_hold(*condition.args[1], plan, table, part);
-  }
-  const auto at = bounded(condition, plan, table, part);
-  if (!at) return true;
-  const ColumnRange& range = at->range;
-  if (!range.has_values) return false;
-  const bool open = at->known && condition.op == Op::less;
-  const bool reaches_up = range.greatest > at->below || (range.greatest == at->below && !open) || at->is_real;
-  const bool reaches_down = range.least < at->above || (range.least == at->above && !open);
-  if (std::isnan(at->below)) return true;
-  if (condition.op == Op::equal) return range.greatest >= at->below && reaches_down;
-  return at->turned ? reaches_up : reaches_down;
-}
-
-/// Whether all rows of a part fulfil it.
-bool must_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
-  if (condition.op == Op::both || condition.op == Op::either) {
-    const bool first = must_hold(*condition.args[0], plan, table, part);
-    if (first == (condition.op == Op::either)) return first;
-    return must_hold(*condition.args[1], plan, table, part);
-  }
-  const auto at = bounded(condition, plan, table, part);
-  if (!at || at->range.has_nulls || at->is_real || std::isnan(at->below)) return false;
-  const ColumnRange& range = at->range;
-  if (condition.op == Op::equal) return at->known && range.least == at->above && range.greatest == at->below;
-  const bool closed = condition.op == Op::less_equal;
-  if (at->turned) return range.least > at->above || (closed && range.least == at->above);
-  return range.greatest < at->below || (closed && range.greatest == at->below);
-}
-
-bool may_match(const Plan& plan, const Table& table, int part) {
-  return std::all_of(plan.filters.begin(), plan.filters.end(),
-                     [&](const Node& filter) { return may_hold(*filter, plan, table, part); });
-}
-
-/// The columns that a plan reads, by its own numbers for them.
-std::vector<int> columns_read(const Plan& plan) {
-  std::vector<Node> all = plan.filters;
-  all.insert(all.end(), plan.keys.begin(), plan.keys.end());
-  for (const Aggregate& aggregate : plan.aggregates) {
-    if (aggregate.input) all.push_back(aggregate.input);
-  }
-  const std::set<int> read = columns_of(all);
-  return {read.begin(), read.end()};
-}
 
 /// Plans with fewer conditions, for parts whose statistics prove the others; made as they are met.
 class Reduced {
@@ -143,41 +62,6 @@ struct Place {
   int part;
   std::int64_t piece;
   auto operator<=>(const Place&) const = default;
-};
-
-/// Rows of a part that are not read, as the query uses none of their columns.
-class CountReader final : public BatchReader {
- public:
-  explicit CountReader(std::int64_t rows) : left_(rows) {}
-  bool next(Batch& batch) override {
-    batch.rows = std::min(left_, kBatchRows);
-    left_ -= batch.rows;
-    return batch.rows > 0;
-  }
-
- private:
-  std::int64_t left_;
-};
-
-/// Some of the columns that a plan has, which it calls by their places among all.
-class PlacedReader final : public BatchReader {
- public:
-  PlacedReader(std::unique_ptr<BatchReader> some, std::vector<int> places, std::size_t columns)
-      : some_(std::move(some)), places_(std::move(places)), columns_(columns) {}
-  bool next(Batch& batch) override {
-    if (!some_->next(batch)) return false;
-    std::vector<ColumnData> all(columns_);
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      all[static_cast<std::size_t>(places_[i])] = std::move(batch.columns[i]);
-    }
-    batch.columns = std::move(all);
-    return true;
-  }
-
- private:
-  std::unique_ptr<BatchReader> some_;
-  std::vector<int> places_;
-  std::size_t columns_;
 };
 
 struct Part {
@@ -384,7 +268,8 @@ class Executor {
     place.piece = part.pieces;
     if (part.ended || is_too_late(place)) return batches;
     part.ended = true;  // should what follows throw
-    if (!part.reader) part.reader = open(matching_[static_cast<std::size_t>(place.part)], *part.plan);
+    if (!part.reader)
+      part.reader = open_part(*part.plan, table_, matching_[static_cast<std::size_t>(place.part)], folding_);
     bool ended = false;
     while (!ended && std::ssize(batches) < folding_.batches) {
       Batch batch;
@@ -401,28 +286,6 @@ class Executor {
       add_pieces();
     }
     return batches;
-  }
-
-  std::unique_ptr<BatchReader> open(int part, const Plan& plan) const {
-    std::vector<int> places;
-    if (folding_.may_drop_conditions) {
-      places = columns_read(plan);
-    } else {
-      places.resize(plan.columns.size());
-      std::iota(places.begin(), places.end(), 0);
-    }
-    if (places.empty()) {
-      const std::int64_t rows = table_.rows(part);
-      if (rows >= 0) return std::make_unique<CountReader>(rows);
-      return table_.open(part, {0});
-    }
-    std::vector<int> columns;
-    columns.reserve(places.size());
-    for (const int place : places) columns.push_back(plan.columns[static_cast<std::size_t>(place)]);
-    auto reader = table_.open(part, columns);
-    if (folding_.may_repeat_texts) reader->may_repeat_texts();
-    if (columns.size() == plan.columns.size()) return reader;
-    return std::make_unique<PlacedReader>(std::move(reader), std::move(places), plan.columns.size());
   }
 
   /// A piece, or null for one whose groups an earlier one has.

@@ -122,6 +122,7 @@ def write_options(rng, rows):
         "data_page_version": rng.choice(["1.0", "2.0"]),
         "store_decimal_as_integer": rng.random() < 0.5,
         "data_page_size": rng.choice([1 << 20, 100]),
+        "write_page_index": rng.random() < 0.5,
     }
 
 

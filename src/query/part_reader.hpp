@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// query/part_reader.hpp: a part of a table as a plan reads it: no column, batch or row group more than it needs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "query/execute.hpp"
+#include "query/plan.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+/// The columns that a plan reads, by its own numbers for them.
+std::vector<int> columns_read(const Plan& plan);
+
+/// The batches of a part, without those that no row of which is kept where that can be known; columns have the plan's numbers.
+/// `plan` and `folding` outlive it. Throws as Table::open() does.
+std::unique_ptr<BatchReader> open_part(const Plan& plan, const Table& table, int part, const Folding& folding);
+
+}  // namespace upsweep::query
