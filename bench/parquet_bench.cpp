@@ -45,10 +45,12 @@ struct Options {
 
 /// What all stages read.
 struct Input {
-  io::ParquetFile file;
+  std::string path;
+  std::shared_ptr<arrow::io::RandomAccessFile> file;
+  io::ParquetSchema schema;
   std::vector<int> columns;
 
-  [[nodiscard]] const parquet::FileMetaData& metadata() const { return *file.reader->parquet_reader()->metadata(); }
+  [[nodiscard]] const parquet::FileMetaData& metadata() const { return *schema.metadata; }
 };
 
 /// Bytes that come out of a stage.
@@ -67,7 +69,7 @@ std::int64_t read_file(const Input& input) {
   each_chunk(input, [&](int, const parquet::ColumnChunkMetaData& chunk) {
     std::int64_t start = chunk.data_page_offset();
     if (chunk.has_dictionary_page()) start = std::min(start, chunk.dictionary_page_offset());
-    bytes += input.file.file->ReadAt(start, chunk.total_compressed_size()).ValueOrDie()->size();
+    bytes += input.file->ReadAt(start, chunk.total_compressed_size()).ValueOrDie()->size();
   });
   return bytes;
 }
@@ -75,8 +77,7 @@ std::int64_t read_file(const Input& input) {
 std::int64_t decompress(const Input& input) {
   std::int64_t bytes = 0;
   each_chunk(input, [&](int, const parquet::ColumnChunkMetaData& chunk) {
-    const auto pages =
-        io::open_snappy_pages(input.file.file, input.metadata(), chunk, parquet::default_reader_properties());
+    const auto pages = io::open_snappy_pages(input.file, input.metadata(), chunk, parquet::default_reader_properties());
     if (pages == nullptr) throw upsweep::Error(Code::unsupported, "a column is not compressed with Snappy");
     while (const auto page = pages->NextPage()) bytes += page->size();
   });
@@ -86,7 +87,7 @@ std::int64_t decompress(const Input& input) {
 std::int64_t decode(const Input& input) {
   std::int64_t bytes = 0;
   for (int group = 0; group < input.metadata().num_row_groups(); ++group) {
-    auto rows = io::ParquetRows::open(input.file, group, input.columns).ValueOrDie();
+    auto rows = io::ParquetRows::open(input.path, input.schema, group, input.columns, {}).ValueOrDie();
     while (const auto batch = rows.next().ValueOrDie()) {
       for (const auto& column : batch->columns()) bytes += column->data()->buffers[1]->size();
     }
@@ -109,7 +110,10 @@ std::int64_t batches(const std::string& path, const std::vector<int>& columns) {
 }
 
 void run(const Options& options) {
-  Input input{io::start_parquet(options.input).ValueOrDie(), {}};
+  Input input{options.input,
+              arrow::io::ReadableFile::Open(options.input).ValueOrDie(),
+              io::read_parquet_schema(options.input).ValueOrDie(),
+              {}};
   const auto table = io::open_table(options.input);
   for (const std::string& name : options.columns) {
     const auto& fields = table->fields();

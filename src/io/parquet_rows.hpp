@@ -2,10 +2,10 @@
 // io/parquet_rows.hpp: how a Parquet file is opened, and the rows of a row group as Arrow's record batches.
 #pragma once
 
-#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
 #include <parquet/column_reader.h>
 #include <parquet/file_reader.h>
 
@@ -19,22 +19,22 @@
 
 namespace upsweep::io {
 
-struct ParquetFile {
-  std::shared_ptr<arrow::io::RandomAccessFile> file;
-  std::shared_ptr<parquet::arrow::FileReader> reader;
+/// What a file says of itself: read once, for all who read its rows.
+struct ParquetSchema {
+  std::shared_ptr<parquet::FileMetaData> metadata;
+  std::vector<parquet::arrow::SchemaField> fields;
 };
 
-/// Columns of text become dictionaries where `text_leaves` has their leaf. `metadata`: what another reader of the file
-/// has read already.
-arrow::Result<ParquetFile> start_parquet(const std::string& path, const std::vector<int>& text_leaves = {},
-                                         std::shared_ptr<parquet::FileMetaData> metadata = nullptr);
+arrow::Result<ParquetSchema> read_parquet_schema(const std::string& path);
 
 /// Reads columns of a row group, each of which has one leaf, front to back. Numbers that ValueReader can read are decoded to
 /// where they stay; Arrow's own readers make arrays of the rest.
 class ParquetRows {
  public:
-  /// `columns`: of the schema, ascending. It throws, and next() too, what Parquet throws.
-  static arrow::Result<ParquetRows> open(const ParquetFile& file, int row_group, const std::vector<int>& columns);
+  /// `columns`: of the schema, ascending. Columns of text become dictionaries where `text_leaves` has their leaf. It throws, and
+  /// next() too, what Parquet throws.
+  static arrow::Result<ParquetRows> open(const std::string& path, const ParquetSchema& schema, int row_group,
+                                         const std::vector<int>& columns, const std::vector<int>& text_leaves);
 
   /// At most kBatchRows of them; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();
@@ -51,10 +51,11 @@ class ParquetRows {
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_others();
 
-  std::shared_ptr<parquet::arrow::FileReader> reader_;
+  std::shared_ptr<parquet::ParquetFileReader> file_;
   std::shared_ptr<parquet::RowGroupReader> group_;
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<Column> columns_;
+  std::shared_ptr<parquet::arrow::FileReader> others_file_;
   std::shared_ptr<arrow::RecordBatchReader> others_;
   std::shared_ptr<arrow::RecordBatch> others_kept_;  // read, and not given out
   std::int64_t left_ = 0;                            // rows

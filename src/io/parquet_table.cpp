@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/parquet_table.cpp: a Parquet file as a table; its parts are its row groups.
+#include <arrow/io/file.h>
 #include <arrow/record_batch.h>
-#include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
+#include <parquet/page_index.h>
+#include <parquet/properties.h>
 
 #include <algorithm>
 #include <exception>
@@ -37,23 +39,19 @@ std::vector<int> with_dictionary(parquet::RowGroupMetaData& group, const std::ve
 class ParquetTable final : public ArrowTable {
  public:
   explicit ParquetTable(const std::string& path) : ArrowTable(path) {
-    const auto reader = checked(path_, [&] { return start_parquet(path_); }).reader;
-    metadata_ = reader->parquet_reader()->metadata();
+    schema_ = std::make_shared<const ParquetSchema>(checked(path_, [&] { return read_parquet_schema(path_); }));
     arrow::FieldVector fields;
-    for (const auto& column : reader->manifest().schema_fields) {
-      fields.push_back(column.field);
-      leaves_.push_back(column.column_index);
-    }
+    for (const auto& column : schema_->fields) fields.push_back(column.field);
     declare(fields);
     starts_ = {0};
-    for (int part = 0; part < metadata_->num_row_groups(); ++part) add_part(metadata_->RowGroup(part)->num_rows());
+    for (int part = 0; part < metadata().num_row_groups(); ++part) add_part(metadata().RowGroup(part)->num_rows());
   }
 
   [[nodiscard]] ColumnRange range(int part, int column) const override {
     const Field& field = fields_[static_cast<std::size_t>(column)];
     if (!field.unsupported.empty()) return {};
     try {
-      return range_of(*metadata_->RowGroup(part)->ColumnChunk(leaf(column)), field);
+      return range_of(*metadata().RowGroup(part)->ColumnChunk(leaf(column)), field);
     } catch (const std::exception&) {  // statistics that cannot be read are none
       return {};
     }
@@ -77,8 +75,8 @@ class ParquetTable final : public ArrowTable {
 
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    const auto rows = std::make_shared<LateRows>(
-        LateRows{path_, metadata_, part, selection.columns, text_leaves(selection.columns), std::nullopt});
+    const auto rows = std::make_shared<OpenedLater>(
+        OpenedLater{path_, schema_, part, selection.columns, text_leaves(selection.columns), std::nullopt});
     return {.next = [rows]() -> NextBatch {
               ARROW_RETURN_NOT_OK(rows->open());
               return rows->rows->next();
@@ -91,17 +89,16 @@ class ParquetTable final : public ArrowTable {
 
  private:
   // Rows of a row group, opened when they are first asked for.
-  struct LateRows {
+  struct OpenedLater {
     arrow::Status open() {
       if (rows) return arrow::Status::OK();
-      const auto dictionaries = with_dictionary(*metadata->RowGroup(part), texts);
-      ARROW_ASSIGN_OR_RAISE(const auto file, start_parquet(path, dictionaries, metadata));
-      ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(file, part, columns));
+      const auto dictionaries = with_dictionary(*schema->metadata->RowGroup(part), texts);
+      ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, part, columns, dictionaries));
       return arrow::Status::OK();
     }
 
     std::string path;
-    std::shared_ptr<parquet::FileMetaData> metadata;
+    std::shared_ptr<const ParquetSchema> schema;
     int part;
     std::vector<int> columns;
     std::vector<int> texts;  // leaves
@@ -109,17 +106,21 @@ class ParquetTable final : public ArrowTable {
   };
 
   [[nodiscard]] std::vector<ColumnRange> read_batch_ranges(int part, int leaf, const Field& field) const {
-    if (!metadata_->RowGroup(part)->ColumnChunk(leaf)->GetColumnIndexLocation()) return {};
-    const auto reader = checked(path_, [&] { return start_parquet(path_, {}, metadata_); }).reader;
-    const auto index = reader->parquet_reader()->GetPageIndexReader()->RowGroup(part);
+    if (!metadata().RowGroup(part)->ColumnChunk(leaf)->GetColumnIndexLocation()) return {};
+    const auto file = checked(path_, [&] { return arrow::io::ReadableFile::Open(path_); });
+    const auto index =
+        parquet::PageIndexReader::Make(file.get(), schema_->metadata, parquet::default_reader_properties())
+            ->RowGroup(part);
     if (!index) return {};
     const auto values = index->GetColumnIndex(leaf);
     const auto places = index->GetOffsetIndex(leaf);
     if (!values || !places) return {};
-    return ranges_of_batches(*metadata_->schema()->Column(leaf), *values, *places, rows(part), field);
+    return ranges_of_batches(*metadata().schema()->Column(leaf), *values, *places, rows(part), field);
   }
 
-  [[nodiscard]] int leaf(int column) const { return leaves_[static_cast<std::size_t>(column)]; }
+  [[nodiscard]] parquet::FileMetaData& metadata() const { return *schema_->metadata; }
+  // -1: it has several.
+  [[nodiscard]] int leaf(int column) const { return schema_->fields[static_cast<std::size_t>(column)].column_index; }
 
   [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
     std::vector<int> result;
@@ -129,8 +130,7 @@ class ParquetTable final : public ArrowTable {
     return result;
   }
 
-  std::shared_ptr<parquet::FileMetaData> metadata_;
-  std::vector<int> leaves_;  // of each field; -1: it has several
+  std::shared_ptr<const ParquetSchema> schema_;
 };
 
 }  // namespace
