@@ -65,6 +65,13 @@ void widen(std::span<const std::uint8_t> bytes, std::size_t width, std::uint8_t*
   for (std::size_t i = whole; i < n; ++i) put(i, width);
 }
 
+template <class T>
+void repeat(const std::uint8_t* element, std::int64_t n, std::uint8_t* to) {
+  T value = 0;
+  std::memcpy(&value, element, sizeof value);
+  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * std::int64_t{sizeof value}, &value, sizeof value);
+}
+
 bool is_dictionary(parquet::Encoding::type encoding) {
   return encoding == parquet::Encoding::RLE_DICTIONARY || encoding == parquet::Encoding::PLAIN_DICTIONARY;
 }
@@ -317,7 +324,12 @@ void ValueReader::look_up(std::int64_t n, std::uint8_t* to) {
     if (!run.is_packed) {
       if (run.value >= entries_.count) fail("a code points past its dictionary");
       const std::uint8_t* const entry = entries_.begin + std::int64_t{width_} * run.value;
-      for (; run.count > 0; --run.count, to += width_) std::memcpy(to, entry, static_cast<std::size_t>(width_));
+      if (width_ == 4) {
+        repeat<std::uint32_t>(entry, run.count, to);
+      } else {
+        repeat<std::uint64_t>(entry, run.count, to);
+      }
+      to += run.count * width_;
       continue;
     }
     // Kernels begin at a byte: what is before that, of a run that was begun before, is unpacked with what precedes it.
