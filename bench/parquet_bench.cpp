@@ -67,9 +67,8 @@ void each_chunk(const Input& input, const F& f) {
 std::int64_t read_file(const Input& input) {
   std::int64_t bytes = 0;
   each_chunk(input, [&](int, const parquet::ColumnChunkMetaData& chunk) {
-    std::int64_t start = chunk.data_page_offset();
-    if (chunk.has_dictionary_page()) start = std::min(start, chunk.dictionary_page_offset());
-    bytes += input.file->ReadAt(start, chunk.total_compressed_size()).ValueOrDie()->size();
+    const auto [start, length] = io::range_in_file(chunk);
+    bytes += input.file->ReadAt(start, length).ValueOrDie()->size();
   });
   return bytes;
 }

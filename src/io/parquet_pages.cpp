@@ -111,6 +111,14 @@ std::shared_ptr<arrow::io::InputStream> stream_of(const std::shared_ptr<arrow::i
 
 }  // namespace
 
+arrow::io::ReadRange range_in_file(const parquet::ColumnChunkMetaData& chunk) {
+  std::int64_t start = chunk.data_page_offset();
+  if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
+    start = std::min(start, chunk.dictionary_page_offset());
+  }
+  return {start, chunk.total_compressed_size()};
+}
+
 std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                                        const parquet::FileMetaData& metadata,
                                                        const parquet::ColumnChunkMetaData& chunk,
@@ -122,11 +130,7 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
   if (chunk.compression() != parquet::Compression::SNAPPY || chunk.crypto_metadata() != nullptr || !sizes_are_right) {
     return nullptr;
   }
-  std::int64_t start = chunk.data_page_offset();
-  if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
-    start = std::min(start, chunk.dictionary_page_offset());
-  }
-  const std::int64_t length = chunk.total_compressed_size();
+  const auto [start, length] = range_in_file(chunk);
   PARQUET_ASSIGN_OR_THROW(const std::int64_t size, file->GetSize());
   if (start < 0 || length < 0 || start > size || length > size - start) {
     throw parquet::ParquetException("a column chunk does not lie within the file");

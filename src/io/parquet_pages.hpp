@@ -11,6 +11,9 @@
 
 namespace upsweep::io {
 
+/// Where a column chunk says that it lies in its file.
+arrow::io::ReadRange range_in_file(const parquet::ColumnChunkMetaData& chunk);
+
 /// The pages of a column chunk of `file`, or null where Arrow's own reader must do: another codec, encryption, or a writer
 /// that says wrong sizes. Half of a query's time on such files is Snappy: libsnappy needs a third less of it than what
 /// PyArrow has built in, and snappy.hpp of numbers a third less again. Throws what Parquet throws.

@@ -76,33 +76,37 @@ class ParquetTable final : public ArrowTable {
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const auto rows = std::make_shared<OpenedLater>(
-        OpenedLater{path_, schema_, part, selection.columns, text_leaves(selection.columns), std::nullopt});
-    return {.next = [rows]() -> NextBatch {
-              ARROW_RETURN_NOT_OK(rows->open());
-              return rows->rows->next();
-            },
-            .skip = [rows](std::int64_t n) -> arrow::Result<std::int64_t> {
-              ARROW_RETURN_NOT_OK(rows->open());
-              return rows->rows->skip(n);
-            }};
+        OpenedLater{path_, schema_, part, selection.columns, text_leaves(selection.columns)});
+    return {.next = [rows] { return rows->next(); },
+            .skip = [rows](std::int64_t n) -> arrow::Result<std::int64_t> { return rows->skip(n); }};
   }
 
  private:
-  // Rows of a row group, opened when they are first asked for.
+  // Rows of a row group, opened when the first that is not passed over is asked for.
   struct OpenedLater {
-    arrow::Status open() {
-      if (rows) return arrow::Status::OK();
-      const auto dictionaries = with_dictionary(*schema->metadata->RowGroup(part), texts);
-      ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, part, columns, dictionaries));
-      return arrow::Status::OK();
+    NextBatch next() {
+      if (!rows) {
+        const auto dictionaries = with_dictionary(*schema->metadata->RowGroup(part), texts);
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, part, columns, dictionaries));
+        ARROW_RETURN_NOT_OK(rows->skip(skipped).status());
+      }
+      return rows->next();
+    }
+
+    arrow::Result<std::int64_t> skip(std::int64_t n) {
+      if (rows) return rows->skip(n);
+      n = std::min(n, schema->metadata->RowGroup(part)->num_rows() - skipped);
+      skipped += n;
+      return n;
     }
 
     std::string path;
     std::shared_ptr<const ParquetSchema> schema;
     int part;
     std::vector<int> columns;
-    std::vector<int> texts;  // leaves
-    std::optional<ParquetRows> rows;
+    std::vector<int> texts;    // leaves
+    std::int64_t skipped = 0;  // before they were opened
+    std::optional<ParquetRows> rows = std::nullopt;
   };
 
   [[nodiscard]] std::vector<ColumnRange> read_batch_ranges(int part, int leaf, const Field& field) const {
