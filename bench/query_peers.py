@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # bench/query_peers.py: upsweep, DuckDB and Polars on one lineitem table, in memory and from Parquet, in turn, verified.
-"""Prints a table of median milliseconds and ratios, and writes every figure as JSON with --output.
+"""Prints a table of median milliseconds and ratios, and writes every figure as JSON with --output. In memory upsweep is timed by
+query_bench, from Parquet by its Python package, in this process, as the others are.
 
-Needs duckdb and polars (pip install polars); the table is the tour's: build/tour/lineitem.parquet.
+Needs upsweep, duckdb and polars (pip install polars); the table is the tour's: build/tour/lineitem.parquet.
 """
 
 import argparse
@@ -40,16 +41,24 @@ def polars_queries(pl, frame):
         for z in (30, 5_000, 10_001)
     }
     all_queries["TPC-H Q6"] = frame.filter(
-        (day >= dt.date(1994, 1, 1)) & (day < dt.date(1995, 1, 1)) & (pl.col("l_quantity") < 24)
-        & (discount >= pl.lit("0.05").str.to_decimal(scale=2)) & (discount <= pl.lit("0.07").str.to_decimal(scale=2))
+        (day >= dt.date(1994, 1, 1))
+        & (day < dt.date(1995, 1, 1))
+        & (pl.col("l_quantity") < 24)
+        & (discount >= pl.lit("0.05").str.to_decimal(scale=2))
+        & (discount <= pl.lit("0.07").str.to_decimal(scale=2))
     ).select((price * discount).sum())
     all_queries["TPC-H Q1"] = (
         frame.filter(day <= dt.date(1998, 9, 2))
         .group_by("l_returnflag", "l_linestatus")
         .agg(
-            pl.col("l_quantity").sum(), price.sum().alias("a"), (price * (1 - discount)).sum().alias("b"),
-            (price * (1 - discount) * (1 + pl.col("l_tax"))).sum().alias("c"), pl.col("l_quantity").mean().alias("d"),
-            price.mean().alias("e"), discount.mean().alias("f"), pl.len().alias("n"),
+            pl.col("l_quantity").sum(),
+            price.sum().alias("a"),
+            (price * (1 - discount)).sum().alias("b"),
+            (price * (1 - discount) * (1 + pl.col("l_tax"))).sum().alias("c"),
+            pl.col("l_quantity").mean().alias("d"),
+            price.mean().alias("e"),
+            discount.mean().alias("f"),
+            pl.len().alias("n"),
         )
         .sort("l_returnflag", "l_linestatus")
     )
@@ -67,6 +76,7 @@ def main():
     os.environ["POLARS_MAX_THREADS"] = str(options.threads)
     import duckdb
     import polars as pl
+    import upsweep
 
     duck = duckdb.connect()
     duck.execute(f"SET threads = {options.threads}")
@@ -84,8 +94,18 @@ def main():
 
     for turn in range(options.rounds + 1):
         bench = subprocess.run(
-            [f"{options.build}/bin/query_bench", "--input", options.input, "--threads", str(options.threads), "--seconds", "0.1"],
-            check=True, capture_output=True, text=True,
+            [
+                f"{options.build}/bin/query_bench",
+                "--input",
+                options.input,
+                "--threads",
+                str(options.threads),
+                "--seconds",
+                "0.1",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
         )
         for line in bench.stdout.splitlines():
             row = json.loads(line)
@@ -99,15 +119,17 @@ def main():
                 if turn > 0:
                     note(query, where, "duckdb", took)
                     note(query, where, "polars", took_polars)
-            command = [f"{options.build}/bin/upsweep", "query", sql.format(t=f"'{options.input}'"), "--json", "--quiet"]
-            answer = json.loads(subprocess.run([*command, "--threads", str(options.threads)], check=True, capture_output=True, text=True).stdout)
-            found = [[str(cell) for cell in row] for row in answer["rows"]]
+            with upsweep.options(threads=options.threads):
+                took_ours, answer = timed(lambda: upsweep.query(sql.format(t=tables["Parquet"])))
+            found = [[str(cell) for cell in row] for row in zip(*answer.to_dict().values(), strict=True)]
             wanted = [[str(cell) for cell in row] for row in expected]
             assert all(
-                a == b or abs(float(a) / float(b) - 1) < 1e-12 for x, y in zip(found, wanted, strict=True) for a, b in zip(x, y, strict=True)
+                a == b or abs(float(a) / float(b) - 1) < 1e-12
+                for x, y in zip(found, wanted, strict=True)
+                for a, b in zip(x, y, strict=True)
             ), (query, found, wanted)
             if turn > 0:
-                note(query, "Parquet", "upsweep", answer["seconds"])
+                note(query, "Parquet", "upsweep", took_ours)
 
     print(f"{options.threads} threads, median of {options.rounds}, ms; DuckDB {duckdb.__version__}, Polars {pl.__version__}")
     print(f"{'':22}{'from':8}{'upsweep':>9}{'DuckDB':>9}{'Polars':>9}   DuckDB/  Polars/")
@@ -115,9 +137,17 @@ def main():
     for (query, where), engines in samples.items():
         ms = {engine: statistics.median(times) * 1e3 for engine, times in engines.items()}
         rows.append({"query": query, "from": where, **ms})
-        print(f"{query:22}{where:8}{ms['upsweep']:9.2f}{ms['duckdb']:9.2f}{ms['polars']:9.2f}{ms['duckdb'] / ms['upsweep']:10.2f}{ms['polars'] / ms['upsweep']:9.2f}")
+        print(
+            f"{query:22}{where:8}{ms['upsweep']:9.2f}{ms['duckdb']:9.2f}{ms['polars']:9.2f}{ms['duckdb'] / ms['upsweep']:10.2f}{ms['polars'] / ms['upsweep']:9.2f}"
+        )
     if options.output:
-        options.output.write_text(json.dumps({"threads": options.threads, "duckdb": duckdb.__version__, "polars": pl.__version__, "milliseconds": rows}, indent=1) + "\n")
+        options.output.write_text(
+            json.dumps(
+                {"threads": options.threads, "duckdb": duckdb.__version__, "polars": pl.__version__, "milliseconds": rows},
+                indent=1,
+            )
+            + "\n"
+        )
 
 
 if __name__ == "__main__":
