@@ -26,6 +26,7 @@ using LookUp = bool (*)(PackedCodes codes, std::int64_t n, Entries entries, void
 struct PackedKernels {
   LookUp look_up_32;  ///< entries of 4 bytes
   LookUp look_up_64;  ///< of 8
+  LookUp look_up_128;
 };
 
 const PackedKernels& packed_kernels_baseline() noexcept;

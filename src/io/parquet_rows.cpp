@@ -3,7 +3,6 @@
 #include "io/parquet_rows.hpp"
 
 #include <arrow/array/array_base.h>
-#include <arrow/array/util.h>
 #include <arrow/io/file.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/type.h>
@@ -56,24 +55,6 @@ parquet::ReaderProperties page_properties() {
   return pages;
 }
 
-// Decimals that fit 64 bits as those, where ValueReader can make them so.
-std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& leaf,
-                                              const std::shared_ptr<arrow::DataType>& type) {
-  const bool is_long =
-      leaf.physical_type() == parquet::Type::INT64 || leaf.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
-  if (type->id() != arrow::Type::DECIMAL128 || !is_long) return type;
-  const auto& decimal = static_cast<const arrow::DecimalType&>(*type);
-  const bool fits = decimal.precision() <= arrow::Decimal64Type::kMaxPrecision;
-  return fits ? arrow::decimal64(decimal.precision(), decimal.scale()) : type;
-}
-
-// Whether ValueReader can read a column of that type.
-bool is_direct(const parquet::ColumnDescriptor& leaf, const parquet::ColumnChunkMetaData& chunk,
-               const arrow::DataType& type) {
-  const bool is_plain = arrow::is_primitive(type.id()) || arrow::is_decimal(type.id());
-  return is_plain && ValueReader::can_read(leaf, chunk, type.byte_width());
-}
-
 // The leaf that a column of elements, or of lists of them, has.
 int leaf_of(const parquet::arrow::SchemaField& field) {
   return field.children.size() == 1 ? leaf_of(field.children[0]) : field.column_index;
@@ -81,10 +62,13 @@ int leaf_of(const parquet::arrow::SchemaField& field) {
 
 using File = std::shared_ptr<arrow::io::RandomAccessFile>;
 
-std::unique_ptr<parquet::PageReader> pages_of(const File& file, const parquet::FileMetaData& metadata,
-                                              parquet::RowGroupReader& group, int leaf) {
+std::shared_ptr<ValueReader> reader_of(const File& file, const parquet::FileMetaData& metadata,
+                                       parquet::RowGroupReader& group, int leaf,
+                                       std::unique_ptr<PageElements> elements) {
   auto pages = open_snappy_pages(file, metadata, *group.metadata()->ColumnChunk(leaf), page_properties());
-  return pages != nullptr ? std::move(pages) : group.GetColumnPageReader(leaf);
+  const bool stay = pages != nullptr;
+  if (!stay) pages = group.GetColumnPageReader(leaf);
+  return std::make_shared<ValueReader>(*metadata.schema()->Column(leaf), std::move(elements), std::move(pages), stay);
 }
 
 // Arrow's reader, which takes 0.1 ms to open: it decodes the schema. `metadata`: null where it is to be read.
@@ -117,13 +101,6 @@ void read_ahead(arrow::io::RandomAccessFile& file, const ParquetSchema& schema, 
   [[maybe_unused]] const arrow::Status hinted = file.WillNeed(ranges);  // reading says what is wrong
 }
 
-// The next n elements.
-std::shared_ptr<arrow::Array> read(ValueReader& reader, const std::shared_ptr<arrow::DataType>& type, std::int64_t n) {
-  ValueReader::Values read = reader.read(n);
-  return arrow::MakeArray(
-      arrow::ArrayData::Make(type, n, {std::move(read.validity), std::move(read.values)}, read.nulls));
-}
-
 }  // namespace
 
 arrow::Result<ParquetSchema> read_parquet_schema(const std::string& path) {
@@ -145,17 +122,12 @@ arrow::Result<ParquetRows> ParquetRows::open(const std::string& path, const Parq
   for (const int column : columns) {
     const auto& field = schema.fields[static_cast<std::size_t>(column)];
     const int at = leaf_of(field);
-    const auto& leaf = *schema.metadata->schema()->Column(at);
-    const auto type = type_to_read(leaf, field.field->type());
-    const bool direct = is_direct(leaf, *rows.group_->metadata()->ColumnChunk(at), *type);
-    fields.push_back(field.field->WithType(direct ? type : field.field->type()));
-    std::shared_ptr<ValueReader> values;
-    if (direct) {
-      auto pages = pages_of(file, *schema.metadata, *rows.group_, at);
-      values = std::make_shared<ValueReader>(leaf, type->byte_width(), std::move(pages));
-    }
-    rows.columns_.push_back({type, std::move(values)});
-    if (!direct) others.push_back(at);
+    const auto chunk = rows.group_->metadata()->ColumnChunk(at);
+    auto elements = elements_of(*schema.metadata->schema()->Column(at), *chunk, field.field->type());
+    fields.push_back(elements ? field.field->WithType(elements->type()) : field.field);
+    if (!elements) others.push_back(at);
+    rows.columns_.push_back(elements ? reader_of(file, *schema.metadata, *rows.group_, at, std::move(elements))
+                                     : nullptr);
   }
   rows.schema_ = arrow::schema(std::move(fields));
   if (!others.empty()) {
@@ -177,21 +149,15 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRows::next() {
   left_ -= n;
   arrow::ArrayVector arrays;
   int place = 0;
-  for (const Column& column : columns_) {
-    if (column.values) {
-      arrays.push_back(read(*column.values, column.type, n));
-    } else {
-      arrays.push_back(others->column(place++));
-    }
-  }
+  for (const auto& column : columns_) arrays.push_back(column ? column->read(n) : others->column(place++));
   return arrow::RecordBatch::Make(schema_, n, std::move(arrays));
 }
 
 arrow::Result<std::int64_t> ParquetRows::skip(std::int64_t rows) {
   const std::int64_t n = std::min(left_, rows);
   left_ -= n;
-  for (const Column& column : columns_) {
-    if (column.values) column.values->skip(n);
+  for (const auto& column : columns_) {
+    if (column) column->skip(n);
   }
   for (std::int64_t to_pass = others_ ? n : 0; to_pass > 0;) {
     ARROW_ASSIGN_OR_RAISE(auto others, next_others());

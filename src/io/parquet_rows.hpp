@@ -27,8 +27,8 @@ struct ParquetSchema {
 
 arrow::Result<ParquetSchema> read_parquet_schema(const std::string& path);
 
-/// Reads columns of a row group, each of which has one leaf, front to back. Numbers that ValueReader can read are decoded to
-/// where they stay; Arrow's own readers make arrays of the rest.
+/// Reads columns of a row group, each of which has one leaf, front to back. Numbers and text are decoded to where they
+/// stay; Arrow's own readers make arrays of the rest.
 class ParquetRows {
  public:
   /// `columns`: of the schema, ascending. Columns of text become dictionaries where `text_leaves` has their leaf. It throws, and
@@ -43,18 +43,12 @@ class ParquetRows {
   arrow::Result<std::int64_t> skip(std::int64_t rows);
 
  private:
-  // A column; where it has no reader of its own, it is the next one of `others_`.
-  struct Column {
-    std::shared_ptr<arrow::DataType> type;
-    std::shared_ptr<ValueReader> values;
-  };
-
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_others();
 
   std::shared_ptr<parquet::ParquetFileReader> file_;
   std::shared_ptr<parquet::RowGroupReader> group_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::vector<Column> columns_;
+  std::vector<std::shared_ptr<ValueReader>> columns_;  // null: the next one of `others_`
   std::shared_ptr<parquet::arrow::FileReader> others_file_;
   std::shared_ptr<arrow::RecordBatchReader> others_;
   std::shared_ptr<arrow::RecordBatch> others_kept_;  // read, and not given out

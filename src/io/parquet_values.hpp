@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_values.hpp: numbers of a Parquet column chunk, decoded from its pages to where they stay.
+// io/parquet_values.hpp: elements of a Parquet column chunk, decoded from its pages to where they stay.
 #pragma once
 
+#include <arrow/array/array_base.h>
 #include <arrow/buffer.h>
-#include <arrow/result.h>
 #include <parquet/column_page.h>
 #include <parquet/column_reader.h>
-#include <parquet/metadata.h>
 #include <parquet/schema.h>
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "io/packed_kernels.hpp"
+#include "io/parquet_elements.hpp"
 
 namespace upsweep::io {
 
@@ -23,7 +22,7 @@ class HybridRuns {
  public:
   HybridRuns() = default;
   /// `width`: bits of a number, 0 to 32.
-  HybridRuns(std::span<const std::uint8_t> bytes, int width);
+  HybridRuns(Bytes bytes, int width);
 
   /// Numbers that follow each other: alike, or packed.
   struct Run {
@@ -45,55 +44,51 @@ class HybridRuns {
   Run run_;  ///< what is left of it
 };
 
-/// Reads the numbers of a column chunk that is no part of a list or struct, front to back.
+/// Reads the elements of a column chunk that is no part of a list or struct, front to back.
 class ValueReader {
  public:
-  /// Whether it can read that as elements of `width` bytes: numbers of 4 or 8 bytes, which are as wide, and decimals of as many
-  /// bytes or fewer, plain or by a dictionary. Arrow must do the others.
-  static bool can_read(const parquet::ColumnDescriptor& column, const parquet::ColumnChunkMetaData& chunk, int width);
-
-  /// `pages`: of such a chunk.
-  ValueReader(const parquet::ColumnDescriptor& column, int width, std::unique_ptr<parquet::PageReader> pages);
+  /// `elements` and `pages`: of such a chunk. `pages_stay`: the memory of a page is not used for the next one.
+  ValueReader(const parquet::ColumnDescriptor& column, std::unique_ptr<PageElements> elements,
+              std::unique_ptr<parquet::PageReader> pages, bool pages_stay);
   ValueReader(const ValueReader&) = delete;  // `pages` ask it which of them they may pass over
   ValueReader& operator=(const ValueReader&) = delete;
 
-  struct Values {
-    std::shared_ptr<arrow::Buffer> values;    ///< 0 where one is NULL
-    std::shared_ptr<arrow::Buffer> validity;  ///< a bit each; null: none is NULL
-    std::int64_t nulls = 0;
-  };
   /// The next n. Throws what Parquet throws where there are fewer, or the pages are damaged.
-  Values read(std::int64_t n);
+  std::shared_ptr<arrow::Array> read(std::int64_t n);
 
   /// Passes over the next n. Pages that they fill are not decompressed.
   void skip(std::int64_t n) { skipped_ += n; }
 
  private:
+  /// What a read has so far.
+  struct Values {
+    std::int64_t rows = 0;
+    std::shared_ptr<arrow::Buffer> values;
+    std::shared_ptr<arrow::Buffer> validity;
+    std::int64_t nulls = 0;
+  };
+
   void pass_over();
   void pass_over_in_page(std::int64_t n);
   void pass_over_defined(std::int64_t n);
   void read_from_page(std::int64_t n, std::int64_t first, Values& all);
   void next_page();
-  void begin(const parquet::DictionaryPage& page);
-  void begin(const parquet::DataPageV1& page);
-  void begin(const parquet::DataPageV2& page);
-  void begin_values(std::span<const std::uint8_t> bytes, parquet::Encoding::type encoding);
+  void begin(const parquet::DictionaryPage& page, Bytes bytes);
+  void begin(const parquet::DataPageV1& page, Bytes bytes);
+  void begin(const parquet::DataPageV2& page, Bytes bytes);
+  void begin_values(Bytes bytes, parquet::Encoding::type encoding);
   void decode(std::int64_t n, std::uint8_t* to);
-  [[nodiscard]] std::size_t bytes_of_plain(std::int64_t n) const;
   void look_up(std::int64_t n, std::uint8_t* to);
   void read_defined(std::int64_t n, std::int64_t first, Values& all);
   void add_nulls(std::int64_t n, std::int64_t first, Values& all) const;
   void add_marked(const HybridRuns::Run& marks, std::int64_t first, Values& all);
 
-  void put(std::span<const std::uint8_t> stored, std::uint8_t* to) const;
-
-  int width_;      ///< of an element, in bytes
-  int stored_;     ///< the same in the file
-  bool is_bytes_;  ///< there the most significant is the first
-  bool may_be_null_;
+  std::unique_ptr<PageElements> elements_;
+  int width_;  ///< of an element, in bytes
   LookUp look_up_;
+  bool may_be_null_;
   std::unique_ptr<parquet::PageReader> pages_;
-  std::vector<std::uint8_t> dictionary_;
+  bool pages_stay_;
   Entries entries_{nullptr, 0};
   std::shared_ptr<parquet::Page> page_;
   std::int64_t left_ = 0;     ///< rows of the page
@@ -102,9 +97,8 @@ class ValueReader {
   HybridRuns levels_;
   bool is_coded_ = false;
   HybridRuns codes_;
-  std::span<const std::uint8_t> plain_;
+  Bytes plain_;
   std::vector<std::uint64_t> spaced_;  ///< room for elements before they are put where they belong
-  std::int64_t rows_ = 0;              ///< of the read at hand
 };
 
 }  // namespace upsweep::io

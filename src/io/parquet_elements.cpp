@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/parquet_elements.cpp: numbers are copied to where they stay, decimals of bytes widened, and texts become views of their pages.
+#include "io/parquet_elements.hpp"
+
+#include <arrow/array/array_dict.h>
+#include <arrow/array/data.h>
+#include <arrow/array/util.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/binary_view_util.h>
+#include <parquet/exception.h>
+#include <parquet/types.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "io/arrow_elements.hpp"
+
+namespace upsweep::io {
+namespace {
+
+using View = arrow::BinaryViewType::c_type;
+
+[[noreturn]] void fail_short() { throw parquet::ParquetException("a page has fewer values than it says"); }
+
+bool is_bytes(const parquet::ColumnDescriptor& column) {
+  return column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
+}
+
+int stored_width(const parquet::ColumnDescriptor& column) {
+  return is_bytes(column) ? column.type_length() : parquet::GetTypeByteSize(column.physical_type());
+}
+
+bool is_dictionary(parquet::Encoding::type encoding) {
+  return encoding == parquet::Encoding::RLE_DICTIONARY || encoding == parquet::Encoding::PLAIN_DICTIONARY;
+}
+
+// --------------------------------------------------------------------------------------------------------------- numbers
+
+std::int32_t swapped(std::uint32_t bytes) { return static_cast<std::int32_t>(__builtin_bswap32(bytes)); }
+std::int64_t swapped(std::uint64_t bytes) { return static_cast<std::int64_t>(__builtin_bswap64(bytes)); }
+
+// Numbers of `width` bytes, at most as many as T has, the most significant first, in two's complement.
+template <class T>
+void widen(Bytes bytes, std::size_t width, std::uint8_t* to) {
+  const std::size_t n = bytes.size() / width;
+  const std::size_t unused = 8 * (sizeof(T) - width);
+  const auto put = [&](std::size_t i, std::size_t loaded) {
+    std::make_unsigned_t<T> first = 0;
+    std::memcpy(&first, bytes.data() + i * width, loaded);
+    const T value = swapped(first) >> unused;
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  };
+  // A load of a whole T, but where it would end past the last of them.
+  const std::size_t whole = bytes.size() < sizeof(T) ? 0 : (bytes.size() - sizeof(T)) / width + 1;
+  for (std::size_t i = 0; i < whole; ++i) put(i, sizeof(T));
+  for (std::size_t i = whole; i < n; ++i) put(i, width);
+}
+
+class NumberElements final : public PageElements {
+ public:
+  NumberElements(const parquet::ColumnDescriptor& column, const std::shared_ptr<arrow::DataType>& type)
+      : PageElements(type, type->byte_width()),
+        stored_(static_cast<std::size_t>(stored_width(column))),
+        is_bytes_(is_bytes(column)) {}
+
+  Entries read_dictionary(Bytes page, std::int64_t count) override {
+    page = page.first(measure(page, count));  // before memory is asked for
+    // A copy, as Arrow's readers of pages use the memory of one for the next.
+    dictionary_.resize(static_cast<std::size_t>(count * width()));
+    read(page, count, dictionary_.data());
+    return {dictionary_.data(), static_cast<std::uint32_t>(count)};
+  }
+  [[nodiscard]] std::size_t measure(Bytes plain, std::int64_t n) const override {
+    const std::size_t bytes = static_cast<std::size_t>(n) * stored_;
+    if (plain.size() < bytes) fail_short();
+    return bytes;
+  }
+  std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
+    const std::size_t bytes = measure(plain, n);
+    if (!is_bytes_) {
+      if (bytes > 0) std::memcpy(to, plain.data(), bytes);
+    } else if (width() == 4) {
+      widen<std::int32_t>(plain.first(bytes), stored_, to);
+    } else {
+      widen<std::int64_t>(plain.first(bytes), stored_, to);
+    }
+    return bytes;
+  }
+  std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
+                                       std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
+    return arrow::MakeArray(arrow::ArrayData::Make(type(), n, {std::move(validity), std::move(values)}, nulls));
+  }
+
+ private:
+  std::size_t stored_;  ///< bytes of an element in a page
+  bool is_bytes_;       ///< there the most significant is the first
+  std::vector<std::uint8_t> dictionary_;
+};
+
+// Whether they can be read as elements of a type: numbers that are as wide, and decimals that are no wider.
+bool fit(const parquet::ColumnDescriptor& column, const arrow::DataType& type) {
+  if (!arrow::is_primitive(type.id()) && !arrow::is_decimal(type.id())) return false;
+  const int width = type.byte_width();
+  const auto& logical = column.logical_type();
+  if (is_bytes(column) && logical && logical->is_decimal()) {
+    return (width == 4 || width == 8) && column.type_length() > 0 && column.type_length() <= width;
+  }
+  const parquet::Type::type stored = column.physical_type();
+  const bool is_number = stored == parquet::Type::INT32 || stored == parquet::Type::INT64 ||
+                         stored == parquet::Type::FLOAT || stored == parquet::Type::DOUBLE;
+  return is_number && stored_width(column) == width;
+}
+
+// Decimals that fit 64 bits as those, where they can be made so.
+std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& column,
+                                              const std::shared_ptr<arrow::DataType>& type) {
+  const bool is_long = column.physical_type() == parquet::Type::INT64 || is_bytes(column);
+  if (type->id() != arrow::Type::DECIMAL128 || !is_long) return type;
+  const auto& decimal = static_cast<const arrow::DecimalType&>(*type);
+  const bool fits = decimal.precision() <= arrow::Decimal64Type::kMaxPrecision;
+  return fits ? arrow::decimal64(decimal.precision(), decimal.scale()) : type;
+}
+
+// ------------------------------------------------------------------------------------------------------------------ text
+
+// The length of a text and its letters, of the first n.
+template <class F>
+std::size_t each_text(Bytes plain, std::int64_t n, const F& f) {
+  std::size_t at = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::uint32_t length = 0;
+    if (plain.size() - at < sizeof length) fail_short();
+    std::memcpy(&length, plain.data() + at, sizeof length);
+    at += sizeof length;
+    if (length > plain.size() - at || length > std::numeric_limits<std::int32_t>::max()) fail_short();
+    f(i, plain.data() + at, static_cast<std::int32_t>(length));
+    at += length;
+  }
+  return at;
+}
+
+std::size_t measure_texts(Bytes plain, std::int64_t n) {
+  return each_text(plain, n, [](std::int64_t, const std::uint8_t*, std::int32_t) {});
+}
+
+// Views of them, where `buffer` is the number of the one that they lie in.
+std::size_t view_texts(Bytes plain, std::int64_t n, const arrow::Buffer& page, std::int32_t buffer, std::uint8_t* to) {
+  return each_text(plain, n, [&](std::int64_t i, const std::uint8_t* letters, std::int32_t length) {
+    const View view =
+        arrow::util::ToBinaryView(letters, length, buffer, static_cast<std::int32_t>(letters - page.data()));
+    std::memcpy(to + i * std::int64_t{sizeof view}, &view, sizeof view);
+  });
+}
+
+std::shared_ptr<arrow::Buffer> copy_of(const arrow::Buffer& page) {
+  PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> copy, page.CopySlice(0, page.size()));
+  return copy;
+}
+
+/// Texts as views of the pages that hold them, or of the dictionary.
+class TextElements final : public PageElements {
+ public:
+  TextElements() : PageElements(arrow::utf8_view(), sizeof(View)), pages_(1) {}
+
+  void start_read() override {
+    pages_.resize(1);
+    is_listed_ = false;
+  }
+  Bytes start_page(const std::shared_ptr<arrow::Buffer>& page, bool stays) override {
+    page_ = stays ? page : copy_of(*page);
+    is_listed_ = false;
+    return {page_->data(), size_of(*page_)};
+  }
+  Entries read_dictionary(Bytes page, std::int64_t count) override {
+    pages_[0] = page_;
+    measure_texts(page, count);  // before memory is asked for
+    dictionary_.resize(static_cast<std::size_t>(count) * sizeof(View));
+    view_texts(page, count, *page_, 0, dictionary_.data());
+    return {dictionary_.data(), static_cast<std::uint32_t>(count)};
+  }
+  [[nodiscard]] std::size_t measure(Bytes plain, std::int64_t n) const override { return measure_texts(plain, n); }
+  std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
+    if (!is_listed_) pages_.push_back(page_);
+    is_listed_ = true;
+    return view_texts(plain, n, *page_, static_cast<std::int32_t>(pages_.size() - 1), to);
+  }
+  std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
+                                       std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
+    std::vector<std::shared_ptr<arrow::Buffer>> buffers{std::move(validity), std::move(values)};
+    buffers.insert(buffers.end(), pages_.begin(), pages_.end());
+    if (buffers[2] == nullptr) buffers[2] = std::make_shared<arrow::Buffer>(nullptr, 0);  // without a dictionary
+    return arrow::MakeArray(arrow::ArrayData::Make(type(), n, std::move(buffers), nulls));
+  }
+
+ private:
+  std::shared_ptr<arrow::Buffer> page_;
+  std::vector<std::shared_ptr<arrow::Buffer>>
+      pages_;               ///< that views of this read point into; the first: the dictionary's
+  bool is_listed_ = false;  ///< page_
+  std::vector<std::uint8_t> dictionary_;
+};
+
+/// Texts as indices of a dictionary that all pages have.
+class CodedTextElements final : public PageElements {
+ public:
+  CodedTextElements() : PageElements(arrow::dictionary(arrow::int32(), arrow::utf8_view()), sizeof(std::int32_t)) {}
+
+  Bytes start_page(const std::shared_ptr<arrow::Buffer>& page, bool stays) override {
+    return texts_.start_page(page, stays);
+  }
+  Entries read_dictionary(Bytes page, std::int64_t count) override {
+    const Entries views = texts_.read_dictionary(page, count);
+    const arrow::Buffer all(views.begin, count * std::int64_t{sizeof(View)});
+    dictionary_ = texts_.finish(count, copy_of(all), nullptr, 0);
+    codes_.resize(static_cast<std::size_t>(count));
+    std::iota(codes_.begin(), codes_.end(), 0);
+    return {reinterpret_cast<const std::uint8_t*>(codes_.data()), views.count};
+  }
+  [[nodiscard]] std::size_t measure(Bytes, std::int64_t) const override { fail_plain(); }
+  std::size_t read(Bytes, std::int64_t, std::uint8_t*) override { fail_plain(); }
+  std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
+                                       std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
+    if (dictionary_ == nullptr) dictionary_ = texts_.finish(0, std::make_shared<arrow::Buffer>(nullptr, 0), nullptr, 0);
+    const auto codes =
+        arrow::MakeArray(arrow::ArrayData::Make(arrow::int32(), n, {std::move(validity), std::move(values)}, nulls));
+    return std::make_shared<arrow::DictionaryArray>(type(), codes, dictionary_);
+  }
+
+ private:
+  [[noreturn]] static void fail_plain() {
+    throw parquet::ParquetException("a page of an encoding that its column chunk does not name");
+  }
+
+  TextElements texts_;
+  std::vector<std::int32_t> codes_;  ///< of the entries: their numbers
+  std::shared_ptr<arrow::Array> dictionary_;
+};
+
+bool is_text(const parquet::ColumnDescriptor& column, const std::shared_ptr<arrow::DataType>& type) {
+  const arrow::Type::type id = value_type(type)->id();
+  return column.physical_type() == parquet::Type::BYTE_ARRAY &&
+         (id == arrow::Type::STRING || id == arrow::Type::LARGE_STRING || id == arrow::Type::STRING_VIEW);
+}
+
+// Whether no page has plain elements but that of the dictionary.
+bool is_all_coded(const parquet::ColumnChunkMetaData& chunk) {
+  const auto& pages = chunk.encoding_stats();
+  const auto& encodings = chunk.encodings();
+  if (!chunk.has_dictionary_page()) return false;
+  if (pages.empty()) return std::find(encodings.begin(), encodings.end(), parquet::Encoding::PLAIN) == encodings.end();
+  return std::all_of(pages.begin(), pages.end(), [](const parquet::PageEncodingStats& page) {
+    return page.page_type == parquet::PageType::DICTIONARY_PAGE || is_dictionary(page.encoding);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& column,
+                                          const parquet::ColumnChunkMetaData& chunk,
+                                          const std::shared_ptr<arrow::DataType>& type) {
+  const auto& encodings = chunk.encodings();
+  const bool is_known = std::all_of(encodings.begin(), encodings.end(), [](parquet::Encoding::type encoding) {
+    return encoding == parquet::Encoding::PLAIN || encoding == parquet::Encoding::RLE || is_dictionary(encoding);
+  });
+  if (!is_known || column.max_repetition_level() > 0 || column.max_definition_level() > 1) return nullptr;
+  if (is_text(column, type)) {
+    if (is_all_coded(chunk)) return std::make_unique<CodedTextElements>();
+    return std::make_unique<TextElements>();
+  }
+  const auto read = type_to_read(column, type);
+  return fit(column, *read) ? std::make_unique<NumberElements>(column, read) : nullptr;
+}
+
+}  // namespace upsweep::io
