@@ -943,7 +943,8 @@ Columns long_columns(std::int64_t rows) {
   for (std::int64_t i = 0; i < rows; ++i) {
     some.push_back(random() % 5 == 0 && i % 100'000 > 50'000 ? std::nullopt : std::optional<std::int64_t>(i % 300));
     many.push_back(i * 7);
-    words.push_back(random() % 9 == 0 ? std::nullopt : std::optional("w" + std::to_string(random() % 40'000)));
+    const std::string word = std::string(random() % 3 * 9, 'x') + std::to_string(random() % 40'000);
+    words.push_back(random() % 9 == 0 ? std::nullopt : std::optional(word));
   }
   return {{"s", array_of_optionals<arrow::Int64Type>(some)},
           {"m", array_of<arrow::Int64Type>(many)},
