@@ -18,8 +18,9 @@ COLUMNS = "l_suppkey, l_quantity, l_extendedprice, l_discount, l_tax, l_shipdate
 FILTERED = "SELECT SUM(l_quantity * l_extendedprice) FROM {t} WHERE l_suppkey < %d"
 Q6 = """SELECT SUM(l_extendedprice * l_discount) FROM {t} WHERE l_shipdate >= date '1994-01-01' AND
  l_shipdate < date '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24"""
-Q1 = """SELECT l_returnflag, l_linestatus, SUM(l_quantity), SUM(l_extendedprice), SUM(l_extendedprice * (1 - l_discount)),
- SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)), AVG(l_quantity), AVG(l_extendedprice), AVG(l_discount), COUNT(*)
+Q1 = """SELECT l_returnflag, l_linestatus, SUM(l_quantity) AS a, SUM(l_extendedprice) AS b,
+ SUM(l_extendedprice * (1 - l_discount)) AS c, SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS d,
+ AVG(l_quantity) AS e, AVG(l_extendedprice) AS f, AVG(l_discount) AS g, COUNT(*) AS n
  FROM {t} WHERE l_shipdate <= date '1998-09-02' GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus"""
 QUERIES = {f"filtered sum, Z = {z}": FILTERED % z for z in (30, 5_000, 10_001)} | {"TPC-H Q6": Q6, "TPC-H Q1": Q1}
 

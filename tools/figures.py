@@ -56,7 +56,7 @@ def api_rung(name, **wanted):
     return group["api_rung"]
 
 
-def query_peers(query, where, name="xeon2-query-peers"):
+def query_peers(query, where, name="epyc2-query-peers"):
     (found,) = [r for r in ladder(name)["milliseconds"] if (r["query"], r["from"]) == (query, where)]
     return found
 
@@ -381,7 +381,7 @@ def scaling_calls():
     return table(["", "1 host", "10^3", "10^5", "of which work", "rounds", "carries", "half of it work up to"], lines)
 
 
-def cpu_query(name="xeon2-query-peers", names=QUERIES):
+def cpu_query(name="epyc2-query-peers", names=QUERIES):
     lines = []
     for query, words in names.items():
         memory, file = query_peers(query, "memory", name), query_peers(query, "Parquet", name)
@@ -396,7 +396,7 @@ def cpu_query(name="xeon2-query-peers", names=QUERIES):
 
 
 def cpu_query_versions():
-    peers = ladder("xeon2-query-peers")
+    peers = ladder("epyc2-query-peers")
     return f"DuckDB {peers['duckdb']} and Polars {peers['polars']}"
 
 
@@ -613,7 +613,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "scaling_ranks": scaling_ranks,
     "scaling_calls": scaling_calls,
     "cpu_query": cpu_query,
-    "cpu_query_sf10": lambda: cpu_query("xeon2-query-peers-sf10", {query: query for query in QUERIES}),
+    "cpu_query_sf10": lambda: cpu_query("epyc2-query-peers-sf10", {query: query for query in QUERIES}),
     "cpu_query_versions": cpu_query_versions,
     "cpu_subset_sum_peers": cpu_subset_sum_peers,
     "cpu_subset_sum_solved": cpu_subset_sum_solved,
