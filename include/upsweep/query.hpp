@@ -184,7 +184,7 @@ struct Answer {
   std::string table;                 ///< as the query names it: a path, or a name
   std::int64_t groups = 0;           ///< before LIMIT; without GROUP BY 1
   std::string_view rung;             ///< what ran: "cpu.blocks" or "cuda.generated"
-  std::int64_t rows_read = 0;        ///< those of parts that statistics rule out are not
+  std::int64_t rows_read = 0;        ///< those that are passed over, as no condition keeps them, are not
   std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: those of the pieces that were left to the CPU
   std::int64_t bytes_to_device = 0;  ///< of a table that does not lie there
   /// Written to temporary files, as memory did not have room for all groups.
