@@ -128,13 +128,17 @@ ColumnRange both(const ColumnRange& a, const ColumnRange& b) {
   return range;
 }
 
+// A page of more is no page of sensible length, and a file that is a lie may say so of any: a range is made for each batch.
+constexpr std::int64_t kMostBatchesOfPage = 1024;
+
 // Where pages begin, and the end; empty where that cannot be.
 std::vector<std::int64_t> starts_of_pages(const parquet::OffsetIndex& places, std::int64_t rows) {
   std::vector<std::int64_t> starts;
   for (const parquet::PageLocation& page : places.page_locations()) starts.push_back(page.first_row_index);
+  const bool is_short = rows / kBatchRows <= kMostBatchesOfPage * std::ssize(starts);
   starts.push_back(rows);
   const bool is_right = starts.front() == 0 && std::is_sorted(starts.begin(), starts.end(), std::less_equal<>());
-  return is_right ? starts : std::vector<std::int64_t>();
+  return is_short && is_right ? starts : std::vector<std::int64_t>();
 }
 
 }  // namespace

@@ -43,10 +43,12 @@ std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows
   return sum;
 }
 
-void read_part(const Table& table, int part, const std::vector<int>& columns) {
+/// `skipped`: batches that are passed over, as many as are full.
+void read_part(const Table& table, int part, const std::vector<int>& columns, std::int64_t skipped = 0) {
   const auto reader = table.open(part, columns);
   Batch batch;
-  std::int64_t rows = 0;
+  std::int64_t rows = skipped * kBatchRows;
+  for (std::int64_t i = 0; i < skipped; ++i) reader->skip();
   for (int batches = 0; batches < kMostBatches; ++batches) {
     if (!reader->next(batch)) {
       require(rows == table.rows(part), "a part with other rows than it says");
@@ -70,13 +72,18 @@ void read_all(const std::string& path) {
   }
   const int parts = std::min(table->parts(), kMostParts);
   for (int part = 0; part < parts; ++part) {
-    for (const int column : columns) (void)table->range(part, column);
+    for (const int column : columns) {
+      (void)table->range(part, column);
+      const std::int64_t known = std::ssize(table->batch_ranges(part, column));
+      require(known == 0 || known == (table->rows(part) + kBatchRows - 1) / kBatchRows, "ranges of other batches");
+    }
     if (!columns.empty()) read_part(*table, part, columns);
   }
   // One by one too: what is wrong with one column must not keep the others from being read.
   for (const int column : columns) {
     try {
       if (parts > 0) read_part(*table, 0, {column});
+      if (parts > 0 && table->rows(0) >= kBatchRows) read_part(*table, 0, {column}, 1);
     } catch (const Error&) {
       continue;
     }

@@ -61,6 +61,8 @@ if __name__ == "__main__":
     write("words", words(5), compression="none", row_group_size=8)  # several parts, dictionaries
     write("words_plain", words(2), **plain, write_statistics=False)
     write("pages", words(40), compression="none", data_page_size=64, data_page_version="2.0")
+    indexed = pa.table({"x": gaps(range(200)), "w": gaps(["pear", "a longer word"] * 100)})
+    write("indexed", indexed, compression="snappy", data_page_size=100, write_batch_size=20, write_page_index=True)
     write("snappy", numbers(), compression="snappy", store_schema=True)
     write("long_decimals", pa.table({"x": pa.array([decimal.Decimal("1.50")], pa.decimal256(40, 2))}), **plain)
     write("zstd", words(20), compression="zstd", use_dictionary=["w"], column_encoding={"x": "DELTA_BINARY_PACKED"})
