@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tools/figures.py: makes the tables of README.md, docs/performance.md and docs/scaling.md, docs/h200.svg and docs/scaling.svg, from bench/results/.
+# tools/figures.py: makes the tables of README.md and of pages of docs/, docs/h200.svg and docs/scaling.svg, from bench/results/.
 """Puts every figure into its place between `<!-- figures:begin NAME -->` and `<!-- figures:end -->`, and draws the charts.
 
 With --check nothing is written: exit status 1 where a file is not what this script makes of bench/results/.
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import late_ranks  # noqa: E402
 import scaling_model  # noqa: E402
 
-PAGES = ["README.md", "docs/performance.md", "docs/scaling.md"]
+PAGES = ["README.md", "docs/performance.md", "docs/scaling.md", "docs/dask.md"]
 CHART, SCALING_CHART = "docs/h200.svg", "docs/scaling.svg"
 RECORDED = json.loads((RESULTS / "recorded.json").read_text())
 TYPES = ["int32", "float32", "int64", "float64"]
