@@ -86,7 +86,7 @@ std::int64_t decompress(const Input& input) {
 std::int64_t decode(const Input& input) {
   std::int64_t bytes = 0;
   for (int group = 0; group < input.metadata().num_row_groups(); ++group) {
-    auto rows = io::ParquetRows::open(input.path, input.schema, group, input.columns, {}).ValueOrDie();
+    auto rows = io::ParquetRows::open(input.path, input.schema, group, input.columns).ValueOrDie();
     while (const auto batch = rows.next().ValueOrDie()) {
       for (const auto& column : batch->columns()) bytes += column->data()->buffers[1]->size();
     }

@@ -72,14 +72,12 @@ std::shared_ptr<ValueReader> reader_of(const File& file, const parquet::FileMeta
 }
 
 // Arrow's reader, which takes 0.1 ms to open: it decodes the schema. `metadata`: null where it is to be read.
-arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(File file,
-                                                                        std::shared_ptr<parquet::FileMetaData> metadata,
-                                                                        const std::vector<int>& text_leaves) {
+arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(
+    File file, std::shared_ptr<parquet::FileMetaData> metadata) {
   parquet::ArrowReaderProperties rows(/*use_threads=*/false);
   rows.set_batch_size(kBatchRows);
   rows.set_pre_buffer(false);
   keep_decimals_narrow(rows);
-  for (const int leaf : text_leaves) rows.set_read_dictionary(leaf, true);
   parquet::arrow::FileReaderBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Open(std::move(file), page_properties(), std::move(metadata)));
   ARROW_RETURN_NOT_OK(check_decimals(*builder.raw_reader()->metadata()->schema()));
@@ -105,12 +103,12 @@ void read_ahead(arrow::io::RandomAccessFile& file, const ParquetSchema& schema, 
 
 arrow::Result<ParquetSchema> read_parquet_schema(const std::string& path) {
   ARROW_ASSIGN_OR_RAISE(File file, arrow::io::ReadableFile::Open(path));
-  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(std::move(file), nullptr, {}));
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(std::move(file), nullptr));
   return ParquetSchema{reader->parquet_reader()->metadata(), reader->manifest().schema_fields};
 }
 
 arrow::Result<ParquetRows> ParquetRows::open(const std::string& path, const ParquetSchema& schema, int row_group,
-                                             const std::vector<int>& columns, const std::vector<int>& text_leaves) {
+                                             const std::vector<int>& columns) {
   ParquetRows rows;
   ARROW_ASSIGN_OR_RAISE(const File file, arrow::io::ReadableFile::Open(path));
   rows.file_ = parquet::ParquetFileReader::Open(file, page_properties(), schema.metadata);
@@ -131,7 +129,7 @@ arrow::Result<ParquetRows> ParquetRows::open(const std::string& path, const Parq
   }
   rows.schema_ = arrow::schema(std::move(fields));
   if (!others.empty()) {
-    ARROW_ASSIGN_OR_RAISE(rows.others_file_, arrow_reader(file, schema.metadata, text_leaves));
+    ARROW_ASSIGN_OR_RAISE(rows.others_file_, arrow_reader(file, schema.metadata));
     ARROW_ASSIGN_OR_RAISE(rows.others_, rows.others_file_->GetRecordBatchReader({row_group}, others));
   }
   return rows;

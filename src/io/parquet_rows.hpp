@@ -31,10 +31,9 @@ arrow::Result<ParquetSchema> read_parquet_schema(const std::string& path);
 /// stay; Arrow's own readers make arrays of the rest.
 class ParquetRows {
  public:
-  /// `columns`: of the schema, ascending. Columns of text become dictionaries where `text_leaves` has their leaf. It throws, and
-  /// next() too, what Parquet throws.
+  /// `columns`: of the schema, ascending. It throws, and next() and skip() too, what Parquet throws.
   static arrow::Result<ParquetRows> open(const std::string& path, const ParquetSchema& schema, int row_group,
-                                         const std::vector<int>& columns, const std::vector<int>& text_leaves);
+                                         const std::vector<int>& columns);
 
   /// At most kBatchRows of them; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();

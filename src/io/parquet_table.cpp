@@ -20,22 +20,6 @@
 namespace upsweep::io {
 namespace {
 
-// Those of the leaves whose pages all have a dictionary. Of others Arrow would make dictionaries that grow from batch to
-// batch, and copy them for each.
-std::vector<int> with_dictionary(parquet::RowGroupMetaData& group, const std::vector<int>& leaves) {
-  std::vector<int> result;
-  for (const int leaf : leaves) {
-    const auto chunk = group.ColumnChunk(leaf);
-    const auto& pages = chunk->encoding_stats();
-    const bool all = std::all_of(pages.begin(), pages.end(), [](const parquet::PageEncodingStats& page) {
-      return page.page_type == parquet::PageType::DICTIONARY_PAGE ||
-             page.encoding == parquet::Encoding::RLE_DICTIONARY || page.encoding == parquet::Encoding::PLAIN_DICTIONARY;
-    });
-    if (all) result.push_back(leaf);
-  }
-  return result;
-}
-
 class ParquetTable final : public ArrowTable {
  public:
   explicit ParquetTable(const std::string& path) : ArrowTable(path) {
@@ -75,8 +59,7 @@ class ParquetTable final : public ArrowTable {
 
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    const auto rows = std::make_shared<OpenedLater>(
-        OpenedLater{path_, schema_, part, selection.columns, text_leaves(selection.columns)});
+    const auto rows = std::make_shared<OpenedLater>(OpenedLater{path_, schema_, part, selection.columns});
     return {.next = [rows] { return rows->next(); },
             .skip = [rows](std::int64_t n) -> arrow::Result<std::int64_t> { return rows->skip(n); }};
   }
@@ -86,8 +69,7 @@ class ParquetTable final : public ArrowTable {
   struct OpenedLater {
     NextBatch next() {
       if (!rows) {
-        const auto dictionaries = with_dictionary(*schema->metadata->RowGroup(part), texts);
-        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, part, columns, dictionaries));
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, part, columns));
         ARROW_RETURN_NOT_OK(rows->skip(skipped).status());
       }
       return rows->next();
@@ -104,7 +86,6 @@ class ParquetTable final : public ArrowTable {
     std::shared_ptr<const ParquetSchema> schema;
     int part;
     std::vector<int> columns;
-    std::vector<int> texts;    // leaves
     std::int64_t skipped = 0;  // before they were opened
     std::optional<ParquetRows> rows = std::nullopt;
   };
@@ -125,14 +106,6 @@ class ParquetTable final : public ArrowTable {
   [[nodiscard]] parquet::FileMetaData& metadata() const { return *schema_->metadata; }
   // -1: it has several.
   [[nodiscard]] int leaf(int column) const { return schema_->fields[static_cast<std::size_t>(column)].column_index; }
-
-  [[nodiscard]] std::vector<int> text_leaves(const std::vector<int>& columns) const {
-    std::vector<int> result;
-    for (const int column : columns) {
-      if (fields_[static_cast<std::size_t>(column)].kind == ValueKind::text) result.push_back(leaf(column));
-    }
-    return result;
-  }
 
   std::shared_ptr<const ParquetSchema> schema_;
 };
