@@ -32,6 +32,7 @@ class LaterRows final : public BatchReader {
     return is_read;
   }
   void skip() override { reader_->skip(); }
+  void may_repeat_texts() override { reader_->may_repeat_texts(); }
 
  private:
   std::unique_ptr<BatchReader> reader_;

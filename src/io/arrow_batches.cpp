@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "io/arrow_elements.hpp"
@@ -191,17 +192,31 @@ class ArrowBatches final : public BatchReader {
 
   bool next(Batch& batch) override {
     batch = {};
+    return of_unchanged([&] { return read(batch); });
+  }
+
+  void skip() override {
+    of_unchanged([&] { skip_rows(kBatchRows); });
+  }
+
+  void may_repeat_texts() override {
+    for (Column& column : columns_) column.may_repeat_texts();
+  }
+
+ private:
+  // What is read from a file that someone writes to looks damaged.
+  template <class Read>
+  std::invoke_result_t<const Read&> of_unchanged(const Read& some) {
     try {
-      return read(batch);
+      return some();
     } catch (const Error& error) {
-      // What is read from a file that someone writes to looks damaged.
       if (error.code() == Code::malformed) require_unchanged(part_.state, file_state(part_.path), part_.path);
       throw;
     }
   }
 
-  void skip() override {
-    std::int64_t rows = pass_over(kBatchRows);
+  void skip_rows(std::int64_t n) {
+    std::int64_t rows = pass_over(n);
     if (rows > 0 && part_.source.skip && !ended_) {
       leave_piece();
       rows_before_ += checked(part_.path, [&] { return part_.source.skip(rows); });
@@ -210,11 +225,6 @@ class ArrowBatches final : public BatchReader {
     while (rows > 0 && load()) rows = pass_over(rows);
   }
 
-  void may_repeat_texts() override {
-    for (Column& column : columns_) column.may_repeat_texts();
-  }
-
- private:
   bool read(Batch& batch) {
     const auto pieces = gather(batch);
     if (batch.rows == 0) return false;

@@ -35,10 +35,6 @@ int stored_width(const parquet::ColumnDescriptor& column) {
   return is_bytes(column) ? column.type_length() : parquet::GetTypeByteSize(column.physical_type());
 }
 
-bool is_dictionary(parquet::Encoding::type encoding) {
-  return encoding == parquet::Encoding::RLE_DICTIONARY || encoding == parquet::Encoding::PLAIN_DICTIONARY;
-}
-
 // --------------------------------------------------------------------------------------------------------------- numbers
 
 std::int32_t swapped(std::uint32_t bytes) { return static_cast<std::int32_t>(__builtin_bswap32(bytes)); }
@@ -211,9 +207,12 @@ class CodedTextElements final : public PageElements {
   CodedTextElements() : PageElements(arrow::dictionary(arrow::int32(), arrow::utf8_view()), sizeof(std::int32_t)) {}
 
   Bytes start_page(const std::shared_ptr<arrow::Buffer>& page, bool stays) override {
-    return texts_.start_page(page, stays);
+    page_ = page;
+    stays_ = stays;
+    return PageElements::start_page(page, stays);
   }
-  Entries read_dictionary(Bytes page, std::int64_t count) override {
+  Entries read_dictionary(Bytes /*page*/, std::int64_t count) override {
+    const Bytes page = texts_.start_page(page_, stays_);  // which views may point into
     const Entries views = texts_.read_dictionary(page, count);
     const arrow::Buffer all(views.begin, count * std::int64_t{sizeof(View)});
     dictionary_ = texts_.finish(count, copy_of(all), nullptr, 0);
@@ -237,6 +236,8 @@ class CodedTextElements final : public PageElements {
   }
 
   TextElements texts_;
+  std::shared_ptr<arrow::Buffer> page_;
+  bool stays_ = false;
   std::vector<std::int32_t> codes_;  ///< of the entries: their numbers
   std::shared_ptr<arrow::Array> dictionary_;
 };
@@ -263,9 +264,13 @@ bool is_all_coded(const parquet::ColumnChunkMetaData& chunk) {
 std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& column,
                                           const parquet::ColumnChunkMetaData& chunk,
                                           const std::shared_ptr<arrow::DataType>& type) {
+  // parquet-mr, which Spark writes with, names BIT_PACKED for levels that there are none of. What is older than its statistics of
+  // encodings may have levels that are.
+  const bool may_name_bits = column.max_definition_level() == 0 || !chunk.encoding_stats().empty();
   const auto& encodings = chunk.encodings();
-  const bool is_known = std::all_of(encodings.begin(), encodings.end(), [](parquet::Encoding::type encoding) {
-    return encoding == parquet::Encoding::PLAIN || encoding == parquet::Encoding::RLE || is_dictionary(encoding);
+  const bool is_known = std::all_of(encodings.begin(), encodings.end(), [&](parquet::Encoding::type encoding) {
+    return encoding == parquet::Encoding::PLAIN || encoding == parquet::Encoding::RLE || is_dictionary(encoding) ||
+           (encoding == parquet::Encoding::BIT_PACKED && may_name_bits);
   });
   if (!is_known || column.max_repetition_level() > 0 || column.max_definition_level() > 1) return nullptr;
   if (is_text(column, type)) {

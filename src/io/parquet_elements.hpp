@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
+#include <parquet/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,10 @@
 namespace upsweep::io {
 
 using Bytes = std::span<const std::uint8_t>;
+
+inline bool is_dictionary(parquet::Encoding::type encoding) {
+  return encoding == parquet::Encoding::RLE_DICTIONARY || encoding == parquet::Encoding::PLAIN_DICTIONARY;
+}
 
 /// Elements of a column chunk, all of `width` bytes (4, 8 or 16) once they are read. What throws, throws what Parquet throws.
 class PageElements {

@@ -137,7 +137,8 @@ std::vector<std::int64_t> starts_of_pages(const parquet::OffsetIndex& places, st
   for (const parquet::PageLocation& page : places.page_locations()) starts.push_back(page.first_row_index);
   const bool is_short = rows / kBatchRows <= kMostBatchesOfPage * std::ssize(starts);
   starts.push_back(rows);
-  const bool is_right = starts.front() == 0 && std::is_sorted(starts.begin(), starts.end(), std::less_equal<>());
+  const bool is_right =
+      starts.front() == 0 && std::adjacent_find(starts.begin(), starts.end(), std::greater_equal<>()) == starts.end();
   return is_short && is_right ? starts : std::vector<std::int64_t>();
 }
 

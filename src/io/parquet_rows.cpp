@@ -7,6 +7,7 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
+#include <parquet/exception.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
@@ -89,14 +90,17 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(
 void read_ahead(arrow::io::RandomAccessFile& file, const ParquetSchema& schema, int row_group,
                 const std::vector<int>& columns) {
   std::vector<arrow::io::ReadRange> ranges;
-  for (int group = row_group; group < std::min(row_group + 2, schema.metadata->num_row_groups()); ++group) {
-    const auto chunks = schema.metadata->RowGroup(group);
-    for (const int column : columns) {
-      const int leaf = leaf_of(schema.fields[static_cast<std::size_t>(column)]);
-      ranges.push_back(range_in_file(*chunks->ColumnChunk(leaf)));
+  try {
+    for (int group = row_group; group < std::min(row_group + 2, schema.metadata->num_row_groups()); ++group) {
+      const auto chunks = schema.metadata->RowGroup(group);
+      for (const int column : columns) {
+        const int leaf = leaf_of(schema.fields[static_cast<std::size_t>(column)]);
+        ranges.push_back(range_in_file(*chunks->ColumnChunk(leaf)));
+      }
     }
+    [[maybe_unused]] const arrow::Status hinted = file.WillNeed(ranges);
+  } catch (const parquet::ParquetException&) {  // whoever reads it finds what is wrong
   }
-  [[maybe_unused]] const arrow::Status hinted = file.WillNeed(ranges);  // reading says what is wrong
 }
 
 }  // namespace

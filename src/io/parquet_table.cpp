@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/parquet_table.cpp: a Parquet file as a table; its parts are its row groups.
+#include <arrow/buffer.h>
 #include <arrow/io/file.h>
 #include <arrow/record_batch.h>
 #include <parquet/metadata.h>
@@ -43,7 +44,8 @@ class ParquetTable final : public ArrowTable {
 
   [[nodiscard]] std::vector<ColumnRange> batch_ranges(int part, int column) const override {
     const Field& field = fields_[static_cast<std::size_t>(column)];
-    if (!field.unsupported.empty()) return {};
+    const bool has_bounds = field.kind != ValueKind::text && field.kind != ValueKind::boolean;
+    if (!field.unsupported.empty() || !has_bounds || rows(part) <= kBatchRows) return {};
     std::vector<ColumnRange> ranges;
     try {
       ranges = read_batch_ranges(part, leaf(column), field);
@@ -91,16 +93,30 @@ class ParquetTable final : public ArrowTable {
   };
 
   [[nodiscard]] std::vector<ColumnRange> read_batch_ranges(int part, int leaf, const Field& field) const {
-    if (!metadata().RowGroup(part)->ColumnChunk(leaf)->GetColumnIndexLocation()) return {};
+    const auto chunk = metadata().RowGroup(part)->ColumnChunk(leaf);
+    const auto values_at = chunk->GetColumnIndexLocation();
+    const auto places_at = chunk->GetOffsetIndexLocation();
+    if (!values_at || !places_at || chunk->crypto_metadata() != nullptr) return {};
     const auto file = checked(path_, [&] { return arrow::io::ReadableFile::Open(path_); });
-    const auto index =
-        parquet::PageIndexReader::Make(file.get(), schema_->metadata, parquet::default_reader_properties())
-            ->RowGroup(part);
-    if (!index) return {};
-    const auto values = index->GetColumnIndex(leaf);
-    const auto places = index->GetOffsetIndex(leaf);
-    if (!values || !places) return {};
-    return ranges_of_batches(*metadata().schema()->Column(leaf), *values, *places, rows(part), field);
+    const auto values_bytes = read_index(*file, *values_at);
+    const auto places_bytes = read_index(*file, *places_at);
+    if (!values_bytes || !places_bytes) return {};
+    const auto& column = *metadata().schema()->Column(leaf);
+    const auto& properties = parquet::default_reader_properties();
+    const auto values = parquet::ColumnIndex::Make(column, values_bytes->data(),
+                                                   static_cast<std::uint32_t>(values_bytes->size()), properties);
+    const auto places =
+        parquet::OffsetIndex::Make(places_bytes->data(), static_cast<std::uint32_t>(places_bytes->size()), properties);
+    return ranges_of_batches(column, *values, *places, rows(part), field);
+  }
+
+  // Null where it does not lie within the file.
+  [[nodiscard]] std::shared_ptr<arrow::Buffer> read_index(arrow::io::RandomAccessFile& file,
+                                                          const parquet::IndexLocation& at) const {
+    const std::int64_t size = checked(path_, [&] { return file.GetSize(); });
+    if (at.offset < 0 || at.length <= 0 || at.offset > size || at.length > size - at.offset) return nullptr;
+    auto bytes = checked(path_, [&] { return file.ReadAt(at.offset, at.length); });
+    return bytes->size() == at.length ? std::move(bytes) : nullptr;
   }
 
   [[nodiscard]] parquet::FileMetaData& metadata() const { return *schema_->metadata; }

@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "cpu/kernels.hpp"
@@ -41,10 +39,6 @@ void repeat(const std::uint8_t* element, std::int64_t n, std::uint8_t* to) {
   T value = 0;
   std::memcpy(&value, element, sizeof value);
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * std::int64_t{sizeof value}, &value, sizeof value);
-}
-
-bool is_dictionary(parquet::Encoding::type encoding) {
-  return encoding == parquet::Encoding::RLE_DICTIONARY || encoding == parquet::Encoding::PLAIN_DICTIONARY;
 }
 
 bool is_marked(const HybridRuns::Run& marks, std::int64_t i) {
@@ -197,6 +191,8 @@ void ValueReader::begin(const parquet::DictionaryPage& page, Bytes bytes) {
   const bool is_plain =
       page.encoding() == parquet::Encoding::PLAIN || page.encoding() == parquet::Encoding::PLAIN_DICTIONARY;
   if (!is_plain) fail("a dictionary is not plain");
+  if (has_begun_) fail("a column chunk has a dictionary that is not its first page");
+  has_begun_ = true;
   if (page.num_values() < 0) fail("a dictionary says that it has fewer than no entries");
   entries_ = elements_->read_dictionary(bytes, page.num_values());
 }
@@ -229,6 +225,7 @@ void ValueReader::begin(const parquet::DataPageV2& page, Bytes bytes) {
 
 void ValueReader::begin_values(Bytes bytes, parquet::Encoding::type encoding) {
   if (left_ < 0) fail("a page says that it has fewer than no values");
+  has_begun_ = true;
   is_coded_ = is_dictionary(encoding);
   if (!is_coded_) {
     if (encoding != parquet::Encoding::PLAIN) fail("a page of an encoding that its column chunk does not name");
@@ -310,7 +307,6 @@ void ValueReader::add_nulls(std::int64_t n, std::int64_t first, Values& all) con
 
 /// Rows that have a bit each, which says that they are not NULL.
 void ValueReader::add_marked(const HybridRuns::Run& marks, std::int64_t first, Values& all) {
-  const auto is_there = [&](std::int64_t i) { return is_marked(marks, i); };
   const std::int64_t there = count_marks(marks);
   if (there == marks.count) {
     decode(there, all.values->mutable_data() + first * width_);
@@ -324,7 +320,7 @@ void ValueReader::add_marked(const HybridRuns::Run& marks, std::int64_t first, V
   decode(there, reinterpret_cast<std::uint8_t*>(spaced_.data()));
   std::uint8_t* to = all.values->mutable_data() + first * width_;
   for (std::int64_t i = 0; i < marks.count; ++i, to += width_) {
-    if (!is_there(i)) continue;
+    if (!is_marked(marks, i)) continue;
     std::memcpy(to, next, static_cast<std::size_t>(width_));
     next += width_;
     arrow::bit_util::SetBit(all.validity->mutable_data(), first + i);

@@ -90,6 +90,7 @@ class ValueReader {
   std::unique_ptr<parquet::PageReader> pages_;
   bool pages_stay_;
   Entries entries_{nullptr, 0};
+  bool has_begun_ = false;  ///< a page that is not passed over
   std::shared_ptr<parquet::Page> page_;
   std::int64_t left_ = 0;     ///< rows of the page
   std::int64_t skipped_ = 0;  ///< rows to pass over before the next ones are read

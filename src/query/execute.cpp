@@ -274,7 +274,11 @@ class Executor {
     while (!ended && std::ssize(batches) < folding_.batches) {
       Batch batch;
       ended = !part.reader->next(batch);
-      if (!ended) batches.push_back(std::move(batch));
+      if (batch.rows > 0) batches.push_back(std::move(batch));
+      if (!ended && batch.rows == 0) {
+        count_rows(0);  // which may be told to stop
+        if (is_too_late(place)) return {};
+      }
     }
     part.ended = ended;
     if (ended) part.reader.reset();

@@ -76,6 +76,19 @@ class PlacedReader final : public BatchReader {
   std::size_t columns_;
 };
 
+/// Conditions on numbers. Those on text are tried on all words that a batch has, which is too much to do it twice.
+std::vector<Node> filters_tried_early(const Plan& plan) {
+  std::vector<Node> tried;
+  for (const Node& filter : plan.filters) {
+    const std::set<int> columns = columns_of({filter});
+    const bool has_text = std::any_of(columns.begin(), columns.end(), [&](int column) {
+      return plan.fields[static_cast<std::size_t>(column)].kind == ValueKind::text;
+    });
+    if (!has_text) tried.push_back(filter);
+  }
+  return tried;
+}
+
 /// Those batches of a part that have rows which the conditions keep. They are tried up to the first such row, which is early
 /// unless few rows are kept; the other columns are read then.
 class LateColumns final : public BatchReader {
@@ -83,20 +96,21 @@ class LateColumns final : public BatchReader {
   /// Of the same batches, `early` has the columns of the conditions and `late` the others, all by the plan's numbers.
   LateColumns(const Plan& plan, const Kernels& kernels, std::unique_ptr<BatchReader> early,
               std::unique_ptr<BatchReader> late)
-      : conditions_(conditions_of(plan.filters)),
+      : conditions_(conditions_of(filters_tried_early(plan))),
         evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
         early_(std::move(early)),
         late_(std::move(late)) {}
 
+  /// A batch without rows where none is kept.
   bool next(Batch& batch) override {
-    while (early_->next(batch)) {
-      if (keeps_some(batch)) {
-        add_late(batch);
-        return true;
-      }
+    if (!early_->next(batch)) return false;
+    if (keeps_some(batch)) {
+      add_late(batch);
+    } else {
       late_->skip();
+      batch = {};
     }
-    return false;
+    return true;
   }
 
  private:
@@ -158,7 +172,7 @@ std::unique_ptr<BatchReader> open_columns(const Part& part, std::vector<int> pla
 /// Whether conditions may be tried before the rest is read: none can fail, so that it may be tried twice.
 bool may_read_late(const Part& part) {
   const std::vector<Node>& filters = part.plan.filters;
-  return part.folding.may_drop_conditions && part.table.skips_cheaply() && !filters.empty() &&
+  return part.folding.may_drop_conditions && part.table.skips_cheaply() && !filters_tried_early(part.plan).empty() &&
          std::none_of(filters.begin(), filters.end(), [](const Node& filter) { return filter->can_fail; });
 }
 

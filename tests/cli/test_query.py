@@ -108,9 +108,7 @@ def caret(message):
 
 
 def test_the_answer_as_json(few):
-    answer = few.json(
-        "query", f"SELECT k, SUM(i) AS total, MIN(p), MAX(d), AVG(i) FROM {PATH} GROUP BY k ORDER BY k LIMIT 2"
-    )
+    answer = few.json("query", f"SELECT k, SUM(i) AS total, MIN(p), MAX(d), AVG(i) FROM {PATH} GROUP BY k ORDER BY k LIMIT 2")
     assert list(answer) == ["columns", "types", "rows", "rung", "seconds", "bytes_spilled"]
     assert answer["columns"] == ["k", "total", "min", "max", "avg"]
     assert answer["types"] == ["integer", "integer", "decimal", "date", "real"]
@@ -225,9 +223,7 @@ def test_expressions_in_a_row(one, function, expression, expected):
         assert found == expected and type(found) is type(expected)
 
 
-@pytest.mark.parametrize(
-    "expression, expected", [e for e in EXPRESSIONS if not re.search(r"\b[xnspidfbu]\b|minus", e[0])]
-)
+@pytest.mark.parametrize("expression, expected", [e for e in EXPRESSIONS if not re.search(r"\b[xnspidfbu]\b|minus", e[0])])
 def test_expressions_of_constants_beside_an_aggregate(one, expression, expected):
     found = rows(one, f"SELECT {expression}, COUNT(*) FROM {PATH}")[0][0]
     assert float(found) == 1000 if expression == "1e3" else found == expected
@@ -262,9 +258,7 @@ def test_negative_constants_in_conditions(one, condition):
     assert value(one, f"MAX(CASE WHEN {condition} THEN 1 ELSE 0 END)") == 1
 
 
-@pytest.mark.parametrize(
-    "constant", [0, 1, 5, 10**6, 2**31, 2**53 + 1, 2**63 - 1, 2**63 + 1, 2**64, 10**37, 10**38 - 1]
-)
+@pytest.mark.parametrize("constant", [0, 1, 5, 10**6, 2**31, 2**53 + 1, 2**63 - 1, 2**63 + 1, 2**64, 10**37, 10**38 - 1])
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_constants_of_every_size(one, constant, sign):
     expected = int(f"{sign}{constant}")
@@ -405,9 +399,7 @@ def test_aggregates_leave_null_out(few):
     ]
 
 
-NOTHING = (
-    "SELECT SUM(i), COUNT(*), COUNT(i), MIN(i), MAX(d), AVG(p), SUM(f), MIN(s), SUM(p), SUM(i) + 1 FROM 't.parquet'"
-)
+NOTHING = "SELECT SUM(i), COUNT(*), COUNT(i), MIN(i), MAX(d), AVG(p), SUM(f), MIN(s), SUM(p), SUM(i) + 1 FROM 't.parquet'"
 
 
 def test_all_rows_filtered(few):
@@ -604,9 +596,7 @@ def test_sums_beyond_64_bits(upsweep, arrow):
 def test_an_average_is_divided_once(upsweep, arrow, sign):
     """A sum that is no float64 is not rounded before it is divided."""
     values = [sign * v for v in (2**62 + 1, 2**62 + 3, 1)]
-    upsweep.table(
-        "t.parquet", {"x": values, "p": arrow.array([D(v).scaleb(-4) for v in values], arrow.decimal128(20, 4))}
-    )
+    upsweep.table("t.parquet", {"x": values, "p": arrow.array([D(v).scaleb(-4) for v in values], arrow.decimal128(20, 4))})
     assert value(upsweep, "AVG(x)") == float(fractions.Fraction(sum(values), 3))
     assert value(upsweep, "AVG(p)") == float(fractions.Fraction(sum(values), 30000))
 
@@ -622,9 +612,7 @@ def test_an_average_fits_where_its_sum_does_not(upsweep, arrow):
     assert "38 digits" in error["message"]
 
 
-@pytest.mark.parametrize(
-    "width, scale", [(1, 0), (4, 4), (9, 2), (10, 2), (18, 6), (19, 0), (38, 0), (38, 10), (38, 37)]
-)
+@pytest.mark.parametrize("width, scale", [(1, 0), (4, 4), (9, 2), (10, 2), (18, 6), (19, 0), (38, 0), (38, 10), (38, 37)])
 @pytest.mark.parametrize("as_integer", [False, True])
 def test_decimals(upsweep, arrow, width, scale, as_integer):
     top = D(10**width - 1).scaleb(-scale, decimal.Context(prec=60))
@@ -740,9 +728,7 @@ def test_dates(upsweep, arrow):
     ends = [DAY(1, 1, 1), DAY(9999, 12, 31), DAY(1970, 1, 1), DAY(1969, 12, 31), None, DAY(2000, 2, 29)]
     upsweep.table("t.parquet", {"d": ends, "m": arrow.array(ends, arrow.date64())})
     for name in ("d", "m"):
-        assert rows(upsweep, f"SELECT MIN({name}), MAX({name}), COUNT({name}) FROM {PATH}") == [
-            ["0001-01-01", "9999-12-31", 5]
-        ]
+        assert rows(upsweep, f"SELECT MIN({name}), MAX({name}), COUNT({name}) FROM {PATH}") == [["0001-01-01", "9999-12-31", 5]]
         assert value(upsweep, "COUNT(*)", f"WHERE {name} < date '1970-01-01'") == 2
         assert value(upsweep, "COUNT(*)", f"WHERE {name} = date '0001-01-01' OR {name} = date '9999-12-31'") == 2
     assert rows(upsweep, f"SELECT d, COUNT(*) FROM {PATH} GROUP BY d ORDER BY d DESC LIMIT 2") == [
@@ -855,9 +841,7 @@ def test_overflow_in_a_row(one, expression):
         assert D(result["rows"][0][0]) == exact
     else:
         assert (done.returncode, result["error"]["code"]) == (1, "overflow"), result
-        constant = (
-            expression.startswith("99999") and " in row " not in result["error"]["message"]
-        )  # 10^38 · 10: no row's
+        constant = expression.startswith("99999") and " in row " not in result["error"]["message"]  # 10^38 · 10: no row's
         assert constant or result["error"]["index"] == 0, result
 
 
@@ -894,11 +878,14 @@ def test_pages_of_which_no_row_is_kept_are_not_read(upsweep, arrow):
     x = np.arange(n)
     y = np.random.default_rng(0).integers(0, 1000, n)
     options = {"row_group_size": n, "use_dictionary": False, "write_page_checksum": True, "data_page_size": 20_000}
-    for compression, index, column in itertools.product(("none", "snappy"), (True, False), (0, 1)):
+    for compression, index, column, spark in itertools.product(("none", "snappy"), (True, False), (0, 1), (False, True)):
         upsweep.table("t.parquet", {"x": x, "y": y}, compression=compression, write_page_index=index, **options)
         chunk = arrow.parquet.ParquetFile(upsweep.folder / "t.parquet").metadata.row_group(0).column(column)
         damaged = bytearray((upsweep.folder / "t.parquet").read_bytes())
         damaged[chunk.data_page_offset + 5_000] ^= 0xFF
+        if spark:  # which names BIT_PACKED among the encodings, where PyArrow names RLE
+            assert damaged.count(b"\x19\x25\x06\x00\x19") == 2
+            damaged = damaged.replace(b"\x19\x25\x06\x00\x19", b"\x19\x25\x08\x00\x19")
         (upsweep.folder / "t.parquet").write_bytes(damaged)
         refused(upsweep, "malformed", f"SELECT SUM(y) FROM {PATH} WHERE x < 10")
         for threads in (1, 3):
@@ -1013,7 +1000,7 @@ def test_division_by_zero_elsewhere(few):
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE i IN ()", ")"),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE s = 'open", "'open"),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet", "'t.parquet"),
-        ("bad_sql", 'SELECT SUM(i) FROM \'t.parquet\' GROUP BY "k', '"k'),
+        ("bad_sql", "SELECT SUM(i) FROM 't.parquet' GROUP BY \"k", '"k'),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' WHERE 1 < i < 3", "< 3"),
         ("bad_sql", "SELECT SUM(i) FROM 't.parquet' /* open", "/* open"),
         ("bad_sql", "SELECT SUM(i)) FROM 't.parquet'", ") FROM"),
@@ -1149,9 +1136,7 @@ def test_the_caret_stands_under_the_place_in_lines_and_tabs(few):
 @pytest.mark.parametrize("pad", (0, 10, 20, 29, 30, 60))
 def test_an_excerpt_fits_80_columns(few, pad):
     """check_message measures it."""
-    error = refused(
-        few, "unknown_column", f"SELECT COUNT(*) FROM {PATH} WHERE s = '{'x' * pad}' AND nope = 1 AND k > 100"
-    )
+    error = refused(few, "unknown_column", f"SELECT COUNT(*) FROM {PATH} WHERE s = '{'x' * pad}' AND nope = 1 AND k > 100")
     assert caret(error["message"]).startswith("nope")
 
 
@@ -1495,9 +1480,7 @@ def test_what_lies_under_null_is_never_looked_at(upsweep, arrow):
 def test_a_file_that_changes_while_it_is_read(upsweep, arrow, change):
     """The old answer where the query was faster, else an error; never another number."""
     n = 8_000_000
-    upsweep.table(
-        "t.parquet", {"x": np.arange(n) % 1000}, row_group_size=200_000, compression="none", use_dictionary=False
-    )
+    upsweep.table("t.parquet", {"x": np.arange(n) % 1000}, row_group_size=200_000, compression="none", use_dictionary=False)
     path = upsweep.folder / "t.parquet"
     other = path.read_bytes().replace((500).to_bytes(8, "little"), (7).to_bytes(8, "little"))
     total = 999 * n // 2
@@ -1630,9 +1613,7 @@ def test_options(one):
 
 def test_standard_output_that_is_closed(upsweep, arrow):
     upsweep.table("t.parquet", {"k": np.arange(200_000)})
-    done = upsweep.shell(
-        '"$U" query "SELECT k FROM \'t.parquet\' GROUP BY k" | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}"'
-    )
+    done = upsweep.shell('"$U" query "SELECT k FROM \'t.parquet\' GROUP BY k" | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}"')
     assert (done.returncode, done.stderr) == (141, b"")
 
 

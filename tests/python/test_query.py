@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import doctest
+import os
 import subprocess
 import sys
 import threading
@@ -728,6 +729,29 @@ begin = time.monotonic()
 try:
     with upsweep.options(threads={threads}):
         upsweep.query("SELECT SUM(x / 3) FROM t", t=table)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - begin < 5)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "interrupted True", done.stderr
+
+
+def test_an_interrupt_ends_a_query_that_keeps_no_row(tmp_path):
+    """Of files whose statistics do not say that none is kept."""
+    pytest.importorskip("upsweep._files")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"x": np.zeros(20_000_000), "y": np.zeros(20_000_000)})
+    parquet.write_table(table, tmp_path / "0.parquet", row_group_size=20_000_000)
+    for i in range(1, 400):
+        os.link(tmp_path / "0.parquet", tmp_path / f"{i}.parquet")
+    program = f"""
+import signal, threading, time, upsweep
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have background jobs ignore it
+threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    with upsweep.options(threads=1):
+        upsweep.query("SELECT SUM(y) FROM '{tmp_path}/*.parquet' WHERE x * 0.5 < -1")
 except KeyboardInterrupt:
     print("interrupted", time.monotonic() - begin < 5)
 """
