@@ -185,7 +185,8 @@ def test_what_would_take_too_long_is_not_begun(tmp_path, monkeypatch):
     with_peer(monkeypatch, "scan", make)
     code, found = run(tmp_path, "scan", "--sizes", "100000", "--max-seconds", "0.05")
     row = next(row for row in found["rows"] if row["rung"] == "numpy.other")
-    assert code == 0 and row["status"] == "skipped" and row["reason"].startswith("estimated 0.1") and set(begun) == {1000}
+    assert code == 0 and row["status"] == "skipped" and set(begun) == {1000}
+    assert float(row["reason"].removeprefix("estimated ").split()[0]) >= 0.1  # more where others use the cores
 
 
 def test_a_case_that_does_not_fit_is_a_failure_of_its_cell(tmp_path, capsys):
