@@ -33,9 +33,10 @@ using NextBatch = arrow::Result<std::shared_ptr<arrow::RecordBatch>>;
 
 /// Rows in columns as a Selection has them, front to back. Both may throw what Arrow throws.
 struct RecordBatches {
-  std::function<NextBatch()> next;  ///< null at the end
-  std::function<arrow::Result<std::int64_t>(std::int64_t rows)> skip =
-      nullptr;  ///< how many it passed over; null: by next
+  /// Null at the end.
+  std::function<NextBatch()> next;
+  /// How many rows it passed over, at most `rows`. Without it they are read by next.
+  std::function<arrow::Result<std::int64_t>(std::int64_t rows)> skip = nullptr;
 };
 
 /// An array's elements, as the table declares them: where they lie, or converted. `path` and `first_row` are for messages.

@@ -276,7 +276,7 @@ class Executor {
       ended = !part.reader->next(batch);
       if (batch.rows > 0) batches.push_back(std::move(batch));
       if (!ended && batch.rows == 0) {
-        count_rows(0);  // which may be told to stop
+        count_rows(0);  // calls progress_, which may throw to end the query
         if (is_too_late(place)) return {};
       }
     }

@@ -93,10 +93,10 @@ std::vector<Node> filters_tried_early(const Plan& plan) {
 /// unless few rows are kept; the other columns are read then.
 class LateColumns final : public BatchReader {
  public:
-  /// Of the same batches, `early` has the columns of the conditions and `late` the others, all by the plan's numbers.
-  LateColumns(const Plan& plan, const Kernels& kernels, std::unique_ptr<BatchReader> early,
-              std::unique_ptr<BatchReader> late)
-      : conditions_(conditions_of(filters_tried_early(plan))),
+  /// `tried`: conditions. Of the same batches, `early` has their columns and `late` the others, all by the plan's numbers.
+  LateColumns(const Plan& plan, const std::vector<Node>& tried, const Kernels& kernels,
+              std::unique_ptr<BatchReader> early, std::unique_ptr<BatchReader> late)
+      : conditions_(conditions_of(tried)),
         evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
         early_(std::move(early)),
         late_(std::move(late)) {}
@@ -172,7 +172,7 @@ std::unique_ptr<BatchReader> open_columns(const Part& part, std::vector<int> pla
 /// Whether conditions may be tried before the rest is read: none can fail, so that it may be tried twice.
 bool may_read_late(const Part& part) {
   const std::vector<Node>& filters = part.plan.filters;
-  return part.folding.may_drop_conditions && part.table.skips_cheaply() && !filters_tried_early(part.plan).empty() &&
+  return part.folding.may_drop_conditions && part.table.skips_cheaply() &&
          std::none_of(filters.begin(), filters.end(), [](const Node& filter) { return filter->can_fail; });
 }
 
@@ -209,10 +209,11 @@ std::unique_ptr<BatchReader> open_part(const Plan& plan, const Table& table, int
   }
   std::vector<int> early;
   std::vector<int> late;
-  const std::set<int> of_conditions = columns_of(plan.filters);
+  const std::vector<Node> tried = may_read_late(part) ? filters_tried_early(plan) : std::vector<Node>();
+  const std::set<int> of_conditions = columns_of(tried);
   for (const int column : columns) (of_conditions.contains(column) ? early : late).push_back(column);
-  if (!may_read_late(part) || early.empty() || late.empty()) return open_columns(part, std::move(columns));
-  return std::make_unique<LateColumns>(plan, folding.kernels, open_columns(part, std::move(early)),
+  if (early.empty() || late.empty()) return open_columns(part, std::move(columns));
+  return std::make_unique<LateColumns>(plan, tried, folding.kernels, open_columns(part, std::move(early)),
                                        open_columns(part, std::move(late)));
 }
 
