@@ -274,8 +274,9 @@ class Executor {
     while (!ended && std::ssize(batches) < folding_.batches) {
       Batch batch;
       ended = !part.reader->next(batch);
-      if (batch.rows > 0) batches.push_back(std::move(batch));
-      if (!ended && batch.rows == 0) {
+      if (batch.rows > 0) {
+        batches.push_back(std::move(batch));
+      } else if (!ended) {
         count_rows(0);  // calls progress_, which may throw to end the query
         if (is_too_late(place)) return {};
       }
