@@ -371,7 +371,7 @@ TEST(QueryCarry, PiecesMergeToTheWhole) {
     QueryCarry rest = query.carry(pieces.fold(sql, 701, 1500).bytes());
     rest.merge(query.carry(pieces.fold(sql, 1500, 1500).bytes()));
     rest.merge(pieces.fold(sql, 1500, 3000));
-    all.merge(query.carry(rest.bytes()));
+    all.merge(rest.bytes());
     EXPECT_EQ(cells(query.answer(all)), whole) << sql;
   }
 }
@@ -407,15 +407,13 @@ TEST(QueryCarry, BytesAreChecked) {
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     ASSERT_EQ(code(bytes.substr(0, size)), Code::malformed) << size;
   }
-  int refused = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (const int flip : {0x01, 0x80}) {
       std::string changed = bytes;
       changed[i] = static_cast<char>(changed[i] ^ flip);
-      refused += code(changed) == Code::ok ? 0 : 1;
+      ASSERT_NE(code(changed), Code::ok) << i;
     }
   }
-  EXPECT_GT(refused, 100);  // a sum may be another one, and nothing shows it
   EXPECT_EQ(code(pieces.fold(kCarried[1], 0, 500).bytes()), Code::invalid_argument);
   EXPECT_THROW(pieces.fold(sql, 0, 5).merge(pieces.fold(kCarried[1], 0, 5)), Error);
 }

@@ -662,8 +662,9 @@ TEST(Packets, KeepEveryValue) {
         if (state.count > 0) state.exact = groups.entry("v" + std::to_string(random() % 1000));
       } else {
         state.exact = some();
-        if (aggregate.fold == query::Fold::sum)
-          state.set_high(is_narrow ? 0 : static_cast<std::int64_t>(random() % 3) - 1);
+        if (aggregate.fold == query::Fold::sum && !is_narrow && state.count > 0) {
+          state.set_high(static_cast<std::int64_t>(random() % 3) - 1);
+        }
       }
       return state;
     };
@@ -718,6 +719,100 @@ TEST(Packets, KeepEveryValue) {
   }
   bytes[60] ^= std::byte{1};
   EXPECT_EQ(reader.read(std::span(bytes).first(size), none, read_first), 0U);
+}
+
+TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
+  const Bound bound("SELECT w, x > 0, SUM(x), MIN(v), COUNT(*), SUM(f) FROM t GROUP BY w, x > 0");
+  const auto is_read = [&](const auto& change) {
+    query::Groups groups(bound.plan, bound.kernels);
+    Int128 key[] = {groups.text_key("a short text"), 1};
+    std::uint8_t nulls[] = {0, 0};
+    query::State states[4];
+    for (query::State& state : states) state.count = 2;
+    states[0].exact = 5;
+    states[1].exact = groups.entry("another text");
+    states[3].set_real(0.5);
+    change(groups, key, nulls, states);
+    groups.append(key, nulls);
+    for (std::size_t a = 0; a < std::size(states); ++a) groups.set_state(0, a, states[a]);
+    std::vector<std::byte> bytes;
+    const std::uint64_t first = 0;
+    query::PacketWriter(bound.plan).append(groups, 0, 1, &first, bytes);
+    const std::size_t size = bytes.size();
+    bytes.resize(size + query::kAfterPackets);
+    query::Groups read(bound.plan, bound.kernels);
+    detail::Large<std::uint64_t> places;
+    return query::PacketReader(bound.plan).read(std::span(bytes).first(size), read, places) == size;
+  };
+  EXPECT_TRUE(is_read([](auto&, auto*, auto*, auto*) {}));
+  EXPECT_TRUE(
+      is_read([](auto& groups, auto* key, auto*, auto*) { key[0] = groups.text_key("a text of more letters"); }));
+  EXPECT_TRUE(is_read([](auto&, auto* key, auto* nulls, auto*) { nulls[0] = nulls[1] = 1, key[0] = key[1] = 0; }));
+  EXPECT_TRUE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(-2); }));
+  EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[1] = 2; })) << "a boolean";
+  EXPECT_FALSE(is_read([](auto&, auto*, auto* nulls, auto*) { nulls[1] = 1; })) << "NULL, and a value";
+  EXPECT_FALSE(is_read([](auto&, auto*, auto* nulls, auto*) { nulls[0] = 1; })) << "NULL, and a text";
+  EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{16} << 120; })) << "16 letters";
+  EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{1} << 8; })) << "letters past the end";
+  EXPECT_FALSE(is_read([](auto& groups, auto* key, auto*, auto*) {
+    key[0] = query::long_text_key(groups.append_text("15 letters here"));
+  })) << "a short text outside of its key";
+  EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[2].count = -1; })) << "a count";
+  EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(3); })) << "more than two rows";
+  EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(-3); })) << "more than two rows";
+}
+
+TEST(Packets, MayHaveAnyBytes) {
+  const Bound bound("SELECT w, j, x > 0, SUM(x), MIN(v), COUNT(*), MAX(f) FROM t GROUP BY w, j, x > 0");
+  std::mt19937_64 random(3);
+  query::Groups groups(bound.plan, bound.kernels);
+  std::vector<std::uint64_t> first;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const Int128 key[] = {groups.text_key(std::string(i, 'x')), Int128{random()} * random(), Int128{i % 2}};
+    const std::uint8_t nulls[] = {0, 0, 0};
+    const std::int64_t g = groups.find(key, nulls);
+    first.push_back(i);
+    for (std::size_t a = 0; a < bound.plan.aggregates.size(); ++a) {
+      query::State state;
+      state.count = static_cast<std::int64_t>(i);
+      if (a == 1 && i > 0) state.exact = groups.entry(std::to_string(i % 7));
+      groups.set_state(g, a, state);
+    }
+  }
+  std::vector<std::byte> bytes;
+  query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
+  const std::size_t size = bytes.size();
+  constexpr std::size_t kHeader = 24;
+  query::PacketReader reader(bound.plan);
+  int taken = 0;
+  int refused = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    // Of its own memory, so that sanitizers see what is read past its end.
+    auto changed = std::make_unique<std::byte[]>(size + query::kAfterPackets);
+    std::copy_n(bytes.begin(), size, changed.get());
+    const std::uint64_t changes = 1 + random() % 3;
+    for (std::uint64_t i = 0; i < changes; ++i) {
+      changed[kHeader + random() % (size - kHeader)] ^= static_cast<std::byte>(1 << random() % 8);
+    }
+    query::seal_packet({changed.get(), size});
+    query::Groups read(bound.plan, bound.kernels);
+    detail::Large<std::uint64_t> places;
+    if (reader.read({changed.get(), size}, read, places) != size) {
+      ++refused;
+      continue;
+    }
+    ++taken;
+    query::Groups merged(bound.plan, bound.kernels);
+    merged.merge(read);
+    for (std::int64_t g = 0; g < merged.count(); ++g) {
+      ASSERT_LE(merged.key_text(g, 0).size(), 39U);
+      ASSERT_TRUE(merged.key(g, 2) == 0 || merged.key(g, 2) == 1);
+      const query::State text = merged.state(g, 1);
+      ASSERT_TRUE(text.count == 0 || merged.text(text.exact).size() <= 1);
+    }
+  }
+  EXPECT_GT(taken, 1000);
+  EXPECT_GT(refused, 1000);
 }
 
 TEST(Packets, AreSmall) {

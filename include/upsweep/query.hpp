@@ -258,7 +258,7 @@ class Statement {
 ///
 /// ```
 /// upsweep::QueryCarry all = query.fold(upsweep::par, january);
-/// all.merge(query.carry(bytes_of_february));  // another process: query.fold(upsweep::par, february).bytes()
+/// all.merge(bytes_of_february);  // another process: query.fold(upsweep::par, february).bytes()
 /// const upsweep::Answer answer = query.answer(all);
 /// ```
 class QueryCarry {
@@ -270,6 +270,8 @@ class QueryCarry {
   /// Adds that of rows that come later. Throws Error invalid_argument (of another query), overflow, out_of_memory: but for
   /// the first, this is then no carry of anything.
   void merge(const QueryCarry& later);
+  /// The same of bytes(), as merge(query.carry(bytes)), which takes longer. Throws Error malformed, too.
+  void merge(std::string_view bytes);
   /// For Query::carry() of the same query, on this machine or another one.
   [[nodiscard]] std::string bytes() const;
 

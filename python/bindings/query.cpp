@@ -137,7 +137,7 @@ QueryCarry merged(const Query& query, const std::vector<nb::bytes>& carries) {
   for (const nb::bytes& carry : carries) all.push_back(view(carry));
   const nb::gil_scoped_release released;
   QueryCarry first = query.carry(all[0]);
-  for (std::size_t i = 1; i < all.size(); ++i) first.merge(query.carry(all[i]));
+  for (std::size_t i = 1; i < all.size(); ++i) first.merge(all[i]);
   return first;
 }
 

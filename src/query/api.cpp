@@ -163,7 +163,10 @@ QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const Quer
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {
-  return {plan_, query::from_bytes(*plan_, expression::kernels(Isa::best), bytes)};
+  const expression::Kernels& kernels = expression::kernels(Isa::best);
+  query::Groups groups(*plan_, kernels);
+  query::merge_bytes(*plan_, kernels, bytes, groups);
+  return {plan_, std::move(groups)};
 }
 
 Answer Query::answer(const QueryCarry& carry) const {
@@ -180,6 +183,10 @@ QueryCarry& QueryCarry::operator=(QueryCarry&&) noexcept = default;
 void QueryCarry::merge(const QueryCarry& later) {
   query::require_same_query(*plan_, *later.plan_);
   groups_->merge(*later.groups_);
+}
+
+void QueryCarry::merge(std::string_view bytes) {
+  query::merge_bytes(*plan_, expression::kernels(Isa::best), bytes, *groups_);
 }
 
 std::string QueryCarry::bytes() const { return query::to_bytes(*plan_, *groups_); }

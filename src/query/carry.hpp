@@ -11,11 +11,13 @@
 
 namespace upsweep::query {
 
-/// The query's text and the types it was given, the dictionary, then groups in their order: keys, states. Little-endian.
+/// The query's text and the types it was given, how many groups, then these in their order as packets (query/packet.hpp).
+/// Little-endian.
 std::string to_bytes(const Plan& plan, const Groups& groups);
 
-/// Throws Error malformed where the bytes are none of to_bytes(), invalid_argument where they are of another query.
-Groups from_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes);
+/// Merges the groups of to_bytes(). Throws Error malformed where the bytes are none of it, invalid_argument where they are of
+/// another query: but for that, some may have been merged; and what Groups::merge() throws.
+void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes, Groups& into);
 
 /// Throws Error invalid_argument unless carries of both can be merged.
 void require_same_query(const Plan& a, const Plan& b);

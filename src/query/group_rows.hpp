@@ -49,6 +49,7 @@ class GroupRows {
   }
   /// None, as in the beginning; the memory is kept.
   void clear();
+  void reserve(std::int64_t count) { words_.reserve(static_cast<std::size_t>(count) * layout_.width); }
   /// What is new has any value.
   void resize(std::int64_t count) { words_.resize(static_cast<std::size_t>(count) * layout_.width); }
   void pop_back() { resize(count() - 1); }

@@ -167,14 +167,22 @@ std::int64_t Groups::bytes() const {
 
 /// Puts the groups that are not found yet where they are.
 void Groups::complete() {
-  if (are_slots_full()) {
-    detail::Large<Slot> wider(std::bit_ceil(std::max(kFirstSlots, 2 * static_cast<std::size_t>(count_))), {0, -1});
-    std::swap(slots_, wider);
-    for (const Slot& slot : wider) {
-      if (slot.group >= 0) take_slot(slot);
-    }
-  }
+  if (are_slots_full()) make_slots(2 * static_cast<std::size_t>(count_));
   for (; in_slots_ < count_; ++in_slots_) take_slot({tag_of(hash(in_slots_)), static_cast<std::int32_t>(in_slots_)});
+}
+
+void Groups::make_slots(std::size_t least) {
+  detail::Large<Slot> wider(std::bit_ceil(std::max(kFirstSlots, least)), {0, -1});
+  std::swap(slots_, wider);
+  for (const Slot& slot : wider) {
+    if (slot.group >= 0) take_slot(slot);
+  }
+}
+
+void Groups::reserve(std::int64_t groups) {
+  rows_.reserve(groups);
+  const std::size_t slots = 3 * static_cast<std::size_t>(groups) / 2;  // of which a quarter is free
+  if (slots > slots_.size()) make_slots(slots);
 }
 
 void Groups::take_slot(Slot slot) {

@@ -28,6 +28,8 @@ class Groups {
 
   /// None, as in the beginning; the memory is kept.
   void clear();
+  /// Room for so many groups, so that no table is made anew while they come.
+  void reserve(std::int64_t groups);
   /// Becomes those of `from` in another order, to be merged by others: they are not found here. Takes the texts.
   void take_in_order(Groups& from, std::span<const std::int32_t> order);
   /// Of one key that is a number: none is NULL, each is greater than the one before it, and no texts or loose rows are there.
@@ -143,6 +145,7 @@ class Groups {
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> kUnusedHashBits); }
   void complete();
+  void make_slots(std::size_t least);
   void take_slot(Slot slot);
   std::int32_t find(const LooseRows& rows, const std::uint64_t* row);
   std::int32_t find(const Groups& others, std::int64_t group);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/packet.cpp: a column is its least value, a width, and by how much each value exceeds the least; texts are a dictionary.
+// What is read is checked as any file's content is: the check of a packet finds damage, it is no secret.
 #include "query/packet.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 
 #include "core/hash.hpp"
+#include "query/text_key.hpp"
+#include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -28,6 +32,11 @@ struct Header {
   std::int64_t count;
 };
 
+std::uint64_t check_of(std::span<const std::byte> body) {
+  constexpr Secret kOfAllProcesses{.a = 0x9e3779b97f4a7c15, .b = 0xc2b2ae3d27d4eb4f};
+  return hash_of(kOfAllProcesses, {reinterpret_cast<const char*>(body.data()), body.size()});
+}
+
 template <class T>
 void put(const T& value, std::vector<std::byte>& to) {
   const std::size_t at = to.size();
@@ -45,10 +54,27 @@ unsigned width_of(UInt128 largest) {
 
 std::size_t bytes_for(std::size_t count, unsigned width) { return (count * width + 7) / 8; }
 
-void put_column(std::span<const Int128> values, std::vector<std::byte>& to) {
-  Int128 least = values[0];
-  Int128 greatest = values[0];
-  for (const Int128 value : values) {
+/// `value - base` of each in `width` bits, up to kMostPacked; writes up to seven bytes past the last.
+template <class Integer>
+void pack(std::span<const Integer> values, std::uint64_t base, unsigned width, std::byte* to) {
+  constexpr unsigned kByte = 8;
+  std::uint64_t word = 0;
+  unsigned used = 0;
+  for (const Integer value : values) {
+    word |= (static_cast<std::uint64_t>(value) - base) << used;
+    used += width;
+    std::memcpy(to, &word, sizeof word);
+    to += used / kByte;
+    word >>= used / kByte * kByte;
+    used %= kByte;
+  }
+}
+
+template <class Integer>
+void put_column(std::span<const Integer> values, std::vector<std::byte>& to) {
+  Integer least = values[0];
+  Integer greatest = values[0];
+  for (const Integer value : values) {
     least = std::min(least, value);
     greatest = std::max(greatest, value);
   }
@@ -60,29 +86,19 @@ void put_column(std::span<const Int128> values, std::vector<std::byte>& to) {
   if (is_short) {
     put(static_cast<std::int32_t>(least), to);
   } else {
-    put(least, to);
+    put(Int128{least}, to);
   }
   const std::size_t at = to.size();
   const std::size_t bytes = bytes_for(values.size(), width);
   to.resize(at + bytes + sizeof(std::uint64_t));
-  std::byte* const data = to.data() + at;
-  if (width == kWide) {
-    std::memcpy(data, values.data(), bytes);
-    if (base != 0) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const UInt128 more = static_cast<UInt128>(values[i]) - base;
-        std::memcpy(data + i * sizeof more, &more, sizeof more);
-      }
-    }
-  } else {
-    std::size_t bit = 0;
-    for (const Int128 value : values) {
-      const auto more = static_cast<std::uint64_t>(static_cast<UInt128>(value) - base);
-      std::uint64_t word = 0;
-      std::memcpy(&word, data + bit / 8, sizeof word);
-      word |= more << (bit % 8);
-      std::memcpy(data + bit / 8, &word, sizeof word);
-      bit += width;
+  std::byte* data = to.data() + at;
+  if (width > 0 && width <= kMostPacked) {
+    pack(values, static_cast<std::uint64_t>(base), width, data);
+  } else if (width > 0) {
+    for (const Integer value : values) {
+      const UInt128 more = static_cast<UInt128>(value) - base;
+      std::memcpy(data, &more, width / 8);
+      data += width / 8;
     }
   }
   to.resize(at + bytes);
@@ -96,10 +112,12 @@ bool is_long(const Plan& plan, const Groups& groups, std::int64_t group, std::si
   return is_text(plan.keys[k]) && is_long_text(groups.key(group, k));
 }
 
+}  // namespace
+
 /// What a packet consists of, front to back. After the first that is not there, all are none.
-class Source {
+class PacketSource {
  public:
-  explicit Source(std::span<const std::byte> from) : from_(from) {}
+  explicit PacketSource(std::span<const std::byte> from) : from_(from) {}
 
   template <class T>
   T get() {
@@ -151,8 +169,12 @@ class Source {
   bool is_sound_ = true;
 };
 
-/// Appends the texts of a dictionary to the groups'; entries[i] becomes that of text `values[i]` of the dictionary.
-void take_texts(Source& source, Groups& groups, std::span<Int128> values, std::vector<std::int32_t>& entries) {
+namespace {
+
+/// Appends the texts of a dictionary, which have `least` letters or more, to the groups'; entries[i] becomes that of text
+/// `values[i]` of the dictionary.
+void take_texts(PacketSource& source, Groups& groups, std::span<Int128> values, std::vector<std::int32_t>& entries,
+                std::size_t least) {
   const auto distinct = source.get<std::uint32_t>();
   source.require(distinct <= values.size());
   entries.clear();
@@ -160,7 +182,7 @@ void take_texts(Source& source, Groups& groups, std::span<Int128> values, std::v
     std::vector<Int128> lengths(distinct);
     source.take_column(lengths);
     for (const Int128 length : lengths) {
-      source.require(length >= 0 && length <= INT32_MAX);
+      source.require(length >= Int128{least} && length <= INT32_MAX);
       const auto bytes = source.take(source.is_sound() ? static_cast<std::size_t>(length) : 0);
       entries.push_back(groups.append_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     }
@@ -169,8 +191,27 @@ void take_texts(Source& source, Groups& groups, std::span<Int128> values, std::v
   for (const Int128 value : values) source.require(value >= 0 && value <= std::ssize(entries));
 }
 
+/// Whether a key or an aggregate, which is no text, can have that value.
+bool is_value(ValueKind kind, Int128 value) {
+  switch (kind) {
+    case ValueKind::date:
+      return value >= INT32_MIN && value <= INT32_MAX;
+    case ValueKind::boolean:
+      return value == 0 || value == 1;
+    case ValueKind::integer:
+    case ValueKind::decimal:
+    case ValueKind::real:
+      return true;
+    case ValueKind::text:
+      return false;
+  }
+  detail::no_such_value();
+}
+
+bool is_word(Int128 value) { return value == static_cast<std::int64_t>(value); }
+
 /// As PacketWriter::put_short_texts() has put them.
-void take_short_texts(Source& source, std::span<Int128> values) {
+void take_short_texts(PacketSource& source, std::span<Int128> values) {
   const auto distinct = source.get<std::uint32_t>();
   source.require(distinct <= values.size());
   std::vector<Int128> texts(source.is_sound() ? distinct : 0);
@@ -179,7 +220,7 @@ void take_short_texts(Source& source, std::span<Int128> values) {
   for (Int128& value : values) {
     source.require(texts.empty() || (value >= 0 && value < std::ssize(texts)));
     if (!texts.empty() && source.is_sound()) value = texts[static_cast<std::size_t>(value)];
-    source.require(is_short_text(value));
+    source.require(is_short_text(value) && short_text_key(short_text(value)) == value);
   }
 }
 
@@ -203,8 +244,9 @@ std::int64_t PacketWriter::end_of_packet(const Groups& groups, std::int64_t begi
       if (is_long(plan_, groups, g, k)) text += groups.key_text(g, k).size();
     }
     for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+      if (!is_text(plan_.aggregates[a])) continue;
       const State state = groups.state(g, a);
-      if (is_text(plan_.aggregates[a]) && state.count > 0) text += groups.text(state.exact).size();
+      if (state.count > 0) text += groups.text(state.exact).size();
     }
     if (text > kMostText) return g + 1;
   }
@@ -217,53 +259,70 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
   put(Header{}, to);
   const auto count = static_cast<std::size_t>(end - begin);
   values_.resize(count);
+  words_.resize(count);
   entries_.resize(count);
-  const auto fill_values = [&](const auto& value_of) {
-    for (std::size_t i = 0; i < count; ++i) values_[i] = value_of(begin + static_cast<std::int64_t>(i));
+  const auto fill = [&](auto& column, const auto& value_of) {
+    for (std::size_t i = 0; i < count; ++i) column[i] = value_of(begin + static_cast<std::int64_t>(i));
   };
   const auto put_values = [&](const auto& value_of) {
-    fill_values(value_of);
-    put_column(values_, to);
+    fill(values_, value_of);
+    put_column<Int128>(values_, to);
+  };
+  const auto put_words = [&](const auto& word_of) {
+    fill(words_, word_of);
+    put_column<std::int64_t>(words_, to);
   };
   const auto put_entries = [&](const auto& entry_of) {
-    for (std::size_t i = 0; i < count; ++i) entries_[i] = entry_of(begin + static_cast<std::int64_t>(i));
+    fill(entries_, entry_of);
     put_texts(groups, to);
   };
+  const GroupRows& rows = groups.rows();
   put(first[0], to);
-  put_values([&](std::int64_t g) { return g == begin ? Int128{0} : Int128{first[g - begin] - first[g - begin - 1]}; });
+  put_words([&](std::int64_t g) {
+    return g == begin ? std::int64_t{0} : static_cast<std::int64_t>(first[g - begin] - first[g - begin - 1]);
+  });
   for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
-    put_values([&](std::int64_t g) { return Int128{groups.key_is_null(g, k) ? 1 : 0}; });
-    if (!is_text(plan_.keys[k])) {
-      put_values([&](std::int64_t g) { return groups.key(g, k); });
-      continue;
+    put_words([&](std::int64_t g) { return std::int64_t{rows.is_null(g, k) ? 1 : 0}; });
+    if (is_text(plan_.keys[k])) {
+      put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(rows.key(g, k)) : -1; });
+      fill(values_, [&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : rows.key(g, k); });
+      put_short_texts(to);
+    } else if (rows.is_word(k)) {
+      put_words([&](std::int64_t g) { return rows.key_word(g, k); });
+    } else {
+      put_values([&](std::int64_t g) { return rows.key(g, k); });
     }
-    put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(groups.key(g, k)) : -1; });
-    fill_values([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : groups.key(g, k); });
-    put_short_texts(to);
   }
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
     const Aggregate& aggregate = plan_.aggregates[a];
-    put_values([&](std::int64_t g) { return Int128{groups.state(g, a).count}; });
+    put_words([&](std::int64_t g) { return rows.count(g, a); });
     if (!has_value(aggregate)) continue;
     if (is_text(aggregate)) {
       put_entries([&](std::int64_t g) {
-        const State state = groups.state(g, a);
-        return state.count > 0 ? static_cast<std::int32_t>(state.exact) : -1;
+        return rows.count(g, a) > 0 ? static_cast<std::int32_t>(rows.state(g, a).exact) : -1;
       });
-      continue;
-    }
-    if (!is_real(aggregate)) put_values([&](std::int64_t g) { return groups.state(g, a).exact; });
-    if (is_real(aggregate) || aggregate.fold == Fold::sum) {
-      put_values([&](std::int64_t g) { return Int128{groups.state(g, a).high()}; });
+    } else if (is_real(aggregate)) {
+      put_words([&](std::int64_t g) { return rows.state_word(g, a); });
+    } else {
+      const bool is_narrow = rows.is_narrow(a);
+      if (is_narrow) {
+        put_words([&](std::int64_t g) { return rows.state_word(g, a); });
+      } else {
+        put_values([&](std::int64_t g) { return rows.state(g, a).exact; });
+      }
+      if (aggregate.fold == Fold::sum) {
+        put_words([&](std::int64_t g) { return is_narrow ? 0 : rows.state(g, a).high(); });
+      }
     }
   }
-  const std::span<const std::byte> body = std::span(to).subspan(at + sizeof(Header));
-  const Header header{
-      .bytes = to.size() - at,
-      .check = hash_of(secret(), {reinterpret_cast<const char*>(body.data()), body.size()}),
-      .count = end - begin,
-  };
+  const Header header{.bytes = to.size() - at, .check = 0, .count = end - begin};
   std::memcpy(to.data() + at, &header, sizeof header);
+  seal_packet(std::span(to).subspan(at));
+}
+
+void seal_packet(std::span<std::byte> packet) {
+  const std::uint64_t check = check_of(packet.subspan(sizeof(Header)));
+  std::memcpy(packet.data() + offsetof(Header, check), &check, sizeof check);
 }
 
 /// Of entries_: each text once, then of each group the number of its text, or 0; those count from 1.
@@ -277,7 +336,7 @@ void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
     std::vector<Int128> lengths;
     lengths.reserve(distinct_.size());
     for (const std::int32_t entry : distinct_) lengths.push_back(std::ssize(groups.text(entry)));
-    put_column(lengths, to);
+    put_column<Int128>(lengths, to);
   }
   for (const std::int32_t entry : distinct_) {
     const auto letters = std::as_bytes(std::span(groups.text(entry)));
@@ -287,7 +346,7 @@ void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
     const auto place = std::lower_bound(distinct_.begin(), distinct_.end(), entries_[i]);
     values_[i] = entries_[i] < 0 ? 0 : place - distinct_.begin() + 1;
   }
-  put_column(values_, to);
+  put_column<Int128>(values_, to);
 }
 
 /// Of values_: where they are few each once, and then of each group its number among these; else as they are.
@@ -299,79 +358,107 @@ void PacketWriter::put_short_texts(std::vector<std::byte>& to) {
   if (distinct.size() > values_.size() / kFew) distinct.clear();
   put(static_cast<std::uint32_t>(distinct.size()), to);
   if (!distinct.empty()) {
-    put_column(distinct, to);
+    put_column<Int128>(distinct, to);
     for (Int128& value : values_) value = std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin();
   }
-  put_column(values_, to);
+  put_column<Int128>(values_, to);
 }
 
 std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first) {
-  Source source(from);
+  PacketSource source(from);
   const auto header = source.get<Header>();
   if (!source.is_sound() || header.bytes > from.size() || header.bytes <= sizeof header) return 0;
   const auto body = from.subspan(sizeof header, header.bytes - sizeof header);
-  if (hash_of(secret(), {reinterpret_cast<const char*>(body.data()), body.size()}) != header.check) return 0;
+  if (check_of(body) != header.check) return 0;
   if (header.count <= 0 || header.count > kMostGroupsOfPacket) return 0;
-  source = Source(body);
+  source = PacketSource(body);
   const auto count = static_cast<std::size_t>(header.count);
-  const std::size_t width = plan_.keys.size();
   values_.resize(count);
-  keys_.resize(count * width);
-  nulls_.resize(count * width);
   auto place = source.get<std::uint64_t>();
   source.take_column(values_);
   for (const Int128 more : values_) first.push_back(place += static_cast<std::uint64_t>(more));
-  for (std::size_t k = 0; k < width; ++k) {
-    source.take_column(values_);
-    for (std::size_t i = 0; i < count; ++i) nulls_[i * width + k] = static_cast<std::uint8_t>(values_[i] != 0 ? 1 : 0);
-    if (is_text(plan_.keys[k])) {
-      long_texts_.resize(count);
-      take_texts(source, groups, long_texts_, entries_);
-      take_short_texts(source, values_);
-      if (!source.is_sound()) return 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const Int128 number = long_texts_[i];
-        if (number != 0) values_[i] = long_text_key(entries_[static_cast<std::size_t>(number - 1)]);
-      }
-    } else {
-      source.take_column(values_);
-    }
-    for (std::size_t i = 0; i < count; ++i) keys_[i * width + k] = values_[i];
-  }
+  read_keys(source, count, groups);
   if (!source.is_sound()) return 0;
   const std::int64_t begin = groups.count();
+  const std::size_t width = plan_.keys.size();
   for (std::size_t i = 0; i < count; ++i) groups.append(keys_.data() + i * width, nulls_.data() + i * width);
-  const auto each_state = [&](std::size_t a, const auto& take) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t group = begin + static_cast<std::int64_t>(i);
-      State state = groups.state(group, a);
-      take(state, values_[i]);
-      groups.set_state(group, a, state);
-    }
-  };
   for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
-    const Aggregate& aggregate = plan_.aggregates[a];
-    source.take_column(values_);
-    each_state(a, [](State& state, Int128 value) { state.count = static_cast<std::int64_t>(value); });
-    if (!has_value(aggregate)) continue;
-    if (is_text(aggregate)) {
-      take_texts(source, groups, values_, entries_);
-      if (!source.is_sound()) return 0;
-      each_state(a, [&](State& state, Int128 value) {
-        if (value != 0) state.exact = entries_[static_cast<std::size_t>(value - 1)];
-      });
-      continue;
-    }
-    if (!is_real(aggregate)) {
-      source.take_column(values_);
-      each_state(a, [](State& state, Int128 value) { state.exact = value; });
-    }
-    if (is_real(aggregate) || aggregate.fold == Fold::sum) {
-      source.take_column(values_);
-      each_state(a, [](State& state, Int128 value) { state.set_high(static_cast<std::int64_t>(value)); });
-    }
+    states_.assign(count, {});
+    read_states(source, plan_.aggregates[a], groups);
+    if (!source.is_sound()) return 0;
+    for (std::size_t i = 0; i < count; ++i) groups.set_state(begin + static_cast<std::int64_t>(i), a, states_[i]);
   }
   return source.is_at_end() ? header.bytes : 0;
+}
+
+void PacketReader::read_keys(PacketSource& source, std::size_t count, Groups& groups) {
+  const std::size_t width = plan_.keys.size();
+  keys_.resize(count * width);
+  nulls_.resize(count * width);
+  for (std::size_t k = 0; k < width; ++k) {
+    source.take_column(values_);
+    for (std::size_t i = 0; i < count; ++i) {
+      source.require(values_[i] == 0 || values_[i] == 1);
+      nulls_[i * width + k] = static_cast<std::uint8_t>(values_[i]);
+    }
+    if (is_text(plan_.keys[k])) {
+      read_text_key(source, count, groups);
+    } else {
+      source.take_column(values_);
+      for (const Int128 value : values_) source.require(is_value(plan_.keys[k]->type.kind, value));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      source.require(nulls_[i * width + k] == 0 || values_[i] == 0);
+      keys_[i * width + k] = values_[i];
+    }
+    if (!source.is_sound()) return;
+  }
+}
+
+void PacketReader::read_text_key(PacketSource& source, std::size_t count, Groups& groups) {
+  long_texts_.resize(count);
+  take_texts(source, groups, long_texts_, entries_, kMostInKey + 1);
+  take_short_texts(source, values_);
+  for (std::size_t i = 0; source.is_sound() && i < count; ++i) {
+    const Int128 number = long_texts_[i];
+    source.require(number == 0 || values_[i] == 0);
+    if (number != 0) values_[i] = long_text_key(entries_[static_cast<std::size_t>(number - 1)]);
+  }
+}
+
+void PacketReader::read_states(PacketSource& source, const Aggregate& aggregate, Groups& groups) {
+  const auto each = [&](const auto& take) {
+    for (std::size_t i = 0; i < states_.size(); ++i) take(states_[i], values_[i]);
+  };
+  source.take_column(values_);
+  each([&](State& state, Int128 value) {
+    source.require(value >= 0 && is_word(value));
+    state.count = static_cast<std::int64_t>(value);
+  });
+  if (!has_value(aggregate)) return;
+  if (is_text(aggregate)) {
+    take_texts(source, groups, values_, entries_, 0);
+    if (!source.is_sound()) return;
+    each([&](State& state, Int128 value) {
+      source.require((value != 0) == (state.count > 0));
+      if (value != 0) state.exact = entries_[static_cast<std::size_t>(value - 1)];
+    });
+    return;
+  }
+  if (!is_real(aggregate)) {
+    source.take_column(values_);
+    each([&](State& state, Int128 value) {
+      source.require(state.count == 0 || is_value(aggregate.type.kind, value));
+      state.exact = value;
+    });
+  }
+  if (is_real(aggregate) || aggregate.fold == Fold::sum) {
+    source.take_column(values_);
+    each([&](State& state, Int128 value) {
+      source.require(is_word(value) && (is_real(aggregate) || (value >= -state.count && value <= state.count)));
+      state.set_high(static_cast<std::int64_t>(value));
+    });
+  }
 }
 
 }  // namespace upsweep::query

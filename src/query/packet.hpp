@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// query/packet.hpp: some groups as bytes for a temporary file: column by column, each value in as many bits as its column needs.
+// query/packet.hpp: some groups as bytes, for files and other processes: column by column, each value in as many bits as its column needs.
 #pragma once
 
 #include <cstddef>
@@ -32,24 +32,36 @@ class PacketWriter {
 
   const Plan& plan_;
   std::vector<Int128> values_;         ///< of a column
+  std::vector<std::int64_t> words_;    ///< likewise, where they fit
   std::vector<std::int32_t> entries_;  ///< of a column of text; -1: none
   std::vector<std::int32_t> distinct_;
 };
+
+/// Puts the check of what a packet consists of where it belongs: for who has changed some of it.
+void seal_packet(std::span<std::byte> packet);
+
+class PacketSource;
 
 class PacketReader {
  public:
   explicit PacketReader(const Plan& plan) : plan_(plan) {}
   /// Appends the groups of the packet at the front, for others to merge, and the places of their first rows. Texts stay in the
-  /// packet. Returns its bytes; 0 where there is none, or not as it was written. After `from` there are kAfterPackets bytes.
+  /// packet. Returns its bytes; 0 where there is none, it is not as it was written, or has values that its plan cannot have;
+  /// some of it may have been appended then. After `from` there are kAfterPackets bytes.
   std::size_t read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first);
 
  private:
+  void read_keys(PacketSource& source, std::size_t count, Groups& groups);
+  void read_text_key(PacketSource& source, std::size_t count, Groups& groups);
+  void read_states(PacketSource& source, const Aggregate& aggregate, Groups& groups);
+
   const Plan& plan_;
   std::vector<Int128> values_;
   std::vector<Int128> long_texts_;
   std::vector<Int128> keys_;
   std::vector<std::uint8_t> nulls_;
   std::vector<std::int32_t> entries_;
+  std::vector<State> states_;  ///< of an aggregate
 };
 
 }  // namespace upsweep::query

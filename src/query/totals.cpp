@@ -655,20 +655,23 @@ Groups Totals::joined_pieces(int workers) const {
   return Groups::joined(plan_, kernels_, parts, order, workers);
 }
 
-/// The groups whose first rows are in a piece, in their order.
+/// The groups whose first rows are in a piece, in their order: each is put where its number says, as sorting takes ten times as long.
 void Totals::order_piece(std::size_t piece, std::span<Groups::Place> places) const {
-  auto next = places.begin();
-  const auto first_of = [&](const Groups::Place& at) {
-    return parts_[static_cast<std::size_t>(at.part)].first[static_cast<std::size_t>(at.group)];
-  };
+  if (places.empty()) return;
+  const std::uint64_t begin = place(piece, 0);
+  constexpr Groups::Place kNone{-1, -1};
+  std::vector<Groups::Place> by_number;
   for (std::int32_t number = 0; number < kParts; ++number) {
     const detail::Large<std::uint64_t>& first = parts_[static_cast<std::size_t>(number)].first;
-    auto own = std::lower_bound(first.begin(), first.end(), place(piece, 0));
-    for (; own != first.end() && *own < place(piece + 1, 0); ++own) {
-      *next++ = {number, static_cast<std::int32_t>(own - first.begin())};
+    const auto own = std::lower_bound(first.begin(), first.end(), begin);
+    const auto end = std::lower_bound(own, first.end(), place(piece + 1, 0));
+    if (own == end) continue;
+    by_number.resize(std::max<std::size_t>(by_number.size(), *(end - 1) - begin + 1), kNone);
+    for (auto at = own; at != end; ++at) {
+      by_number[*at - begin] = {number, static_cast<std::int32_t>(at - first.begin())};
     }
   }
-  std::sort(places.begin(), places.end(), [&](const auto& a, const auto& b) { return first_of(a) < first_of(b); });
+  std::copy_if(by_number.begin(), by_number.end(), places.begin(), [](const auto& at) { return at.part >= 0; });
 }
 
 }  // namespace upsweep::query
