@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/test_python.sh: Awkward Array's own tests with upsweep's kernels and without, and the long tests of the Python package.
+# tools/test_python.sh: Awkward Array's own tests with upsweep's kernels and without, lists of dask-awkward, and the long tests of the
+# Python package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -51,6 +52,15 @@ say "the tests of ${awkward##*/}, without upsweep"
 suite "$awkward" --outcomes="$work/without.json" tests || [ $? -eq 1 ] # some may fail: the next run is compared with this one
 say "the tests of ${awkward##*/}, with upsweep.awkward.register()"
 suite "$awkward" --upsweep=register --same-as="$work/without.json" tests
+say "lists of dask-awkward, in an environment of their own"
+lists=$work/dask-awkward
+if ! [ -f "$lists/ready" ] || ! cmp -s tests/python/dask_awkward.txt "$lists/ready"; then
+  rm -rf "$lists"
+  $python -m venv "$lists"
+  "$lists/bin/python" -m pip --disable-pip-version-check install -q -r tests/python/dask_awkward.txt
+  cp tests/python/dask_awkward.txt "$lists/ready"
+fi
+"$lists/bin/python" -m pytest -q --no-header -p no:cacheprovider tests/python/test_dask_awkward.py
 say "the long tests of the package"
 $python tests/run_pytest.py -m "long or hypothesis" --hypothesis-profile=long tests/python
 say "all passed in $SECONDS s"

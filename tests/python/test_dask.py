@@ -482,9 +482,9 @@ UNKNOWN = ONE[ONE > 0]
     ("call", "error", "message"),
     [
         (lambda: upsweep.dask.scan(np.ones(3)), TypeError, "x: an array of Dask is needed, not ndarray"),
-        (lambda: upsweep.dask.scan(Collection()), TypeError, "x: a collection of dask-awkward, which does not work with current"),
-        (lambda: upsweep.dask.segmented_reduce(Collection(), [0]), TypeError, "content: a collection of dask-awkward"),
-        (lambda: upsweep.dask.select(Collection(), Collection()), TypeError, "mask: a collection of dask-awkward"),
+        (lambda: upsweep.dask.reduce(Collection()), TypeError, "x: a collection of dask-awkward"),
+        (lambda: upsweep.dask.segmented_reduce(Collection(), [0]), TypeError, "lists: those of dask-awkward need none"),
+        (lambda: upsweep.dask.segmented_reduce(ONE), TypeError, "lists: the offsets where they lie"),
         (lambda: upsweep.dask.cumulative_sum(UNKNOWN), ValueError, "x: the sizes of its chunks are not known: x.compute_chunk"),
         (lambda: upsweep.dask.scan(ONE, op="median"), ValueError, "op: one of add, "),
         (lambda: upsweep.dask.scan(ONE, axis=1), ValueError, "axis: 1 is out of range"),

@@ -15,6 +15,7 @@ from dask.highlevelgraph import HighLevelGraph
 import upsweep
 from upsweep import _options, _scan
 from upsweep._arrays import flag, number_type, take_in
+from upsweep.dask import _awkward
 from upsweep.dask._tasks import how, in_order, moved, new_name, tree
 
 COMBINE = {
@@ -30,11 +31,8 @@ COMBINE = {
 
 def array_of(x: Any, name: str, is_counted: bool = True) -> Any:
     """An array of Dask's whose blocks are NumPy's, of known sizes where they have to be; its TypeError or ValueError says why not."""
-    if type(x).__module__.partition(".")[0] == "dask_awkward":
-        raise TypeError(
-            f"{name}: a collection of dask-awkward, which does not work with current versions of Dask: give the offsets and the "
-            "content of its lists as arrays of Dask"
-        )
+    if _awkward.is_lists(x):
+        raise TypeError(f"{name}: a collection of dask-awkward: dask_awkward.to_dask_array() makes an array of Dask of its numbers")
     if not isinstance(x, dask.array.Array):
         raise TypeError(f"{name}: an array of Dask is needed, not {type(x).__name__}")
     if type(x._meta) is not np.ndarray:
@@ -92,8 +90,8 @@ def cumulative_sum(
 
     Returns
     -------
-    dask.array.Array
-        Of x's shape and chunks; with `include_initial` a chunk of size 1 comes before.
+    dask.array.Array, or dask_awkward.Array
+        Of x's shape and chunks; with `include_initial`, which lists do not have, a chunk of size 1 comes before.
 
     Raises
     ------
@@ -108,7 +106,11 @@ def cumulative_sum(
     array([ 0,  1,  3,  6, 10, 15])
     """
     if not flag(include_initial, "include_initial"):
+        if _awkward.is_lists(x):
+            return _awkward.scan(x, axis, op="add", dtype=dtype, overflow=overflow)
         return _scanned(x, "add", False, None, axis, dtype, overflow, "cumulative_sum")
+    if _awkward.is_lists(x):
+        raise NotImplementedError("include_initial: lists have no element before their first one")
     sums = _scanned(x, "add", False, None, axis, dtype, overflow, "cumulative_sum", shift=1)
     along = _scan._axis(axis, sums.ndim, "cumulative_sum")
     chunks = list(sums.chunks)
@@ -135,25 +137,27 @@ def scan(
 
     Parameters
     ----------
-    x : dask.array.Array
-        Of NumPy's blocks of known sizes, any shape, and numbers as `upsweep.scan` has them.
+    x : dask.array.Array, or dask_awkward.Array
+        Of NumPy's blocks of known sizes, any shape, and numbers as `upsweep.scan` has them; or of lists of such numbers, each of
+        which is scanned alone, as `upsweep.segmented_scan` does.
     op, exclusive, initial, axis, dtype, overflow
         As `upsweep.scan` has them. A checked sum of integers is given out once all blocks before it along the axis are known to
         fit.
 
     Returns
     -------
-    dask.array.Array
+    dask.array.Array, or dask_awkward.Array
         Of x's shape and chunks.
 
     Raises
     ------
     TypeError
-        What is no array of Dask's, collections of dask-awkward among it, or has elements that upsweep does not compute with.
+        What is no array of Dask's and no lists of dask-awkward's, or has elements that upsweep does not compute with.
     ValueError
         No such operator or axis; chunks of unknown sizes, which x.compute_chunk_sizes() finds in a pass.
     OverflowError
-        Once computed: a sum that does not fit, with the `index` in the whole array of the first one along the axis.
+        Once computed: a sum that does not fit, with the `index` in the whole array of the first one along the axis; of lists of
+        dask-awkward in its block.
 
     Notes
     -----
@@ -169,7 +173,10 @@ def scan(
     >>> upsweep.dask.scan(x, exclusive=True, initial=10).compute()
     array([10, 13, 14, 18, 19])
     """
-    return _scanned(x, _scan._operator(op), flag(exclusive, "exclusive"), initial, axis, dtype, overflow, "scan")
+    op, exclusive = _scan._operator(op), flag(exclusive, "exclusive")
+    if _awkward.is_lists(x):
+        return _awkward.scan(x, axis, op=op, exclusive=exclusive, initial=initial, dtype=dtype, overflow=overflow)
+    return _scanned(x, op, exclusive, initial, axis, dtype, overflow, "scan")
 
 
 def _scanned(
@@ -384,10 +391,10 @@ def select(mask: Any, /, *contents: Any, lists: Any = None) -> Any:
 
     Parameters
     ----------
-    mask : dask.array.Array of bool, of shape (m,)
-    *contents : dask.array.Array of shape (m,)
+    mask : dask.array.Array of bool, of shape (m,), or dask_awkward.Array
+    *contents : dask.array.Array of shape (m,), or dask_awkward.Array
         Of any elements of 1, 2, 4, 8 or 16 bytes. Their chunks may be of unknown sizes where all of them have the same, and there
-        are no `lists`.
+        are no `lists`. Or lists of dask-awkward, of records too, and a mask of lists of the same lengths.
     lists : optional
         Where lists lie in the content, as `upsweep.dask.segmented_reduce` has it.
 
@@ -395,7 +402,8 @@ def select(mask: Any, /, *contents: Any, lists: Any = None) -> Any:
     -------
     dask.array.Array, or tuple of them
         What is kept of the content, or of each of several, in chunks whose sizes are not known before they are computed:
-        `.compute_chunk_sizes()` does so. With `lists` the new offsets (int64, of shape (n + 1,)) come first.
+        `.compute_chunk_sizes()` does so. With `lists` the new offsets (int64, of shape (n + 1,)) come first. Of lists of
+        dask-awkward lists of what is kept.
 
     Raises
     ------
@@ -416,6 +424,10 @@ def select(mask: Any, /, *contents: Any, lists: Any = None) -> Any:
     """
     from upsweep.dask._lists import Lists, reduced
 
+    if _awkward.is_lists(mask):
+        if lists is not None:
+            raise TypeError("lists: those of dask-awkward need none")
+        return _awkward.select(mask, contents)
     is_counted = lists is not None
     arrays = [one_dimension(array_of(each, "mask" if i == 0 else "content", is_counted), "mask" if i == 0 else "content")
               for i, each in enumerate((mask, *contents))]  # fmt: skip

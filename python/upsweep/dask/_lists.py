@@ -15,6 +15,7 @@ import upsweep
 from upsweep import _core, _options, _scan
 from upsweep._lists import take_in_bounds
 from upsweep._segments import REDUCERS
+from upsweep.dask import _awkward
 from upsweep.dask._arrays import (
     added,
     array,
@@ -31,7 +32,7 @@ from upsweep.dask._tasks import how, in_order, moved, new_name
 
 def segmented_reduce(
     content: Any,
-    lists: Any,
+    lists: Any = None,
     /,
     *,
     op: str = "add",
@@ -43,8 +44,8 @@ def segmented_reduce(
 
     Parameters
     ----------
-    content : dask.array.Array of shape (m,)
-        The elements of all lists, in NumPy's blocks of known sizes.
+    content : dask.array.Array of shape (m,), or dask_awkward.Array
+        The elements of all lists, in NumPy's blocks of known sizes; or lists of numbers, which need no `lists`.
     lists : array, or dask.array.Array, of shape (n + 1,)
         The offsets where the lists lie in it, integers. Lists may go on from block to block. Offsets in an array
         of Dask's are read once when this is called, to know which blocks belong together.
@@ -53,8 +54,9 @@ def segmented_reduce(
 
     Returns
     -------
-    dask.array.Array of shape (n,)
-        Where `lists` is an array of Dask's, in its chunks; else a chunk for each of the content's, of the lists that begin there.
+    dask.array.Array of shape (n,), or dask_awkward.Array
+        Where `lists` is an array of Dask's, in its chunks; else a chunk for each of the content's, of the lists that begin there. Of
+        dask-awkward's lists in their blocks.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def segmented_reduce(
         A list that stops before it starts, or ends past the content, with the first such list's `index`, when this is called; no
         such operator; chunks of unknown sizes, which content.compute_chunk_sizes() finds in a pass.
     OverflowError
-        Once computed: the first list whose sum does not fit, with its `index`.
+        Once computed: the first list whose sum does not fit, with its `index`; of dask-awkward's lists in its block.
     TypeError
         As `upsweep.dask.scan`.
 
@@ -73,7 +75,13 @@ def segmented_reduce(
     >>> upsweep.dask.segmented_reduce(pt, numpy.array([0, 2, 2, 3])).compute()
     array([50.,  0., 50.])
     """
+    if _awkward.is_lists(content):
+        if lists is not None:
+            raise TypeError("lists: those of dask-awkward need none")
+        return _awkward.segmented_reduce(content, op=op, initial=initial, dtype=dtype, overflow=overflow)
     content = one_dimension(array_of(content, "content"), "content")
+    if lists is None:
+        raise TypeError("lists: the offsets where they lie in the content are needed")
     wanted, first = _type(content, op, initial, dtype, overflow)
     checked = is_checked(op, wanted, overflow)
     return reduced(content, Lists(lists, content.chunks[0]), op, first, wanted, checked)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/python/test_dask_awkward.py: lists of dask-awkward by blocks, beside upsweep's functions on the whole array.
+import numpy as np
+import pytest
+import upsweep
+
+dask = pytest.importorskip("dask")
+ak = pytest.importorskip("awkward")
+dak = pytest.importorskip("dask_awkward")  # its newest release needs a Dask before 2025.4: an environment of its own
+import upsweep.awkward
+import upsweep.dask
+
+PARTITIONS = (1, 3, 7)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def jets(count=1000):
+    """Lists of records, a tenth of them empty, the same on every run."""
+    random = np.random.default_rng(3)
+    lengths = random.integers(0, 10, count)
+    total = int(lengths.sum())
+    records = ak.zip({"pt": random.random(total) * 100, "n": random.integers(-50, 50, total)}, depth_limit=1)
+    return ak.unflatten(records, lengths)
+
+
+def offsets_and(array):
+    return np.asarray(ak.flatten(array)), np.append(0, np.cumsum(np.asarray(ak.num(array))))
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+@pytest.mark.parametrize("op", ["add", "max", "min", "argmax", "count", "any"])
+def test_reductions_of_lists(op, partitions):
+    array = jets()
+    for field in ("pt", "n"):
+        found = upsweep.dask.segmented_reduce(dak.from_awkward(array, npartitions=partitions)[field], op=op)
+        expected = upsweep.segmented_reduce(*offsets_and(array[field]), op=op)
+        computed = np.asarray(found.compute())
+        assert computed.dtype == expected.dtype
+        assert computed.tolist() == expected.tolist()
+        assert str(found.form) == str(found.compute().layout.form)
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_scans_of_lists(partitions):
+    array = jets()
+    x = dak.from_awkward(array, npartitions=partitions)
+    sums = upsweep.dask.cumulative_sum(x.n)
+    expected = upsweep.segmented_scan(*offsets_and(array.n))
+    assert np.asarray(ak.flatten(sums.compute())).tolist() == expected.tolist()
+    assert ak.num(sums.compute()).to_list() == ak.num(array).to_list()
+    greatest = upsweep.dask.scan(x.pt, op="max", exclusive=True, initial=20.0, axis=1)
+    expected = upsweep.segmented_scan(*offsets_and(array.pt), op="max", exclusive=True, initial=20.0)
+    assert np.asarray(ak.flatten(greatest.compute())).tolist() == expected.tolist()
+    assert str(greatest.form) == str(greatest.compute().layout.form)
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_selections_of_lists(partitions):
+    array = jets()
+    x = dak.from_awkward(array, npartitions=partitions)
+    kept = upsweep.dask.select(x.pt > 30, x)
+    assert kept.compute().to_list() == array[array.pt > 30].to_list()
+    pt, n = upsweep.dask.select(x.n < 0, x.pt, x.n)
+    assert pt.compute().to_list() == array.pt[array.n < 0].to_list()
+    assert n.compute().to_list() == array.n[array.n < 0].to_list()
+    events = upsweep.dask.select(dak.num(x, axis=1) > 5, x.pt)  # a mask of lists, not of their elements
+    assert events.compute().to_list() == array.pt[ak.num(array) > 5].to_list()
+
+
+def test_results_go_on_as_collections():
+    array = jets()
+    x = dak.from_awkward(array, npartitions=3)
+    largest = upsweep.dask.segmented_reduce(upsweep.dask.select(x.n > 0, x).pt, op="max", initial=0.0)
+    assert float(dak.max(largest, axis=0).compute()) == ak.max(array.pt[array.n > 0])
+
+
+def test_only_the_columns_that_are_used_are_read(tmp_path):
+    pytest.importorskip("pyarrow")
+    ak.to_parquet(jets(), str(tmp_path / "jets.parquet"))
+    x = dak.from_parquet(str(tmp_path / "jets.parquet"))
+    sums = upsweep.dask.segmented_reduce(x.n)
+    (columns,) = dak.report_necessary_columns(sums).values()
+    assert columns == frozenset({"n"})
+    assert sums.compute().to_list() == ak.sum(jets().n, axis=1).to_list()
+
+
+def test_slices_and_regular_lists():
+    array = jets()
+    x = dak.from_awkward(array, npartitions=3)
+    assert upsweep.dask.segmented_reduce(x.n[:, :2]).compute().to_list() == ak.sum(array.n[:, :2], axis=1).to_list()
+    square = dak.from_awkward(ak.from_numpy(np.arange(12).reshape(6, 2), regulararray=True), npartitions=2)
+    assert upsweep.dask.segmented_reduce(square).compute().to_list() == [1, 5, 9, 13, 17, 21]
+    assert upsweep.dask.cumulative_sum(square).compute().to_list() == np.arange(12).reshape(6, 2).cumsum(axis=1).tolist()
+
+
+def test_a_sum_that_does_not_fit_is_an_error_once_it_is_computed():
+    large = dak.from_awkward(ak.Array([[1], [2**62, 2**62]]), npartitions=1)
+    sums = upsweep.dask.segmented_reduce(large)
+    with pytest.raises(OverflowError, match="list 1"):
+        sums.compute()
+    assert upsweep.dask.segmented_reduce(large, overflow="wrap").compute().to_list() == [1, -(2**63)]
+
+
+def test_what_is_refused_when_it_is_called():
+    x = dak.from_awkward(jets(), npartitions=3)
+    deep = dak.from_awkward(ak.Array([[[1], [2, 3]]]), npartitions=1)
+    missing = dak.from_awkward(ak.Array([[1, None], [2]]), npartitions=1)
+    for call, error, text in (
+        (lambda: upsweep.dask.segmented_reduce(x), TypeError, "content: lists of numbers, one level deep"),
+        (lambda: upsweep.dask.segmented_reduce(deep), TypeError, "content: lists of numbers, one level deep"),
+        (lambda: upsweep.dask.cumulative_sum(missing), TypeError, "x: lists of numbers, one level deep and none of them missing"),
+        (lambda: upsweep.dask.segmented_reduce(x.n, [0, 1]), TypeError, "lists: those of dask-awkward need none"),
+        (lambda: upsweep.dask.segmented_reduce(x.n, op="sum"), ValueError, "op: one of add"),
+        (lambda: upsweep.dask.scan(x.n, axis=0), ValueError, "axis: 1 of lists"),
+        (lambda: upsweep.dask.cumulative_sum(x.n, include_initial=True), NotImplementedError, "include_initial: lists"),
+        (lambda: upsweep.dask.select(x.pt, x), TypeError, "mask: booleans are needed, not float64"),
+        (lambda: upsweep.dask.select(x.pt > 1), TypeError, "at least one content"),
+        (lambda: upsweep.dask.select(x.pt > 1, np.arange(3)), TypeError, "dask-awkward and ndarray together"),
+        (lambda: upsweep.dask.reduce(x.pt), TypeError, "x: a collection of dask-awkward: dask_awkward.to_dask_array"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
