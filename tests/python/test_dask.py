@@ -468,12 +468,6 @@ def test_results_are_arrays_that_dask_goes_on_with():
     assert_same(upsweep.dask.select(unknown % 2 == 0, unknown).compute(), np.arange(502, 1000, 2))
 
 
-class Collection:
-    """As dask-awkward's."""
-
-    __module__ = "dask_awkward.lib.core"
-
-
 ONE = da.ones(4, chunks=2)
 UNKNOWN = ONE[ONE > 0]
 
@@ -482,8 +476,6 @@ UNKNOWN = ONE[ONE > 0]
     ("call", "error", "message"),
     [
         (lambda: upsweep.dask.scan(np.ones(3)), TypeError, "x: an array of Dask is needed, not ndarray"),
-        (lambda: upsweep.dask.reduce(Collection()), TypeError, "x: a collection of dask-awkward"),
-        (lambda: upsweep.dask.segmented_reduce(Collection(), [0]), TypeError, "lists: those of dask-awkward need none"),
         (lambda: upsweep.dask.segmented_reduce(ONE), TypeError, "lists: the offsets where they lie"),
         (lambda: upsweep.dask.cumulative_sum(UNKNOWN), ValueError, "x: the sizes of its chunks are not known: x.compute_chunk"),
         (lambda: upsweep.dask.scan(ONE, op="median"), ValueError, "op: one of add, "),

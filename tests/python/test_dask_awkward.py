@@ -87,6 +87,13 @@ def test_only_the_columns_that_are_used_are_read(tmp_path):
     (columns,) = dak.report_necessary_columns(sums).values()
     assert columns == frozenset({"n"})
     assert sums.compute().to_list() == ak.sum(jets().n, axis=1).to_list()
+    array = ak.with_field(jets(), jets().pt + 1, "eta")
+    ak.to_parquet(array, str(tmp_path / "three.parquet"))
+    x = dak.from_parquet(str(tmp_path / "three.parquet"))
+    sums = upsweep.dask.segmented_reduce(upsweep.dask.select(x.n > 1, x).pt)
+    (columns,) = dak.report_necessary_columns(sums).values()
+    assert columns == frozenset({"n", "pt"})
+    assert np.allclose(sums.compute(), ak.sum(array.pt[array.n > 1], axis=1))
 
 
 def test_slices_and_regular_lists():
@@ -96,6 +103,65 @@ def test_slices_and_regular_lists():
     square = dak.from_awkward(ak.from_numpy(np.arange(12).reshape(6, 2), regulararray=True), npartitions=2)
     assert upsweep.dask.segmented_reduce(square).compute().to_list() == [1, 5, 9, 13, 17, 21]
     assert upsweep.dask.cumulative_sum(square).compute().to_list() == np.arange(12).reshape(6, 2).cumsum(axis=1).tolist()
+
+
+def test_selections_are_lists_again():
+    array = jets()
+    x = dak.from_awkward(array, npartitions=3)
+    found = upsweep.dask.segmented_reduce(x[x.n > 0].pt, op="count")
+    assert found.compute().to_list() == ak.num(array[array.n > 0].pt).to_list()
+    events = x[dak.num(x, axis=1) > 5]
+    assert upsweep.dask.segmented_reduce(events.n).compute().to_list() == ak.sum(array[ak.num(array) > 5].n, axis=1).to_list()
+    backwards = upsweep.dask.cumulative_sum(x[:, ::-1].n)
+    assert ak.all(ak.flatten(backwards.compute() == [np.cumsum(each).tolist() for each in array[:, ::-1].n], axis=None))
+
+
+def test_blocks_without_elements_do_not_know_their_type():
+    x = dak.from_lists([[[1.5, 2.0], []], [[], []], []])
+    assert upsweep.dask.segmented_reduce(x).compute().to_list() == [3.5, 0, 0, 0]
+    assert upsweep.dask.cumulative_sum(x).compute().to_list() == [[1.5, 3.5], [], [], []]
+    assert upsweep.dask.select(x > 1.7, x).compute().to_list() == [[2.0], [], [], []]
+
+
+def test_a_mask_has_the_blocks_of_its_content():
+    array = jets(100)
+    one, two, other = (dak.from_awkward(array, npartitions=n) for n in (1, 2, 3))
+    for mask, content in ((one, two), (two, one), (two, other)):
+        with pytest.raises(ValueError, match="partitions are not those of the content"):
+            upsweep.dask.select(mask.n > 0, content.n)
+    shorter = dak.from_map(lambda length: array[:length], [7, 9], meta=two._meta)
+    with pytest.raises(IndexError, match="cannot fit"):
+        upsweep.dask.select(shorter.n > 0, two.n).compute()  # whose lengths are not known before
+
+
+class Jet(ak.Record):
+    pass
+
+
+class Jets(ak.Array):
+    @property
+    def twice(self):
+        return self.pt * 2
+
+
+def test_selections_keep_their_behavior():
+    behavior = {"jet": Jet, ("*", "jet"): Jets}
+    array = ak.with_name(jets(), "jet", behavior=behavior)
+    x = dak.from_awkward(array, npartitions=3)
+    kept = upsweep.dask.select(x.n > 0, x)
+    assert kept.twice.compute().to_list() == (array.pt[array.n > 0] * 2).to_list()
+    attrs = ak.Array(jets().layout, attrs={"a": 1})
+    assert (
+        upsweep.dask.segmented_reduce(dak.from_awkward(attrs, npartitions=2).n).compute().to_list()
+        == ak.sum(attrs.n, axis=1).to_list()
+    )
+
+
+def test_options_hold_where_the_call_is():
+    large = dak.from_awkward(ak.Array([[1], [2**62, 2**62]]), npartitions=1)
+    with upsweep.options(overflow="wrap"):
+        sums = upsweep.dask.segmented_reduce(large)
+    assert sums.compute(scheduler="threads").to_list() == [1, -(2**63)]
 
 
 def test_a_sum_that_does_not_fit_is_an_error_once_it_is_computed():
@@ -109,18 +175,29 @@ def test_a_sum_that_does_not_fit_is_an_error_once_it_is_computed():
 def test_what_is_refused_when_it_is_called():
     x = dak.from_awkward(jets(), npartitions=3)
     deep = dak.from_awkward(ak.Array([[[1], [2, 3]]]), npartitions=1)
+    words = dak.from_awkward(ak.Array(["a", "b"]), npartitions=1)
     missing = dak.from_awkward(ak.Array([[1, None], [2]]), npartitions=1)
     for call, error, text in (
         (lambda: upsweep.dask.segmented_reduce(x), TypeError, "content: lists of numbers, one level deep"),
         (lambda: upsweep.dask.segmented_reduce(deep), TypeError, "content: lists of numbers, one level deep"),
-        (lambda: upsweep.dask.cumulative_sum(missing), TypeError, "x: lists of numbers, one level deep and none of them missing"),
+        (
+            lambda: upsweep.dask.cumulative_sum(missing),
+            TypeError,
+            "x: lists of numbers, one level deep and none of them missing",
+        ),
         (lambda: upsweep.dask.segmented_reduce(x.n, [0, 1]), TypeError, "lists: those of dask-awkward need none"),
         (lambda: upsweep.dask.segmented_reduce(x.n, op="sum"), ValueError, "op: one of add"),
         (lambda: upsweep.dask.scan(x.n, axis=0), ValueError, "axis: 1 of lists"),
         (lambda: upsweep.dask.cumulative_sum(x.n, include_initial=True), NotImplementedError, "include_initial: lists"),
-        (lambda: upsweep.dask.select(x.pt, x), TypeError, "mask: booleans are needed, not float64"),
+        (lambda: upsweep.dask.select(x.pt, x), TypeError, "mask: booleans are needed, not var . float64"),
         (lambda: upsweep.dask.select(x.pt > 1), TypeError, "at least one content"),
-        (lambda: upsweep.dask.select(x.pt > 1, np.arange(3)), TypeError, "dask-awkward and ndarray together"),
+        (
+            lambda: upsweep.dask.select(x.pt > 1, np.arange(3)),
+            TypeError,
+            "a mask of dask-awkward and a content that is ndarray",
+        ),
+        (lambda: upsweep.dask.select(words, words), TypeError, "mask: booleans are needed, not string"),
+        (lambda: upsweep.dask.reduce(dak.sum(x.pt, axis=None)), TypeError, "x: an array of Dask is needed, not Scalar"),
         (lambda: upsweep.dask.reduce(x.pt), TypeError, "x: a collection of dask-awkward: dask_awkward.to_dask_array"),
     ):
         with pytest.raises(error, match=text):

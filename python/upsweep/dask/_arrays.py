@@ -32,7 +32,9 @@ COMBINE = {
 def array_of(x: Any, name: str, is_counted: bool = True) -> Any:
     """An array of Dask's whose blocks are NumPy's, of known sizes where they have to be; its TypeError or ValueError says why not."""
     if _awkward.is_lists(x):
-        raise TypeError(f"{name}: a collection of dask-awkward: dask_awkward.to_dask_array() makes an array of Dask of its numbers")
+        raise TypeError(
+            f"{name}: a collection of dask-awkward: dask_awkward.to_dask_array() makes an array of Dask of its numbers"
+        )
     if not isinstance(x, dask.array.Array):
         raise TypeError(f"{name}: an array of Dask is needed, not {type(x).__name__}")
     if type(x._meta) is not np.ndarray:
@@ -107,7 +109,7 @@ def cumulative_sum(
     """
     if not flag(include_initial, "include_initial"):
         if _awkward.is_lists(x):
-            return _awkward.scan(x, axis, op="add", dtype=dtype, overflow=overflow)
+            return _awkward.scan(x, axis, "add", False, None, dtype, overflow)
         return _scanned(x, "add", False, None, axis, dtype, overflow, "cumulative_sum")
     if _awkward.is_lists(x):
         raise NotImplementedError("include_initial: lists have no element before their first one")
@@ -175,7 +177,7 @@ def scan(
     """
     op, exclusive = _scan._operator(op), flag(exclusive, "exclusive")
     if _awkward.is_lists(x):
-        return _awkward.scan(x, axis, op=op, exclusive=exclusive, initial=initial, dtype=dtype, overflow=overflow)
+        return _awkward.scan(x, axis, op, exclusive, initial, dtype, overflow)
     return _scanned(x, op, exclusive, initial, axis, dtype, overflow, "scan")
 
 

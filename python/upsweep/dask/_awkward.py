@@ -3,54 +3,82 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import upsweep
+from upsweep import _options
 from upsweep.dask._tasks import how
 
 
 def is_lists(x: Any) -> bool:
-    """Whether it is a collection of dask-awkward's: its blocks have whole lists."""
-    return type(x).__module__.partition(".")[0] == "dask_awkward"
+    """Whether it is an array of dask-awkward's: its blocks have whole lists."""
+    module = sys.modules.get("dask_awkward")  # whoever has such an array has imported it
+    return module is not None and isinstance(x, module.Array)
 
 
-def segmented_reduce(content: Any, **asked: Any) -> Any:
+def segmented_reduce(content: Any, op: str, initial: Any, dtype: Any, overflow: str | None) -> Any:
     """The elements of every list, folded to one value."""
-    return _by_block("segmented_reduce", _reduced, [content], asked)
+    asked = {"op": op, "initial": initial, "dtype": dtype, "overflow": _overflow(overflow)}
+    return _by_block("segmented_reduce", _Numbers("content", _reduced, asked, how()), content)
 
 
-def scan(x: Any, axis: int | None, **asked: Any) -> Any:
+def scan(x: Any, axis: int | None, op: str, exclusive: bool, initial: Any, dtype: Any, overflow: str | None) -> Any:
     """Every prefix of every list."""
     if axis not in (None, 1, -1):
         raise ValueError(f"axis: 1 of lists, along which they are scanned, not {axis}")
-    return _by_block("scan", _scanned, [x], asked)
+    asked = {"op": op, "exclusive": exclusive, "initial": initial, "dtype": dtype, "overflow": _overflow(overflow)}
+    return _by_block("scan", _Numbers("x", _scanned, asked, how()), x)
 
 
 def select(mask: Any, contents: tuple[Any, ...]) -> Any:
     """The elements whose mask is true, of each content."""
-    import awkward as ak
-
     if not contents:
         raise TypeError("select: at least one content is needed")
-    flat = ak.flatten(_of_none(mask), axis=None)
-    if flat.layout.dtype != np.bool_:
-        raise TypeError(f"mask: booleans are needed, not {flat.layout.dtype}")
-    kept = tuple(_by_block("select", _selected, [mask, content], {}) for content in contents)
-    return kept if len(kept) > 1 else kept[0]
+    _require_mask(mask)
+    kept = []
+    for content in contents:
+        _require_same_blocks(mask, content)
+        kept.append(_by_block("select", _Selection(how()), mask, content, like=content))
+    return tuple(kept) if len(kept) > 1 else kept[0]
 
 
-def _by_block(what: str, function: Callable[..., Any], arrays: list[Any], asked: dict[str, Any]) -> Any:
+def _overflow(overflow: str | None) -> str:
+    """What holds where the call is: tasks run elsewhere."""
+    return "checked" if _options.checks(-1, overflow) else "wrap"
+
+
+def _require_mask(mask: Any) -> None:
+    import awkward as ak
+
+    dtype = getattr(ak.flatten(_of_none(mask), axis=None).layout, "dtype", None)
+    if dtype != np.bool_:
+        raise TypeError(f"mask: booleans are needed, not {_of_none(mask).type.content}")
+
+
+def _require_same_blocks(mask: Any, content: Any) -> None:
     import dask_awkward
 
-    for each in arrays:
-        if not is_lists(each):
-            raise TypeError(f"{what}: a collection of dask-awkward and {type(each).__name__} together")
-    block = _Block(function, asked, how())
-    meta = block.result_of_none(*arrays)  # with the errors of what cannot be computed
-    return dask_awkward.map_partitions(block, *arrays, label=f"upsweep-{what}", meta=meta)
+    if not is_lists(content):
+        raise TypeError(f"select: a mask of dask-awkward and a content that is {type(content).__name__}")
+    same = dask_awkward.partition_compatibility(mask, content) != dask_awkward.PartitionCompatibility.NO
+    if not same or mask.npartitions != content.npartitions:
+        raise ValueError(
+            f"mask: its {mask.npartitions} partitions are not those of the content, which has {content.npartitions}; divisions "
+            f"{mask.divisions} and {content.divisions}"
+        )
+
+
+def _by_block(what: str, function: Any, *arrays: Any, like: Any = None) -> Any:
+    """A collection of function(block of each), whose results have the behavior of `like`."""
+    import dask_awkward
+
+    meta = function.result_of_none(*map(_of_none, arrays))  # with the errors of what cannot be computed
+    meta.behavior = None if like is None else like.behavior
+    return dask_awkward.map_partitions(function, *arrays, label=f"upsweep-{what}", meta=meta)
 
 
 def _of_none(array: Any) -> Any:
@@ -61,59 +89,88 @@ def _of_none(array: Any) -> Any:
     return ak.Array(form.length_zero_array(highlevel=False))
 
 
-class _Block:
-    """A function of blocks as a task has it."""
-
-    def __init__(self, function: Callable[..., Any], asked: dict[str, Any], options: dict[str, Any]):
-        self.function, self.asked, self.options = function, asked, options
-
-    def __call__(self, *blocks: Any) -> Any:
-        import awkward as ak
-
-        if any(ak.backend(block) == "typetracer" for block in blocks):  # dask-awkward asks which columns are needed
-            for block in blocks:
-                ak.typetracer.touch_data(block)
-            return self.result_of_none(*blocks)
-        with upsweep.options(**self.options):
-            return self.function(*blocks, **self.asked)
-
-    def result_of_none(self, *arrays: Any) -> Any:
-        """The type of the results, as dask-awkward has it: an array without elements or length."""
-        import awkward as ak
-
-        empty = self.function(*map(_of_none, arrays), **self.asked)
-        return ak.Array(empty.layout.to_typetracer(forget_length=True))
-
-
-def _numbers(block: Any, name: str) -> Any:
-    from upsweep.awkward._layouts import lists_of
-
-    lists = lists_of(block)
-    if lists is None or not lists.are_numbers:
-        raise TypeError(f"{name}: lists of numbers, one level deep and none of them missing, are needed, not {block.type.content}")
-    return lists.packed()
-
-
-def _reduced(block: Any, **asked: Any) -> Any:
+def _type_of(result: Any) -> Any:
+    """A result as dask-awkward asks for it: an array without elements or length."""
     import awkward as ak
 
-    lists = _numbers(block, "content")
+    return ak.Array(result.layout.to_typetracer(forget_length=True))
+
+
+def _is_asked_for_columns(block: Any) -> bool:
+    """Whether dask-awkward asks which columns are needed: of blocks that have none."""
+    import awkward as ak
+
+    return ak.backend(block) == "typetracer"
+
+
+class _Numbers:
+    """A function of lists of numbers as a task has it."""
+
+    def __init__(self, name: str, function: Callable[..., Any], asked: dict[str, Any], options: dict[str, Any]):
+        self.name, self.function, self.asked, self.options = name, function, asked, options
+        self.dtype: Any = None  # of the numbers: what a block without elements may not know
+
+    def result_of_none(self, block: Any) -> Any:
+        self.dtype = _lists_of(block, self.name, None).columns[0].dtype
+        return _type_of(self(block))
+
+    def __call__(self, block: Any) -> Any:
+        import awkward as ak
+
+        if _is_asked_for_columns(block):
+            ak.typetracer.touch_data(block)
+            return _type_of(self(_of_none(block)))
+        with upsweep.options(**self.options):
+            return self.function(_lists_of(block, self.name, self.dtype), **self.asked)
+
+
+class _Selection:
+    """The elements that a mask selects, as a task has it."""
+
+    def __init__(self, options: dict[str, Any]):
+        self.options = options
+
+    def result_of_none(self, mask: Any, content: Any) -> Any:
+        return _type_of(self(mask, content))
+
+    def __call__(self, mask: Any, content: Any) -> Any:
+        import upsweep.awkward
+
+        if _is_asked_for_columns(content):
+            return content[mask]
+        with upsweep.options(**self.options):
+            return upsweep.awkward.select(content, mask)
+
+
+def _lists_of(block: Any, name: str, dtype: Any) -> Any:
+    """The lists of a block, packed. `dtype`: None where it is to be found out."""
+    import awkward as ak
+
+    from upsweep.awkward._layouts import Lists, lists_of
+
+    array = ak.Array(block.layout)  # whatever its behavior
+    lists = lists_of(array)
+    if lists is None:  # packed, a selection of lists or elements is lists again
+        lists = lists_of(ak.to_packed(array))
+    if lists is not None and lists.are_numbers:
+        return lists.packed()
+    if dtype is not None and ak.count(array, axis=None) == 0:
+        return Lists(np.zeros(len(array) + 1, np.int64), len(array), 0, [np.empty(0, dtype)], None)
+    raise TypeError(f"{name}: lists of numbers, one level deep and none of them missing, are needed, not {array.type.content}")
+
+
+def _reduced(lists: Any, **asked: Any) -> Any:
+    import awkward as ak
+
     return ak.Array(ak.contents.NumpyArray(upsweep.segmented_reduce(lists.columns[0], lists.bounds, **asked)))
 
 
-def _scanned(block: Any, **asked: Any) -> Any:
+def _scanned(lists: Any, **asked: Any) -> Any:
     import awkward as ak
 
     from upsweep.awkward._layouts import list_array
 
-    lists = _numbers(block, "x")
     begin, end = int(lists.bounds[0]), int(lists.bounds[-1])
-    offsets = lists.bounds - begin if begin else lists.bounds
+    offsets = lists.bounds - begin
     sums = upsweep.segmented_scan(lists.columns[0][begin:end], offsets, **asked)
     return ak.Array(list_array(offsets, ak.contents.NumpyArray(sums)))
-
-
-def _selected(mask: Any, content: Any) -> Any:
-    import upsweep.awkward
-
-    return upsweep.awkward.select(content, mask)

@@ -78,7 +78,7 @@ def segmented_reduce(
     if _awkward.is_lists(content):
         if lists is not None:
             raise TypeError("lists: those of dask-awkward need none")
-        return _awkward.segmented_reduce(content, op=op, initial=initial, dtype=dtype, overflow=overflow)
+        return _awkward.segmented_reduce(content, op, initial, dtype, overflow)
     content = one_dimension(array_of(content, "content"), "content")
     if lists is None:
         raise TypeError("lists: the offsets where they lie in the content are needed")
