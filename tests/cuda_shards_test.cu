@@ -119,6 +119,16 @@ void check(Op op, Out init) {
         ASSERT_TRUE(same_bits(shards.results(), inclusive));
         exclusive_scan(group, shards.all(), init, op);
         ASSERT_TRUE(same_bits(shards.results(), exclusive));
+        // Computed in the first member's stream, and overwritten there once the call is in it.
+        const cudaStream_t first = group.policy(0).stream;
+        void* memory = nullptr;  // of a pool, which other devices have no access to
+        require(cudaMallocAsync(&memory, sizeof init, first));
+        auto* const start = static_cast<Out*>(memory);
+        require(cudaMemcpyAsync(start, &init, sizeof init, cudaMemcpyHostToDevice, first));
+        exclusive_scan(group, shards.all(), gpu::ValueAt<Out>(start), op);
+        require(cudaMemsetAsync(start, 0x5A, sizeof init, first));
+        require(cudaFreeAsync(start, first));
+        ASSERT_TRUE(same_bits(shards.results(), exclusive));
       }
     }
   }
@@ -154,6 +164,10 @@ void check_reduction(Op op, T init) {
       for (const auto& begin : cuts(n, group.size())) {
         Shards<In, In> shards(group, x, begin, 1);
         reduce_async(group, shards.all(), out.data(), init, op);
+        group.wait();
+        ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << members.text();
+        require(cudaMemcpy(out.data(), &init, sizeof init, cudaMemcpyHostToDevice));
+        reduce_async(group, shards.all(), out.data(), gpu::ValueAt(out.data()), op);
         group.wait();
         ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << members.text();
       }
@@ -354,6 +368,15 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   expect_error(Code::unsupported, "cuda.lookahead",
                [&] { inclusive_scan(by_cub, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50}}); });
   DeviceArray<float> sum(1);
+  const Floats halves{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50}};
+  expect_error(Code::invalid_argument, "initial value is host memory",
+               [&] { exclusive_scan(group, halves, gpu::ValueAt<float>(host.data())); });
+  for (const int at : {0, 49, 50, 99}) {
+    expect_error(Code::invalid_argument, "initial value lies in the output",
+                 [&] { exclusive_scan(group, halves, gpu::ValueAt<float>(x.data() + at)); });
+  }
+  expect_error(Code::invalid_argument, "initial value is host memory",
+               [&] { reduce_async(group, halves, sum.data(), gpu::ValueAt<float>(host.data())); });
   expect_error(Code::invalid_argument, "shard 1: input is host memory", [&] {
     reduce_async(group, Floats{{x.data(), 100, nullptr}, {host.data(), 100, nullptr}}, sum.data(), 0.0F);
   });

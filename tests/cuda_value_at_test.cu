@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_value_at_test.cu: scans and reductions on a GPU that begin with a value in device memory.
+// tests/cuda_value_at_test.cu: scans and reductions on a GPU that begin with a value, or have a length, in device memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -17,6 +19,7 @@
 namespace upsweep {
 namespace {
 
+using gpu::Length;
 using gpu::Policy;
 using gpu::ValueAt;
 using tests::DeviceArray;
@@ -135,6 +138,124 @@ TEST_F(CudaValueAt, AGraphScansChunkAfterChunk) {
   EXPECT_TRUE(out.intact());
 }
 
+template <class T>
+void set(DeviceArray<T>& to, const T& value) {
+  require(cudaMemcpy(to.data(), &value, sizeof value, cudaMemcpyHostToDevice));
+}
+
+/// What is in device memory, and how many elements that is of so many.
+struct Given {
+  std::int64_t length;
+  std::int64_t elements;
+};
+std::vector<Given> lengths_up_to(std::int64_t most) {
+  return {{0, 0}, {1, 1}, {most / 3, most / 3}, {most - 1, most - 1}, {most, most}, {most + 5, most}, {-1, 0}};
+}
+
+/// The outputs up to the length have the bits that a scan of all elements has there; those past it stay as they were.
+template <class T, class Op>
+void check_lengths(Op op, T init, const Policy& policy) {
+  for (const std::int64_t most : kLengths) {
+    const std::vector<T> x = random_values<T>(most);
+    DeviceArray<T> in(x, 1);
+    DeviceArray<T> all(most);
+    DeviceArray<T> start(std::vector<T>{init}, 0);
+    DeviceArray<std::int64_t> length(1);
+    for (const bool exclusive : {false, true}) {
+      const auto scan = [&](Length n, T* out) {
+        if (exclusive) return exclusive_scan(policy, in.data(), n, out, ValueAt(start.data()), op);
+        return inclusive_scan(policy, in.data(), n, out, op);
+      };
+      scan(most, all.data());
+      for (const Given& given : lengths_up_to(most)) {
+        set(length, given.length);
+        DeviceArray<T> out(most);
+        std::vector<T> wanted = out.values();
+        const std::vector<T> whole = all.values();
+        std::copy_n(whole.begin(), given.elements, wanted.begin());
+        EXPECT_EQ(scan({length.data(), most}, out.data()).count, most);
+        EXPECT_TRUE(same_bits(out.values(), wanted)) << given.length << " of " << most;
+        EXPECT_TRUE(out.intact());
+      }
+    }
+  }
+}
+
+void check_lengths_of_types(const Policy& policy) {
+  check_lengths<std::int32_t>(add, 12345, policy);
+  check_lengths<std::uint64_t>(max, 50, policy);
+  check_lengths<Affine<std::uint32_t>>(Then{}, {3, 4}, policy);
+}
+
+TEST_F(CudaValueAt, ScansHaveALengthThatIsThere) {
+  check_lengths_of_types({});
+  check_lengths<double>(add, 0.1, {});
+}
+TEST_F(CudaValueAt, LookBackHasOneToo) { check_lengths_of_types(Policy{}.with_rung("cuda.lookback")); }
+
+template <class T, class Op>
+void check_reduced_lengths(Op op, T init) {
+  for (const std::int64_t most : {std::int64_t{0}, kLengths[0], kLengths[1], kLengths[2], kLengths[3]}) {
+    DeviceArray<T> in(random_values<T>(most), 1);
+    DeviceArray<T> wanted(1);
+    DeviceArray<T> out(1);
+    DeviceArray<std::int64_t> length(1);
+    for (const Given& given : lengths_up_to(most)) {
+      set(length, given.length);
+      const std::int64_t n = std::clamp<std::int64_t>(given.length, 0, most);
+      reduce_async(Policy{}, in.data(), n, wanted.data(), init, op);
+      reduce_async(Policy{}, in.data(), {length.data(), most}, out.data(), init, op);
+      EXPECT_TRUE(same_bits(out.values(), wanted.values())) << given.length << " of " << most;
+      set(out, init);
+      reduce_async(Policy{}, in.data(), {length.data(), most}, out.data(), ValueAt(out.data()), op);
+      EXPECT_TRUE(same_bits(out.values(), wanted.values())) << given.length << " of " << most;
+    }
+  }
+}
+
+TEST_F(CudaValueAt, ReductionsHaveTheBitsOfTheirLength) {
+  check_reduced_lengths<std::int32_t>(add, 12345);
+  check_reduced_lengths<double>(add, 0.1);
+  check_reduced_lengths<Affine<std::uint32_t>>(Then{}, {3, 4});
+}
+
+/// One workspace and one graph for arrays of any length up to some: each replay finds it as the one before has left it.
+void check_replays(std::string_view rung) {
+  constexpr std::int64_t kMost = 4'000'007;
+  const std::vector<std::int64_t> x = random_values<std::int64_t>(kMost);
+  std::vector<std::int64_t> sums;
+  std::int64_t sum = 0;
+  for (const std::int64_t each : x) sums.push_back(sum += each);
+  DeviceArray<std::int64_t> in(x, 0);
+  DeviceArray<std::int64_t> out(kMost);
+  DeviceArray<std::int64_t> total(1);
+  DeviceArray<std::int64_t> length(1);
+  const tests::OwnStream stream;
+  gpu::Workspace of_scan(gpu::scan_workspace<std::int64_t, std::int64_t>(Policy{}.with_rung(rung), kMost), 0, stream);
+  gpu::Workspace of_reduction(gpu::reduce_workspace<std::int64_t, std::int64_t>(Policy{}, kMost), 0, stream);
+  const auto policy = Policy{}.with_stream(stream);
+  const tests::Replay replay(stream, [&] {
+    inclusive_scan(policy.with_rung(rung).with_workspace(of_scan), in.data(), {length.data(), kMost}, out.data());
+    reduce_async(policy.with_workspace(of_reduction), in.data(), {length.data(), kMost}, total.data(), 0);
+  });
+  for (const std::int64_t n : {kMost, std::int64_t{1}, std::int64_t{0}, std::int64_t{2'000'000}, kMost - 1}) {
+    set(length, n);
+    require(cudaMemset(out.data(), 0, static_cast<std::size_t>(kMost) * sizeof(std::int64_t)));
+    require(cudaDeviceSynchronize());
+    replay.launch();
+    require(cudaStreamSynchronize(stream));
+    std::vector<std::int64_t> wanted(sums.begin(), sums.begin() + n);
+    wanted.resize(static_cast<std::size_t>(kMost));
+    EXPECT_EQ(out.values(), wanted) << n;
+    EXPECT_EQ(total.values()[0], n > 0 ? sums[static_cast<std::size_t>(n - 1)] : 0) << n;
+  }
+}
+
+TEST_F(CudaValueAt, AGraphTakesTheLengthOfEachReplay) {
+  check_replays({});
+  check_replays("cuda.lookback");
+}
+
 TEST_F(CudaValueAt, WhatIsRefused) {
   DeviceArray<std::int32_t> x(100);
   DeviceArray<std::int32_t> y(100);
@@ -156,6 +277,27 @@ TEST_F(CudaValueAt, WhatIsRefused) {
                  [&] { exclusive_scan(Policy{}.with_rung(rung), x.data(), 100, y.data(), ValueAt(x.data())); });
     expect_error(Code::unsupported, std::string(rung) + " begins with a value of the host's",
                  [&] { reduce_async(Policy{}.with_rung(rung), x.data(), 100, y.data(), ValueAt(x.data())); });
+  }
+  DeviceArray<std::int64_t> length(1);
+  DeviceArray<std::int64_t> z(100);
+  const std::int64_t of_host = 5;
+  const std::int64_t* const none = nullptr;
+  expect_error(Code::invalid_argument, "length", [&] { inclusive_scan(Policy{}, x.data(), {none, 100}, y.data()); });
+  expect_error(Code::invalid_argument, "length is host memory",
+               [&] { inclusive_scan(Policy{}, x.data(), {&of_host, 100}, y.data()); });
+  expect_error(Code::invalid_argument, "length is host memory",
+               [&] { reduce_async(Policy{}, x.data(), {&of_host, 100}, y.data(), 0); });
+  for (const int at : {0, 50, 99}) {
+    expect_error(Code::invalid_argument, "the length lies in the output",
+                 [&] { inclusive_scan(Policy{}, x.data(), {z.data() + at, 100}, z.data()); });
+  }
+  expect_error(Code::invalid_argument, "the length lies in the result",
+               [&] { reduce_async(Policy{}, z.data(), {length.data(), 100}, length.data(), 0); });
+  for (const char* rung : {"cuda.cub", "cuda.shuffle"}) {
+    expect_error(Code::unsupported, std::string(rung) + " takes a length of the host's",
+                 [&] { inclusive_scan(Policy{}.with_rung(rung), x.data(), {length.data(), 100}, y.data()); });
+    expect_error(Code::unsupported, std::string(rung) + " takes a length of the host's",
+                 [&] { reduce_async(Policy{}.with_rung(rung), x.data(), {length.data(), 100}, y.data(), 0); });
   }
 }
 

@@ -30,6 +30,10 @@ endfunction()
 upsweep_mpi_test(mpi RANKS 1 2 3 8 SOURCES mpi_main.cpp mpi_test.cpp LIBS GTest::gtest)
 upsweep_mpi_test(mpi_large LABELS large TIMEOUT 600 RANKS 2 SOURCES mpi_main.cpp mpi_large_test.cpp LIBS GTest::gtest)
 upsweep_mpi_test(guide_mpi RANKS 4 SOURCES guide_mpi.cpp)
+if(UPSWEEP_BUILD_CUDA)
+  upsweep_mpi_test(cuda_mpi RANKS 1 3 SOURCES mpi_main.cpp cuda_mpi_test.cpp LIBS GTest::gtest CUDA::cudart_static)
+  set_tests_properties(cuda_mpi_1 cuda_mpi_3 PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
+endif()
 
 # Ranks without shared memory, which reach each other by TCP: several hosts on this machine.
 add_test(NAME mpi_hosts_3

@@ -25,6 +25,7 @@
 
 #include "patterns.hpp"
 #include "query/bind.hpp"
+#include "query/carry.hpp"
 #include "query/packet.hpp"
 #include "query/sql.hpp"
 #include "query/totals.hpp"
@@ -655,14 +656,15 @@ TEST(Packets, KeepEveryValue) {
     const auto some_state = [&](const query::Aggregate& aggregate) {
       query::State state;
       state.count = static_cast<std::int64_t>(random() % 3);
+      if (state.count == 0) return state;
       if (aggregate.fold == query::Fold::count || aggregate.fold == query::Fold::count_rows) return state;
       if (aggregate.type.kind == ValueKind::real) {
         state.set_real(reals[random() % std::size(reals)]);
       } else if (aggregate.type.kind == ValueKind::text) {
-        if (state.count > 0) state.exact = groups.entry("v" + std::to_string(random() % 1000));
+        state.exact = groups.entry("v" + std::to_string(random() % 1000));
       } else {
         state.exact = some();
-        if (aggregate.fold == query::Fold::sum && !is_narrow && state.count > 0) {
+        if (aggregate.fold == query::Fold::sum && !is_narrow) {
           state.set_high(static_cast<std::int64_t>(random() % 3) - 1);
         }
       }
@@ -758,6 +760,8 @@ TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
     key[0] = query::long_text_key(groups.append_text("15 letters here"));
   })) << "a short text outside of its key";
   EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[2].count = -1; })) << "a count";
+  const auto no_rows = [](auto&, auto*, auto*, auto* states) { states[0].count = states[3].count = 0; };
+  EXPECT_TRUE(is_read(no_rows));
   EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(3); })) << "more than two rows";
   EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(-3); })) << "more than two rows";
 }
@@ -813,6 +817,37 @@ TEST(Packets, MayHaveAnyBytes) {
   }
   EXPECT_GT(taken, 1000);
   EXPECT_GT(refused, 1000);
+}
+
+TEST(Packets, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
+  const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
+  const auto outcome = [&](const std::string& bytes) {
+    query::Groups into(bound.plan, bound.kernels);
+    try {
+      query::merge_bytes(bound.plan, bound.kernels, bytes, into);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::to_string(into.count()) + " groups";
+  };
+  const std::uint8_t not_null = 0;
+  query::Groups groups(bound.plan, bound.kernels);
+  for (std::int64_t i = 0; i < 10'000; ++i) {
+    const Int128 key = i;
+    groups.append(&key, &not_null);
+  }
+  std::string bytes = query::to_bytes(bound.plan, groups);
+  EXPECT_EQ(outcome(bytes), "10000 groups");
+  const std::int64_t count = groups.count();
+  const std::size_t at = bytes.find(std::string_view(reinterpret_cast<const char*>(&count), sizeof count));
+  ASSERT_NE(at, std::string::npos);
+  for (const std::int64_t wrong : {std::int64_t{9999}, std::int64_t{10'001}, std::int64_t{1} << 30, std::int64_t{-1}}) {
+    std::memcpy(bytes.data() + at, &wrong, sizeof wrong);
+    EXPECT_NE(outcome(bytes).find("no carry"), std::string::npos) << wrong;
+  }
+  const Int128 again = 7;
+  groups.append(&again, &not_null);
+  EXPECT_NE(outcome(query::to_bytes(bound.plan, groups)).find("a group comes twice"), std::string::npos);
 }
 
 TEST(Packets, AreSmall) {

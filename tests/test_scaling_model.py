@@ -33,17 +33,17 @@ def test_cores_that_were_held_back():
 
 
 def test_scans_of_empty_shares_that_were_held_back():
-    assert not names_of(scaling_model.round_fits(), good=False)
+    """The page says of which ranks the model is wrong."""
+    assert names_of(scaling_model.round_fits(), good=False) == ["8 ranks"]
 
 
 def test_a_call_of_fewer_collectives_is_noticed(monkeypatch):
     monkeypatch.setattr(scaling_model, "COLLECTIVES", 1)
-    assert names_of(scaling_model.round_fits(), good=False)
+    assert len(names_of(scaling_model.round_fits(), good=False)) > 1
 
 
 def test_ranks_that_were_held_back():
-    """The page says of which call the model is wrong."""
-    assert names_of(scaling_model.rank_fits(), good=False) == ["compact_offsets of int32"]
+    assert not names_of(scaling_model.rank_fits(), good=False)
 
 
 def test_a_model_without_hand_offs_is_noticed(monkeypatch):

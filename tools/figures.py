@@ -329,7 +329,7 @@ def gpu_chunked():
 
 def mpi_calls():
     """Calls by ranks: on empty shares in microseconds, on long ones in milliseconds."""
-    found = [r for r in scaling_model.lines("epyc-mpi") if not r["call"].startswith("merging")]
+    found = [r for r in scaling_model.lines("xeon16-mpi") if not r["call"].startswith("merging") and r["n"] in (0, 2**26)]
     ranks = sorted({r["ranks"] for r in found})
     lines = []
     for call, n in dict.fromkeys((r["call"], r["n"]) for r in found):

@@ -42,7 +42,7 @@ Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T i
 /// The same into *out, in device memory, without waiting. Returns the rung.
 template <class In, class T, class Op>
   requires detail::RunsCustom<In, T, Op>
-std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out,
                               std::type_identity_t<T> init, Op op) {
   return detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {
     return detail::reduce_async(policy, in, n, out, init, on_device, kernel);
@@ -52,7 +52,7 @@ std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int6
 /// The same with an initial value in device memory, which may be *out.
 template <class In, class T, class Op>
   requires detail::RunsCustom<In, T, Op>
-std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, gpu::ValueAt<T> init,
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, gpu::ValueAt<T> init,
                               Op op) {
   detail::require_array(init.at, 1, "initial value");
   return detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {

@@ -98,7 +98,8 @@ Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
 }
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp. Custom operators: see reduce.cuh.
+// The same with a gpu::Policy and device memory: see gpu.hpp. Custom operators: see reduce.cuh. The length of reduce_async() may be
+// in device memory too: gpu::Length(address, most), as scan.hpp has it; floats have the bits that this length has by number.
 
 namespace detail {
 
@@ -134,12 +135,13 @@ Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T i
 }
 
 template <class In, class T, class Op>
-std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, T init, const Op& op,
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, T init, const Op& op,
                               const DeviceKernel<ReduceCall>* device = nullptr, const T* init_at = nullptr) {
   require_array(out, 1, "result");
   auto carry = carry_of(init);
-  ReduceCall call = reduce_call(in, n, op, carry, device);
+  ReduceCall call = reduce_call(in, n.most, op, carry, device);
   call.init_at = init_at;
+  call.n_at = n.at;
   call.out = out;
   return run_reduce(policy, call);
 }
@@ -156,7 +158,7 @@ Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T i
 /// The same into *out, in device memory, without waiting. Returns the rung.
 template <class In, class T, class Op = Add>
   requires detail::RunsCompiled<In, T, Op>
-std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out,
                               std::type_identity_t<T> init, Op op = {}) {
   return detail::reduce_async(policy, in, n, out, init, op);
 }
@@ -164,7 +166,7 @@ std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int6
 /// The same with an initial value in device memory, which may be *out.
 template <class In, class T, class Op = Add>
   requires detail::RunsCompiled<In, T, Op>
-std::string_view reduce_async(const gpu::Policy& policy, const In* in, std::int64_t n, T* out, gpu::ValueAt<T> init,
+std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, gpu::ValueAt<T> init,
                               Op op = {}) {
   detail::require_array(init.at, 1, "initial value");
   return detail::reduce_async(policy, in, n, out, T{}, op, nullptr, init.at);

@@ -44,7 +44,7 @@ static auto with_device_scans(const Op& op, F f) {
 }
 
 template <class In, class Out, class Op>
-static ScanResult custom_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op,
+static ScanResult custom_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op,
                               bool exclusive, const ScanCarry<Out>& carry, const Out* init_at = nullptr) {
   return with_device_scans<In, Out>(op, [&](const auto& on_device, const DeviceScans* kernels) {
     return scan(policy, in, n, out, on_device, exclusive, carry, kernels, init_at);
@@ -55,21 +55,21 @@ static ScanResult custom_scan(const gpu::Policy& policy, const In* in, std::int6
 
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op) {
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op) {
   return detail::custom_scan(policy, in, n, out, op, false, empty_carry<Out>());
 }
 
 /// Starts with `init`.
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
                           std::type_identity_t<Out> init) {
   return detail::custom_scan(policy, in, n, out, op, false, carry_of<Out>(init));
 }
 
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out,
                           std::type_identity_t<Out> init, Op op) {
   return detail::custom_scan(policy, in, n, out, op, true, carry_of<Out>(init));
 }
@@ -77,14 +77,14 @@ ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t 
 /// The same that start with a value in device memory.
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
                           gpu::ValueAt<Out> init) {
   detail::require_array(init.at, 1, "initial value");
   return detail::custom_scan(policy, in, n, out, op, false, carry_of(Out{}), init.at);
 }
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, gpu::ValueAt<Out> init,
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
                           Op op) {
   detail::require_array(init.at, 1, "initial value");
   return detail::custom_scan(policy, in, n, out, op, true, carry_of(Out{}), init.at);

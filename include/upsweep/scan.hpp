@@ -36,7 +36,7 @@ namespace upsweep {
 
 /// The result of a scan.
 struct ScanResult {
-  std::int64_t count;     ///< elements written
+  std::int64_t count;     ///< elements written; of a length in device memory: at most
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -178,9 +178,24 @@ ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail:
 // The same with a gpu::Policy and device memory, put into its stream: see gpu.hpp. Custom operators: see scan.cuh. The initial value
 // may be in device memory too, outside `out`: a gpu::ValueAt. So arrays are scanned chunk by chunk without the host, as the last
 // output of an inclusive scan is what the next one begins with; exclusive scans that end with the total are inclusive ones
-// into `out + 1`.
+// into `out + 1`. So may the length, likewise outside `out`: gpu::Length(address, most) in the place of n. What an earlier kernel has
+// counted is scanned without the host, and outputs past the length stay as they are.
 
 namespace gpu {
+
+/// How many elements there are: a number, or one that is in device memory once a call's work comes to it. Calls with such a one
+/// are launched as for `most` elements, and touch none past the length. What is below 0 counts as 0, what is above `most` as that. Sums
+/// of floats in a scan have the bits that they have in one of `most` elements.
+struct Length {
+  std::int64_t most;
+  const std::int64_t* at = nullptr;
+
+  constexpr Length(std::int64_t n) : most(n) {}  // NOLINT(google-explicit-constructor): lengths mostly are numbers
+  /// Throws Error invalid_argument for a null address.
+  Length(const std::int64_t* address, std::int64_t most_elements) : most(most_elements), at(address) {
+    upsweep::detail::require_array(address, 1, "length");
+  }
+};
 
 /// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value.
 template <class T>
@@ -199,20 +214,21 @@ template <class In, class Out, class Op>
 concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std::is_const_v<Out>;
 
 template <class In, class Out, class Op>
-ScanResult scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
+ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op, bool exclusive,
                 ScanCarry<Out> carry, const DeviceScans* device = nullptr, const Out* init_at = nullptr) {
-  require_array(in, n, "input");
-  require_array(out, n, "output");
+  require_array(in, n.most, "input");
+  require_array(out, n.most, "output");
   ScanCall call;
   call.init_at = init_at;
+  call.n_at = n.at;
   describe_elements<In, Out>(call, op);
   call.in = in;
   call.out = out;
-  call.n = n;
+  call.n = n.most;
   call.exclusive = exclusive;
   call.carry = &carry;
   call.device = device;
-  return {n, run_scan(policy, call)};
+  return {n.most, run_scan(policy, call)};
 }
 
 template <class In, class Out, class Op>
@@ -229,21 +245,21 @@ gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t n, con
 
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op = {}) {
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op = {}) {
   return detail::scan(policy, in, n, out, op, false, empty_carry<Out>());
 }
 
 /// Starts with `init`.
 template <class In, class Out, class Op>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
                           std::type_identity_t<Out> init) {
   return detail::scan(policy, in, n, out, op, false, carry_of<Out>(init));
 }
 
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out,
                           std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init));
 }
@@ -251,14 +267,14 @@ ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t 
 /// The same that start with a value in device memory.
 template <class In, class Out, class Op>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
                           gpu::ValueAt<Out> init) {
   detail::require_array(init.at, 1, "initial value");
   return detail::scan(policy, in, n, out, op, false, carry_of(Out{}), nullptr, init.at);
 }
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, gpu::ValueAt<Out> init,
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
                           Op op = {}) {
   detail::require_array(init.at, 1, "initial value");
   return detail::scan(policy, in, n, out, op, true, carry_of(Out{}), nullptr, init.at);

@@ -26,11 +26,11 @@ static constexpr DeviceShards kDeviceShards{
 
 template <class In, class Out, class Op>
 static ScanResult custom_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op,
-                              bool exclusive, const ScanCarry<Out>& carry) {
+                              bool exclusive, const ScanCarry<Out>& carry, const Out* init_at = nullptr) {
   require_device_elements<In, Out>();
   const auto on_device = device_operator<Out>(op);
   return scan(group, shards, on_device, exclusive, carry,
-              &kDeviceShards<In, Out, std::remove_const_t<decltype(on_device)>>);
+              &kDeviceShards<In, Out, std::remove_const_t<decltype(on_device)>>, init_at);
 }
 
 }  // namespace detail
@@ -56,6 +56,22 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
   return detail::custom_scan(group, shards, op, true, carry_of<Out>(init));
 }
 
+/// The same that start with a value in memory of the first member's device, outside all outputs.
+template <class In, class Out, class Op>
+  requires detail::RunsCustom<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
+                          gpu::ValueAt<Out> init) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::custom_scan(group, shards, op, false, carry_of(Out{}), init.at);
+}
+template <class In, class Out, class Op>
+  requires detail::RunsCustom<In, Out, Op>
+ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          gpu::ValueAt<Out> init, Op op) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::custom_scan(group, shards, op, true, carry_of(Out{}), init.at);
+}
+
 template <class In, class T, class Op>
   requires detail::RunsCustom<In, T, Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
@@ -63,6 +79,18 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
   detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {
     using OnDevice = std::remove_cvref_t<decltype(on_device)>;
     detail::reduce_async(group, shards, out, init, on_device, kernel, &detail::kDeviceReduce<T, T, OnDevice>);
+  });
+}
+
+/// The same with an initial value in memory of the first member's device, which may be *out.
+template <class In, class T, class Op>
+  requires detail::RunsCustom<In, T, Op>
+void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, gpu::ValueAt<T> init,
+                  Op op) {
+  detail::require_array(init.at, 1, "initial value");
+  detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {
+    using OnDevice = std::remove_cvref_t<decltype(on_device)>;
+    detail::reduce_async(group, shards, out, T{}, on_device, kernel, &detail::kDeviceReduce<T, T, OnDevice>, init.at);
   });
 }
 

@@ -89,7 +89,7 @@ namespace detail {
 
 template <class In, class Out, class Op>
 ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op, bool exclusive,
-                ScanCarry<Out> carry, const DeviceShards* custom = nullptr) {
+                ScanCarry<Out> carry, const DeviceShards* custom = nullptr, const Out* init_at = nullptr) {
   std::vector<ScanCall> calls;
   std::int64_t count = 0;
   for (const gpu::Shard<In, Out>& shard : shards) {
@@ -102,6 +102,7 @@ ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>&
     call.n = shard.n;
     call.exclusive = exclusive;
     call.carry = &carry;
+    call.init_at = init_at;
     count += shard.n;
   }
   return {count, run_scan(group, calls, custom)};
@@ -110,18 +111,19 @@ ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>&
 /// A reduction of the members' values, which are of type T.
 template <class T, class Op>
 void fold(const gpu::Group& group, const ValueOfShard& value, T* out, T init, const Op& op,
-          const DeviceKernel<ReduceCall>* custom = nullptr) {
+          const DeviceKernel<ReduceCall>* custom = nullptr, const T* init_at = nullptr) {
   require_array(out, 1, "result");
   auto carry = carry_of(init);
   ReduceCall totals = reduce_call(static_cast<const T*>(nullptr), 0, op, carry, custom);
   totals.out = out;
+  totals.init_at = init_at;
   run_fold(group, value, totals);
 }
 
 template <class In, class T, class Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, T init, const Op& op,
                   const DeviceKernel<ReduceCall>* custom = nullptr,
-                  const DeviceKernel<ReduceCall>* custom_totals = nullptr) {
+                  const DeviceKernel<ReduceCall>* custom_totals = nullptr, const T* init_at = nullptr) {
   require_members(group, shards.size());
   const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
     const gpu::Shard<In>& shard = shards[member];
@@ -131,7 +133,7 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
     if (shard.n > 0) run_reduce(policy, call);
     return shard.n > 0;
   };
-  fold(group, value, out, init, op, custom_totals);
+  fold(group, value, out, init, op, custom_totals, init_at);
 }
 
 /// As equal as whole rows of tiles of so many elements are.
@@ -180,6 +182,22 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
   return detail::scan(group, shards, op, true, carry_of<Out>(init));
 }
 
+/// The same that start with a value in memory of the first member's device, outside all outputs.
+template <class In, class Out, class Op>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
+                          gpu::ValueAt<Out> init) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::scan(group, shards, op, false, carry_of(Out{}), nullptr, init.at);
+}
+template <class In, class Out, class Op = Add>
+  requires detail::RunsCompiled<In, Out, Op>
+ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          gpu::ValueAt<Out> init, Op op = {}) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::scan(group, shards, op, true, carry_of(Out{}), nullptr, init.at);
+}
+
 /// init ⊕ x0 ⊕ … of all shards as one array, into *out, memory of the first member's device, without waiting. Looks at no
 /// shard's `out`.
 template <class In, class T, class Op = Add>
@@ -187,6 +205,15 @@ template <class In, class T, class Op = Add>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
                   std::type_identity_t<T> init, Op op = {}) {
   detail::reduce_async(group, shards, out, init, op);
+}
+
+/// The same with an initial value in memory of the first member's device, which may be *out.
+template <class In, class T, class Op = Add>
+  requires detail::RunsCompiled<In, T, Op>
+void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, gpu::ValueAt<T> init,
+                  Op op = {}) {
+  detail::require_array(init.at, 1, "initial value");
+  detail::reduce_async(group, shards, out, T{}, op, nullptr, nullptr, init.at);
 }
 
 /// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see aggregate.hpp. Into *out, memory of the first

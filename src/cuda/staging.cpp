@@ -67,6 +67,30 @@ void free_pinned(void* memory, std::int64_t bytes) {
   (void)cudaFreeHost(memory);
 }
 
+/// At once: each call's copy begins 4 us after the one before it has ended, within a batch 1 us after (H200).
+cudaError_t copy_all(std::span<const Staging::Copy> copies, cudaStream_t stream) {
+#if CUDART_VERSION >= 13000
+  std::vector<void*> to;
+  std::vector<const void*> from;
+  std::vector<std::size_t> bytes;
+  for (const Staging::Copy& copy : copies) {
+    to.push_back(copy.to);
+    from.push_back(copy.from);
+    bytes.push_back(static_cast<std::size_t>(copy.bytes));
+  }
+  cudaMemcpyAttributes how{};
+  how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  std::size_t first = 0;  // that it holds for
+  return cudaMemcpyBatchAsync(to.data(), from.data(), bytes.data(), copies.size(), &how, &first, 1, stream);
+#else
+  for (const auto& [to, from, bytes] : copies) {
+    const auto error = cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+#endif
+}
+
 }  // namespace
 
 struct Staging::State {
@@ -183,10 +207,7 @@ void Staging::start_copies(int slot, std::span<const Copy> copies) {
   State::Copies& started = *state_->copies[slot];
   started.begin.record(state_->stream());
   started.are_waited_for = false;
-  for (const auto& [to, from, bytes] : copies) {
-    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, state_->stream()),
-            "copying to the device");
-  }
+  require(copy_all(copies, state_->stream()), "copying to the device");
   started.end.record(state_->stream());
 }
 

@@ -106,23 +106,22 @@ void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view byte
   const auto count = from.get<std::int64_t>();
   from.require(count >= 0 && count <= kMostGroups, "the number of groups is out of range");
   from.require(plan.grouped || count == 1, "there must be one group, without GROUP BY");
-  // No more than there are bytes: who knows where the number comes from.
-  into.reserve(std::max(into.count(), std::min(count, std::ssize(bytes))));
+  from.require(PacketReader::count(from.packets()) == count, "groups are damaged, missing, or too many");
   Groups packet(plan, kernels);
   const std::int64_t none = packet.count();  // one without GROUP BY
+  const bool are_all = into.count() == none;
+  into.reserve(std::max(into.count(), std::min(count, std::ssize(bytes))));
   detail::Large<std::uint64_t> places;
   PacketReader reader(plan);
-  std::int64_t seen = 0;
   while (!from.packets().empty()) {
     packet.clear();
     places.clear();
     const std::size_t read = reader.read(from.packets(), packet, places);
     from.require(read > 0, "groups are damaged");
     (void)from.take(read);
-    seen += packet.count() - none;
     into.merge(packet);
   }
-  from.require(seen == count, "groups are missing, or there are too many");
+  from.require(!are_all || into.count() == count, "a group comes twice");
   from.require(from.take(kAfterPackets) == std::string_view(kNothing, kAfterPackets), "more follows its end");
 }
 

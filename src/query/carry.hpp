@@ -15,7 +15,7 @@ namespace upsweep::query {
 /// Little-endian.
 std::string to_bytes(const Plan& plan, const Groups& groups);
 
-/// Merges the groups of to_bytes(). Throws Error malformed where the bytes are none of it, invalid_argument where they are of
+/// Merges the groups of to_bytes(); that none comes twice is seen where there have been none. Throws Error malformed where the bytes are none of it, invalid_argument where they are of
 /// another query: but for that, some may have been merged; and what Groups::merge() throws.
 void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes, Groups& into);
 

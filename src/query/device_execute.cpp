@@ -18,8 +18,8 @@ namespace upsweep::query {
 namespace {
 
 constexpr int kPieceBatches = 64;                           // at most 4 million rows: 32 MB of 64-bit values
-constexpr int kMostWorkers = 8;                             // each holds a piece on the device
-constexpr std::int64_t kFoldBytes = std::int64_t{2} << 30;  // of a worker, besides: what a million groups take
+constexpr int kMostWorkers = 16;                            // each holds a piece on the device
+constexpr std::int64_t kFoldBytes = std::int64_t{1} << 30;  // of a worker, besides: what a million groups take
 
 /// What is on the device at a time.
 struct Pieces {
@@ -105,7 +105,8 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
                      std::int64_t device_bytes, const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   Folded total{.totals = std::move(totals)};
   gpu::Staging staging(policy);
-  DeviceFold fold(plan, kernels, staging, 0, device_bytes == 0 ? kFoldBytes : std::min(device_bytes, kFoldBytes));
+  constexpr std::int64_t kMost = 2 * kFoldBytes;  // the only one
+  DeviceFold fold(plan, kernels, staging, 0, device_bytes == 0 ? kMost : std::min(device_bytes, kMost));
   for (int part = 0; part < table.parts(); ++part) {
     const DeviceChunk& chunk = *table.chunk(part, policy.device);
     std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));

@@ -161,11 +161,17 @@ class PacketSource {
     }
   }
   void require(bool condition) { is_sound_ = is_sound_ && condition; }
+  /// Of a group that is not the last: what has more text is several packets.
+  void add_text(Int128 bytes) {
+    text_ += bytes;
+    require(text_ <= Int128{kMostText});
+  }
   [[nodiscard]] bool is_sound() const { return is_sound_; }
   [[nodiscard]] bool is_at_end() const { return is_sound_ && from_.empty(); }
 
  private:
   std::span<const std::byte> from_;
+  Int128 text_ = 0;
   bool is_sound_ = true;
 };
 
@@ -178,8 +184,8 @@ void take_texts(PacketSource& source, Groups& groups, std::span<Int128> values, 
   const auto distinct = source.get<std::uint32_t>();
   source.require(distinct <= values.size());
   entries.clear();
-  if (distinct > 0 && source.is_sound()) {
-    std::vector<Int128> lengths(distinct);
+  std::vector<Int128> lengths(source.is_sound() ? distinct : 0);
+  if (!lengths.empty()) {
     source.take_column(lengths);
     for (const Int128 length : lengths) {
       source.require(length >= Int128{least} && length <= INT32_MAX);
@@ -189,6 +195,9 @@ void take_texts(PacketSource& source, Groups& groups, std::span<Int128> values, 
   }
   source.take_column(values);
   for (const Int128 value : values) source.require(value >= 0 && value <= std::ssize(entries));
+  for (const Int128 value : values.first(values.size() - 1)) {
+    if (value != 0 && source.is_sound()) source.add_text(lengths[static_cast<std::size_t>(value - 1)]);
+  }
 }
 
 /// Whether a key or an aggregate, which is no text, can have that value.
@@ -364,6 +373,18 @@ void PacketWriter::put_short_texts(std::vector<std::byte>& to) {
   put_column<Int128>(values_, to);
 }
 
+std::optional<std::int64_t> PacketReader::count(std::span<const std::byte> packets) {
+  std::int64_t all = 0;
+  while (!packets.empty()) {
+    const auto header = PacketSource(packets).get<Header>();  // none: all 0
+    if (header.bytes < sizeof header || header.bytes > packets.size()) return std::nullopt;
+    if (header.count <= 0 || header.count > kMostGroupsOfPacket) return std::nullopt;
+    all += header.count;
+    packets = packets.subspan(header.bytes);
+  }
+  return all;
+}
+
 std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first) {
   PacketSource source(from);
   const auto header = source.get<Header>();
@@ -426,6 +447,7 @@ void PacketReader::read_text_key(PacketSource& source, std::size_t count, Groups
   }
 }
 
+/// States of no rows are as they are at first, whatever lies there.
 void PacketReader::read_states(PacketSource& source, const Aggregate& aggregate, Groups& groups) {
   const auto each = [&](const auto& take) {
     for (std::size_t i = 0; i < states_.size(); ++i) take(states_[i], values_[i]);
@@ -449,14 +471,15 @@ void PacketReader::read_states(PacketSource& source, const Aggregate& aggregate,
     source.take_column(values_);
     each([&](State& state, Int128 value) {
       source.require(state.count == 0 || is_value(aggregate.type.kind, value));
-      state.exact = value;
+      if (state.count > 0) state.exact = value;
     });
   }
   if (is_real(aggregate) || aggregate.fold == Fold::sum) {
     source.take_column(values_);
     each([&](State& state, Int128 value) {
-      source.require(is_word(value) && (is_real(aggregate) || (value >= -state.count && value <= state.count)));
-      state.set_high(static_cast<std::int64_t>(value));
+      const Int128 most = state.count / 2 + 1;  // of sums of so many
+      source.require(is_word(value) && (is_real(aggregate) || (value >= -most && value <= most)));
+      if (state.count > 0) state.set_high(static_cast<std::int64_t>(value));
     });
   }
 }

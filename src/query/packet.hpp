@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,8 @@ class PacketSource;
 class PacketReader {
  public:
   explicit PacketReader(const Plan& plan) : plan_(plan) {}
+  /// Groups, as their headers say; none: these are no packets.
+  static std::optional<std::int64_t> count(std::span<const std::byte> packets);
   /// Appends the groups of the packet at the front, for others to merge, and the places of their first rows. Texts stay in the
   /// packet. Returns its bytes; 0 where there is none, it is not as it was written, or has values that its plan cannot have;
   /// some of it may have been appended then. After `from` there are kAfterPackets bytes.

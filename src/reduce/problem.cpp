@@ -31,8 +31,7 @@ constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
 const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
-    const bool knows_init_at = &rung == &cuda_one_kernel;
-    if (call.init_at != nullptr && !knows_init_at) detail::refuse_init_at(rung.info.id);
+    if (&rung != &cuda_one_kernel) detail::require_values_of_host(call, rung.info.id);
     return rung;
   }
   if (call.launch != nullptr) return usable(&cuda_one_kernel, call, policy);
@@ -48,6 +47,13 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
   if (call.n > 0) gpu::require_device_memory(call.in, policy.device, "input");
   if (!waits) gpu::require_device_memory(call.out, policy.device, "result");
   if (call.init_at != nullptr) gpu::require_device_memory(call.init_at, policy.device, "initial value");
+  if (call.n_at != nullptr) {
+    gpu::require_device_memory(call.n_at, policy.device, "length");
+    // Blocks may begin when another one has written the result.
+    if (!detail::same_or_apart(call.n_at, sizeof *call.n_at, call.out, call.out_size) || call.n_at == call.out) {
+      throw Error(Code::invalid_argument, "the length lies in the result: it needs memory of its own");
+    }
+  }
   void* const room = on_device.allocate();
   if (waits) call.out = room;
   on_device.run();

@@ -49,8 +49,8 @@ constexpr std::int64_t kLookaheadBytes = std::int64_t{1} << 20;
 const Rung& choose(const detail::ScanCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
-    const bool knows_init_at = &rung == &cuda_lookahead || &rung == &cuda_lookback;
-    if (call.init_at != nullptr && !knows_init_at) detail::refuse_init_at(rung.info.id);
+    const bool reads_values = &rung == &cuda_lookahead || &rung == &cuda_lookback;
+    if (!reads_values) detail::require_values_of_host(call, rung.info.id);
     return rung;
   }
   if (call.launch != nullptr) {
@@ -67,14 +67,11 @@ void require_same_or_apart(const detail::ScanCall& call) {
   throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
 }
 
-/// Where it is in device memory it is read while outputs are written.
-void require_init(const detail::ScanCall& call, int device) {
-  if (call.init_at == nullptr) return;
-  gpu::require_device_memory(call.init_at, device, "initial value");
-  const bool is_apart =
-      call.init_at != call.out && detail::same_or_apart(call.init_at, call.out_size, call.out, call.n * call.out_size);
-  if (!is_apart)
-    throw Error(Code::invalid_argument, "the initial value lies in the output: it needs memory of its own");
+/// A value in device memory, unless null.
+void require_value(const void* value, std::int64_t bytes, const char* what, const detail::ScanCall& call, int device) {
+  if (value == nullptr) return;
+  gpu::require_device_memory(value, device, what);
+  detail::require_outside_output(value, bytes, what, call);
 }
 
 }  // namespace
@@ -102,15 +99,27 @@ std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& ask
   if (call.n == 0) return on_device.rung().id;
   gpu::require_device_memory(call.in, policy.device, "input");
   gpu::require_device_memory(call.out, policy.device, "output");
-  scan::require_init(call, policy.device);
+  scan::require_value(call.init_at, call.out_size, "initial value", call, policy.device);
+  scan::require_value(call.n_at, sizeof *call.n_at, "length", call, policy.device);
   on_device.allocate();
   on_device.run();
   return on_device.rung().id;
 }
 
-void detail::refuse_init_at(std::string_view rung) {
-  throw Error(Code::unsupported,
-              std::string(rung) + " begins with a value of the host's, not with one in device memory");
+void detail::require_outside_output(const void* value, std::int64_t bytes, const char* what, const ElementsCall& call) {
+  if (value == nullptr || call.n == 0) return;
+  if (value != call.out && same_or_apart(value, bytes, call.out, call.n * call.out_size)) return;
+  throw Error(Code::invalid_argument, "the " + std::string(what) + " lies in the output: it needs memory of its own");
+}
+
+void detail::require_values_of_host(const ElementsCall& call, std::string_view rung) {
+  if (call.init_at != nullptr) {
+    throw Error(Code::unsupported,
+                std::string(rung) + " begins with a value of the host's, not with one in device memory");
+  }
+  if (call.n_at != nullptr) {
+    throw Error(Code::unsupported, std::string(rung) + " takes a length of the host's, not one in device memory");
+  }
 }
 
 gpu::WorkspaceSize detail::scan_workspace(const gpu::Policy& policy, const ScanCall& asked) {

@@ -51,7 +51,7 @@ Group::State::State(std::vector<Policy> all, PeerAccess access)
     if (member.memory == nullptr) const Workspace made({.scratch = 1}, member.device, member.stream);
     rows.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
     before.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
-    if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * (members.size() + 1));
+    if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * (members.size() + 2));
     for (const Policy& other : members) {
       access_.push_back(access == PeerAccess::if_possible && enable_access(member.device, other.device));
     }

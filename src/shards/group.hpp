@@ -74,7 +74,8 @@ struct Group::State {
   // Memory of each member that others read, if they have access:
   std::vector<std::unique_ptr<OwnMemory>> rows;    ///< what the rows of its shard and those before it come to
   std::vector<std::unique_ptr<OwnMemory>> before;  ///< what those before it come to: the others put it there
-  std::unique_ptr<OwnMemory> values;               ///< of the first one: a value of each member, and one of all
+  std::unique_ptr<OwnMemory>
+      values;  ///< of the first one: a value of each member, one of all, and what a scan begins with
   mutable std::mutex calling;
 
   /// Where a member's device finds bytes that are in another member's memory: there, if it has access, else here, where they are
@@ -103,6 +104,7 @@ struct Group::State {
   [[nodiscard]] void* value_of(std::size_t member) const {
     return static_cast<std::byte*>(values->get()) + kValueBytes * static_cast<std::int64_t>(member);
   }
+  [[nodiscard]] void* initial() const { return value_of(members.size() + 1); }
   [[nodiscard]] void* value_near(std::size_t member) const { return member == 0 ? values->get() : rows[member]->get(); }
 
  private:

@@ -14,6 +14,9 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
   {
     const gpu::CurrentDevice current(state.members[0].device);
     gpu::require_device_memory(totals.out, state.members[0].device, "result");
+    if (totals.init_at != nullptr) {
+      gpu::require_device_memory(totals.init_at, state.members[0].device, "initial value");
+    }
   }
   const std::lock_guard lock(state.calling);
   const bool is_forked = state.fork();

@@ -77,7 +77,29 @@ bool can_share(const gpu::Group::State& state, const detail::ScanCall& call, con
   return true;
 }
 
-void scan_at_once(const gpu::Group::State& state, const std::vector<detail::ShardScan>& members) {
+/// An initial value in device memory is the caller's, which other devices may not reach: they have it by way of the group's memory, in
+/// the first member's stream before what it gives.
+void give_init(const gpu::Group::State& state, const detail::ScanCall& call) {
+  if (call.init_at != nullptr) state.copy(call.init_at, state.initial(), call.out_size, 0);
+}
+void take_init(const gpu::Group::State& state, const detail::ScanCall& call, std::size_t member,
+               const detail::ShardScan& scan) {
+  if (call.init_at == nullptr || member == 0) return;
+  scan.begin_with(state.reach(0, state.initial(), member, scan.room_init(), call.out_size));
+}
+
+void require_init(const gpu::Group::State& state, std::span<const detail::ScanCall> calls) {
+  const void* const init_at = calls[0].init_at;
+  if (init_at == nullptr) return;
+  const gpu::CurrentDevice current(state.members[0].device);
+  gpu::require_device_memory(init_at, state.members[0].device, "initial value");
+  for (const detail::ScanCall& call : calls) {
+    detail::require_outside_output(init_at, call.out_size, "initial value", call);
+  }
+}
+
+void scan_at_once(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
+                  const std::vector<detail::ShardScan>& members) {
   std::vector<void*> before;
   for (const auto& memory : state.before) before.push_back(memory->get());
   const std::span<void* const> all(before);
@@ -87,13 +109,15 @@ void scan_at_once(const gpu::Group::State& state, const std::vector<detail::Shar
   }
   for (std::size_t m = 0; m < members.size(); ++m) {
     for (std::size_t j = 0; j < m; ++j) state.given.wait_for(j, m);
+    take_init(state, calls[0], m, members[m]);
     members[m].scan(m == 0 ? members[0].room_before() : before[m]);
     state.taken.record(m);
     for (std::size_t j = 0; j < m; ++j) state.taken.wait_for(m, j);  // before the next call puts others there
   }
 }
 
-void scan_in_turn(const gpu::Group::State& state, const std::vector<detail::ShardScan>& members) {
+void scan_in_turn(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
+                  const std::vector<detail::ShardScan>& members) {
   for (std::size_t m = 0; m < members.size(); ++m) {
     const void* before = members[m].room_before();
     if (m > 0) {
@@ -104,11 +128,13 @@ void scan_in_turn(const gpu::Group::State& state, const std::vector<detail::Shar
       members[m].fold(before, state.rows[m]->get());
       state.given.record(m);
     }
+    take_init(state, calls[0], m, members[m]);
     members[m].scan(before);
     state.taken.record(m);
   }
-  // Before the next call puts others there.
+  // Before the next call puts others there, or what follows in the first one's stream another initial value.
   for (std::size_t m = 0; m + 1 < members.size(); ++m) state.taken.wait_for(m + 1, m);
+  for (std::size_t m = 2; calls[0].init_at != nullptr && m < members.size(); ++m) state.taken.wait_for(m, 0);
 }
 
 }  // namespace
@@ -118,12 +144,14 @@ namespace upsweep {
 
 struct detail::ShardScan::State {
   State(const gpu::Policy& where, const ScanCall& what, const DeviceShards& how)
-      : policy(where), call(what), kernels(how), memory(where, {.kept = rows_at() + 2 * kRowsBytes}) {
+      : policy(where), call(what), kernels(how), memory(where, {.kept = rows_at() + kRooms * kRowsBytes}) {
     call.launch = &memory.launch();
   }
   [[nodiscard]] std::int64_t rows_at() const {
     return (kernels.workspace(call) + kRowsBytes - 1) / kRowsBytes * kRowsBytes;
   }
+
+  static constexpr int kRooms = 3;
 
   gpu::Policy policy;
   ScanCall call;
@@ -145,6 +173,9 @@ void* detail::ShardScan::room_before() const {
 }
 void* detail::ShardScan::room_after() const { return static_cast<std::byte*>(room_before()) + kRowsBytes; }
 
+void* detail::ShardScan::room_init() const { return static_cast<std::byte*>(room_after()) + kRowsBytes; }
+void detail::ShardScan::begin_with(const void* init_at) const { state_->call.init_at = init_at; }
+
 void detail::ShardScan::run(const ShardStep& step) const {
   const bool needs_elements = step.kind == ShardStep::Kind::publish || step.kind == ShardStep::Kind::scan;
   if (state_->call.n == 0 && needs_elements) return;
@@ -158,6 +189,7 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
   const gpu::Group::State& state = group.state();
   require_members(group, calls.size());
   if (calls.size() == 1 && custom == nullptr) return run_scan(state.members[0], calls[0]);
+  shards::require_init(state, calls);
   const std::lock_guard lock(state.calling);
   const bool is_forked = state.fork();
   {
@@ -166,10 +198,11 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
       members.emplace_back(state.members[m], calls[m], custom, " of shard " + std::to_string(m));
       members[m].publish();
     }
+    shards::give_init(state, calls[0]);
     if (shards::can_share(state, calls[0], custom)) {
-      shards::scan_at_once(state, members);
+      shards::scan_at_once(state, calls, members);
     } else {
-      shards::scan_in_turn(state, members);
+      shards::scan_in_turn(state, calls, members);
     }
   }
   if (is_forked) state.join();

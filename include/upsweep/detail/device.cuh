@@ -226,6 +226,13 @@ struct Tagged {
 
 // ------------------------------------------------------------------------------------------------- what kernels scan
 
+/// How many elements there are: `most`, or what is at `at`, as far as that is a length up to `most`.
+__device__ __forceinline__ std::int64_t length_at(const std::int64_t* at, std::int64_t most) {
+  if (at == nullptr) return most;
+  const std::int64_t n = *at < 0 ? 0 : *at;
+  return n < most ? n : most;
+}
+
 /// One scan, as every kernel takes it. Problem says what is scanned: In and T (computed and written), Op and kInputs.
 template <class Problem>
 struct DeviceScan {
@@ -235,9 +242,12 @@ struct DeviceScan {
   Workspace workspace;
   typename Problem::T init;
   const typename Problem::T* init_at = nullptr;  ///< where the initial value is instead, if it is in device memory
+  const std::int64_t* n_at = nullptr;            ///< where the length is, up to n, if it is in device memory
   bool has_init;
   bool exclusive;
   Problem problem;
+
+  [[nodiscard]] __device__ __forceinline__ std::int64_t length() const { return length_at(n_at, n); }
 
   __device__ __forceinline__ typename Problem::T initial() const { return init_at != nullptr ? *init_at : init; }
 };

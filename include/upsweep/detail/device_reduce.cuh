@@ -7,7 +7,6 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.hpp"
@@ -44,6 +43,7 @@ struct DeviceReduce {
   typename Problem::T* out;
   typename Problem::T init;
   const typename Problem::T* init_at;  ///< where the initial value is instead, if it is in device memory
+  const std::int64_t* n_at;            ///< where the length is, up to n, if it is in device memory
   bool has_init;
   bool vectors;  ///< the array begins at a 16-byte boundary
   Control* control;
@@ -165,6 +165,13 @@ __device__ __forceinline__ T fold_block(const Op& op, const T& value, int thread
 }
 
 template <class Problem>
+__host__ __device__ constexpr int reduce_blocks(std::int64_t n) {
+  const std::int64_t blocks = (n + Problem::kChunk - 1) / Problem::kChunk / kReduceWarps;
+  if (blocks < 1) return 1;
+  return blocks < kReduceBlocks ? static_cast<int>(blocks) : kReduceBlocks;
+}
+
+template <class Problem>
 static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
     reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
   using T = typename Problem::T;
@@ -175,13 +182,17 @@ static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.op;
 
-  // ---- The warp's share of the chunks. There are at least as many chunks as warps, but in a single block.
-  const std::int64_t chunks = (call.n + Problem::kChunk - 1) / Problem::kChunk;
-  const std::int64_t workers = std::int64_t{gridDim.x} * kReduceWarps;
+  // ---- The warp's share of the chunks. There are at least as many chunks as warps, but in a single block. Blocks that a length in
+  // device memory leaves without any take no part: so the fold is that of the same length on the host.
+  const std::int64_t n = length_at(call.n_at, call.n);
+  const int blocks = call.n_at == nullptr ? static_cast<int>(gridDim.x) : reduce_blocks<Problem>(n);
+  if (static_cast<int>(blockIdx.x) >= blocks) return;
+  const std::int64_t chunks = (n + Problem::kChunk - 1) / Problem::kChunk;
+  const std::int64_t workers = std::int64_t{blocks} * kReduceWarps;
   const std::int64_t worker = std::int64_t{blockIdx.x} * kReduceWarps + warp;
   const auto begin_of = [&](std::int64_t w) {
     const std::int64_t chunk = chunks / workers * w + (w < chunks % workers ? w : chunks % workers);
-    return chunk * Problem::kChunk < call.n ? chunk * Problem::kChunk : call.n;
+    return chunk * Problem::kChunk < n ? chunk * Problem::kChunk : n;
   };
   const auto total = WarpReduce<Problem>(call, lane).run(begin_of(worker), begin_of(worker + 1));
   const int working = chunks < kReduceWarps ? static_cast<int>(chunks) : kReduceWarps;
@@ -199,19 +210,18 @@ static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
       *call.out = call.has_init ? op(init, all) : all;
     }
   };
-  if (gridDim.x == 1) {
+  if (blocks == 1) {
     if (threadIdx.x == 0) finish(block_total, working > 0);
     return;
   }
   if (threadIdx.x == 0) {
     call.totals[blockIdx.x] = block_total;
     __threadfence();
-    is_last = atomicAdd(&call.control->done, 1U) == gridDim.x - 1;
+    is_last = atomicAdd(&call.control->done, 1U) == static_cast<unsigned>(blocks) - 1;
     __threadfence();
   }
   __syncthreads();
   if (!is_last) return;
-  const int blocks = static_cast<int>(gridDim.x);
   const int per_thread = (blocks + kReduceThreads - 1) / kReduceThreads;
   const int threads = (blocks + per_thread - 1) / per_thread;  // that have any
   const int first = static_cast<int>(threadIdx.x) * per_thread;
@@ -223,12 +233,6 @@ static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
     finish(all, true);
     call.control->done = 0;
   }
-}
-
-template <class Problem>
-int reduce_blocks(std::int64_t n) {
-  const std::int64_t chunks = (n + Problem::kChunk - 1) / Problem::kChunk;
-  return static_cast<int>(std::clamp<std::int64_t>(chunks / kReduceWarps, 1, kReduceBlocks));
 }
 
 template <class Problem>
@@ -249,6 +253,7 @@ static Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) 
                                      .out = static_cast<T*>(call.out),
                                      .init = carry.total,
                                      .init_at = static_cast<const T*>(call.init_at),
+                                     .n_at = call.n_at,
                                      .has_init = carry.any,
                                      .vectors = reinterpret_cast<std::uintptr_t>(call.in) % 16 == 0,
                                      .control = static_cast<Control*>(launch.kept),

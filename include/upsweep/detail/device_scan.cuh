@@ -121,6 +121,7 @@ DeviceScan<ScanProblem<In, T, Op, kCompiled>> device_scan_of(const upsweep::deta
           .workspace = workspace_of(*call.launch),
           .init = carry.total,
           .init_at = static_cast<const T*>(call.init_at),
+          .n_at = call.n_at,
           .has_init = carry.any,
           .exclusive = call.exclusive,
           .problem = {op}};

@@ -104,10 +104,15 @@ static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   __syncthreads();
   const std::int64_t tile = shared_tile;
   const std::int64_t first = tile * kTile;
+  const std::int64_t n = call.length();
+  if (first >= n) {  // of a length in device memory
+    if (thread == 0) leave(call.workspace, tag);
+    return;
+  }
 
   // ---- Neighbouring threads read neighbouring elements; each then takes kItems consecutive ones. Past the end
   // the last element is read again: a valid value, whose results are not written.
-  const int count = call.n - first < kTile ? static_cast<int>(call.n - first) : kTile;
+  const int count = n - first < kTile ? static_cast<int>(n - first) : kTile;
   const auto* const in = call.in[0] + first;
   T items[kItems];
   if (count == kTile) {

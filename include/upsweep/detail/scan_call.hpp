@@ -51,10 +51,12 @@ struct ElementsCall {
   int out_size = 0;
   int carry_size = 0;  ///< bytes of a ScanCarry<Out>
   Operator op = Operator::custom;
-  const ScanKernel* custom = nullptr;   ///< the kernel of a custom operator or type, else null
-  const void* op_object = nullptr;      ///< its function object
-  void* carry = nullptr;                ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
-  const void* init_at = nullptr;        ///< on a GPU: an element in device memory that stands for the carry's total
+  const ScanKernel* custom = nullptr;  ///< the kernel of a custom operator or type, else null
+  const void* op_object = nullptr;     ///< its function object
+  void* carry = nullptr;               ///< a ScanCarry<Out>: what precedes; advanced by the call, but not on a GPU
+  const void* init_at = nullptr;       ///< on a GPU: an element in device memory that stands for the carry's total
+  const std::int64_t* n_at =
+      nullptr;  ///< on a GPU: how many of the n elements there are, where that is in device memory
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
 };
 
@@ -104,8 +106,11 @@ inline bool same_or_apart(const void* in, std::int64_t in_bytes, const void* out
   return a + static_cast<std::uintptr_t>(in_bytes) <= b || b + static_cast<std::uintptr_t>(out_bytes) <= a;
 }
 
-/// Throws unsupported for an initial value in device memory, of a rung that does not know that.
-[[noreturn]] void refuse_init_at(std::string_view rung);
+/// Throws invalid_argument for a value in device memory, unless null, that lies in the output: it is read while outputs are written.
+void require_outside_output(const void* value, std::int64_t bytes, const char* what, const ElementsCall& call);
+
+/// Throws unsupported for an initial value or a length in device memory: of a rung that does not read them there.
+void require_values_of_host(const ElementsCall& call, std::string_view rung);
 
 /// Throws overflow for a checked sum.
 [[noreturn]] void throw_sum_overflow(Type type);

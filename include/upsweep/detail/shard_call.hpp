@@ -70,10 +70,14 @@ class ShardScan {
     run({.kind = ShardStep::Kind::share, .shard = shard, .later = later});
   }
   void scan(const void* before) const { run({.kind = ShardStep::Kind::scan, .before = before}); }
+  /// Where scan() finds the initial value instead of where its call says.
+  void begin_with(const void* init_at) const;
 
   /// Room for either: kRowsBytes of the device's memory, all zero at first.
   [[nodiscard]] void* room_before() const;
   [[nodiscard]] void* room_after() const;
+  /// Room for an initial value: of calls that find it in device memory.
+  [[nodiscard]] void* room_init() const;
 
  private:
   void run(const ShardStep& step) const;
@@ -82,7 +86,8 @@ class ShardScan {
   std::unique_ptr<State> state_;
 };
 
-/// Runs a call for each member, in the order of the array; all have the same types, operator and carry.
+/// Runs a call for each member, in the order of the array; all have the same types, operator and carry. Where the initial value is in
+/// device memory it is the first member's.
 std::string_view run_scan(const gpu::Group& group, std::span<const ScanCall> shards, const DeviceShards* custom);
 /// Puts the value of a member's shard into its memory, by work in its stream; false: the shard has none.
 using ValueOfShard = std::function<bool(std::size_t member, const gpu::Policy& policy, void* out)>;

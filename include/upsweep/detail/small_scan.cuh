@@ -40,7 +40,8 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.problem.op;
-  const int n = static_cast<int>(call.n);
+  const int n = static_cast<int>(call.length());
+  if (n == 0) return;
   bool vectors = kVectors && reinterpret_cast<std::uintptr_t>(call.out) % 16 == 0;
 #pragma unroll
   for (int k = 0; k < kInputs; ++k) vectors = vectors && reinterpret_cast<std::uintptr_t>(call.in[k]) % 16 == 0;

@@ -295,7 +295,8 @@ class Pipeline {
       : call_(call),
         op_(call.problem.op),
         join_{call.problem.op},
-        tiles_(tiles_of<Problem>(call.n)),
+        n_(call.length()),
+        tiles_(tiles_of<Problem>(n_)),
         head_(*reinterpret_cast<typename S::Head*>(shared)),
         stages_(shared + S::kHead),
         lane_before_(reinterpret_cast<Carry*>(stages_ + S::kStages * S::kStage)),
@@ -335,7 +336,7 @@ class Pipeline {
   __device__ __forceinline__ char* output() const { return S::kInPlace || S::kOverAll ? input(0) : input(kInputs); }
   __device__ __forceinline__ char* heads() const { return stages_ + (stage_ + 1) * S::kStage - S::kHeadBytes; }
   __device__ __forceinline__ int count_of(std::int64_t tile) const {
-    const std::int64_t left = call_.n - tile * S::kTile;
+    const std::int64_t left = n_ - tile * S::kTile;
     return left < S::kTile ? static_cast<int>(left) : S::kTile;
   }
   /// Bytes past a 16-byte boundary. Tiles are whole units long, so every tile of an array is as far past one.
@@ -395,7 +396,7 @@ class Pipeline {
 #pragma unroll
     for (int k = 0; k < kInputs; ++k) {
       const char* array = reinterpret_cast<const char*>(call_.in[k]);
-      const char* array_end = reinterpret_cast<const char*>(call_.in[k] + call_.n);
+      const char* array_end = reinterpret_cast<const char*>(call_.in[k] + n_);
       const char* first = reinterpret_cast<const char*>(call_.in[k] + tile * S::kTile);
       const char* last = first + count_of(tile) * int{sizeof(In)};
       char* const place = input(k) + bytes_past_unit(first);  // where `first` goes
@@ -730,14 +731,14 @@ class Pipeline {
   /// By the lane that has the last element: the total up to it.
   __device__ __forceinline__ void write_total(std::int64_t tile, int worker, const T (&before)[kCount],
                                               const T& after) const {
-    const std::int64_t count = call_.n - tile * S::kTile - (worker * 32 + lane_) * kCount;
+    const std::int64_t count = n_ - tile * S::kTile - (worker * 32 + lane_) * kCount;
     if (count < 1 || count > kCount) return;
     T total = after;
 #pragma unroll
     for (int i = 1; i < kCount; ++i) {
       if (count == i) total = before[i];
     }
-    call_.out[call_.n] = total;
+    call_.out[n_] = total;
   }
 
   /// total ← total ⊕ right, where `wanted`.
@@ -793,6 +794,7 @@ class Pipeline {
   const DeviceScan<Problem>& call_;
   const typename Problem::Op op_;
   const typename CarryOf<Problem>::Join join_;
+  const std::int64_t n_;
   const std::int64_t tiles_;
   typename S::Head& head_;
   char* const stages_;
