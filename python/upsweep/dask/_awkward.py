@@ -42,7 +42,7 @@ def select(mask: Any, contents: tuple[Any, ...]) -> Any:
     kept = []
     for content in contents:
         _require_same_blocks(mask, content)
-        kept.append(_by_block("select", _Selection(how()), mask, content, like=content))
+        kept.append(_by_block("select", _Selection(how()), mask, content, like=content, as_long=mask.ndim > 1))
     return tuple(kept) if len(kept) > 1 else kept[0]
 
 
@@ -72,13 +72,14 @@ def _require_same_blocks(mask: Any, content: Any) -> None:
         )
 
 
-def _by_block(what: str, function: Any, *arrays: Any, like: Any = None) -> Any:
-    """A collection of function(block of each), whose results have the behavior of `like`."""
+def _by_block(what: str, function: Any, *arrays: Any, like: Any = None, as_long: bool = True) -> Any:
+    """A collection of function(block of each), whose results have the behavior of `like`. `as_long`: and the lengths of the blocks."""
     import dask_awkward
 
     meta = function.result_of_none(*map(_of_none, arrays))  # with the errors of what cannot be computed
     meta.behavior = None if like is None else like.behavior
-    return dask_awkward.map_partitions(function, *arrays, label=f"upsweep-{what}", meta=meta)
+    divisions = 1 if as_long else None
+    return dask_awkward.map_partitions(function, *arrays, label=f"upsweep-{what}", meta=meta, output_divisions=divisions)
 
 
 def _of_none(array: Any) -> Any:
