@@ -772,7 +772,7 @@ TEST(Packets, MayHaveAnyBytes) {
   query::Groups groups(bound.plan, bound.kernels);
   std::vector<std::uint64_t> first;
   for (std::uint64_t i = 0; i < 40; ++i) {
-    const Int128 key[] = {groups.text_key(std::string(i, 'x')), Int128{random()} * random(), Int128{i % 2}};
+    const Int128 key[] = {groups.text_key(std::string(i, 'x')), (Int128{random()} << 40) + i, Int128{i % 2}};
     const std::uint8_t nulls[] = {0, 0, 0};
     const std::int64_t g = groups.find(key, nulls);
     first.push_back(i);
