@@ -42,8 +42,8 @@ class Generator : ValueWriter {
     source_.rows_per_thread = bytes <= 24 ? 8 : bytes <= 48 ? 4 : bytes <= 96 ? 2 : 1;
   }
 
-  Source fold();
-  Source number();
+  KernelSource fold();
+  KernelSource number();
 
  private:
   [[nodiscard]] static std::string word(int number) { return fmt::format("a.w[{}]", number); }
@@ -57,7 +57,7 @@ class Generator : ValueWriter {
   void open_kernel(const char* name);
   void open_states();
   void open_rows();
-  Source finish();
+  KernelSource finish();
 
   // ---- states
   int cell(StateCell cell);
@@ -78,7 +78,7 @@ class Generator : ValueWriter {
 
   const Plan& plan_;
   const SourceOptions& options_;
-  Source source_;
+  KernelSource source_;
   std::set<int> loaded_;
   std::map<int, int> count_cells_;  ///< by the input's id
 };
@@ -332,7 +332,7 @@ void Generator::add_arguments() {
 }
 
 /// The source of what has been written.
-Source Generator::finish() {
+KernelSource Generator::finish() {
   source_.text = fmt::format("{}struct Words {{ u64 w[{}]; }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
                              kPrelude, source_.arguments, options_.threads, source_.rows_per_thread,
                              std::max(source_.own_words, 1), std::max(source_.words, 1), take());
@@ -340,7 +340,7 @@ Source Generator::finish() {
   return std::move(source_);
 }
 
-Source Generator::fold() {
+KernelSource Generator::fold() {
   open_kernel("fold");
   open_states();
   open_rows();
@@ -408,7 +408,7 @@ Source Generator::fold() {
 
 // ------------------------------------------------------------------------------------------------------------- numbering
 
-Source Generator::number() {
+KernelSource Generator::number() {
   open_kernel("number_rows");
   open_rows();
   filters();
@@ -453,7 +453,7 @@ Source Generator::number() {
 
 }  // namespace
 
-Source fold_source(const Plan& plan, const SourceOptions& options) { return Generator(plan, options).fold(); }
-Source number_source(const Plan& plan, const SourceOptions& options) { return Generator(plan, options).number(); }
+KernelSource fold_source(const Plan& plan, const SourceOptions& options) { return Generator(plan, options).fold(); }
+KernelSource number_source(const Plan& plan, const SourceOptions& options) { return Generator(plan, options).number(); }
 
 }  // namespace upsweep::query

@@ -55,7 +55,7 @@ enum : std::uint8_t {
   keys,      ///< by group and word
   found,     ///< uint32: the number of groups
   limit,
-  first_column  ///< values and validity of each column; then passes, ranks, slots: see Source
+  first_column  ///< values and validity of each column; then passes, ranks, slots: see KernelSource
 };
 }  // namespace argument
 
@@ -73,7 +73,7 @@ struct StateCell {
   int at = 0;
 };
 
-struct Source {
+struct KernelSource {
   std::string text;
   std::vector<StateCell> cells;
   std::vector<int> values;  ///< by aggregate: the cell of its value; -1: it has none
@@ -88,8 +88,8 @@ struct Source {
 };
 
 /// `fold` and `merge`.
-Source fold_source(const Plan& plan, const SourceOptions& options);
+KernelSource fold_source(const Plan& plan, const SourceOptions& options);
 /// `number_rows`, whose `words` are a key's: the keys' one after the other, then their NULLs as bits.
-Source number_source(const Plan& plan, const SourceOptions& options);
+KernelSource number_source(const Plan& plan, const SourceOptions& options);
 
 }  // namespace upsweep::query

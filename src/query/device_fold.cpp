@@ -79,7 +79,7 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   options_.keying = Keying::direct;
   options_.copies = Copies::threads;
   if (const auto groups = direct_groups(chunk)) {
-    const Source source = choose_copies(*groups);
+    const KernelSource source = choose_copies(*groups);
     if (options_.copies == Copies::threads) return fold(chunk, source, *groups, nullptr);
   }
   options_.threads = kBlockThreads;
@@ -88,7 +88,7 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   const auto numbered = number(chunk);
   if (!numbered) return std::nullopt;
   if (numbered->groups == 0) return Groups(plan_, kernels_);
-  const Source source = choose_copies(numbered->groups);
+  const KernelSource source = choose_copies(numbered->groups);
   return fold(chunk, source, numbered->groups, &*numbered);
 }
 
@@ -120,8 +120,8 @@ std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) 
 }
 
 /// For the widest blocks whose threads can all have states of their own; else warps have.
-Source DeviceFold::choose_copies(std::int64_t groups) {
-  Source source = fold_source(plan_, options_);
+KernelSource DeviceFold::choose_copies(std::int64_t groups) {
+  KernelSource source = fold_source(plan_, options_);
   const std::int64_t bytes = groups * source.own_words * kWord;  // of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
   const std::int64_t easily = std::min(kEasilyShared, most);
@@ -212,7 +212,7 @@ std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std:
 }
 
 /// What kernels are called with, but for the words that belong to one of them; tables of dictionaries are on the device then.
-std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const Source& source) {
+std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const KernelSource& source) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(source.arguments), 0);
   words[argument::rows] = static_cast<std::uint64_t>(chunk.rows);
   std::size_t next = argument::first_column;
@@ -243,7 +243,7 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   return words;
 }
 
-std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const Source& source, std::int64_t groups,
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const KernelSource& source, std::int64_t groups,
                                        const Numbered* numbered) {
   const auto program = gpu::program_of(source.text, compile_seconds_);
   const std::int64_t own_bytes = groups * source.own_words * kWord;
@@ -279,7 +279,7 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const Source& s
   return groups_of(chunk, source, numbered, groups, merged.data() + kControlWords);
 }
 
-Groups DeviceFold::groups_of(const DeviceChunk& chunk, const Source& source, const Numbered* numbered,
+Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered,
                              std::int64_t groups, const std::uint64_t* merged) const {
   const auto state_of = [&](std::int64_t g) { return merged + g * source.words; };
   const auto at = [&](int cell) { return source.cells[static_cast<std::size_t>(cell)].at; };

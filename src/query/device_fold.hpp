@@ -29,7 +29,7 @@ class DeviceFold {
  private:
   enum class Array : std::uint8_t { merged, partials, ids, tags, keys, tables };
   struct Numbered {
-    Source source;
+    KernelSource source;
     std::int64_t groups = 0;
     std::vector<std::uint64_t> keys;
   };
@@ -37,12 +37,12 @@ class DeviceFold {
   void widen_shapes(const DeviceChunk& chunk);
   [[nodiscard]] std::optional<std::int64_t> direct_groups(const DeviceChunk& chunk) const;
   std::optional<Numbered> number(const DeviceChunk& chunk);
-  Source choose_copies(std::int64_t groups);
-  std::optional<Groups> fold(const DeviceChunk& chunk, const Source& source, std::int64_t groups,
+  KernelSource choose_copies(std::int64_t groups);
+  std::optional<Groups> fold(const DeviceChunk& chunk, const KernelSource& source, std::int64_t groups,
                              const Numbered* numbered);
-  Groups groups_of(const DeviceChunk& chunk, const Source& source, const Numbered* numbered, std::int64_t groups,
+  Groups groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered, std::int64_t groups,
                    const std::uint64_t* merged) const;
-  std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const Source& source);
+  std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const KernelSource& source);
   [[nodiscard]] std::vector<std::int64_t> slots(const DeviceChunk& chunk) const;
   void add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
                 std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const;

@@ -28,7 +28,7 @@ struct SortFacts {
 };
 inline constexpr int kRunBits = 36;
 
-struct LongList {
+struct LongListRuns {
   std::int64_t start;
   std::int64_t length;
   std::int64_t first_run;  ///< the number of its first run among those of all long lists
@@ -44,10 +44,10 @@ struct TileRange {
 template <class Word>
 struct Scratch {
   SortFacts* facts;
-  unsigned* heads;   ///< a bit per element
-  LongList* longs;   ///< lists of more than kMostInTile elements, in any order
-  TileRange* tiles;  ///< tiles of more than kSmallTile elements, in any order
-  Word* words[2];    ///< runs of long lists: of elements, words[0] is the output
+  unsigned* heads;      ///< a bit per element
+  LongListRuns* longs;  ///< lists of more than kMostInTile elements, in any order
+  TileRange* tiles;     ///< tiles of more than kSmallTile elements, in any order
+  Word* words[2];       ///< runs of long lists: of elements, words[0] is the output
   std::int64_t* positions;
   std::int64_t cleared;  ///< bytes from the beginning that are zero first
   std::int64_t bytes;
@@ -57,7 +57,7 @@ struct Scratch {
     facts = parts.take<SortFacts>(1);
     heads = parts.take<unsigned>(has_heads ? gpu::head_words(call.n) : 0);
     cleared = parts.bytes();
-    longs = parts.take<LongList>(has_heads ? call.n / kMostInTile : 0);
+    longs = parts.take<LongListRuns>(has_heads ? call.n / kMostInTile : 0);
     tiles = parts.take<TileRange>(has_heads ? call.n / kNominalTile + 1 : 0);
     const bool with_positions = call.positions != nullptr;
     const std::int64_t elements = has_words ? call.n : 0;
@@ -77,7 +77,7 @@ struct Sort {
   std::int64_t n;
   SortFacts* facts;
   unsigned* heads;
-  LongList* longs;
+  LongListRuns* longs;
   TileRange* tiles;
   Word* words[2];              ///< [0]: where elements go, or keys of long lists; [1]: between passes
   std::int64_t* positions[2];  ///< the same
@@ -155,7 +155,7 @@ __device__ std::int64_t split_of(const Order<Word>& order, const Word* left, std
 
 /// Merges what is to be element run·kRun … of a list after pass number `pass`, in which runs of kRun·2^pass become one.
 template <class Word, bool kPositions>
-__device__ void merge_piece(Tile<Word, kPositions, kRunThreads>& tile, const Sort<Word>& sort, const LongList& list,
+__device__ void merge_piece(Tile<Word, kPositions, kRunThreads>& tile, const Sort<Word>& sort, const LongListRuns& list,
                             std::int64_t run, int pass, std::int64_t (&splits)[2]) {
   using Shared = Tile<Word, kPositions, kRunThreads>;
   const int thread = static_cast<int>(threadIdx.x);

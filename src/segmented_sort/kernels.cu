@@ -38,7 +38,7 @@ __device__ void mark_heads(unsigned* heads, std::int64_t at, bool is_there, std:
 /// Sets a bit where a list begins, and notes those that are in no tile.
 struct MarkHeads {
   unsigned* heads;
-  LongList* longs;
+  LongListRuns* longs;
   SortFacts* facts;
   std::int64_t content;
   bool has_gaps;  ///< null lists may leave some: then a bit is set where a list stops, too
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kRunThreads, 2)
   for (std::int64_t i = blockIdx.x; i < sort.lists.lists.count; i += gridDim.x) {
     if (sort.lists.is_null(i)) continue;
     const std::int64_t start = sort.lists.start(i);
-    const LongList list{start, sort.lists.stop(i) - start, 0};
+    const LongListRuns list{start, sort.lists.stop(i) - start, 0};
     const int passes = passes_of(list.length);
     for (std::int64_t first = 0; first < list.length; first += kRun) {
       const int count = static_cast<int>(::min(std::int64_t{kRun}, list.length - first));
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? 4 : 6)
 }
 
 /// The long list that a run is of.
-__device__ LongList list_of(const Sort<Word>& sort, std::int64_t run) {
+__device__ LongListRuns list_of(const Sort<Word>& sort, std::int64_t run) {
   std::int64_t first = 0;
   std::int64_t last = ::min(static_cast<std::int64_t>(sort.facts->long_lists >> kRunBits), sort.n / kMostInTile);
   while (last - first > 1) {
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kRunThreads, 2) sort_runs(const __grid_constan
       sort_piece<Word, kPositions>(tile, sort, range.first, static_cast<int>(range.count), true, 0, false, 0);
       continue;
     }
-    const LongList list = list_of(sort, item - tiles);
+    const LongListRuns list = list_of(sort, item - tiles);
     const std::int64_t first = (item - tiles - list.first_run) * kRun;
     if (first >= list.length) continue;  // of lists that overlap, not all are known
     const int count = static_cast<int>(::min(std::int64_t{kRun}, list.length - first));
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(kRunThreads, 2) merge_runs(const __grid_consta
   if (sort.is_bad()) return;
   const std::int64_t runs = long_runs(sort);
   for (std::int64_t run = blockIdx.x; run < runs; run += gridDim.x) {
-    const LongList list = list_of(sort, run);
+    const LongListRuns list = list_of(sort, run);
     if (passes_of(list.length) <= pass || (run - list.first_run) * kRun >= list.length) continue;
     merge_piece<Word, kPositions>(tile, sort, list, run - list.first_run, pass, splits);
   }

@@ -12,15 +12,12 @@
 #include <vector>
 
 #include "cuda/check.hpp"
+#include "cuda/timing.hpp"
 #include "upsweep/shards.hpp"
 
 namespace upsweep::gpu {
 
 /// Made on the current device.
-class OwnStream : public Owned<cudaStream_t, cudaStreamDestroy> {
- public:
-  OwnStream() { require(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "making a stream"); }
-};
 class OwnEvent : public Owned<cudaEvent_t, cudaEventDestroy> {
  public:
   OwnEvent() { require(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "making an event"); }
