@@ -5,6 +5,7 @@
 UPSWEEP_CUDA ?= AUTO
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 20
+FOLDERS ?= apps bench docs python src tests
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -76,8 +77,8 @@ docs: configure  ## the guide, from build/docs/html/index.html on, with the API;
 	cmake --build build --parallel $(JOBS) --target upsweep_python_package
 	bash tools/docs.sh
 
-lint: configure  ## clang-format, file headers and clang-tidy; warnings are errors
-	bash tools/lint.sh
+lint: configure  ## clang-format, file headers, and clang-tidy of FOLDERS; warnings are errors
+	bash tools/lint.sh $(FOLDERS)
 
 format: setup  ## bring every C++ file into the format
 	bash tools/format.sh

@@ -177,6 +177,53 @@ TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
   }
 }
 
+TEST_F(CudaAggregate, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
+  const Rows rows = make_rows(RowPattern::lineitem, 3000017, 2);
+  OnDevice columns(rows, 3);  // the first 16-byte boundary of the keys is past the first row
+  DeviceArray<std::int64_t> out(1);
+  DeviceArray<std::int64_t> length(1);
+  const tests::OwnStream stream;
+  gpu::Workspace workspace(gpu::select_sum_workspace(gpu::Policy{}, columns.count), 0, stream);
+  for (const auto& rung : {"cuda.fused", "cuda.zero_copy"}) {
+    const auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung).with_workspace(workspace);
+    const tests::Replay replay(stream, [&] {
+      select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
+                       gpu::Length(length.data(), columns.count), 5000, out.data());
+    });
+    for (const std::int64_t n : {std::int64_t{-7}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{131},
+                                 std::int64_t{1'000'003}, columns.count, columns.count + 5}) {
+      require(cudaMemcpyAsync(length.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
+      replay.launch();
+      require(cudaStreamSynchronize(stream));
+      const std::int64_t kept = std::clamp<std::int64_t>(n, 0, columns.count);
+      ASSERT_EQ(out.values()[0],
+                aggregate::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), kept, 5000))
+          << rung << " n " << n;
+    }
+  }
+}
+
+TEST_F(CudaAggregate, LengthsThatCannotBeTakenAreRefused) {
+  const Rows rows = make_rows(RowPattern::lineitem, 1000, 2);
+  OnDevice columns(rows, 0);
+  DeviceArray<std::int64_t> out(1);
+  DeviceArray<std::int64_t> length(std::vector<std::int64_t>{10});
+  const std::int64_t on_host = 10;
+  const auto code = [&](const gpu::Policy& policy, const std::int64_t* at) {
+    return code_of([&] {
+      (void)select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
+                             gpu::Length(at, columns.count), 30, out.data());
+    });
+  };
+  EXPECT_EQ(code({}, nullptr), Code::invalid_argument);
+  EXPECT_EQ(code({}, &on_host), Code::invalid_argument);
+  EXPECT_EQ(code({}, out.data()), Code::invalid_argument);
+  for (const auto& rung : rungs()) {
+    const bool takes = rung.id == "cuda.fused" || rung.id == "cuda.zero_copy";
+    if (!takes) EXPECT_EQ(code(gpu::Policy{}.with_rung(rung.id), length.data()), Code::unsupported) << rung.id;
+  }
+}
+
 TEST_F(CudaAggregate, OneWorkspaceServesCallsOfAnyLength) {
   const Rows rows = make_rows(RowPattern::lineitem, 700001, 4);
   OnDevice columns(rows, 0);

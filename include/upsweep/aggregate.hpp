@@ -87,12 +87,13 @@ inline SelectSum select_sum(const gpu::Policy& policy, const std::uint32_t* key,
 }
 
 /// The same into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
-/// sums the host adds up refuse (unsupported).
+/// sums the host adds up refuse (unsupported). How many rows there are may be in device memory: gpu::Length(address, most).
 inline std::string_view select_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
-                                         const std::int64_t* quantity, const std::int64_t* price, std::int64_t n,
+                                         const std::int64_t* quantity, const std::int64_t* price, gpu::Length n,
                                          std::uint32_t limit, std::int64_t* out) {
   detail::require_array(out, 1, "result");
-  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n.most, limit);
+  call.n_at = n.at;
   call.out = out;
   return detail::run_select_sum(policy, call);
 }

@@ -46,7 +46,7 @@ class Group {
   /// Devices by their ordinals, a member each, with a stream of its own; one may be several members. Throws Error no_device,
   /// not_built, device_failed, and invalid_argument of none.
   explicit Group(const std::vector<int>& devices);
-  /// The same with the devices, streams and memory that the policies name.
+  /// The same with the devices, streams and memory that the policies name, which outlive it.
   [[nodiscard]] static Group of_policies(std::vector<Policy> members, PeerAccess access = PeerAccess::if_possible);
   ~Group();
   Group(Group&&) noexcept;
@@ -125,12 +125,12 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
                   const DeviceKernel<ReduceCall>* custom = nullptr,
                   const DeviceKernel<ReduceCall>* custom_totals = nullptr, const T* init_at = nullptr) {
   require_members(group, shards.size());
-  const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
+  const auto value = [&](std::size_t member, const gpu::Policy&, void* to) {
     const gpu::Shard<In>& shard = shards[member];
     auto none = empty_carry<T>();
     ReduceCall call = reduce_call(shard.in, shard.n, op, none, custom);
     call.out = to;
-    if (shard.n > 0) run_reduce(policy, call);
+    if (shard.n > 0) run_reduce(group, member, call);
     return shard.n > 0;
   };
   fold(group, value, out, init, op, custom_totals, init_at);

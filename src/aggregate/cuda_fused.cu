@@ -46,8 +46,8 @@ static_assert(31 + kMany <= kQueue);
 
 struct FusedCall {
   DeviceRows rows;
-  std::int64_t head;  ///< rows in front of the first 16-byte boundary of the keys
-  unsigned units;     ///< whole ones from it on: 2^32 of them have 2 TB of keys, more than a device has memory
+  const std::int64_t* n_at;  ///< where the length is, up to rows.n, if it is in device memory
+  std::int64_t head;         ///< rows in front of the first 16-byte boundary of the keys
   gpu::detail::Workspace workspace;
   std::int64_t* out;
 };
@@ -55,12 +55,16 @@ struct FusedCall {
 class FusedWarp {
  public:
   __device__ __forceinline__ FusedWarp(const FusedCall& call, std::int64_t* queue)
-      : call_(call), queue_(queue), lane_(static_cast<int>(threadIdx.x) % 32) {}
+      : call_(call),
+        queue_(queue),
+        lane_(static_cast<int>(threadIdx.x) % 32),
+        n_(gpu::detail::length_at(call.n_at, call.rows.n)),
+        units_(n_ > call.head ? static_cast<unsigned>((n_ - call.head) / kUnitRows) : 0) {}
 
   /// Tiles worker, worker + workers, …; rows before the first and after the last unit are the last worker's. The lane's
   /// sum.
   __device__ __forceinline__ Sum run(unsigned worker, unsigned workers) {
-    const unsigned tiles = (call_.units + kUnits - 1) / kUnits;
+    const unsigned tiles = (units_ + kUnits - 1) / kUnits;
     uint4 keys[kUnits];
     if (worker < tiles) load(worker, keys);
     if (worker == workers - 1) sum_ += rest();
@@ -83,15 +87,16 @@ class FusedWarp {
     for (int u = 0; u < kUnits; ++u) {
       const unsigned unit = tile * kUnits + u;
       // The largest key is never kept.
-      keys[u] = unit < call_.units ? __ldcs(from + std::int64_t{unit} * 32) : make_uint4(~0U, ~0U, ~0U, ~0U);
+      keys[u] = unit < units_ ? __ldcs(from + std::int64_t{unit} * 32) : make_uint4(~0U, ~0U, ~0U, ~0U);
     }
   }
 
   __device__ __forceinline__ Sum rest() const {
-    const std::int64_t units_end = call_.head + std::int64_t{call_.units} * kUnitRows;
+    const std::int64_t head = n_ < call_.head ? n_ : call_.head;
+    const std::int64_t units_end = head + std::int64_t{units_} * kUnitRows;
     Sum sum = 0;
-    for (std::int64_t i = lane_; i < call_.head + call_.rows.n - units_end; i += 32) {
-      sum += call_.rows.product(i < call_.head ? i : units_end + i - call_.head);
+    for (std::int64_t i = lane_; i < head + n_ - units_end; i += 32) {
+      sum += call_.rows.product(i < head ? i : units_end + i - head);
     }
     return sum;
   }
@@ -164,6 +169,9 @@ class FusedWarp {
   const FusedCall& call_;
   std::int64_t* const queue_;
   const int lane_;
+  const std::int64_t n_;
+  const unsigned
+      units_;      ///< whole ones from the head on: 2^32 of them have 2 TB of keys, more than a device has memory
   int count_ = 0;  ///< in the queue; the same for all lanes
   Sum sum_ = 0;
   Sum quantity_ = 0;  ///< of the row that was loaded last
@@ -233,8 +241,8 @@ Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call.key) % 16 / sizeof(std::uint32_t));
   const std::int64_t head = std::min<std::int64_t>((4 - over) % 4, call.n);
   const FusedCall fused{.rows = rows_of(call),
+                        .n_at = call.n_at,
                         .head = head,
-                        .units = static_cast<unsigned>((call.n - head) / kUnitRows),
                         .workspace = gpu::detail::workspace_at(call.launch->kept, call.launch->size.kept),
                         .out = call.out};
   call.partials = call.out;

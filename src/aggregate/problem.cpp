@@ -33,7 +33,14 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 constexpr std::int64_t kSerialRows = 32;
 
 const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
-  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (call.n_at != nullptr && &rung != &cuda_fused && &rung != &cuda_zero_copy) {
+      throw Error(Code::unsupported,
+                  std::string(rung.info.id) + " takes a length of the host's, not one in device memory");
+    }
+    return rung;
+  }
   if (call.launch != nullptr) return usable(&cuda_fused, call, policy);
   return call.n < kSerialRows ? cpu_serial : cpu_predicate_first;
 }
@@ -69,7 +76,8 @@ std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall&
   if (call.waits) gpu::require_no_capture(policy.stream, "select_sum_async");
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
   require_columns_on_device(policy, on_device.rung(), call);
-  if (!call.waits) gpu::require_device_memory(call.out, policy.device, "result");
+  if (!call.waits) gpu::require_writable_memory(call.out, policy.device, "result");
+  gpu::require_length(call.n_at, call.out, sizeof *call.out, policy.device);
   void* const room = on_device.allocate();
   if (call.waits) call.out = static_cast<std::int64_t*>(room);
   on_device.run();

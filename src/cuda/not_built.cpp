@@ -44,6 +44,8 @@ Workspace::~Workspace() {
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}
 void require_device_memory(const void*, int, const char*) { refuse(); }
+void require_writable_memory(const void*, int, const char*) { refuse(); }
+void require_length(const std::int64_t*, const void*, std::int64_t, int) { refuse(); }
 const void* mapped_memory(const void*, int, const char*) { refuse(); }
 void require_no_capture(Stream, const char*) { refuse(); }
 void fetch(void*, const void*, std::int64_t, Stream) { refuse(); }
@@ -87,6 +89,7 @@ upsweep::detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
 void* upsweep::detail::ShardScan::room_before() const { return nullptr; }
 void* upsweep::detail::ShardScan::room_after() const { return nullptr; }
 void upsweep::detail::ShardScan::run(const ShardStep&) const {}
+std::string_view upsweep::detail::run_reduce(const gpu::Group&, std::size_t, const ReduceCall&) { gpu::refuse(); }
 void upsweep::detail::run_fold(const gpu::Group&, const ValueOfShard&, const ReduceCall&) { gpu::refuse(); }
 void upsweep::detail::require_members(const gpu::Group&, std::size_t) { gpu::refuse(); }
 std::string_view upsweep::detail::run_scan(const gpu::Group&, std::span<const ScanCall>, const DeviceShards*) {

@@ -12,6 +12,7 @@
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/memory_pool.hpp"
+#include "upsweep/detail/scan_call.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::gpu {
@@ -196,6 +197,23 @@ void require_device_memory(const void* data, int device, const char* what) {
                                 : "is host memory";
   throw Error(Code::invalid_argument,
               std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
+}
+
+void require_writable_memory(const void* data, int device, const char* what) {
+  cudaPointerAttributes attributes = {};
+  require(cudaPointerGetAttributes(&attributes, data), what);
+  // Without access to another device's memory there is no pointer by which this one reaches it.
+  if (attributes.type == cudaMemoryTypeDevice && attributes.devicePointer != nullptr) return;
+  require_device_memory(data, device, what);
+}
+
+void require_length(const std::int64_t* at, const void* result, std::int64_t result_bytes, int device) {
+  if (at == nullptr) return;
+  require_device_memory(at, device, "length");
+  // Blocks may begin when another one has written the result.
+  if (at == result || !upsweep::detail::same_or_apart(at, sizeof *at, result, result_bytes)) {
+    throw Error(Code::invalid_argument, "the length lies in the result: it needs memory of its own");
+  }
 }
 
 const void* mapped_memory(const void* data, int device, const char* what) {

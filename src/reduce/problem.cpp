@@ -45,15 +45,9 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
   detail::ReduceCall call = asked;
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
   if (call.n > 0) gpu::require_device_memory(call.in, policy.device, "input");
-  if (!waits) gpu::require_device_memory(call.out, policy.device, "result");
+  if (!waits) gpu::require_writable_memory(call.out, policy.device, "result");
   if (call.init_at != nullptr) gpu::require_device_memory(call.init_at, policy.device, "initial value");
-  if (call.n_at != nullptr) {
-    gpu::require_device_memory(call.n_at, policy.device, "length");
-    // Blocks may begin when another one has written the result.
-    if (!detail::same_or_apart(call.n_at, sizeof *call.n_at, call.out, call.out_size) || call.n_at == call.out) {
-      throw Error(Code::invalid_argument, "the length lies in the result: it needs memory of its own");
-    }
-  }
+  gpu::require_length(call.n_at, call.out, call.out_size, policy.device);
   void* const room = on_device.allocate();
   if (waits) call.out = room;
   on_device.run();

@@ -44,7 +44,7 @@ void Events::wait_for(std::size_t member, std::size_t later) const {
 }
 
 Group::State::State(std::vector<Policy> all, PeerAccess access)
-    : members(std::move(all)), given(members), taken(members), done(members) {
+    : members(std::move(all)), given(members), taken(members), done(members), workspaces_(members.size()) {
   for (const Policy& member : members) {
     const CurrentDevice current(member.device);
     // A device's pool is made when it is first used, which may not be while a stream is captured.
@@ -72,6 +72,19 @@ const void* Group::State::reach(std::size_t from_member, const void* from, std::
   if (has_access(to_member, from_member)) return from;
   copy(from, here, bytes, to_member);
   return here;
+}
+
+Workspace* Group::State::workspace_of(std::size_t member, WorkspaceSize needed) const {
+  auto& made = workspaces_[member];
+  const auto fits = [&](WorkspaceSize size) { return size.kept >= needed.kept && size.scratch >= needed.scratch; };
+  if (!made.empty() && fits(made.back()->size())) return made.back().get();
+  const Policy& policy = members[member];
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(policy.stream, &status), "asking whether the stream is being captured");
+  if (status != cudaStreamCaptureStatusNone) return nullptr;
+  MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
+  made.push_back(std::make_unique<Workspace>(needed, policy.device, policy.stream, memory));
+  return made.back().get();
 }
 
 bool Group::State::has_access(std::size_t member, std::size_t other) const {

@@ -101,11 +101,16 @@ struct Group::State {
   [[nodiscard]] void* value_of(std::size_t member) const {
     return static_cast<std::byte*>(values->get()) + kValueBytes * static_cast<std::int64_t>(member);
   }
+  /// Of what a member's calls take one after the other. Null where that is not there and cannot be made, as the first member's stream is being
+  /// captured: such calls have memory of their own.
+  [[nodiscard]] Workspace* workspace_of(std::size_t member, WorkspaceSize needed) const;
   [[nodiscard]] void* initial() const { return value_of(members.size() + 1); }
   [[nodiscard]] void* value_near(std::size_t member) const { return member == 0 ? values->get() : rows[member]->get(); }
 
  private:
   std::vector<bool> access_;  ///< of each member to each other one
+  mutable std::vector<std::vector<std::unique_ptr<Workspace>>>
+      workspaces_;  ///< of each member; graphs may have the earlier ones
 };
 
 }  // namespace upsweep::gpu

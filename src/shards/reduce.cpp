@@ -26,15 +26,22 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
   for (std::size_t m = 0; m < state.members.size(); ++m) {
     // In the order of the array; shards without a value are left out.
     void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
-    void* const near = m == 0 ? to : state.rows[m]->get();
+    void* const near = m == 0 || state.has_access(m, 0) ? to : state.rows[m]->get();
     if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
     if (near != to) state.copy(near, to, totals.out_size, m);
     state.give(m);
     ++last.n;
   }
-  run_reduce(state.members[0], last);
+  run_reduce(group, 0, last);
   state.release();
   if (is_forked) state.join();
+}
+
+std::string_view detail::run_reduce(const gpu::Group& group, std::size_t member, const ReduceCall& call) {
+  const gpu::Group::State& state = group.state();
+  gpu::Policy policy = state.members[member];
+  policy.workspace = state.workspace_of(member, reduce_workspace(policy, call));
+  return run_reduce(policy, call);
 }
 
 void detail::require_members(const gpu::Group& group, std::size_t shards) {

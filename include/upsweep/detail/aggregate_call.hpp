@@ -17,6 +17,7 @@ struct AggregateCall {
   const std::int64_t* quantity = nullptr;
   const std::int64_t* price = nullptr;
   std::int64_t n = 0;
+  const std::int64_t* n_at = nullptr;  ///< on a GPU: how many of the n rows there are, where that is in device memory
   std::uint32_t limit = 0;
   std::int64_t* out = nullptr;          ///< where the sum goes; on a GPU in its memory
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the columns are the host's
