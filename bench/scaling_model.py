@@ -78,26 +78,29 @@ def gpu_terms(problem, gpus, shard_bytes):
     return [GPU_PASSES[problem] * shard_bytes, gpus - 1, 1]
 
 
-def gpu_fits():
-    """Shards on 2 and 4 GPUs; held back are the long ones on 4."""
+HELD_SHARDS = (4, 2**30)  # GPUs, and bytes of each shard
+
+
+def gpu_fits(held=HELD_SHARDS):
+    """Shards on 2 and 4 GPUs, but those held back."""
     fits = []
-    for problem, kind in dict.fromkeys((r["problem"], r["type"]) for r in lines("h200x4-shards")):
+    for problem, kind in dict.fromkeys((r["problem"], r["type"]) for r in lines("h200x4-shards") if r["problem"] in GPU_PASSES):
         points = {}
         for r in lines("h200x4-shards"):
             if (r["problem"], r["type"]) == (problem, kind) and r["gpus"] > 1:
                 shard = r["elements_each"] * BYTES[kind]
                 points[r["gpus"], shard] = Point(gpu_terms(problem, r["gpus"], shard), r["seconds"])
-        fits.append(fit(f"{problem}, {kind}", points, max(points)))
+        fits.append(fit(f"{problem}, {kind}", points, held))
     return fits
 
 
 # What stands in which file, how many elements there are, and how many bytes each takes to be read and written.
 ON_CORES = {
-    **{f"scan, {kind}": ("xeon32-scan", {"type": kind}, 2**28, 2 * BYTES[kind]) for kind in BYTES},
-    **{f"offsets, {kind}": ("xeon32-ragged", {"type": kind, "input": None}, 2 * 10**8, 2 * BYTES[kind] + 8) for kind in ("int32", "int64")},
-    **{f"reduce, {kind}": ("xeon32-reduce", {"type": kind}, 5 * 10**8, BYTES[kind]) for kind in ("int32", "float64")},
-    **{f"select_sum, {kept}": (f"xeon32-aggregate-{z}", {}, 6 * 10**7, 20) for kept, z in (("half of the rows", "z5000"), ("all rows", "z10001"))},
-}  # fmt: skip
+    **{f"scan, {kind}": ("xeon64-scan", {"type": kind}, 2**28, 2 * BYTES[kind]) for kind in ("int32", "float64")},
+    "offsets, int32": ("xeon64-ragged", {"type": "int32", "input": None}, 2 * 10**8, 2 * BYTES["int32"] + 8),
+    **{f"reduce, {kind}": ("xeon64-reduce", {"type": kind}, 5 * 10**8, BYTES[kind]) for kind in ("int32", "float64")},
+    **{f"select_sum, {kept}": (f"xeon64-aggregate-{z}", {}, 6 * 10**7, 20) for kept, z in (("half of the rows", "z5000"), ("all rows", "z10001"))},
+}
 HELD_CORES = 16
 
 
@@ -115,7 +118,7 @@ def on_cores(what):
 
 
 def core_fits(held=HELD_CORES):
-    """1 to 32 cores of one machine, but those held back."""
+    """1 to 64 cores of one machine, but those held back."""
     fits = []
     for what, (_, _, n, size) in ON_CORES.items():
         fits.append(fit(what, {t: Point(core_terms(t, n * size), s) for t, s in on_cores(what).items()}, held))
@@ -143,10 +146,12 @@ def round_fits():
     """Calls on empty shares and a collective alone; held back are scans."""
     fits = []
     for name, ranks, what in (
-        ("xeon16-mpi", 2, "2 ranks, shared memory"),
-        ("xeon16-mpi", 4, "4 ranks"),
-        ("xeon16-mpi", 8, "8 ranks"),
-        ("xeon16-mpi", 16, "16 ranks"),
+        ("xeon64-mpi", 2, "2 ranks, shared memory"),
+        ("xeon64-mpi", 4, "4 ranks"),
+        ("xeon64-mpi", 8, "8 ranks"),
+        ("xeon64-mpi", 16, "16 ranks"),
+        ("xeon64-mpi", 32, "32 ranks"),
+        ("xeon64-mpi", 64, "64 ranks"),
         ("epyc-mpi-hosts", 2, "2 hosts, TCP"),
         ("epyc-mpi-hosts", 3, "3 hosts, TCP, on two cores"),
     ):
@@ -156,11 +161,11 @@ def round_fits():
     return fits
 
 
-# ---- calls over ranks, each a host as the one with 32 cores
+# ---- calls over ranks, each a host as the one with 64 cores
 
 # Assumed as MESSAGE_S is, not measured: how fast a host's messages come, in bytes a second.
 NETWORK = 12.5e9
-HOST_CORES = 32
+HOST_CORES = 64
 ELEMENTS = 2**40  # of all hosts
 
 
@@ -185,7 +190,7 @@ CALLS = {
 
 def merge_seconds():
     """Of one carry, while all cores do so."""
-    found = [r for r in lines("xeon16-mpi") if r["call"].startswith("merging")]
+    found = [r for r in lines("xeon64-mpi") if r["call"].startswith("merging")]
     last = max(found, key=lambda r: r["ranks"])
     return last["least_s"] / last["n"]
 

@@ -329,7 +329,7 @@ def gpu_chunked():
 
 def mpi_calls():
     """Calls by ranks: on empty shares in microseconds, on long ones in milliseconds."""
-    found = [r for r in scaling_model.lines("xeon16-mpi") if not r["call"].startswith("merging") and r["n"] in (0, 2**26)]
+    found = [r for r in scaling_model.lines("xeon64-mpi") if not r["call"].startswith("merging") and r["n"] in (0, 2**26)]
     ranks = sorted({r["ranks"] for r in found})
     lines = []
     for call, n in dict.fromkeys((r["call"], r["n"]) for r in found):
@@ -354,12 +354,12 @@ def scaling_gpus():
 
 
 def scaling_cores():
-    farther = scaling_model.core_fits(held=32)
+    farther = scaling_model.core_fits(held=64)
     lines = []
     for fit, far in zip(scaling_model.core_fits(), farther, strict=True):
         own, shared, _ = fit.seconds_of
         lines.append([fit.what, number(1e-9 / own), *off_by(fit), off_by(far)[2]])
-    return table(["", "a core, GB/s", "16 threads, model: ms", "measured", "the model says", "of 32, from 1 to 16"], lines)
+    return table(["", "a core, GB/s", "16 threads, model: ms", "measured", "the model says", "of 64, from 1 to 32"], lines)
 
 
 def scaling_rounds():
