@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "cuda/device_call.hpp"
 #include "shards/group.hpp"
@@ -23,15 +24,27 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
   ReduceCall last = totals;
   last.in = state.values->get();
   last.n = 0;
-  for (std::size_t m = 0; m < state.members.size(); ++m) {
-    // In the order of the array; shards without a value are left out.
-    void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
-    void* const near = m == 0 || state.has_access(m, 0) ? to : state.rows[m]->get();
-    if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
-    if (near != to) state.copy(near, to, totals.out_size, m);
-    state.give(m);
-    ++last.n;
+  std::vector<std::size_t> giving;
+  // Once all have begun, as waiting for one takes the host a few microseconds.
+  const auto wait_for_values = [&] {
+    for (const std::size_t m : giving) state.give(m);
+  };
+  try {
+    for (std::size_t m = 0; m < state.members.size(); ++m) {
+      // In the order of the array; shards without a value are left out.
+      void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
+      void* const near = m == 0 || state.has_access(m, 0) ? to : state.rows[m]->get();
+      if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
+      giving.push_back(m);
+      if (near != to) state.copy(near, to, totals.out_size, m);
+      ++last.n;
+    }
+  } catch (...) {
+    wait_for_values();
+    state.release();  // the next call's values are not overwritten by those of this one
+    throw;
   }
+  wait_for_values();
   run_reduce(group, 0, last);
   state.release();
   if (is_forked) state.join();
