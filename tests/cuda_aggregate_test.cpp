@@ -179,7 +179,7 @@ TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
 
 TEST_F(CudaAggregate, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
   const Rows rows = make_rows(RowPattern::lineitem, 3000017, 2);
-  OnDevice columns(rows, 3);  // the first 16-byte boundary of the keys is past the first row
+  OnDevice columns(rows, 1);  // the first 16-byte boundary of the keys is past the first three rows
   DeviceArray<std::int64_t> out(1);
   DeviceArray<std::int64_t> length(1);
   const tests::OwnStream stream;
@@ -190,8 +190,8 @@ TEST_F(CudaAggregate, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
       select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
                        gpu::Length(length.data(), columns.count), 5000, out.data());
     });
-    for (const std::int64_t n : {std::int64_t{-7}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{131},
-                                 std::int64_t{1'000'003}, columns.count, columns.count + 5}) {
+    for (const std::int64_t n : {std::int64_t{-7}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
+                                 std::int64_t{131}, std::int64_t{1'000'003}, columns.count, columns.count + 5}) {
       require(cudaMemcpyAsync(length.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
       replay.launch();
       require(cudaStreamSynchronize(stream));
@@ -251,6 +251,11 @@ TEST_F(CudaAggregate, PinnedColumnsAreReadWhereTheyAre) {
     for (const std::uint32_t limit : {0U, 30U, 10001U}) {
       EXPECT_EQ(select_sum(policy, key.data(), quantity.data(), price.data(), n, limit), rows.sum(limit)) << n;
     }
+    DeviceArray<std::int64_t> length(std::vector<std::int64_t>{n / 2}, 0);
+    DeviceArray<std::int64_t> out(1);
+    select_sum_async(policy, key.data(), quantity.data(), price.data(), gpu::Length(length.data(), n), 30, out.data());
+    EXPECT_EQ(out.values()[0],
+              aggregate::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), n / 2, 30));
     // Any other rung refuses host memory.
     EXPECT_EQ(code_of([&] { (void)select_sum(gpu::Policy{}, key.data(), quantity.data(), price.data(), n, 30); }),
               Code::invalid_argument);

@@ -268,6 +268,65 @@ TEST_F(CudaShards, AGraphReplaysTheCall) {
   }
 }
 
+TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsReduction) {
+  const std::vector<std::int64_t> x = random_values<std::int64_t>(3'000'000, 3);
+  const std::vector<std::int64_t> few(x.begin(), x.begin() + 300'000);
+  const auto sum_of = [](const std::vector<std::int64_t>& all) {
+    return std::accumulate(all.begin(), all.end(), std::int64_t{0}, [](auto a, auto b) { return Add{}(a, b); });
+  };
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    Shards<std::int64_t, std::int64_t> large(group, x, cuts(std::ssize(x), group.size())[0]);
+    Shards<std::int64_t, std::int64_t> small(group, few, cuts(std::ssize(few), group.size())[0]);
+    require(cudaSetDevice(group.policy(0).device));
+    DeviceArray<std::int64_t> total(1);
+    reduce_async(group, small.all(), total.data(), std::int64_t{0});
+    group.wait();
+    const tests::Replay replay(group.policy(0).stream,
+                               [&] { reduce_async(group, small.all(), total.data(), std::int64_t{0}); });
+    reduce_async(group, large.all(), total.data(),
+                 std::int64_t{0});  // takes more memory than the graph was captured with
+    group.wait();
+    EXPECT_EQ(total.values()[0], sum_of(x));
+    for (int run = 0; run < 3; ++run) {
+      replay.launch();
+      require(cudaStreamSynchronize(group.policy(0).stream));
+      ASSERT_EQ(total.values()[0], sum_of(few)) << members.text() << " run " << run;
+    }
+    reduce_async(group, large.all(), total.data(), std::int64_t{0});
+    group.wait();
+    EXPECT_EQ(total.values()[0], sum_of(x));
+  }
+}
+
+TEST_F(CudaShards, AReductionThatFailsLeavesTheNextOneAlone) {
+  const std::vector<std::int64_t> x = random_values<std::int64_t>(3'000'000, 3);
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    if (group.size() < 2) continue;
+    Shards<std::int64_t, std::int64_t> shards(group, x, cuts(std::ssize(x), group.size())[0]);
+    require(cudaSetDevice(group.policy(0).device));
+    DeviceArray<std::int64_t> total(1);
+    std::vector<std::int64_t> host(10);
+    auto bad = shards.all();
+    bad.back().in = host.data();
+    auto rest = shards.all();
+    rest.front().n = 0;
+    const auto begin = static_cast<std::size_t>(shards.all().front().n);
+    for (int run = 0; run < 20; ++run) {
+      expect_error(Code::invalid_argument, "host memory",
+                   [&] { reduce_async(group, bad, total.data(), std::int64_t{0}); });
+      reduce_async(group, rest, total.data(), std::int64_t{0});
+      group.wait();
+      ASSERT_EQ(total.values()[0], std::accumulate(x.begin() + static_cast<std::ptrdiff_t>(begin), x.end(),
+                                                   std::int64_t{0}, [](auto a, auto b) { return Add{}(a, b); }))
+          << members.text();
+    }
+  }
+}
+
 TEST_F(CudaShards, CallsFollowEachOther) {
   const Group group({0, 0, 0});
   const std::vector<std::int64_t> x = random_values<std::int64_t>(500'000, 9);

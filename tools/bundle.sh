@@ -3,8 +3,7 @@
 # tools/bundle.sh: packs the command, the tests and their libraries into dist/, to run where only the driver is.
 #
 # PARTS=segmented,scan builds and takes along only the tests whose names have one of these words in them, and without `cli` none
-# of the command's: little more than the libraries' 40 MB. TYPES=float,double compiles kernels of these alone, for a trial where no
-# GPU is: what calls others ends there. BUNDLE_IO=1 adds Arrow, and with it Parquet, Arrow IPC and CSV: 52 MB.
+# of the command's: little more than the libraries' 40 MB. BUNDLE_IO=1 adds Arrow, and with it Parquet, Arrow IPC and CSV: 52 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,11 +22,7 @@ fail() {
 
 # ---- build
 [ ! -d $build.away ] || { rm -rf $build && mv $build.away $build; } # where the trial at the end was interrupted
-types=${TYPES:-}
-undefined=()
-[ -z "$types" ] || undefined=(-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--unresolved-symbols=ignore-all
-  -DCMAKE_EXE_LINKER_FLAGS=-Wl,--unresolved-symbols=ignore-all)
-cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow -DUPSWEEP_CUDA_TYPES="${types//,/;}" "${undefined[@]}"
+cmake --preset bundle -DUPSWEEP_ARROW=$with_arrow
 is_wanted() { [ -z "$parts" ] || [[ $1 =~ ${parts//,/|} ]]; }
 wanted_tests() {
   ninja -C $build -t targets all | sed -n 's|^tests/test_\([a-z0-9_]*\): .*|\1|p' | while IFS= read -r test; do

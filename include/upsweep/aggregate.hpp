@@ -87,7 +87,8 @@ inline SelectSum select_sum(const gpu::Policy& policy, const std::uint32_t* key,
 }
 
 /// The same into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
-/// sums the host adds up refuse (unsupported). How many rows there are may be in device memory: gpu::Length(address, most).
+/// sums the host adds up refuse (unsupported). How many rows there are may be in device memory: gpu::Length(address, most),
+/// which cuda.fused and cuda.zero_copy take.
 inline std::string_view select_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
                                          const std::int64_t* quantity, const std::int64_t* price, gpu::Length n,
                                          std::uint32_t limit, std::int64_t* out) {

@@ -212,7 +212,7 @@ struct QueryMemory {
   /// Empty: $TMPDIR, or the system's folder for temporary files.
   std::string spill_folder = {};
   /// Of a query on a GPU, at most so much of its memory for rows of a table that does not lie there, and for groups. 0: what it takes to
-  /// have eight pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
+  /// have sixteen pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
   /// of which the groups do not fit. Of a table that lies there: besides four bytes for each row of its longest chunk.
   std::int64_t device_bytes = 0;
 };

@@ -13,7 +13,8 @@
 // Order     a shard's work is put into its member's stream, after what is there. Members wait for each other by events, and no
 //           kernel waits for one on another device. Calls of several threads with the same Group are put one after the other.
 // Graphs    captured from the first member's stream, a call takes the streams of all others into the graph. A replay is in the stream
-//           that it is launched into alone: who calls with the same Group after it waits for it first.
+//           that it is launched into alone: who calls with the same Group after it waits for it first. It uses memory of the Group,
+//           which outlives it.
 // Cost      scan: every shard is read twice and written once, as the sum of all shards before it is known when they have been read.
 //           reduce: every shard is read once.
 // Floats    scan: of arrays that one GPU scans by look-ahead (more than 8 MB) the same bits as on one GPU, where all shards but the
@@ -223,7 +224,10 @@ inline void select_sum_async(const gpu::Group& group, const std::vector<gpu::Sel
   detail::require_members(group, shards.size());
   const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
     const auto& [key, quantity, price, n] = shards[member];
-    if (n != 0) select_sum_async(policy, key, quantity, price, n, limit, static_cast<std::int64_t*>(to));
+    detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+    call.out = static_cast<std::int64_t*>(to);
+    call.out_is_reached = true;
+    if (n != 0) detail::run_select_sum(policy, call);
     return n != 0;
   };
   detail::fold(group, value, out, std::int64_t{0}, add);

@@ -76,7 +76,7 @@ std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall&
   if (call.waits) gpu::require_no_capture(policy.stream, "select_sum_async");
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
   require_columns_on_device(policy, on_device.rung(), call);
-  if (!call.waits) gpu::require_writable_memory(call.out, policy.device, "result");
+  if (!call.waits && !call.out_is_reached) gpu::require_device_memory(call.out, policy.device, "result");
   gpu::require_length(call.n_at, call.out, sizeof *call.out, policy.device);
   void* const room = on_device.allocate();
   if (call.waits) call.out = static_cast<std::int64_t*>(room);

@@ -34,9 +34,6 @@ class CurrentDevice {
 /// Throws invalid_argument unless `data` is memory that kernels on the device can reach and is not host memory.
 void require_device_memory(const void* data, int device, const char* what);
 
-/// The same of where a value is put, which may also be memory of another device that this one, the current one, has access to.
-void require_writable_memory(const void* data, int device, const char* what);
-
 /// Throws invalid_argument unless a length, if it has an address, is in the device's memory and outside the result.
 void require_length(const std::int64_t* at, const void* result, std::int64_t result_bytes, int device);
 

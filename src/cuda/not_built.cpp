@@ -44,7 +44,6 @@ Workspace::~Workspace() {
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}
 void require_device_memory(const void*, int, const char*) { refuse(); }
-void require_writable_memory(const void*, int, const char*) { refuse(); }
 void require_length(const std::int64_t*, const void*, std::int64_t, int) { refuse(); }
 const void* mapped_memory(const void*, int, const char*) { refuse(); }
 void require_no_capture(Stream, const char*) { refuse(); }

@@ -6,12 +6,8 @@ set(UPSWEEP_CUDA_FLAGS -Xcompiler=-fno-math-errno --extended-lambda --compress-m
 
 # upsweep_cuda_per_type(NAME SOURCE TYPE…): SOURCE compiled once per type, which it calls UPSWEEP_ELEMENT, so that the
 # types are compiled at the same time.
-set(UPSWEEP_CUDA_TYPES "" CACHE STRING "Types whose kernels are compiled, to see that all compiles; empty: all, as calls of others need")
 function(upsweep_cuda_per_type name source)
   foreach(type IN LISTS ARGN)
-    if(UPSWEEP_CUDA_TYPES AND NOT type IN_LIST UPSWEEP_CUDA_TYPES)
-      continue()
-    endif()
     string(REGEX REPLACE "^std::|_t$" "" suffix ${type})
     set(library upsweep_${name}_${suffix})
     add_library(${library} OBJECT ${source})
@@ -23,19 +19,19 @@ function(upsweep_cuda_per_type name source)
   endforeach()
 endfunction()
 
-set(all_types std::int8_t std::int16_t std::int32_t std::int64_t std::uint8_t std::uint16_t std::uint32_t
+set(UPSWEEP_CUDA_TYPES std::int8_t std::int16_t std::int32_t std::int64_t std::uint8_t std::uint16_t std::uint32_t
   std::uint64_t float double)
-upsweep_cuda_per_type(lookahead scan/lookahead_kernels.cu ${all_types})
-upsweep_cuda_per_type(lookback scan/lookback_kernels.cu ${all_types})
-upsweep_cuda_per_type(reduce reduce/kernels.cu ${all_types})
-upsweep_cuda_per_type(cub scan/cub_kernels.cu ${all_types})
+upsweep_cuda_per_type(lookahead scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(lookback scan/lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(reduce reduce/kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(cub scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 # Reductions of lists keep signed elements as unsigned ones.
-set(kept_types std::uint8_t std::uint16_t std::uint32_t std::uint64_t float double)
-upsweep_cuda_per_type(lanes segmented/lanes_kernels.cu ${kept_types})
-upsweep_cuda_per_type(pipeline segmented/pipeline_kernels.cu ${kept_types})
-upsweep_cuda_per_type(list_scan segmented_scan/kernels.cu ${all_types})
-upsweep_cuda_per_type(list_lookahead segmented_scan/lookahead_kernels.cu ${all_types})
-upsweep_cuda_per_type(shard_scan shards/scan_kernels.cu ${all_types})
+set(UPSWEEP_CUDA_KEPT_TYPES std::uint8_t std::uint16_t std::uint32_t std::uint64_t float double)
+upsweep_cuda_per_type(lanes segmented/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
+upsweep_cuda_per_type(pipeline segmented/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
+upsweep_cuda_per_type(list_scan segmented_scan/kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(list_lookahead segmented_scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(shard_scan shards/scan_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
 # What several rungs or calls of a problem share.

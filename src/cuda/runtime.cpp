@@ -199,14 +199,6 @@ void require_device_memory(const void* data, int device, const char* what) {
               std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
 }
 
-void require_writable_memory(const void* data, int device, const char* what) {
-  cudaPointerAttributes attributes = {};
-  require(cudaPointerGetAttributes(&attributes, data), what);
-  // Without access to another device's memory there is no pointer by which this one reaches it.
-  if (attributes.type == cudaMemoryTypeDevice && attributes.devicePointer != nullptr) return;
-  require_device_memory(data, device, what);
-}
-
 void require_length(const std::int64_t* at, const void* result, std::int64_t result_bytes, int device) {
   if (at == nullptr) return;
   require_device_memory(at, device, "length");

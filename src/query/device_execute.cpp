@@ -28,22 +28,25 @@ struct Pieces {
   std::int64_t fold_bytes = kFoldBytes;
 };
 
-/// Half of the device's memory that is allowed is for rows and half for groups, of which a sixteenth will do where there is one; where it is
-/// little, pieces become shorter, and then workers fewer.
+/// Half of the device's memory that is allowed is for rows, and half for groups and tables of dictionaries; where there are neither keys nor
+/// texts a sixteenth is enough for the latter. Where memory is little, pieces become shorter, and then workers fewer.
 Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes) {
   Pieces pieces{.workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
   if (device_bytes == 0) return pieces;
-  const bool is_grouped = !plan.keys.empty();
-  const std::int64_t for_groups = device_bytes / (is_grouped ? 2 : 16);
-  std::int64_t bits = is_grouped ? 32 : 0;  // of a row: its group, its values and their validity
+  const auto is_text = [](const Field& field) { return field.kind == ValueKind::text; };
+  const bool has_groups = !plan.keys.empty() || std::any_of(plan.fields.begin(), plan.fields.end(), is_text);
+  const std::int64_t for_groups = device_bytes / (has_groups ? 2 : 16);
+  std::int64_t bits = has_groups ? 32 : 0;  // of a row: its group, its values and their validity
   for (const Field& field : plan.fields) bits += width_of(field.storage) + 1;
   const std::int64_t batch_bytes = kBatchRows / 8 * std::max<std::int64_t>(bits, 1);
   const std::int64_t fit = (device_bytes - for_groups) / batch_bytes;
   if (fit == 0) {
-    throw Error(Code::invalid_argument,
-                fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
-                            bytes_text(static_cast<double>(device_bytes)),
-                            bytes_text(static_cast<double>(whole_megabytes(2 * batch_bytes)))));
+    throw Error(
+        Code::invalid_argument,
+        fmt::format(
+            "{} of the device's memory have no room for rows of this query: it takes {}",
+            bytes_text(static_cast<double>(device_bytes)),
+            bytes_text(static_cast<double>(whole_megabytes(batch_bytes + batch_bytes / (has_groups ? 1 : 15) + 16)))));
   }
   pieces.workers = static_cast<int>(std::min<std::int64_t>(pieces.workers, fit));
   pieces.batches = static_cast<int>(std::min<std::int64_t>(fit / pieces.workers, kPieceBatches));

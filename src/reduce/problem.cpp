@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce/problem.cpp: the reduce ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <cstdint>
 #include <string>
 
 #include "core/ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "reduce/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/shard_call.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
@@ -40,12 +42,15 @@ const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
   return large ? cpu_simd_threads : cpu_simd;
 }
 
-std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCall& asked, bool waits) {
+enum class Result : std::uint8_t { in_carry, in_own_memory, in_reach };  ///< in_reach: the caller has looked after it
+
+std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCall& asked, Result result) {
+  const bool waits = result == Result::in_carry;
   if (waits) gpu::require_no_capture(policy.stream, "reduce_async");
   detail::ReduceCall call = asked;
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
   if (call.n > 0) gpu::require_device_memory(call.in, policy.device, "input");
-  if (!waits) gpu::require_writable_memory(call.out, policy.device, "result");
+  if (result == Result::in_own_memory) gpu::require_device_memory(call.out, policy.device, "result");
   if (call.init_at != nullptr) gpu::require_device_memory(call.init_at, policy.device, "initial value");
   gpu::require_length(call.n_at, call.out, call.out_size, policy.device);
   void* const room = on_device.allocate();
@@ -67,11 +72,15 @@ std::string_view detail::run_reduce(const Policy& policy, const ReduceCall& call
 }
 
 std::string_view detail::run_reduce(const gpu::Policy& policy, const ReduceCall& call) {
-  return reduction::run_on_device(policy, call, false);
+  return reduction::run_on_device(policy, call, reduction::Result::in_own_memory);
+}
+
+std::string_view detail::run_reduce_in_reach(const gpu::Policy& policy, const ReduceCall& call) {
+  return reduction::run_on_device(policy, call, reduction::Result::in_reach);
 }
 
 std::string_view detail::run_reduce_and_wait(const gpu::Policy& policy, const ReduceCall& call) {
-  return reduction::run_on_device(policy, call, true);
+  return reduction::run_on_device(policy, call, reduction::Result::in_carry);
 }
 
 gpu::WorkspaceSize detail::reduce_workspace(const gpu::Policy& policy, const ReduceCall& asked) {

@@ -44,7 +44,7 @@ void Events::wait_for(std::size_t member, std::size_t later) const {
 }
 
 Group::State::State(std::vector<Policy> all, PeerAccess access)
-    : members(std::move(all)), given(members), taken(members), done(members), workspaces_(members.size()) {
+    : members(std::move(all)), given(members), taken(members), done(members), workspaces(members.size()) {
   for (const Policy& member : members) {
     const CurrentDevice current(member.device);
     // A device's pool is made when it is first used, which may not be while a stream is captured.
@@ -75,7 +75,7 @@ const void* Group::State::reach(std::size_t from_member, const void* from, std::
 }
 
 Workspace* Group::State::workspace_of(std::size_t member, WorkspaceSize needed) const {
-  auto& made = workspaces_[member];
+  auto& made = workspaces[member];
   const auto fits = [&](WorkspaceSize size) { return size.kept >= needed.kept && size.scratch >= needed.scratch; };
   if (!made.empty() && fits(made.back()->size())) return made.back().get();
   const Policy& policy = members[member];

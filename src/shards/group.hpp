@@ -68,6 +68,8 @@ struct Group::State {
   Events given;  ///< what a member's successor, or the first one, waits for is in its memory
   Events taken;  ///< it has what others have given
   Events done;   ///< its work of a captured call; of the first one, what came before the call
+  /// Of each member; graphs may have the earlier ones. They end after the memory below, the freeing of which waits for what still runs.
+  mutable std::vector<std::vector<std::unique_ptr<Workspace>>> workspaces;
   // Memory of each member that others read, if they have access:
   std::vector<std::unique_ptr<OwnMemory>> rows;    ///< what the rows of its shard and those before it come to
   std::vector<std::unique_ptr<OwnMemory>> before;  ///< what those before it come to: the others put it there
@@ -109,8 +111,6 @@ struct Group::State {
 
  private:
   std::vector<bool> access_;  ///< of each member to each other one
-  mutable std::vector<std::vector<std::unique_ptr<Workspace>>>
-      workspaces_;  ///< of each member; graphs may have the earlier ones
 };
 
 }  // namespace upsweep::gpu

@@ -39,13 +39,13 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
       if (near != to) state.copy(near, to, totals.out_size, m);
       ++last.n;
     }
+    wait_for_values();
+    run_reduce(group, 0, last);
   } catch (...) {
     wait_for_values();
     state.release();  // the next call's values are not overwritten by those of this one
     throw;
   }
-  wait_for_values();
-  run_reduce(group, 0, last);
   state.release();
   if (is_forked) state.join();
 }
@@ -54,7 +54,7 @@ std::string_view detail::run_reduce(const gpu::Group& group, std::size_t member,
   const gpu::Group::State& state = group.state();
   gpu::Policy policy = state.members[member];
   policy.workspace = state.workspace_of(member, reduce_workspace(policy, call));
-  return run_reduce(policy, call);
+  return run_reduce_in_reach(policy, call);
 }
 
 void detail::require_members(const gpu::Group& group, std::size_t shards) {

@@ -21,6 +21,7 @@ struct AggregateCall {
   std::uint32_t limit = 0;
   std::int64_t* out = nullptr;          ///< where the sum goes; on a GPU in its memory
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the columns are the host's
+  bool out_is_reached = false;          ///< on a GPU: the caller has seen to it, so that it may be another device's
   bool waits = false;                   ///< on a GPU: the caller adds up the partial sums that are left below
   // What a rung on a GPU leaves once the stream's work is done: device memory, the scratch or `out`.
   const std::int64_t* partials = nullptr;

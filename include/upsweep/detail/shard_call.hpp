@@ -89,9 +89,11 @@ class ShardScan {
 /// Runs a call for each member, in the order of the array; all have the same types, operator and carry. Where the initial value is in
 /// device memory it is the first member's.
 std::string_view run_scan(const gpu::Group& group, std::span<const ScanCall> shards, const DeviceShards* custom);
-/// A member's part of a call, in memory that the group keeps.
+/// As run_reduce(), where the caller has seen to it that kernels reach call.out, which may be another device's memory.
+std::string_view run_reduce_in_reach(const gpu::Policy& policy, const ReduceCall& call);
+/// The same of a member's part of a call, in memory that the group keeps.
 std::string_view run_reduce(const gpu::Group& group, std::size_t member, const ReduceCall& call);
-/// Puts the value of a member's shard there, by work in its stream; false: the shard has none.
+/// Puts the value of a member's shard there, which its kernels reach, by work in its stream; false: the shard has none.
 using ValueOfShard = std::function<bool(std::size_t member, const gpu::Policy& policy, void* out)>;
 /// Folds the members' values in their order by `totals`, a reduction of such values whose `out` is memory of the first member.
 void run_fold(const gpu::Group& group, const ValueOfShard& value, const ReduceCall& totals);
