@@ -81,7 +81,7 @@ def gpu_terms(problem, gpus, shard_bytes):
 HELD_SHARDS = (4, 2**30)  # GPUs, and bytes of each shard
 
 
-def gpu_fits(held=HELD_SHARDS):
+def gpu_fits():
     """Shards on 2 and 4 GPUs, but those held back."""
     fits = []
     for problem, kind in dict.fromkeys((r["problem"], r["type"]) for r in lines("h200x4-shards") if r["problem"] in GPU_PASSES):
@@ -90,7 +90,7 @@ def gpu_fits(held=HELD_SHARDS):
             if (r["problem"], r["type"]) == (problem, kind) and r["gpus"] > 1:
                 shard = r["elements_each"] * BYTES[kind]
                 points[r["gpus"], shard] = Point(gpu_terms(problem, r["gpus"], shard), r["seconds"])
-        fits.append(fit(f"{problem}, {kind}", points, held))
+        fits.append(fit(f"{problem}, {kind}", points, HELD_SHARDS))
     return fits
 
 
@@ -189,10 +189,9 @@ CALLS = {
 
 
 def merge_seconds():
-    """Of one carry, while all cores do so."""
-    found = [r for r in lines("xeon64-mpi") if r["call"].startswith("merging")]
-    last = max(found, key=lambda r: r["ranks"])
-    return last["least_s"] / last["n"]
+    """Of one carry, while half of the cores do so."""
+    (found,) = [r for r in lines("xeon64-mpi") if r["call"].startswith("merging") and r["ranks"] == HOST_CORES // 2]
+    return found["least_s"] / found["n"]
 
 
 class Parts(NamedTuple):

@@ -47,12 +47,6 @@ def test_ranks_that_were_held_back():
     assert not names_of(scaling_model.rank_fits(), good=False)
 
 
-def test_a_model_without_hand_offs_is_noticed(monkeypatch):
-    terms = scaling_model.gpu_terms
-    monkeypatch.setattr(scaling_model, "gpu_terms", lambda *of: [terms(*of)[0], 1])
-    assert len(names_of(scaling_model.gpu_fits(held=(4, 2**24)), good=False)) == 4
-
-
 def test_a_model_of_cores_that_share_nothing_is_noticed(monkeypatch):
     terms = scaling_model.core_terms
     monkeypatch.setattr(scaling_model, "core_terms", lambda *of: terms(*of)[:1])
