@@ -170,9 +170,8 @@ class FusedWarp {
   std::int64_t* const queue_;
   const int lane_;
   const std::int64_t n_;
-  const unsigned
-      units_;      ///< whole ones from the head on: 2^32 of them have 2 TB of keys, more than a device has memory
-  int count_ = 0;  ///< in the queue; the same for all lanes
+  const unsigned units_;  ///< whole ones from the head on: 2^32 have 2 TB of keys, more than a device has memory
+  int count_ = 0;         ///< in the queue; the same for all lanes
   Sum sum_ = 0;
   Sum quantity_ = 0;  ///< of the row that was loaded last
   Sum price_ = 0;

@@ -35,18 +35,18 @@ Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes
   if (device_bytes == 0) return pieces;
   const auto is_text = [](const Field& field) { return field.kind == ValueKind::text; };
   const bool has_groups = !plan.keys.empty() || std::any_of(plan.fields.begin(), plan.fields.end(), is_text);
-  const std::int64_t for_groups = device_bytes / (has_groups ? 2 : 16);
+  const std::int64_t parts = has_groups ? 2 : 16;
+  const std::int64_t for_groups = device_bytes / parts;
   std::int64_t bits = has_groups ? 32 : 0;  // of a row: its group, its values and their validity
   for (const Field& field : plan.fields) bits += width_of(field.storage) + 1;
   const std::int64_t batch_bytes = kBatchRows / 8 * std::max<std::int64_t>(bits, 1);
   const std::int64_t fit = (device_bytes - for_groups) / batch_bytes;
   if (fit == 0) {
-    throw Error(
-        Code::invalid_argument,
-        fmt::format(
-            "{} of the device's memory have no room for rows of this query: it takes {}",
-            bytes_text(static_cast<double>(device_bytes)),
-            bytes_text(static_cast<double>(whole_megabytes(batch_bytes + batch_bytes / (has_groups ? 1 : 15) + 16)))));
+    const std::int64_t least = (batch_bytes + parts - 2) / (parts - 1) * parts;
+    throw Error(Code::invalid_argument,
+                fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
+                            bytes_text(static_cast<double>(device_bytes)),
+                            bytes_text(static_cast<double>(whole_megabytes(least)))));
   }
   pieces.workers = static_cast<int>(std::min<std::int64_t>(pieces.workers, fit));
   pieces.batches = static_cast<int>(std::min<std::int64_t>(fit / pieces.workers, kPieceBatches));

@@ -24,6 +24,12 @@ bool enable_access(int device, int other) {
   return error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
 }
 
+cudaStreamCaptureStatus capture_of(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
+  return status;
+}
+
 }  // namespace
 
 Events::Events(const std::vector<Policy>& members) : members_(members) {
@@ -59,9 +65,7 @@ Group::State::State(std::vector<Policy> all, PeerAccess access)
 }
 
 bool Group::State::fork() const {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(members[0].stream, &status), "asking whether the stream is being captured");
-  if (status != cudaStreamCaptureStatusActive) return false;
+  if (capture_of(members[0].stream) != cudaStreamCaptureStatusActive) return false;
   done.record(0);
   for (std::size_t m = 1; m < members.size(); ++m) done.wait_for(0, m);
   return true;
@@ -79,9 +83,7 @@ Workspace* Group::State::workspace_of(std::size_t member, WorkspaceSize needed) 
   const auto fits = [&](WorkspaceSize size) { return size.kept >= needed.kept && size.scratch >= needed.scratch; };
   if (!made.empty() && fits(made.back()->size())) return made.back().get();
   const Policy& policy = members[member];
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(policy.stream, &status), "asking whether the stream is being captured");
-  if (status != cudaStreamCaptureStatusNone) return nullptr;
+  if (capture_of(policy.stream) != cudaStreamCaptureStatusNone) return nullptr;
   MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
   made.push_back(std::make_unique<Workspace>(needed, policy.device, policy.stream, memory));
   return made.back().get();
