@@ -5,8 +5,8 @@
 //
 // Prints a line of JSON for each type and number of GPUs: medians of calls that are waited for, by the host's clock, all of a line
 // taken in turn. `of_bound`: the least time that it could take, of its own. A shard of a scan is reduced and scanned where there are
-// several GPUs; of lists it is what a shard takes alone. Lists have 16 elements; their offsets are made from starts and stops that
-// lie apart.
+// several GPUs, and so are starts and stops, of which offsets are made; of lists it is what a shard takes alone. Lists have 16 elements;
+// their offsets are made from starts and stops that lie apart.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -101,24 +101,29 @@ void measure(std::string_view type, int gpus, std::int64_t n, int samples) {
   require(cudaFree(total));
 }
 
-/// `call` on a group against `alone` on its first member.
-void compare(std::string_view problem, std::string_view type, int gpus, std::int64_t n, int samples,
-             const std::function<void()>& call, const std::function<void()>& alone) {
-  std::vector<double> together, one;
+/// `call` on a group against `alone` on its first member, which several members do after `before`.
+void compare(
+    std::string_view problem, std::string_view type, int gpus, std::int64_t n, int samples,
+    const std::function<void()>& call, const std::function<void()>& alone,
+    const std::function<void()>& before = [] {}) {
+  std::vector<double> together, one, first;
   for (int sample = -3; sample < samples; ++sample) {
     const double all = seconds_of(call);
     const double single = seconds_of(alone);
+    const double twice = seconds_of(before);
     if (sample < 0) continue;
     together.push_back(all);
     one.push_back(single);
+    first.push_back(twice);
   }
   const double seconds = median(together);
-  const double least = median(one);
+  const double single = median(one);
+  const double least = single + (gpus > 1 ? median(first) : 0);
   fmt::print(
       R"({{"problem": "{}", "type": "{}", "gpus": {}, "elements_each": {}, "seconds": {:.7f}, "one_gpu_s": {:.7f}, )"
       R"("times_one_gpu": {:.3f}, "of_bound": {:.3f}}})"
       "\n",
-      problem, type, gpus, n, seconds, least, gpus * least / seconds, least / seconds);
+      problem, type, gpus, n, seconds, single, gpus * single / seconds, least / seconds);
 }
 
 void measure_lists(int gpus, std::int64_t n, int samples) {
@@ -146,12 +151,20 @@ void measure_lists(int gpus, std::int64_t n, int samples) {
   const Group group(devices);
   require(cudaSetDevice(0));
   const Policy alone = group.policy(0);
+  std::int64_t* const sum = allocate<std::int64_t>(0, 1);
   compare(
       "offsets", "int64", gpus, count, samples, [&] { upsweep::compact_offsets(group, bounds); },
-      [&] { upsweep::compact_offsets(alone, bounds[0].starts, bounds[0].stops, count, bounds[0].offsets); });
+      [&] { upsweep::compact_offsets(alone, bounds[0].starts, bounds[0].stops, count, bounds[0].offsets); },
+      [&] {
+        for (const std::int64_t* each : {bounds[0].starts, bounds[0].stops}) {
+          upsweep::reduce_async(alone, each, count, sum, std::int64_t{0});
+        }
+        require(cudaStreamSynchronize(alone.stream));
+      });
   compare(
       "segmented", "int32", gpus, n, samples, [&] { upsweep::segmented_reduce(group, lists); },
       [&] { upsweep::segmented_reduce(alone, lists[0].lists, lists[0].in, n, lists[0].out); });
+  require(cudaFree(sum));
   for (const auto& shard : bounds) {
     require(cudaFree(const_cast<std::int64_t*>(shard.starts)));
     require(cudaFree(const_cast<std::int64_t*>(shard.stops)));

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -235,6 +236,68 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
     EXPECT_EQ(reported.total, expected.offsets.back());
     EXPECT_EQ(offsets.values(), expected.offsets);
   }
+}
+
+/// The number of lists is in device memory, and changes from one replay to the next.
+template <class T>
+void check_counts_on_device(bool are_adjacent) {
+  constexpr std::int64_t kMost = 300'007;
+  const auto lists = tests::make_lists<T>(are_adjacent ? ListPattern::packed : ListPattern::random, kMost);
+  const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), kMost);
+  std::vector<T> bounds = lists.starts;
+  bounds.push_back(lists.stops.back());
+  DeviceArray<T> starts(bounds, 0);
+  DeviceArray<T> others(lists.stops, 0);
+  const T* const stops = are_adjacent ? starts.data() + 1 : others.data();
+  DeviceArray<std::int64_t> offsets(kMost + 1);
+  DeviceArray<std::int64_t> count(1);
+  DeviceArray<gpu::OffsetsStatus> status(1);
+  const tests::OwnStream stream;
+  auto policy = gpu::Policy{}.with_stream(stream);
+  gpu::Workspace workspace(gpu::offsets_workspace<T>(policy, kMost), 0, stream);
+  policy = policy.with_workspace(workspace);
+  const tests::Replay replay(stream, [&] {
+    EXPECT_EQ(compact_offsets_async(policy, starts.data(), stops, gpu::Length(count.data(), kMost), offsets.data(),
+                                    status.data()),
+              are_adjacent ? "cuda.adjacent" : "cuda.lookahead");
+  });
+  for (const std::int64_t n : {kMost, std::int64_t{0}, std::int64_t{1}, kMost - 1, std::int64_t{100'000}, kMost + 5}) {
+    require(cudaMemcpyAsync(count.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
+    require(cudaMemsetAsync(offsets.data(), 0x7B, (kMost + 1) * 8, stream));
+    replay.launch();
+    require(cudaStreamSynchronize(stream));
+    const std::int64_t lists_there = std::min(n, kMost);
+    const auto reported = status.values()[0];
+    ASSERT_EQ(reported.first_bad, kNoIndex) << n;
+    const auto all = offsets.values();
+    ASSERT_EQ(reported.total, expected.offsets[static_cast<std::size_t>(lists_there)]) << n;
+    ASSERT_TRUE(std::equal(all.begin(), all.begin() + lists_there + 1, expected.offsets.begin())) << n;
+    const auto untouched = [](std::int64_t x) { return x == 0x7B7B7B7B7B7B7B7B; };
+    ASSERT_TRUE(std::all_of(all.begin() + lists_there + 1, all.end(), untouched)) << n;
+  }
+}
+
+TEST_F(GpuTest, OffsetsOfAsManyListsAsDeviceMemorySays) {
+  check_counts_on_device<std::int64_t>(false);
+  check_counts_on_device<std::uint32_t>(false);
+  check_counts_on_device<std::int32_t>(true);
+}
+
+TEST_F(GpuTest, OnlySomeRungsTakeACountInDeviceMemory) {
+  DeviceArray<std::int64_t> bounds(std::vector<std::int64_t>{0, 1, 2, 3}, 0);
+  DeviceArray<std::int64_t> offsets(4);
+  DeviceArray<std::int64_t> count(std::vector<std::int64_t>{3}, 0);
+  DeviceArray<gpu::OffsetsStatus> status(1);
+  const auto run = [&](const gpu::Policy& policy, const std::int64_t* at) {
+    return failure_of([&] {
+      compact_offsets_async(policy, bounds.data(), bounds.data() + 1, gpu::Length(at, 3), offsets.data(),
+                            status.data());
+    });
+  };
+  EXPECT_EQ(run(gpu::Policy{}.with_rung("cuda.cub"), count.data()).code, Code::unsupported);
+  const std::int64_t host = 3;
+  EXPECT_EQ(run(gpu::Policy{}, &host).code, Code::invalid_argument);
+  EXPECT_EQ(run(gpu::Policy{}, offsets.data() + 2).code, Code::invalid_argument);
 }
 
 TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork) {

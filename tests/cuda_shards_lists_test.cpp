@@ -245,6 +245,45 @@ TEST_F(CudaShardsLists, AGraphReplaysOffsets) {
   }
 }
 
+TEST_F(CudaShardsLists, OffsetsOfAsManyListsAsDeviceMemorySays) {
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    constexpr std::int64_t kLists = 90'001;
+    const auto [starts, stops] = random_bounds<std::int64_t>(kLists);
+    const std::vector<std::int64_t> begin = cuts(kLists, group.size())[0];
+    const BoundsInShards<std::int64_t> shards(group, starts, stops, begin);
+    Parts<std::int64_t> counts;
+    auto counted = shards.all();
+    std::vector<std::int64_t> wanted{0};
+    for (std::size_t m = 0; m < counted.size(); ++m) {
+      const std::int64_t there = m % 3 == 1 ? 0 : counted[m].n - 7;
+      require(cudaSetDevice(group.policy(static_cast<int>(m)).device));
+      counts.add(std::vector<std::int64_t>{there}, 0);
+      counted[m].n_at = counts.last();
+      for (std::int64_t i = begin[m]; i < begin[m] + there; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        wanted.push_back(wanted.back() + stops[k] - starts[k]);
+      }
+    }
+    require(cudaSetDevice(0));
+    DeviceArray<gpu::OffsetsStatus> status(1);
+    compact_offsets_async(group, counted, status.data());
+    group.wait();
+    EXPECT_EQ(status.values()[0].first_bad, kNoIndex);
+    EXPECT_EQ(status.values()[0].total, wanted.back()) << members.text();
+    std::size_t at = 0;
+    for (std::size_t m = 0; m < counted.size(); ++m) {
+      const std::int64_t there = m % 3 == 1 ? 0 : counted[m].n - 7;
+      std::vector<std::int64_t> own_offsets(static_cast<std::size_t>(there) + 1);
+      require(cudaMemcpy(own_offsets.data(), counted[m].offsets, own_offsets.size() * 8, cudaMemcpyDeviceToHost));
+      ASSERT_TRUE(std::equal(own_offsets.begin(), own_offsets.end(), wanted.begin() + static_cast<std::ptrdiff_t>(at)))
+          << members.text() << " shard " << m;
+      at += static_cast<std::size_t>(there);
+    }
+  }
+}
+
 // ---- Reductions.
 
 /// Content cut into shards, the lists that begin in each, and room for their results.

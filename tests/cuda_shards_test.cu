@@ -240,6 +240,59 @@ TEST_F(CudaShards, FloatsHaveTheBitsOfOneDevice) { check_bits<double>(9'000'001)
 
 TEST_F(CudaShards, FloatsOfFourBytesToo) { check_bits<float>(20'000'003); }
 
+/// More groups of tiles before the last shard than its fold brings at a time.
+TEST_F(CudaShards, FloatsOfManyGroups) { check_bits<double>(200'000'003); }
+
+TEST_F(CudaShards, AsManyElementsAsDeviceMemorySays) {
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    constexpr std::int64_t kLength = 2'000'000;
+    const std::vector<std::int64_t> x = random_values<std::int64_t>(kLength, 4);
+    const std::vector<std::int64_t> begin = cuts(kLength, group.size())[0];
+    Shards<std::int64_t, std::int64_t> shards(group, x, begin);
+    auto counted = shards.all();
+    std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> lengths;
+    for (std::size_t m = 0; m < counted.size(); ++m) {
+      require(cudaSetDevice(group.policy(static_cast<int>(m)).device));
+      lengths.push_back(std::make_unique<DeviceArray<std::int64_t>>(1));
+      counted[m].n_at = lengths.back()->data();
+    }
+    require(cudaSetDevice(group.policy(0).device));
+    DeviceArray<std::int64_t> total(1);
+    inclusive_scan(group, counted);  // has all memory made that it needs
+    group.wait();
+    const tests::Replay replay(group.policy(0).stream, [&] {
+      inclusive_scan(group, counted);
+      reduce_async(group, counted, total.data(), std::int64_t{5});
+    });
+    for (int run = 0; run < 4; ++run) {
+      std::vector<std::int64_t> there;
+      for (std::size_t m = 0; m < counted.size(); ++m) {
+        const std::int64_t most = counted[m].n;
+        const std::int64_t some[] = {most, most - 1, 0, most / 2, most + 9, 17};
+        const std::int64_t n = some[(static_cast<std::size_t>(run) + m) % 6];
+        there.push_back(std::min(n, most));
+        require(cudaSetDevice(group.policy(static_cast<int>(m)).device));
+        require(cudaMemcpy(lengths[m]->data(), &n, sizeof n, cudaMemcpyHostToDevice));
+        require(cudaMemset(counted[m].out, 0, static_cast<std::size_t>(most) * sizeof(std::int64_t)));
+      }
+      require(cudaSetDevice(group.policy(0).device));
+      replay.launch();
+      std::vector<std::int64_t> wanted(kLength);
+      std::int64_t sum = 0;
+      for (std::size_t m = 0; m < counted.size(); ++m) {
+        for (std::int64_t i = begin[m]; i < begin[m] + there[m]; ++i) {
+          sum = Add{}(sum, x[static_cast<std::size_t>(i)]);
+          wanted[static_cast<std::size_t>(i)] = sum;
+        }
+      }
+      ASSERT_TRUE(same_bits(shards.results(), wanted)) << members.text() << " run " << run;
+      ASSERT_EQ(total.values()[0], Add{}(std::int64_t{5}, sum)) << members.text() << " run " << run;
+    }
+  }
+}
+
 TEST_F(CudaShards, AGraphReplaysTheCall) {
   const std::vector<std::int32_t> x = random_values<std::int32_t>(3'000'000, 3);
   std::vector<std::int32_t> wanted(x.size());
@@ -427,6 +480,13 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   expect_error(Code::unsupported, "cuda.lookahead",
                [&] { inclusive_scan(by_cub, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50}}); });
   DeviceArray<float> sum(1);
+  const std::int64_t ten = 10;
+  expect_error(Code::invalid_argument, "the length of shard 1 is host memory", [&] {
+    inclusive_scan(group, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50, &ten}});
+  });
+  expect_error(Code::invalid_argument, "shard 1: length is host memory", [&] {
+    reduce_async(group, Floats{{x.data(), 50, nullptr}, {x.data() + 50, 50, nullptr, &ten}}, sum.data(), 0.0F);
+  });
   const Floats halves{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50}};
   expect_error(Code::invalid_argument, "initial value is host memory",
                [&] { exclusive_scan(group, halves, gpu::ValueAt<float>(host.data())); });

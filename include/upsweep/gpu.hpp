@@ -54,7 +54,8 @@ struct WorkspaceSize {
   std::int64_t scratch = 0;  ///< anything
 };
 
-/// Device memory for calls to use, one after the other: of one stream, or of streams that wait for each other.
+/// Device memory for calls of one function to use, one after the other: of one stream, or of streams that wait for each other. Another
+/// function finds in it what is of no use to it, and needs one of its own.
 class Workspace {
  public:
   /// Allocates from `memory` and clears, in the stream's order. Throws Error no_device, device_memory.

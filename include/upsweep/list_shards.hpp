@@ -39,6 +39,7 @@ struct OffsetsShard {
   const T* stops = nullptr;
   std::int64_t n = 0;
   std::int64_t* offsets = nullptr;
+  const std::int64_t* n_at = nullptr;  ///< where the number of lists is, up to n, if it is in memory of the device
 };
 
 /// A member's part of the content of lists, and the lists that begin in it, for segmented_reduce(). They are given by offsets that
@@ -60,10 +61,11 @@ template <ListBound T>
 std::vector<RaggedCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& shards, bool strict) {
   std::vector<RaggedCall> calls;
   std::int64_t before = 0;
-  for (const auto& [starts, stops, n, offsets] : shards) {
+  for (const auto& [starts, stops, n, offsets, n_at] : shards) {
     require_array(starts, n, "starts of a shard");
     require_array(stops, n, "stops of a shard");
     calls.push_back(ragged_call(starts, stops, n, offsets, strict));
+    calls.back().n_at = n_at;
     calls.back().carry.lists = before;
     before += n;
   }
@@ -99,7 +101,8 @@ OffsetsResult compact_offsets(const gpu::Group& group, const std::vector<gpu::Of
   return {calls.back().carry.lists + calls.back().n, total, rung};
 }
 
-/// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
+/// Does not wait: `status`, in memory of the first member's device, says how it ended; it counts lists as if each shard had all n,
+/// also where how many there are is in device memory. Returns the rung.
 template <ListBound T>
 std::string_view compact_offsets_async(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
                                        gpu::OffsetsStatus* status, bool strict = false) {

@@ -54,15 +54,19 @@ ScanResult scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::i
   const Rank rank(comm);
   const upsweep::detail::ShardScan shard(policy, call, nullptr, " of rank " + std::to_string(rank.number));
   constexpr auto kBytes = static_cast<std::size_t>(upsweep::detail::kRowsBytes);
+  const bool gives = rank.number + 1 < rank.count;
+  void* const before = rank.number > 0 ? shard.room_before() : nullptr;
   shard.publish();
+  if (gives) shard.groups(shard.room_groups());
   if (rank.number > 0) {
-    require(ncclRecv(shard.room_before(), kBytes, ncclUint8, rank.number - 1, comm, policy.stream), "receiving");
+    require(ncclRecv(before, kBytes, ncclUint8, rank.number - 1, comm, policy.stream), "receiving");
   }
-  if (rank.number + 1 < rank.count) {
-    shard.fold(shard.room_before(), shard.room_after());
+  if (gives) {
+    const void* const groups = shard.room_groups();
+    shard.fold(before, {&groups, 1}, shard.room_after());
     require(ncclSend(shard.room_after(), kBytes, ncclUint8, rank.number + 1, comm, policy.stream), "sending");
   }
-  shard.scan(shard.room_before());
+  shard.scan(before);
   return {n, "cuda.lookahead"};
 }
 

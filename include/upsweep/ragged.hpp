@@ -158,12 +158,14 @@ OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const 
   return compact_offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may be in
+/// device memory, too: gpu::Length(address, most), outside the offsets; there is room for most + 1 of these. Returns the rung.
 template <ListBound T>
-std::string_view compact_offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
+std::string_view compact_offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, gpu::Length n,
                                        std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {
   detail::require_array(status, 1, "status");
-  auto call = detail::ragged_call(starts, stops, n, offsets, strict);
+  auto call = detail::ragged_call(starts, stops, n.most, offsets, strict);
+  call.n_at = n.at;
   call.status = status;
   return detail::run_offsets(policy, call);
 }

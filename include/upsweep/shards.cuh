@@ -22,6 +22,10 @@ static constexpr DeviceShards kDeviceShards{
     .workspace =
         [](const ScanCall& call) noexcept {
           return gpu::detail::shard_workspace_bytes<gpu::detail::ScanProblem<In, Out, Op, false>>(call.n);
+        },
+    .groups =
+        [](const ScanCall& call) noexcept {
+          return gpu::detail::groups_bytes<gpu::detail::ScanProblem<In, Out, Op, false>>(call.n);
         }};
 
 template <class In, class Out, class Op>
@@ -100,7 +104,7 @@ namespace gpu {
 template <class In, class Out, class Op>
   requires upsweep::detail::RunsCustom<In, Out, Op>
 std::vector<std::int64_t> split(const Group& group, std::int64_t n, const Op& /*op*/) {
-  return upsweep::detail::split_by_rows(group, n, detail::kShardRow<detail::ScanProblem<In, Out, Op, false>>);
+  return upsweep::detail::split_by_units(group, n, detail::kShardUnit<detail::ScanProblem<In, Out, Op, false>>);
 }
 
 }  // namespace gpu

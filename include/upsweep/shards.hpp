@@ -8,7 +8,7 @@
 //   group.wait();
 //
 // Shards    one for each member, in the order of the array; of any lengths, empty ones too. What holds for arrays on one GPU holds
-//           for each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0. A kilobyte goes from each to the next: read
+//           for each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0. Some kilobytes go from each to all later ones: read
 //           where it is if a device has access to the other's memory, which a group switches on, else copied.
 // Order     a shard's work is put into its member's stream, after what is there. Members wait for each other by events, and no
 //           kernel waits for one on another device. Calls of several threads with the same Group are put one after the other.
@@ -18,7 +18,7 @@
 // Cost      scan: every shard is read twice and written once, as the sum of all shards before it is known when they have been read.
 //           reduce: every shard is read once.
 // Floats    scan: of arrays that one GPU scans by look-ahead (more than 8 MB) the same bits as on one GPU, where all shards but the
-//           last that has elements are as long as split() makes them: whole rows of tiles. reduce: the same bits for the same shards.
+//           last that has elements are as long as split() makes them: whole groups of tiles. reduce: the same bits for the same shards.
 // Lists in shards: see list_shards.hpp.
 // Operators of your own: see shards.cuh.
 // Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
@@ -74,6 +74,8 @@ struct Shard {
   const In* in = nullptr;
   std::int64_t n = 0;
   Out* out = nullptr;
+  const std::int64_t* n_at =
+      nullptr;  ///< where the length is, up to n, if it is in memory of the device: see gpu::Length
 };
 
 /// The same of columns, for select_sum().
@@ -82,6 +84,7 @@ struct SelectSumShard {
   const std::int64_t* quantity = nullptr;
   const std::int64_t* price = nullptr;
   std::int64_t n = 0;
+  const std::int64_t* n_at = nullptr;
 };
 
 }  // namespace gpu
@@ -101,6 +104,7 @@ ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>&
     call.in = shard.in;
     call.out = shard.out;
     call.n = shard.n;
+    call.n_at = shard.n_at;
     call.exclusive = exclusive;
     call.carry = &carry;
     call.init_at = init_at;
@@ -121,6 +125,17 @@ void fold(const gpu::Group& group, const ValueOfShard& value, T* out, T init, co
   run_fold(group, value, totals);
 }
 
+/// What a shard's value is that may turn out to have no element. Throws unsupported of an operator without such a value.
+template <class T, class Op>
+ScanCarry<T> begin_of_shard(const Op& /*op*/) {
+  if constexpr (requires { Op::template identity<T>(); }) {
+    return carry_of<T>(Op::template identity<T>());
+  } else {
+    throw Error(Code::unsupported,
+                "the operator has no value for a shard whose length is in device memory and may be 0");
+  }
+}
+
 template <class In, class T, class Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, T init, const Op& op,
                   const DeviceKernel<ReduceCall>* custom = nullptr,
@@ -128,8 +143,9 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
   require_members(group, shards.size());
   const auto value = [&](std::size_t member, const gpu::Policy&, void* to) {
     const gpu::Shard<In>& shard = shards[member];
-    auto none = empty_carry<T>();
-    ReduceCall call = reduce_call(shard.in, shard.n, op, none, custom);
+    auto carry = shard.n_at == nullptr ? empty_carry<T>() : begin_of_shard<T>(op);
+    ReduceCall call = reduce_call(shard.in, shard.n, op, carry, custom);
+    call.n_at = shard.n_at;
     call.out = to;
     if (shard.n > 0) run_reduce(group, member, call);
     return shard.n > 0;
@@ -137,13 +153,13 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
   fold(group, value, out, init, op, custom_totals, init_at);
 }
 
-/// As equal as whole rows of tiles of so many elements are.
-inline std::vector<std::int64_t> split_by_rows(const gpu::Group& group, std::int64_t n, std::int64_t row) {
-  require_array(&row, n, "array");
-  const std::int64_t rows = (n + row - 1) / row;
+/// As equal as multiples of so many elements are.
+inline std::vector<std::int64_t> split_by_units(const gpu::Group& group, std::int64_t n, std::int64_t unit) {
+  require_array(&unit, n, "array");
+  const std::int64_t units = (n + unit - 1) / unit;
   std::vector<std::int64_t> begin;
   begin.reserve(static_cast<std::size_t>(group.size()) + 1);
-  for (int member = 0; member < group.size(); ++member) begin.push_back(rows * member / group.size() * row);
+  for (int member = 0; member < group.size(); ++member) begin.push_back(units * member / group.size() * unit);
   begin.push_back(n);
   return begin;
 }
@@ -152,11 +168,12 @@ inline std::vector<std::int64_t> split_by_rows(const gpu::Group& group, std::int
 
 namespace gpu {
 
-/// Where the shard of each member begins, and n after the last: as equal as whole rows of tiles are, for a scan of In into Out.
+/// Where the shard of each member begins, and n after the last: as equal as whole groups of tiles are, of up to 3.2 MB, for a scan of
+/// In into Out.
 template <class In, class Out>
   requires upsweep::detail::RunsCompiled<In, Out, Add>
 std::vector<std::int64_t> split(const Group& group, std::int64_t n) {
-  return upsweep::detail::split_by_rows(group, n, upsweep::detail::row_of_tiles(type_of<In>(), type_of<Out>()));
+  return upsweep::detail::split_by_units(group, n, upsweep::detail::shard_unit(type_of<In>(), type_of<Out>()));
 }
 
 }  // namespace gpu
@@ -223,8 +240,9 @@ inline void select_sum_async(const gpu::Group& group, const std::vector<gpu::Sel
                              std::uint32_t limit, std::int64_t* out) {
   detail::require_members(group, shards.size());
   const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
-    const auto& [key, quantity, price, n] = shards[member];
+    const auto& [key, quantity, price, n, n_at] = shards[member];
     detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+    call.n_at = n_at;
     call.out = static_cast<std::int64_t*>(to);
     call.out_is_reached = true;
     if (n != 0) detail::run_select_sum(policy, call);

@@ -10,6 +10,7 @@
 #include "core/ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
@@ -35,10 +36,7 @@ constexpr std::int64_t kSerialRows = 32;
 const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
-    if (call.n_at != nullptr && &rung != &cuda_fused && &rung != &cuda_zero_copy) {
-      throw Error(Code::unsupported,
-                  std::string(rung.info.id) + " takes a length of the host's, not one in device memory");
-    }
+    if (&rung != &cuda_fused && &rung != &cuda_zero_copy) detail::require_length_of_host(call.n_at, rung.info.id);
     return rung;
   }
   if (call.launch != nullptr) return usable(&cuda_fused, call, policy);

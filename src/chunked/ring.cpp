@@ -235,14 +235,14 @@ std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int6
   const std::int64_t wide = std::max(in_size, out_size);
   const std::int64_t most = std::max<std::int64_t>(kChunkBytes / (unit * wide), 1);
   if (state_->device_bytes == 0) return most * unit;
-  // A quarter is left to what the kernels need besides.
+  // An eighth is left to what the kernels need besides.
   const std::int64_t each = kSlots * unit * (in_size + out_size);
-  const std::int64_t fit = state_->device_bytes / 4 * 3 / each;
+  const std::int64_t fit = state_->device_bytes / 8 * 7 / each;
   if (fit >= 1) return std::min(fit, most) * unit;
   throw Error(Code::invalid_argument, bytes_text(static_cast<double>(state_->device_bytes)) +
                                           " of the device's memory have no room for " + std::to_string(kSlots) +
                                           " chunks: it takes " +
-                                          bytes_text(static_cast<double>(whole_megabytes(each / 3 * 4 + 4))));
+                                          bytes_text(static_cast<double>(whole_megabytes(each / 7 * 8 + 4))));
 }
 
 void Ring::run(const Job& job) {

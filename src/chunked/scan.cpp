@@ -37,11 +37,11 @@ class ChunkedScan {
     policy_.rung =
         detail::run_scan(policy_, none);  // what cannot run is refused; a shorter last chunk must not change it
     const bool by_shards = policy_.rung == kLookahead;
-    const std::int64_t unit = by_shards ? detail::row_of_tiles(call_.in_type, call_.out_type) : kBlock;
+    const std::int64_t unit = by_shards ? detail::shard_unit(call_.in_type, call_.out_type) : kBlock;
     const std::int64_t length = ring_.length(call_.in_size, call_.out_size, unit);
     if (by_shards && call_.n > length) {
-      // What rows of tiles before a chunk come to, and then those before the next one, in turn; at first nothing.
-      rows_.emplace(gpu::WorkspaceSize{.kept = 2 * detail::kRowsBytes}, policy_.device, policy_.stream,
+      // What the chunks before one come to, and then those before the next one, in turn.
+      rows_.emplace(gpu::WorkspaceSize{.scratch = 2 * detail::kRowsBytes}, policy_.device, policy_.stream,
                     *policy_.memory);
       run_from(0, call_.n, length);
       return policy_.rung;
@@ -86,11 +86,13 @@ class ChunkedScan {
       (void)detail::run_scan(policy_, call);
       return;
     }
-    auto* const rows = static_cast<std::byte*>(rows_->kept());
-    const void* const before = rows + chunk.number % 2 * detail::kRowsBytes;
+    auto* const rows = static_cast<std::byte*>(rows_->scratch());
+    const void* const before = chunk.number > 0 ? rows + chunk.number % 2 * detail::kRowsBytes : nullptr;
     const detail::ShardScan shard(policy_, call, nullptr, "");
+    const void* const groups = shard.room_groups();
     shard.publish();
-    shard.fold(before, rows + (chunk.number + 1) % 2 * detail::kRowsBytes);
+    shard.groups(shard.room_groups());
+    shard.fold(before, {&groups, 1}, rows + (chunk.number + 1) % 2 * detail::kRowsBytes);
     shard.scan(before);
   }
 

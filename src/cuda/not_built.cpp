@@ -85,7 +85,12 @@ upsweep::detail::ShardScan::ShardScan(const gpu::Policy&, const ScanCall&, const
 }
 upsweep::detail::ShardScan::~ShardScan() = default;
 upsweep::detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
+upsweep::gpu::WorkspaceSize upsweep::detail::ShardScan::workspace(const ScanCall&, const DeviceShards*) {
+  gpu::refuse();
+}
+std::int64_t upsweep::detail::ShardScan::groups_bytes(const ScanCall&, const DeviceShards*) { gpu::refuse(); }
 void* upsweep::detail::ShardScan::room_before() const { return nullptr; }
+void* upsweep::detail::ShardScan::room_groups() const { return nullptr; }
 void* upsweep::detail::ShardScan::room_after() const { return nullptr; }
 void upsweep::detail::ShardScan::run(const ShardStep&) const {}
 std::string_view upsweep::detail::run_reduce(const gpu::Group&, std::size_t, const ReduceCall&) { gpu::refuse(); }
@@ -99,7 +104,7 @@ upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, st
   gpu::refuse();
 }
 std::string_view upsweep::detail::run_segmented(const gpu::Group&, ShardLists&, gpu::ListsStatus*) { gpu::refuse(); }
-std::int64_t upsweep::detail::row_of_tiles(Type, Type) { gpu::refuse(); }
+std::int64_t upsweep::detail::shard_unit(Type, Type) { gpu::refuse(); }
 
 // In chunked/:
 std::string_view upsweep::detail::run_scan(const gpu::Chunked&, const gpu::Policy&, const ScanCall&) { gpu::refuse(); }

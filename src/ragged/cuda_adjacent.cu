@@ -24,8 +24,9 @@ inline constexpr int kPart = 16 / int{sizeof(T)};
 
 /// Offsets 0 … n. Bad lists are reported, the first one stays.
 template <class T>
-__global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std::int64_t* offsets, std::int64_t n,
+__global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std::int64_t* offsets, std::int64_t most,
                                                            bool vectors, unsigned long long* first_bad) {
+  const std::int64_t n = lists.count(most);
   constexpr int kCount = kPart<T>;
   const T* const bounds = lists.starts;
   // Modulo 2^64: what leaves int64 shows in the sign.
@@ -76,8 +77,9 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
 
 /// Its own kernel: a count of finished blocks, so that the last one does this, takes a quarter more time.
 template <class T>
-__global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
-                               unsigned long long* first_bad, gpu::OffsetsStatus* status) {
+__global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, std::int64_t most,
+                               std::int64_t lists_before, unsigned long long* first_bad, gpu::OffsetsStatus* status) {
+  const std::int64_t n = lists.count(most);
   report(lists, *first_bad != 0 ? static_cast<std::int64_t>(~*first_bad) : n, n, offsets[n], lists_before, status);
   *first_bad = 0;
 }

@@ -13,6 +13,7 @@
 #include "cuda/scan_by_blocks.cuh"
 #include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::ragged {
@@ -24,6 +25,7 @@ struct Lengths {
   const T* stops;
   std::int64_t before_all;
   const std::int64_t* before_at;  ///< where it is instead, if it is in device memory
+  const std::int64_t* n_at;       ///< where the number of lists is, if it is in device memory
   bool strict;
   Extend op;
 
@@ -32,6 +34,8 @@ struct Lengths {
     const std::int64_t own = length(i);
     return i == 0 ? op(before(), own) : own;
   }
+  /// How many lists there are, of `most`.
+  __device__ std::int64_t count(std::int64_t most) const { return gpu::detail::length_at(n_at, most); }
   /// The first offset.
   __device__ std::int64_t before() const { return before_at != nullptr ? *before_at : before_all; }
 };
@@ -42,6 +46,7 @@ Lengths<T> lengths_of(const detail::RaggedCall& call) {
           static_cast<const T*>(call.stops),
           call.carry.total,
           call.before_at,
+          call.n_at,
           call.strict,
           {}};
 }
@@ -61,8 +66,9 @@ __device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n
 
 /// The first offset, and the outcome: from a bad list on, all offsets are negative.
 template <class T>
-__global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t n, std::int64_t lists_before,
+__global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t most, std::int64_t lists_before,
                                gpu::OffsetsStatus* status) {
+  const std::int64_t n = lists.count(most);
   offsets[0] = lists.before();
   std::int64_t first = 0;  // the lists before it are fine
   std::int64_t last = n;   // those from it on are not

@@ -51,6 +51,7 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
                                                           .workspace = gpu::detail::workspace_of(launch),
                                                           .init = lengths.before_all,
                                                           .init_at = lengths.before_at,
+                                                          .n_at = lengths.n_at,
                                                           .has_init = true,
                                                           .exclusive = true,
                                                           .problem = {{}, call.strict}};

@@ -43,12 +43,18 @@ namespace {
 
 /// Of a call on a GPU whose lists lie anywhere.
 const Rung& scanning_rung(const detail::RaggedCall& call) {
-  return refusal_of(cuda_lookahead, call, {}) == nullptr ? cuda_lookahead : cuda_cub;
+  if (refusal_of(cuda_lookahead, call, {}) == nullptr) return cuda_lookahead;
+  detail::require_length_of_host(call.n_at, cuda_cub.info.id);
+  return cuda_cub;
 }
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
-  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (&rung != &cuda_lookahead && &rung != &cuda_adjacent) detail::require_length_of_host(call.n_at, rung.info.id);
+    return rung;
+  }
   if (call.launch != nullptr) return is_adjacent(call) ? cuda_adjacent : scanning_rung(call);
   return refusal_of(cpu_adjacent, call, policy) == nullptr ? cpu_adjacent : cpu_lookahead;
 }
@@ -139,6 +145,7 @@ std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call
   }
   gpu::require_device_memory(call.offsets, policy.device, "offsets");
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  gpu::require_length(call.n_at, call.offsets, (call.n + 1) * std::int64_t{sizeof *call.offsets}, policy.device);
   void* const room = on_device.allocate();
   if (waits) call.status = static_cast<gpu::OffsetsStatus*>(room);
   on_device.run();

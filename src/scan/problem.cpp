@@ -117,9 +117,12 @@ void detail::require_values_of_host(const ElementsCall& call, std::string_view r
     throw Error(Code::unsupported,
                 std::string(rung) + " begins with a value of the host's, not with one in device memory");
   }
-  if (call.n_at != nullptr) {
-    throw Error(Code::unsupported, std::string(rung) + " takes a length of the host's, not one in device memory");
-  }
+  require_length_of_host(call.n_at, rung);
+}
+
+void detail::require_length_of_host(const std::int64_t* n_at, std::string_view rung) {
+  if (n_at == nullptr) return;
+  throw Error(Code::unsupported, std::string(rung) + " takes a length of the host's, not one in device memory");
 }
 
 gpu::WorkspaceSize detail::scan_workspace(const gpu::Policy& policy, const ScanCall& asked) {

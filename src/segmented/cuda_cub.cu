@@ -40,7 +40,7 @@ cudaError_t reduce_by_cub(const detail::SegmentedCall& call, Op op, void* tempor
   gpu::forget_last_error();
   const GivenLists lists = lists_of(call);
   const thrust::counting_iterator<std::int64_t> first(0);
-  return cub::DeviceSegmentedReduce::Reduce(temporary, bytes, static_cast<const T*>(call.in), static_cast<T*>(call.out),
+  return cub::DeviceSegmentedReduce::Reduce(temporary, bytes, content_of<T>(call).data, static_cast<T*>(call.out),
                                             call.lists.count, thrust::make_transform_iterator(first, StartOf{lists}),
                                             thrust::make_transform_iterator(first, StopOf{lists}), gpu::tuned(op),
                                             init_of<T>(call), call.launch->stream);

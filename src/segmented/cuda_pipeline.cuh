@@ -329,7 +329,7 @@ struct Cuts {
         element_bytes(element),
         list_bytes((given.kind == BoundKind::int64 ? 8 : 4) + result),
         first(given.bound(given.starts, 0)),
-        last(given.bound(given.starts, given.count)),
+        last(given.end_of(given.count - 1, given.begin, given.bound(given.starts, given.count))),
         work((last - first) * element_bytes + given.count * list_bytes),
         large_bits(bits_of(work)),
         small_bits(clamp(large_bits - 2)),
@@ -342,7 +342,9 @@ struct Cuts {
   }
 
   /// Whether the first and the last offset alone say that some list is bad.
-  __device__ bool are_bad() const { return last < first || (last > first && (first < 0 || last > lists.content)); }
+  __device__ bool are_bad() const {
+    return last < first || (last > first && (first < lists.begin || last > lists.end));
+  }
 
   /// An offset, not before the first nor after the last.
   __device__ __forceinline__ std::int64_t offset(std::int64_t i) const {
@@ -506,7 +508,7 @@ __device__ inline void report_bad(const ListsCall& call, std::int64_t list) {
   atomicMax(&call.control->bad, ~static_cast<unsigned long long>(list));
 }
 __device__ inline void report_if_bad(const ListsCall& call, std::int64_t list, std::int64_t start, std::int64_t stop) {
-  if (check_bounds(start, stop, call.lists.content) != Code::ok) report_bad(call, list);
+  if (call.lists.check(list, start, stop) != Code::ok) report_bad(call, list);
 }
 /// Lists from, from + step, …: nothing but their bounds.
 __device__ inline void check_lists(const ListsCall& call, std::int64_t from, std::int64_t to, std::int64_t step) {
@@ -744,7 +746,7 @@ class ListPipeline {
     const bool split = share.begin.element > share.begin.start;
     // Whether copies may reach past what is copied, to whole units of 16 bytes.
     const bool are_inner_bounds = base >= 16 && share.lists_end + 16 <= lists_.count;
-    const bool is_inner_content = share.begin.element >= 16 && share.end.element + 16 <= lists_.content;
+    const bool is_inner_content = share.begin.element >= lists_.begin + 16 && share.end.element + 16 <= lists_.end;
     std::uint32_t flags_of_begin = kShareBegin | (split ? kSplit | kClip : 0) | (base != share.begin.list ? kClip : 0);
     bool is_first = !split;
     const auto first = static_cast<std::uint32_t>(share.begin.element);
@@ -803,11 +805,11 @@ class ListPipeline {
     const Copy bounds = are_inner_bounds ? whole_units(stage, 0, first_bound, bound_bytes)
                                          : copy_ends(stage, 0, first_bound, first_bound + bound_bytes, starts,
                                                      starts + ((lists_.count + 1) << bound_shift));
-    const char* const elements = reinterpret_cast<const char*>(content_);
     const std::uint32_t content_bytes = piece.size * kBytes;
     const Copy content = is_inner_content ? whole_units(stage, bounds.end, first_element, content_bytes)
                                           : copy_ends(stage, bounds.end, first_element, first_element + content_bytes,
-                                                      elements, elements + lists_.content * kBytes);
+                                                      reinterpret_cast<const char*>(content_ + lists_.begin),
+                                                      reinterpret_cast<const char*>(content_ + lists_.end));
     __syncwarp();  // the bytes at the ends before the arrival below
     if (lane_ == 0) {
       Tile& tile = head_.tile[stage_];
@@ -1089,6 +1091,15 @@ class ListPipeline {
     std::uint32_t flags;
   };
 
+  /// Whether the list ends here as it is cut off there, if it does not end before; in the last tile of any share it may.
+  __device__ __forceinline__ bool is_cut(const Here& here, std::uint32_t i) const {
+    return (here.flags & kShareEnd) != 0 && lists_.cuts_last && here.list + i == lists_.count - 1;
+  }
+  /// Where list number i of the tile ends.
+  __device__ __forceinline__ std::int64_t end_of(const Tile& tile, const char* bounds, std::uint32_t i) const {
+    return lists_.end_of(tile.list + i, bound(bounds, i), bound(bounds, i + 1));
+  }
+
   /// The list's place in the tile; an empty one unless it is all here and this tile's to fold; whether it is. A bad one is
   /// reported. Bounds are compared as unsigned ones of their size, in which all that are within the tile are exact.
   template <class Bound>
@@ -1105,6 +1116,10 @@ class ListPipeline {
       const Tile& tile = head_.tile[stage_];
       const std::int64_t list = here.list + i;
       const bool is_its = i < here.lists && list >= tile.first && list < tile.last;
+      if (is_cut(here, i) && begin <= here.size && end > here.size) {
+        length = here.size - from;
+        is_here = true;
+      }
       if (is_its && !is_here) report_if_bad(call_, list, bound(here.bounds, i), bound(here.bounds, i + 1));
       is_here = is_its && is_here && (end > 0 || (here.flags & kFirst) != 0);
     } else if (i < here.lists && !is_here) {
@@ -1228,7 +1243,7 @@ class ListPipeline {
     if (is_running_) {
       const bool ends_in_share = running_list_ < tile.last;
       const std::int64_t stop =
-          ends_in_share ? bound(bounds, static_cast<std::uint32_t>(running_list_ + 1 - tile.list)) : 0;
+          ends_in_share ? end_of(tile, bounds, static_cast<std::uint32_t>(running_list_ - tile.list)) : 0;
       const bool ends_here = ends_in_share && stop <= tile.end();
       running_ = reducer_.merge(running_, part_of(content, tile, tile.begin, ends_here ? stop : tile.end()));
       if (ends_here) {
@@ -1267,7 +1282,7 @@ class ListPipeline {
     if (found < 0) return;
     const std::int64_t start = bound(bounds, static_cast<std::uint32_t>(found));
     const bool goes_on =
-        (tile.flags & kTrail) != 0 || bound(bounds, static_cast<std::uint32_t>(found + 1)) > tile.end();
+        (tile.flags & kTrail) != 0 || end_of(tile, bounds, static_cast<std::uint32_t>(found)) > tile.end();
     if (!goes_on || start < tile.begin) return;
     is_running_ = true;
     began_here_ = true;

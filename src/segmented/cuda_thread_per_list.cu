@@ -36,8 +36,7 @@ Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
   return with_taught(call, [&]<class R>(const R& reducer) {
     const auto blocks = static_cast<unsigned>((call.lists.count + kThreads - 1) / kThreads);
     return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream},
-                               reduce_by_threads<R>, lists_of(call), static_cast<const typename R::In*>(call.in),
-                               reducer);
+                               reduce_by_threads<R>, lists_of(call), content_of<typename R::In>(call).data, reducer);
   });
 }
 #endif

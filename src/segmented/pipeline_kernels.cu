@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented/pipeline_kernels.cu: cuda.pipeline for elements kept as one type, UPSWEEP_ELEMENT: compiled once for each.
 #include <algorithm>
-#include <atomic>
 
 #include "segmented/cuda_pipeline.cuh"
+#include "upsweep/detail/large_launch.cuh"
 
 namespace upsweep::segmented {
 namespace {
@@ -19,36 +19,18 @@ __global__ void __launch_bounds__(kPipelineThreads, kBlocks)
 }
 
 template <class R>
-cudaError_t allow_shared_memory() {
-  return cudaFuncSetAttribute(reduce_lists<R>, cudaFuncAttributeMaxDynamicSharedMemorySize, kPipelineShared);
-}
-
-template <class R>
 cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
   const gpu::Launch& launch = *call.launch;
   const std::int64_t shares = shares_of(call);
   const ListsCall given{lists_of(call), control_at(launch.kept), parts_at(launch.kept, launch.scratch, shares), shares,
                         call.out_size};
-  cudaError_t error = cudaSuccess;
-  // Once per device, not per launch: the runtime forgets the caller's last error over it.
-  static std::atomic<std::uint64_t> allowed{0};
-  const std::uint64_t bit = std::uint64_t{1} << (launch.device % 64);
-  if ((allowed.load(std::memory_order_relaxed) & bit) == 0) {
-    error = allow_shared_memory<R>();
-    if (error != cudaSuccess) return error;
-    allowed.fetch_or(bit, std::memory_order_relaxed);
-  }
   const auto blocks = std::min(std::int64_t{launch.multiprocessors} * kBlocks, needed_blocks(call));
   const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks),
                                .threads = kPipelineThreads,
                                .stream = launch.stream,
                                .shared_bytes = kPipelineShared};
-  const auto* const content = static_cast<const typename R::In*>(call.in);
-  error = gpu::detail::launch(grid, reduce_lists<R>, given, content, reducer);
-  if (error != cudaErrorInvalidValue) return error;
-  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
-  error = allow_shared_memory<R>();
-  return error == cudaSuccess ? gpu::detail::launch(grid, reduce_lists<R>, given, content, reducer) : error;
+  const auto* const content = content_of<typename R::In>(call).data;
+  return gpu::detail::launch_large<R>(grid, launch.device, reduce_lists<R>, given, content, reducer);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void require_on_device(const detail::SegmentedCall& call, int device) {
   if (reads_content(call)) gpu::require_device_memory(call.in, device, "content");
   gpu::require_device_mask(call.valid, device, "the validity of the elements");
   gpu::require_device_memory(call.out, device, "output");
-  if (!call.made_lists) gpu::require_device_lists(call.lists, device);
+  gpu::require_device_lists(call.lists, device);
 }
 
 /// Waits for the call and throws what it says.

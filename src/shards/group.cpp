@@ -2,6 +2,8 @@
 // shards/group.cpp: GPUs that work together: streams and events of each.
 #include "shards/group.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cuda/device_call.hpp"
@@ -30,7 +32,34 @@ cudaStreamCaptureStatus capture_of(cudaStream_t stream) {
   return status;
 }
 
+/// What a capture of this thread would forbid is allowed during this object's lifetime.
+class DuringCapture {
+ public:
+  DuringCapture() { exchange(); }
+  ~DuringCapture() { exchange(); }
+  DuringCapture(const DuringCapture&) = delete;
+  DuringCapture& operator=(const DuringCapture&) = delete;
+
+ private:
+  void exchange() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 }  // namespace
+
+OwnMemory::OwnMemory(std::int64_t bytes) {
+  const DuringCapture allowed;
+  require(cudaMalloc(&handle_, static_cast<std::size_t>(bytes)), "allocating what members share");
+}
+
+void* GrownMemory::at_least(std::int64_t bytes) {
+  if (bytes > bytes_) {
+    made_.push_back(std::make_unique<OwnMemory>(bytes));
+    bytes_ = bytes;
+  }
+  return made_.back()->get();
+}
 
 Events::Events(const std::vector<Policy>& members) : members_(members) {
   for (const Policy& member : members) {
@@ -50,14 +79,25 @@ void Events::wait_for(std::size_t member, std::size_t later) const {
 }
 
 Group::State::State(std::vector<Policy> all, PeerAccess access)
-    : members(std::move(all)), given(members), taken(members), done(members), workspaces(members.size()) {
+    : members(std::move(all)),
+      given(members),
+      taken(members),
+      done(members),
+      workspaces(members.size() * kWorks),
+      shared_(members.size()),
+      brought_(members.size() * members.size()) {
+  const auto cleared = [](std::int64_t bytes) {
+    auto memory = std::make_unique<OwnMemory>(bytes);
+    require(cudaMemset(memory->get(), 0, static_cast<std::size_t>(bytes)), "clearing what members share");
+    require(cudaStreamSynchronize(nullptr), "clearing what members share");
+    return memory;
+  };
   for (const Policy& member : members) {
     const CurrentDevice current(member.device);
     // A device's pool is made when it is first used, which may not be while a stream is captured.
     if (member.memory == nullptr) const Workspace made({.scratch = 1}, member.device, member.stream);
-    rows.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
-    before.push_back(std::make_unique<OwnMemory>(static_cast<std::size_t>(upsweep::detail::kRowsBytes)));
-    if (values == nullptr) values = std::make_unique<OwnMemory>(kValueBytes * (members.size() + 2));
+    rows.push_back(cleared(upsweep::detail::kRowsBytes));
+    if (values == nullptr) values = cleared(kValueBytes * (std::ssize(members) + 2));
     for (const Policy& other : members) {
       access_.push_back(access == PeerAccess::if_possible && enable_access(member.device, other.device));
     }
@@ -78,15 +118,32 @@ const void* Group::State::reach(std::size_t from_member, const void* from, std::
   return here;
 }
 
-Workspace* Group::State::workspace_of(std::size_t member, WorkspaceSize needed) const {
-  auto& made = workspaces[member];
-  const auto fits = [&](WorkspaceSize size) { return size.kept >= needed.kept && size.scratch >= needed.scratch; };
-  if (!made.empty() && fits(made.back()->size())) return made.back().get();
-  const Policy& policy = members[member];
-  if (capture_of(policy.stream) != cudaStreamCaptureStatusNone) return nullptr;
-  MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
-  made.push_back(std::make_unique<Workspace>(needed, policy.device, policy.stream, memory));
-  return made.back().get();
+const void* Group::State::bring(std::size_t from_member, const void* from, std::size_t to_member,
+                                std::int64_t bytes) const {
+  if (has_access(to_member, from_member)) return from;
+  const CurrentDevice current(members[to_member].device);
+  void* const here = brought_[to_member * members.size() + from_member].at_least(bytes);
+  copy(from, here, bytes, to_member);
+  return here;
+}
+
+void* Group::State::shared_memory(std::size_t member, std::int64_t bytes) const {
+  const CurrentDevice current(members[member].device);
+  return shared_[member].at_least(bytes);
+}
+
+Policy Group::State::policy_for(Work work, std::size_t member, WorkspaceSize needed) const {
+  auto& made = workspaces[member * kWorks + static_cast<std::size_t>(work)];
+  Policy policy = members[member];
+  WorkspaceSize size = made.empty() ? WorkspaceSize{} : made.back()->size();
+  if (made.empty() || size.kept < needed.kept || size.scratch < needed.scratch) {
+    if (capture_of(policy.stream) != cudaStreamCaptureStatusNone) return policy;
+    size = {.kept = std::max(size.kept, needed.kept), .scratch = std::max(size.scratch, needed.scratch)};
+    MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
+    made.push_back(std::make_unique<Workspace>(size, policy.device, policy.stream, memory));
+  }
+  policy.workspace = made.back().get();
+  return policy;
 }
 
 bool Group::State::has_access(std::size_t member, std::size_t other) const {

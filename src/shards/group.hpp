@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,14 +24,21 @@ class OwnEvent : public Owned<cudaEvent_t, cudaEventDestroy> {
   OwnEvent() { require(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "making an event"); }
 };
 
-/// Device memory, all zero at first, that every device with access to its own can read and write. Made on the current device.
+/// Device memory that every device with access to its own can read and write. Made on the current device.
 class OwnMemory : public Owned<void*, cudaFree> {
  public:
-  explicit OwnMemory(std::size_t bytes) {
-    require(cudaMalloc(&handle_, bytes), "allocating what members share");
-    require(cudaMemset(handle_, 0, bytes), "clearing what members share");
-    require(cudaStreamSynchronize(nullptr), "clearing what members share");
-  }
+  explicit OwnMemory(std::int64_t bytes);
+};
+
+/// The same, as large as calls have needed it. Graphs may have the earlier ones.
+class GrownMemory {
+ public:
+  /// Made on the current device, which may be capturing a stream. Of a call all get the same.
+  void* at_least(std::int64_t bytes);
+
+ private:
+  std::vector<std::unique_ptr<OwnMemory>> made_;
+  std::int64_t bytes_ = 0;
 };
 
 /// An event of each member, by which streams wait for each other.
@@ -50,6 +58,10 @@ class Events {
 /// Room for what a member's shard comes to: a value of any element's type, or what lists do.
 inline constexpr std::int64_t kValueBytes = 64;
 
+/// Calls whose workspaces keep different things.
+enum class Work : std::uint8_t { reduction, scan, lists };
+inline constexpr std::size_t kWorks = 3;
+
 /// f(), whose Errors say of which shard they are.
 template <class F>
 auto in_shard(std::size_t shard, F f) {
@@ -68,11 +80,11 @@ struct Group::State {
   Events given;  ///< what a member's successor, or the first one, waits for is in its memory
   Events taken;  ///< it has what others have given
   Events done;   ///< its work of a captured call; of the first one, what came before the call
-  /// Of each member; graphs may have the earlier ones. They end after the memory below, the freeing of which waits for what still runs.
+  /// Of each member, for each Work; graphs may have the earlier ones. They end after the memory below, the freeing of which waits for what
+  /// still runs.
   mutable std::vector<std::vector<std::unique_ptr<Workspace>>> workspaces;
   // Memory of each member that others read, if they have access:
-  std::vector<std::unique_ptr<OwnMemory>> rows;    ///< what the rows of its shard and those before it come to
-  std::vector<std::unique_ptr<OwnMemory>> before;  ///< what those before it come to: the others put it there
+  std::vector<std::unique_ptr<OwnMemory>> rows;  ///< kRowsBytes of what its shard comes to
   std::unique_ptr<OwnMemory>
       values;  ///< of the first one: a value of each member, one of all, and what a scan begins with
   mutable std::mutex calling;
@@ -81,6 +93,10 @@ struct Group::State {
   /// brought in its stream.
   const void* reach(std::size_t from_member, const void* from, std::size_t to_member, void* here,
                     std::int64_t bytes) const;
+  /// The same, where there is no room to bring them to.
+  const void* bring(std::size_t from_member, const void* from, std::size_t to_member, std::int64_t bytes) const;
+  /// Of a member's, for a call: others that have access to it read it.
+  void* shared_memory(std::size_t member, std::int64_t bytes) const;
   /// Whether kernels on a member's device may read and write the other one's memory.
   [[nodiscard]] bool has_access(std::size_t member, std::size_t other) const;
   /// Bytes from one device's memory to another's, in a member's stream.
@@ -103,14 +119,16 @@ struct Group::State {
   [[nodiscard]] void* value_of(std::size_t member) const {
     return static_cast<std::byte*>(values->get()) + kValueBytes * static_cast<std::int64_t>(member);
   }
-  /// Of what a member's calls take one after the other. Null where that is not there and cannot be made, as the first member's stream is being
-  /// captured: such calls have memory of their own.
-  [[nodiscard]] Workspace* workspace_of(std::size_t member, WorkspaceSize needed) const;
+  /// A member's policy with memory that its calls take one after the other; without, where that is not there and cannot be made, as the
+  /// stream is being captured: such calls have memory of their own.
+  [[nodiscard]] Policy policy_for(Work work, std::size_t member, WorkspaceSize needed) const;
   [[nodiscard]] void* initial() const { return value_of(members.size() + 1); }
   [[nodiscard]] void* value_near(std::size_t member) const { return member == 0 ? values->get() : rows[member]->get(); }
 
  private:
-  std::vector<bool> access_;  ///< of each member to each other one
+  std::vector<bool> access_;                  ///< of each member to each other one
+  mutable std::vector<GrownMemory> shared_;   ///< of each member
+  mutable std::vector<GrownMemory> brought_;  ///< the same, of each one's that it has no access to
 };
 
 }  // namespace upsweep::gpu

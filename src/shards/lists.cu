@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // shards/lists.cu: reductions of lists over the members of a group: each its own lists, and the part of an earlier member's before them.
 //
-// A member turns its offsets into positions in its shard, the last one cut off where the shard ends; lists are then folded as anywhere,
-// and what comes before the first one, the head, is a list of its own. Heads are folded into the list that they belong to by the
-// member that it begins with. So whatever is wrong with offsets is found as anywhere, but whether shards fit together: the
-// first member compares that, and has the first bad list of all.
+// A member folds its lists as anywhere, by offsets that count over all shards, the last one cut off where the shard ends; what comes
+// before the first one, the head, is a list of its own. Heads are folded into the list that they belong to by the member that it
+// begins with. So whatever is wrong with offsets is found as anywhere, but whether shards fit together: the first member compares
+// that, and has the first bad list of all.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -56,21 +56,9 @@ struct ListsRoom {
 };
 static_assert(sizeof(ListsRoom) <= ListsRoom::kFolds);
 
-constexpr int kThreads = 256;
-
-/// One thread for each offset.
+/// By one thread: where the member's lists begin and end, and its head.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
-    localize(const T* offsets, Place place, std::int64_t* local, std::int64_t* head, ListsValue* value) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const auto at = [&](std::int64_t j) { return static_cast<std::int64_t>(offsets[j]) - place.first_element; };
-  if (place.has_offsets() && i <= place.lists) {
-    std::int64_t position = at(i);
-    const bool is_last = i > 0 && i == place.lists;
-    if (is_last && position > place.elements && at(i - 1) <= place.elements) position = place.elements;
-    local[i] = position;
-  }
-  if (i != 0) return;
+__global__ void look_at_ends(const T* offsets, Place place, std::int64_t* head, ListsValue* value) {
   value->first_list = place.first_list;
   value->lists = place.lists;
   value->has_offsets = place.has_offsets();
@@ -80,7 +68,8 @@ __global__ void __launch_bounds__(kThreads)
   if (!place.has_offsets()) return;
   value->begin = static_cast<std::int64_t>(offsets[0]);
   value->end = static_cast<std::int64_t>(offsets[place.lists]);
-  head[1] = at(0) < 0 ? 0 : at(0) < place.elements ? at(0) : place.elements;
+  const std::int64_t before = value->begin - place.first_element;
+  head[1] = before < 0 ? 0 : before < place.elements ? before : place.elements;
 }
 
 /// The first bad list of all. Of a negative start it is the shard that is left.
@@ -158,7 +147,6 @@ class ListsFold {
     for (std::size_t m = calls_.size(); m-- > 0;) {
       const auto its_rung = gpu::in_shard(m, [&] { return fold(m); });
       if (!its_rung.empty()) rung = its_rung;
-      state_.given.record(m);
     }
     for (std::size_t m = 0; m < calls_.size(); ++m) merge_heads(m);
     for (std::size_t m = 1; m < calls_.size(); ++m) {
@@ -201,18 +189,15 @@ class ListsFold {
   [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
   [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.rows[m]->get()); }
 
-  /// Of a member: its lists, as far as they are its own, and its head. Returns the rung, if it has lists.
+  /// Of a member: its head, which others wait for, and its lists, as far as they are its own. Returns the rung, if it has lists.
   std::string_view fold(std::size_t m) {
     const gpu::Policy& policy = state_.members[m];
     const gpu::CurrentDevice current(policy.device);
     const Place& place = places_[m];
     ListsRoom* const room = room_of(m);
-    const gpu::DeviceCall memory(policy, {.scratch = 8 * (place.lists + 1)});
-    auto* const local = static_cast<std::int64_t*>(memory.launch().scratch);
-    const auto blocks = static_cast<unsigned>((place.lists + kThreads) / kThreads);
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
-      launch({.blocks = blocks, .threads = kThreads, .stream = policy.stream}, localize<T>,
-             static_cast<const T*>(calls_[m].lists.starts), place, local, room->head, value_near(m));
+      launch({.blocks = 1, .threads = 1, .stream = policy.stream}, look_at_ends<T>,
+             static_cast<const T*>(calls_[m].lists.starts), place, room->head, value_near(m));
     });
     detail::SegmentedCall call = calls_[m];
     if (m > 0) {  // the first one has no head
@@ -220,14 +205,19 @@ class ListsFold {
       call.out = room->head_fold;
       call.init = identity_;
       call.status = &room->head_outcome;
-      if (place.elements > 0) (void)run_segmented(policy, call);
+      if (place.elements > 0) (void)run(m, call);
+      state_.given.record(m);
     }
     if (place.lists == 0) return {};
     call = calls_[m];
-    call.lists = Lists::by_offsets(local, place.lists);
-    call.made_lists = true;
+    call.first = place.first_element;
+    call.cuts_last = true;
     call.status = &value_near(m)->outcome;
-    return run_segmented(policy, call);
+    return run(m, call);
+  }
+  [[nodiscard]] std::string_view run(std::size_t m, const detail::SegmentedCall& call) const {
+    const gpu::WorkspaceSize needed = segmented_workspace(state_.members[m], call);
+    return run_segmented(state_.policy_for(gpu::Work::lists, m, needed), call);
   }
 
   /// What of a member's last list lies in later shards: up to the next one that has lists.
@@ -239,8 +229,7 @@ class ListsFold {
       if (places_[j].lists > 0) break;
     }
     if (later.empty()) return;
-    const gpu::Policy policy = state_.members[m].with_rung({});  // one that is asked for is of the lists' ladder
-    const gpu::CurrentDevice current(policy.device);
+    const gpu::CurrentDevice current(state_.members[m].device);
     std::byte* to = static_cast<std::byte*>(state_.rows[m]->get()) + ListsRoom::kFolds;
     detail::ReduceCall call = merge_;
     call.in = to;
@@ -252,7 +241,9 @@ class ListsFold {
       state_.copy(room_of(j)->head_fold, to, call.out_size, m);
       to += call.out_size;
     }
-    run_reduce(policy, call);
+    const gpu::Policy policy = state_.members[m].with_rung({});  // one that is asked for is of the lists' ladder
+    const gpu::WorkspaceSize needed = reduce_workspace(policy, call);
+    run_reduce(state_.policy_for(gpu::Work::reduction, m, needed).with_rung({}), call);
     state_.taken.record(m);
     for (const std::size_t j : later) state_.taken.wait_for(m, j);  // before the next call's heads
   }

@@ -70,7 +70,7 @@ void require_memory(const gpu::Policy& policy, const detail::RaggedCall& call) {
 
 /// Into *sum, in the policy's stream.
 template <class T>
-void add_up(const gpu::Policy& policy, const T* bounds, std::int64_t n, std::int64_t* sum) {
+void add_up(const gpu::Policy& policy, const T* bounds, gpu::Length n, std::int64_t* sum) {
   using Sum = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
   const gpu::Policy wrapping = policy.with_rung({}).with_overflow(Overflow::wrap);
   reduce_async(wrapping, bounds, n, reinterpret_cast<Sum*>(sum), Sum{0});
@@ -80,9 +80,13 @@ void add_up_lengths(const gpu::Policy& policy, const detail::RaggedCall& call, O
   visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const T* const starts = static_cast<const T*>(call.starts);
     const T* const stops = static_cast<const T*>(call.stops);
-    const bool are_adjacent = call.n > 0 && Lists::by_bounds(starts, stops, call.n).are_adjacent();
-    add_up(policy, are_adjacent ? stops + call.n - 1 : stops, are_adjacent ? 1 : call.n, &value->stops);
-    add_up(policy, starts, are_adjacent ? 1 : call.n, &value->starts);
+    // Where the last one is known only on the device all are added up.
+    const bool are_adjacent =
+        call.n > 0 && call.n_at == nullptr && Lists::by_bounds(starts, stops, call.n).are_adjacent();
+    gpu::Length n = are_adjacent ? 1 : call.n;
+    n.at = call.n_at;
+    add_up(policy, are_adjacent ? stops + call.n - 1 : stops, n, &value->stops);
+    add_up(policy, starts, n, &value->starts);
   });
 }
 

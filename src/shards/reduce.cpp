@@ -52,9 +52,8 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
 
 std::string_view detail::run_reduce(const gpu::Group& group, std::size_t member, const ReduceCall& call) {
   const gpu::Group::State& state = group.state();
-  gpu::Policy policy = state.members[member];
-  policy.workspace = state.workspace_of(member, reduce_workspace(policy, call));
-  return run_reduce_in_reach(policy, call);
+  const gpu::WorkspaceSize needed = reduce_workspace(state.members[member], call);
+  return run_reduce_in_reach(state.policy_for(gpu::Work::reduction, member, needed), call);
 }
 
 void detail::require_members(const gpu::Group& group, std::size_t shards) {

@@ -43,12 +43,21 @@ std::int64_t workspace(const detail::ScanCall& call) noexcept {
 Status step(const detail::ScanCall& call, const detail::ShardStep& step) noexcept {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return step_from<In>(call, step); });
 }
-constexpr detail::DeviceShards kCompiled{.refusal = refusal, .step = step, .workspace = workspace};
+std::int64_t groups(const detail::ScanCall& call) noexcept {
+  return with_problem(call.in_type, call.out_type, [&]<class Problem>(std::type_identity<Problem>) {
+    return gpu::detail::groups_bytes<Problem>(call.n);
+  });
+}
+constexpr detail::DeviceShards kCompiled{.refusal = refusal, .step = step, .workspace = workspace, .groups = groups};
+
+const detail::DeviceShards& kernels_of(const detail::DeviceShards* custom) {
+  return custom != nullptr ? *custom : kCompiled;
+}
 
 void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, const detail::DeviceShards* custom,
                    const std::string& which) {
   const char* reason = custom == nullptr ? compiled_refusal(call.op, call.in_type, call.out_type) : nullptr;
-  if (reason == nullptr) reason = (custom != nullptr ? *custom : kCompiled).refusal(policy.device);
+  if (reason == nullptr) reason = kernels_of(custom).refusal(policy.device);
   if (!policy.rung.empty() && policy.rung != kRung) reason = "runs by cuda.lookahead alone";
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
     reason = "lets sums wrap around, and cannot check them";
@@ -60,22 +69,20 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
     throw Error(Code::invalid_argument,
                 "input and output" + which + " overlap: they must be the same array or lie apart");
   }
+  if (call.n_at != nullptr) {
+    gpu::require_device_memory(call.n_at, policy.device, ("the length" + which).c_str());
+    detail::require_outside_output(call.n_at, sizeof *call.n_at, "the length", call);
+  }
   if (call.n == 0) return;
   gpu::require_device_memory(call.in, policy.device, ("input" + which).c_str());
   gpu::require_device_memory(call.out, policy.device, ("output" + which).c_str());
 }
 
-/// Whether the members may have what all earlier shards come to at once, in memory of their own.
-bool can_share(const gpu::Group::State& state, const detail::ScanCall& call, const detail::DeviceShards* custom) {
-  const std::size_t count = state.members.size();
-  if (custom != nullptr || !is_integer(call.out_type) || count > detail::kMostSharing) return false;
-  for (std::size_t m = 0; m < count; ++m) {
-    for (std::size_t later = m + 1; later < count; ++later) {
-      if (!state.has_access(m, later)) return false;
-    }
-  }
-  return true;
-}
+/// What a member's groups come to, in memory that others may read.
+struct GivenGroups {
+  void* memory;
+  std::int64_t bytes;
+};
 
 /// An initial value in device memory is the caller's, which other devices may not reach: they have it by way of the group's memory, in
 /// the first member's stream before what it gives.
@@ -98,43 +105,26 @@ void require_init(const gpu::Group::State& state, std::span<const detail::ScanCa
   }
 }
 
-void scan_at_once(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
-                  const std::vector<detail::ShardScan>& members) {
-  std::vector<void*> before;
-  for (const auto& memory : state.before) before.push_back(memory->get());
-  const std::span<void* const> all(before);
-  for (std::size_t m = 0; m + 1 < members.size(); ++m) {
-    members[m].share(static_cast<int>(m), all.subspan(m + 1));
-    state.given.record(m);
-  }
+/// Each member's scan, after the groups of all members before it.
+void scan_all(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
+              const std::vector<detail::ShardScan>& members, const std::vector<GivenGroups>& groups) {
   for (std::size_t m = 0; m < members.size(); ++m) {
-    for (std::size_t j = 0; j < m; ++j) state.given.wait_for(j, m);
-    take_init(state, calls[0], m, members[m]);
-    members[m].scan(m == 0 ? members[0].room_before() : before[m]);
-    state.taken.record(m);
-    for (std::size_t j = 0; j < m; ++j) state.taken.wait_for(m, j);  // before the next call puts others there
-  }
-}
-
-void scan_in_turn(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
-                  const std::vector<detail::ShardScan>& members) {
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const void* before = members[m].room_before();
-    if (m > 0) {
-      state.given.wait_for(m - 1, m);
-      before = state.reach(m - 1, state.rows[m - 1]->get(), m, members[m].room_before(), detail::kRowsBytes);
+    std::vector<const void*> earlier;
+    for (std::size_t j = 0; j < m; ++j) {
+      state.given.wait_for(j, m);
+      earlier.push_back(state.bring(j, groups[j].memory, m, groups[j].bytes));
     }
-    if (m + 1 < members.size()) {
-      members[m].fold(before, state.rows[m]->get());
-      state.given.record(m);
-    }
+    void* const before = m > 0 ? members[m].room_before() : nullptr;
+    if (m > 0) members[m].fold(nullptr, earlier, before);
+    if (calls[0].init_at == nullptr) state.taken.record(m);
     take_init(state, calls[0], m, members[m]);
     members[m].scan(before);
-    state.taken.record(m);
+    if (calls[0].init_at != nullptr) state.taken.record(m);
   }
   // Before the next call puts others there, or what follows in the first one's stream another initial value.
-  for (std::size_t m = 0; m + 1 < members.size(); ++m) state.taken.wait_for(m + 1, m);
-  for (std::size_t m = 2; calls[0].init_at != nullptr && m < members.size(); ++m) state.taken.wait_for(m, 0);
+  for (std::size_t m = 1; m < members.size(); ++m) {
+    for (std::size_t j = 0; j < m; ++j) state.taken.wait_for(m, j);
+  }
 }
 
 }  // namespace
@@ -143,37 +133,43 @@ void scan_in_turn(const gpu::Group::State& state, std::span<const detail::ScanCa
 namespace upsweep {
 
 struct detail::ShardScan::State {
-  State(const gpu::Policy& where, const ScanCall& what, const DeviceShards& how)
-      : policy(where), call(what), kernels(how), memory(where, {.kept = rows_at() + kRooms * kRowsBytes}) {
+  State(const gpu::Policy& where, const ScanCall& what, const DeviceShards* custom)
+      : policy(where),
+        call(what),
+        kernels(shards::kernels_of(custom)),
+        memory(where, ShardScan::workspace(what, custom)) {
     call.launch = &memory.launch();
   }
-  [[nodiscard]] std::int64_t rows_at() const {
-    return (kernels.workspace(call) + kRowsBytes - 1) / kRowsBytes * kRowsBytes;
-  }
 
-  static constexpr int kRooms = 3;
+  static constexpr int kRooms = 3;  ///< of the scratch, then the groups
 
   gpu::Policy policy;
   ScanCall call;
   DeviceShards kernels;
-  gpu::DeviceCall memory;  ///< of the kernels; then what rows before come to: as it is at first, all zero, nothing
+  gpu::DeviceCall memory;
 };
+
+gpu::WorkspaceSize detail::ShardScan::workspace(const ScanCall& call, const DeviceShards* custom) {
+  return {.kept = shards::kernels_of(custom).workspace(call),
+          .scratch = State::kRooms * kRowsBytes + groups_bytes(call, custom)};
+}
+std::int64_t detail::ShardScan::groups_bytes(const ScanCall& call, const DeviceShards* custom) {
+  return shards::kernels_of(custom).groups(call);
+}
 
 detail::ShardScan::ShardScan(const gpu::Policy& policy, const ScanCall& call, const DeviceShards* custom,
                              const std::string& which) {
   const gpu::CurrentDevice current(policy.device);
   shards::require_shard(policy, call, custom, which);
-  state_ = std::make_unique<State>(policy, call, custom != nullptr ? *custom : shards::kCompiled);
+  state_ = std::make_unique<State>(policy, call, custom);
 }
 detail::ShardScan::~ShardScan() = default;
 detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
 
-void* detail::ShardScan::room_before() const {
-  return static_cast<std::byte*>(state_->memory.launch().kept) + state_->rows_at();
-}
+void* detail::ShardScan::room_before() const { return state_->memory.launch().scratch; }
 void* detail::ShardScan::room_after() const { return static_cast<std::byte*>(room_before()) + kRowsBytes; }
-
 void* detail::ShardScan::room_init() const { return static_cast<std::byte*>(room_after()) + kRowsBytes; }
+void* detail::ShardScan::room_groups() const { return static_cast<std::byte*>(room_init()) + kRowsBytes; }
 void detail::ShardScan::begin_with(const void* init_at) const { state_->call.init_at = init_at; }
 
 void detail::ShardScan::run(const ShardStep& step) const {
@@ -195,23 +191,27 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
   {
     std::vector<ShardScan> members;
     for (std::size_t m = 0; m < calls.size(); ++m) {
-      members.emplace_back(state.members[m], calls[m], custom, " of shard " + std::to_string(m));
-      members[m].publish();
+      const gpu::Policy policy = state.policy_for(gpu::Work::scan, m, ShardScan::workspace(calls[m], custom));
+      members.emplace_back(policy, calls[m], custom, " of shard " + std::to_string(m));
     }
+    for (const ShardScan& member : members) member.publish();
     shards::give_init(state, calls[0]);
-    if (shards::can_share(state, calls[0], custom)) {
-      shards::scan_at_once(state, calls, members);
-    } else {
-      shards::scan_in_turn(state, calls, members);
+    std::vector<shards::GivenGroups> groups;
+    for (std::size_t m = 0; m + 1 < members.size(); ++m) {
+      const std::int64_t bytes = ShardScan::groups_bytes(calls[m], custom);
+      groups.push_back({state.shared_memory(m, bytes), bytes});
+      members[m].groups(groups[m].memory);
+      state.given.record(m);
     }
+    shards::scan_all(state, calls, members, groups);
   }
   if (is_forked) state.join();
   return shards::kRung;
 }
 
-std::int64_t detail::row_of_tiles(Type in, Type out) {
+std::int64_t detail::shard_unit(Type in, Type out) {
   return shards::with_problem(
-      in, out, []<class Problem>(std::type_identity<Problem>) { return gpu::detail::kShardRow<Problem>; });
+      in, out, []<class Problem>(std::type_identity<Problem>) { return gpu::detail::kShardUnit<Problem>; });
 }
 
 }  // namespace upsweep

@@ -5,10 +5,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/large_launch.cuh"
 #include "upsweep/detail/lookback_scan.cuh"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/small_scan.cuh"
@@ -82,23 +82,9 @@ template <class Problem, class... Parameters, class... Arguments>
 static cudaError_t launch_pipeline(void (*kernel)(Parameters...), std::int64_t n, int device, int multiprocessors,
                                    cudaStream_t stream, const Arguments&... arguments) {
   using S = Shape<Problem>;
-  const auto allow = [&] {
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kShared);
-  };
-  // Once per device, not per launch: the runtime forgets the caller's last error over it.
-  static std::atomic<std::uint64_t> allowed{0};
-  const std::uint64_t bit = std::uint64_t{1} << (device % 64);
-  if ((allowed.load(std::memory_order_relaxed) & bit) == 0) {
-    if (const cudaError_t error = allow(); error != cudaSuccess) return error;
-    allowed.fetch_or(bit, std::memory_order_relaxed);
-  }
   const auto blocks = static_cast<unsigned>(std::min(std::int64_t{multiprocessors}, tiles_of<Problem>(n)));
   const Grid grid{.blocks = blocks, .threads = S::kThreads, .stream = stream, .shared_bytes = S::kShared};
-  cudaError_t error = launch(grid, kernel, arguments...);
-  if (error != cudaErrorInvalidValue) return error;
-  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
-  error = allow();
-  return error == cudaSuccess ? launch(grid, kernel, arguments...) : error;
+  return launch_large<Problem>(grid, device, kernel, arguments...);
 }
 
 /// Any n above 0, on the current device, which is `device` and has so many multiprocessors.

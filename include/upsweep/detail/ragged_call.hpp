@@ -47,6 +47,7 @@ struct RaggedCall {
   const void* stops = nullptr;
   Type type = Type::int64;
   std::int64_t n = 0;
+  const std::int64_t* n_at = nullptr;  ///< on a GPU: how many of the n lists there are, where that is in device memory
   std::int64_t* offsets = nullptr;
   bool strict = false;
   OffsetsCarry carry = {};                  ///< of the lists before these; advanced by the call, but not on a GPU

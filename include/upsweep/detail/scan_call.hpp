@@ -111,6 +111,8 @@ void require_outside_output(const void* value, std::int64_t bytes, const char* w
 
 /// Throws unsupported for an initial value or a length in device memory: of a rung that does not read them there.
 void require_values_of_host(const ElementsCall& call, std::string_view rung);
+/// The same for a length in device memory alone; null: there is none.
+void require_length_of_host(const std::int64_t* n_at, std::string_view rung);
 
 /// Throws overflow for a checked sum.
 [[noreturn]] void throw_sum_overflow(Type type);

@@ -73,8 +73,10 @@ struct SegmentedCall : ElementsCall {
   gpu::ListsStatus* status = nullptr;                   ///< on a GPU: where the outcome goes
   bool checked = false;                                 ///< there: a sum of integers that does not fit is an error
   const DeviceKernel<SegmentedCall>* device = nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
-  bool made_lists =
-      false;  ///< there: offsets are in memory of the library's, of which CUDA says nothing while it is captured
+  /// There: the content's first element is number `first` of those that bounds count, and what of the last list is past the end is
+  /// not here: a part of an array whose offsets count over all parts.
+  std::int64_t first = 0;
+  bool cuts_last = false;
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

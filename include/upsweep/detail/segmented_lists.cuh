@@ -57,21 +57,15 @@ struct Extent {
   std::int64_t length;
 };
 
-/// What is wrong with a list's bounds, as check_list() of core/lists.hpp says.
-__host__ __device__ inline Code check_bounds(std::int64_t start, std::int64_t stop, std::int64_t content) {
-  if (start == stop) return Code::ok;
-  if (stop < start) return Code::stop_before_start;
-  if (start < 0) return Code::negative_start;
-  return stop > content ? Code::stop_past_end : Code::ok;
-}
-
 /// The lists of a call. Bounds of every type are read by the same kernel.
 struct GivenLists {
   const void* starts;
   const void* stops;
   std::int64_t count;
-  std::int64_t size;     ///< of lists of one size
-  std::int64_t content;  ///< elements
+  std::int64_t size;   ///< of lists of one size
+  std::int64_t begin;  ///< of the content: bounds are from there on,
+  std::int64_t end;    ///< and up to there,
+  bool cuts_last;      ///< but that the last list may go past it, and ends there
   Booleans valid;
   gpu::ListsStatus* status;
   BoundKind kind;
@@ -81,6 +75,17 @@ struct GivenLists {
     const std::int32_t word = __ldg(static_cast<const std::int32_t*>(bounds) + i);
     return kind == BoundKind::int32 ? word : static_cast<std::int64_t>(static_cast<std::uint32_t>(word));
   }
+  /// Where list i ends in the content, whose bounds are these.
+  __device__ std::int64_t end_of(std::int64_t i, std::int64_t start, std::int64_t stop) const {
+    return cuts_last && i == count - 1 && start <= end && stop > end ? end : stop;
+  }
+  /// What is wrong with these bounds of list i, as check_list() of core/lists.hpp says.
+  __device__ Code check(std::int64_t i, std::int64_t start, std::int64_t stop) const {
+    if (start == stop) return Code::ok;
+    if (stop < start) return Code::stop_before_start;
+    if (start < begin) return Code::negative_start;
+    return end_of(i, start, stop) > end ? Code::stop_past_end : Code::ok;
+  }
   /// Empty where it is null or bad.
   __device__ Extent extent(std::int64_t i, Code& code) const {
     code = Code::ok;
@@ -88,8 +93,8 @@ struct GivenLists {
     if (kind == BoundKind::one_size) return {i * size, size};
     const std::int64_t start = bound(starts, i);
     const std::int64_t stop = bound(stops, i);
-    code = check_bounds(start, stop, content);
-    return code == Code::ok ? Extent{start, stop - start} : Extent{0, 0};
+    code = check(i, start, stop);
+    return code == Code::ok ? Extent{start, end_of(i, start, stop) - start} : Extent{0, 0};
   }
   __device__ void report(std::int64_t bad) const {
     atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(bad));
@@ -109,10 +114,19 @@ inline GivenLists lists_of(const detail::SegmentedCall& call) {
                          : lists.type == Type::int32  ? BoundKind::int32
                          : lists.type == Type::uint32 ? BoundKind::uint32
                                                       : BoundKind::int64;
-  return {lists.starts, lists.stops, lists.count, lists.size, call.n, booleans(lists.valid), call.status, kind};
+  return {.starts = lists.starts,
+          .stops = lists.stops,
+          .count = lists.count,
+          .size = lists.size,
+          .begin = call.first,
+          .end = call.first + call.n,
+          .cuts_last = call.cuts_last,
+          .valid = booleans(lists.valid),
+          .status = call.status,
+          .kind = kind};
 }
 
-/// The content, and which of it is null.
+/// The content from the element on that bounds count as 0, and which of it is null.
 template <class T>
 struct Content {
   const T* data;
@@ -120,7 +134,7 @@ struct Content {
 };
 template <class T>
 Content<T> content_of(const detail::SegmentedCall& call) {
-  return {static_cast<const T*>(call.in), booleans(call.valid)};
+  return {static_cast<const T*>(call.in) - call.first, booleans(call.valid)};
 }
 
 // ------------------------------------------------------------------------------------------------------- the outcome

@@ -24,31 +24,29 @@ class Group;
 
 namespace detail {
 
-/// Bytes of device memory for what all rows of tiles up to a shard come to: it goes from member to member as it is.
+/// Bytes of device memory for what all shards up to one come to: it goes from rank to rank as it is.
 inline constexpr std::int64_t kRowsBytes = 2048;
 
 /// Of a shard, in its member's stream, one after the other.
 struct ShardStep {
   enum class Kind : std::uint8_t {
     publish,  ///< the aggregates of its tiles
-    fold,     ///< these onto `before`, into `after`
-    share,    ///< what they come to, to all later shards at once: of integers, which may be folded in any order
+    groups,   ///< what groups of these come to, into `after`
+    fold,     ///< the groups of earlier shards, in order, onto `before`, into `after`
     scan      ///< its tiles, after `before`
   };
   Kind kind = Kind::publish;
-  const void* before = nullptr;
+  const void* before = nullptr;  ///< null: nothing
   void* after = nullptr;
-  int shard = 0;                      ///< of a share: its number
-  std::span<void* const> later = {};  ///< of a share: `before` of each later shard, where this one's kernels reach it
+  std::span<const void* const> earlier = {};
 };
-/// A shard's `before` has room for what so many earlier ones come to.
-inline constexpr int kMostSharing = 32;
 
 /// How a custom operator's scan is run on a shard, compiled where it is used (shards.cuh).
 struct DeviceShards {
   const char* (*refusal)(int device) noexcept;  ///< null where it runs on the current device, which is that
   Status (*step)(const ScanCall& call, const ShardStep& step) noexcept;
   std::int64_t (*workspace)(const ScanCall& call) noexcept;  ///< bytes, cleared before the first step
+  std::int64_t (*groups)(const ScanCall& call) noexcept;     ///< bytes of what its groups come to
 };
 
 /// The scan of a shard: its memory, and its steps, which go into the policy's stream.
@@ -61,23 +59,31 @@ class ShardScan {
   ShardScan(ShardScan&&) noexcept;
   ShardScan& operator=(ShardScan&&) = delete;
 
+  /// The workspace that it takes, where the policy has one.
+  [[nodiscard]] static gpu::WorkspaceSize workspace(const ScanCall& call, const DeviceShards* custom);
+  /// Bytes for groups().
+  [[nodiscard]] static std::int64_t groups_bytes(const ScanCall& call, const DeviceShards* custom);
+
   void publish() const { run({.kind = ShardStep::Kind::publish}); }
-  /// `before`: what all shards before it come to; of the first one as room_before() is at first. Kernels of the device reach both.
-  void fold(const void* before, void* after) const {
-    run({.kind = ShardStep::Kind::fold, .before = before, .after = after});
+  /// What the shard comes to, for later ones, into memory that the device reaches.
+  void groups(void* into) const { run({.kind = ShardStep::Kind::groups, .after = into}); }
+  /// Folds the groups of shards onto what all shards before them come to, where kernels of the device reach all of it. `after` may be
+  /// `before`, of which null is nothing.
+  void fold(const void* before, std::span<const void* const> shards, void* after) const {
+    run({.kind = ShardStep::Kind::fold, .before = before, .after = after, .earlier = shards});
   }
-  void share(int shard, std::span<void* const> later) const {
-    run({.kind = ShardStep::Kind::share, .shard = shard, .later = later});
-  }
+  /// `before`: what all shards before it come to.
   void scan(const void* before) const { run({.kind = ShardStep::Kind::scan, .before = before}); }
   /// Where scan() finds the initial value instead of where its call says.
   void begin_with(const void* init_at) const;
 
-  /// Room for either: kRowsBytes of the device's memory, all zero at first.
+  /// Room for either: kRowsBytes of the device's memory.
   [[nodiscard]] void* room_before() const;
   [[nodiscard]] void* room_after() const;
   /// Room for an initial value: of calls that find it in device memory.
   [[nodiscard]] void* room_init() const;
+  /// Room for the shard's groups.
+  [[nodiscard]] void* room_groups() const;
 
  private:
   void run(const ShardStep& step) const;
@@ -115,8 +121,8 @@ struct ShardLists {
 std::string_view run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status);
 /// Throws invalid_argument where there is not one for each member.
 void require_members(const gpu::Group& group, std::size_t shards);
-/// Elements of a row of tiles of such calls: shards of whole rows leave the order in which floats are added as it is.
-std::int64_t row_of_tiles(Type in, Type out);
+/// Shards of multiples of so many elements leave the order in which floats are added as it is, in such calls.
+std::int64_t shard_unit(Type in, Type out);
 
 }  // namespace detail
 }  // namespace upsweep

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/shard_scan.cuh: a scan of an array in shards, one on each of several devices: two reads, one write.
 //
-// A device publishes the aggregates of its tiles, folds them in rows onto what the rows of earlier shards come to, which is what
-// goes from device to device, and scans its tiles with both at hand. Rows are folded as look-ahead folds them (tile_pipeline.cuh):
-// where all shards but the last are whole rows of tiles, floats have the bits that they have on one device. Integers have the same
-// bits however they are folded: there each device has only one value for all later ones, and does not wait for those before it.
+// A device publishes the aggregates of its tiles and folds these group by group, all groups at the same time. It then folds the
+// groups of all earlier shards in order, which other devices' memory has, and scans its tiles with what they come to. Both folds are
+// those of look-ahead (tile_pipeline.cuh): where all shards but the last are whole groups, floats have the bits that they have on one
+// device. No device waits for another one but once, for its groups.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "upsweep/detail/device_reduce.cuh"
 #include "upsweep/detail/device_scan.cuh"
+#include "upsweep/detail/large_launch.cuh"
 #include "upsweep/detail/shard_call.hpp"
 
 namespace upsweep::gpu::detail {
@@ -23,16 +25,13 @@ namespace upsweep::gpu::detail {
 template <class Base, ShardPhase phase>
 struct ShardOf : Base {
   static constexpr ShardPhase kShardPhase = phase;
-  const RowsBefore<typename Base::T>* before;  ///< in the device's memory
+  const RowsBefore<typename Base::T>* before;  ///< in the device's memory; null: nothing precedes the shard
 };
 
-/// Tiles of a row: shards that are whole rows leave the order of folds as it is on one device.
-template <class T>
-inline constexpr int kRowTiles = 32 * Tagged<T>::kValues;
-
-/// Elements of a row of tiles.
+/// Elements of a group of tiles where groups make a difference, else of a row: shards of so many are folded as one array is.
 template <class Problem>
-inline constexpr std::int64_t kShardRow = std::int64_t{kRowTiles<typename Problem::T>} * Shape<Problem>::kTile;
+inline constexpr std::int64_t kShardUnit =
+    std::int64_t{kFoldsGroups<Problem> ? kGroupTiles : kRowTiles<typename Problem::T>} * Shape<Problem>::kTile;
 
 /// Bytes of workspace of a shard of any length: where it is short, too, its tiles are published.
 template <class Problem>
@@ -40,26 +39,53 @@ constexpr std::int64_t shard_workspace_bytes(std::int64_t n) {
   return std::int64_t{sizeof(Control)} + (tiles_of<Problem>(n) + 2) * kTaggedWords<typename Problem::T> * 8;
 }
 
-inline constexpr int kRowWarps = 32;  // of the block that folds rows
-/// Rows that are brought at a time: 20 KB of shared memory, while as many are folded.
-template <class T>
-inline constexpr int kRowsAtOnce = 20 * 1024 / (32 * int{sizeof(T)});
+// ------------------------------------------------------------------------------------------------------------- groups
 
-/// The elements of a shard's last tile, which is not whole, from `first` on: the value is thread 0's. Every thread calls.
+/// What a shard's groups come to: how many tiles it has, and from kValuesAt bytes on the groups' values, of 32 lanes where the operator
+/// commutes, else of one.
+struct ShardGroups {
+  std::int64_t tiles;
+
+  static constexpr std::int64_t kValuesAt = 64;
+};
+template <class Problem>
+inline constexpr int kGroupLanes = Problem::kCommutes ? 32 : 1;
+__host__ __device__ constexpr std::int64_t groups_of(std::int64_t tiles) {
+  return (tiles + kGroupTiles - 1) / kGroupTiles;
+}
+template <class Problem>
+constexpr std::int64_t groups_bytes(std::int64_t n) {
+  using T = typename Problem::T;
+  static_assert(alignof(T) <= ShardGroups::kValuesAt);
+  return ShardGroups::kValuesAt + groups_of(tiles_of<Problem>(n)) * kGroupLanes<Problem> * std::int64_t{sizeof(T)};
+}
+template <class T>
+__device__ __forceinline__ T* values_of(void* groups) {
+  return reinterpret_cast<T*>(static_cast<char*>(groups) + ShardGroups::kValuesAt);
+}
+template <class T>
+__device__ __forceinline__ const T* values_of(const void* groups) {
+  return reinterpret_cast<const T*>(static_cast<const char*>(groups) + ShardGroups::kValuesAt);
+}
+/// Lanes that a row has values on, the first of which is of a tile with so many after it, itself among them.
+template <class T>
+__device__ __forceinline__ int lanes_of_row(std::int64_t tiles) {
+  const std::int64_t lanes = (tiles + Tagged<T>::kValues - 1) / Tagged<T>::kValues;
+  return lanes < 0 ? 0 : lanes < 32 ? static_cast<int>(lanes) : 32;
+}
+
+inline constexpr int kGroupWarps = 8;  ///< of a block that folds groups, one each
+
+/// The elements of a shard's last tile, which is not whole, from `first` on: the value is thread 0's. Every thread of the block calls.
 template <class Problem>
 __device__ __forceinline__ typename Problem::T fold_rest(const DeviceScan<Problem>& call, std::int64_t first,
                                                          typename Problem::T* memory) {
   using T = typename Problem::T;
+  constexpr int kThreads = 32 * kGroupWarps;
   const auto op = call.problem.op;
-  const auto item = [&](std::int64_t i) {
-    if constexpr (Problem::kInputs == 1) {
-      return static_cast<T>(call.in[0][i]);
-    } else {
-      return call.problem.item(call.in[0][i], call.in[1][i]);
-    }
-  };
-  const int rest = static_cast<int>(call.n - first);
-  const int each = (rest + 32 * kRowWarps - 1) / (32 * kRowWarps);
+  const auto item = [&](std::int64_t i) { return static_cast<T>(call.in[0][i]); };
+  const int rest = static_cast<int>(call.length() - first);
+  const int each = (rest + kThreads - 1) / kThreads;
   const int begin = static_cast<int>(threadIdx.x) * each;
   T own{};
   if (begin < rest) own = item(first + begin);
@@ -67,190 +93,302 @@ __device__ __forceinline__ typename Problem::T fold_rest(const DeviceScan<Proble
   return fold_block(op, own, (rest + each - 1) / each, memory);
 }
 
-/// What the rows of all shards up to this one come to. One block: the first warp folds rows in order, lane by lane where the
-/// operator commutes, while the others bring the next ones.
+/// A warp for each group of tiles, whose aggregates the launch before has published, but for a last tile that is not whole.
 template <class Problem>
-static __global__ void __launch_bounds__(32 * kRowWarps)
-    fold_rows(const __grid_constant__ DeviceScan<Problem> call, RowsBefore<typename Problem::T>* after) {
+static __global__ void __launch_bounds__(32 * kGroupWarps)
+    fold_groups(const __grid_constant__ DeviceScan<Problem> call, void* groups) {
   using T = typename Problem::T;
   using Slot = Tagged<T>;
-  constexpr int kRows = kRowsAtOnce<T>;
-  __shared__ alignas(kElementAlignment) unsigned char memory[2 * kRows * 32 * sizeof(T)];
-  __shared__ alignas(kElementAlignment) unsigned char rest_memory[(kRowWarps + 1) * sizeof(T)];
-  T& rest = reinterpret_cast<T*>(rest_memory)[kRowWarps];
+  constexpr int kRows = kGroupRows<T>;
+  __shared__ alignas(kElementAlignment) unsigned char memory[(kGroupWarps + 1) * sizeof(T)];
   const auto op = call.problem.op;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const unsigned tag = tag_of(call.workspace);
-  const std::int64_t whole = call.n / Shape<Problem>::kTile;
-  const std::int64_t tiles = tiles_of<Problem>(call.n);
-  if (whole < tiles) {
-    const T folded = fold_rest(call, whole * Shape<Problem>::kTile, reinterpret_cast<T*>(rest_memory));
-    if (threadIdx.x == 0) rest = folded;
+  const std::int64_t n = call.length();
+  const std::int64_t whole = n / Shape<Problem>::kTile;
+  const std::int64_t tiles = tiles_of<Problem>(n);
+  const std::int64_t group = std::int64_t{blockIdx.x} * kGroupWarps + warp;
+  const std::int64_t first = group * kGroupTiles;
+  T rest{};
+  if (whole < tiles && whole / kGroupTiles / kGroupWarps == blockIdx.x) {
+    T* const room = reinterpret_cast<T*>(memory);
+    const T folded = fold_rest(call, whole * Shape<Problem>::kTile, room);
+    if (threadIdx.x == 0) room[kGroupWarps] = folded;
     __syncthreads();
+    rest = room[kGroupWarps];
   }
-  const auto rows = [&](std::int64_t chunk) { return reinterpret_cast<T(*)[32]>(memory) + (chunk % 2) * kRows; };
-  const auto lanes_of = [&](std::int64_t row) {
-    const std::int64_t lanes = (tiles - row * kRowTiles<T> + Slot::kValues - 1) / Slot::kValues;
-    return lanes < 0 ? 0 : lanes < 32 ? static_cast<int>(lanes) : 32;
-  };
-  const auto bring = [&](std::int64_t chunk) {
-    constexpr int kWarps = kRowWarps - 1;
+  if (blockIdx.x == 0 && threadIdx.x == 0) static_cast<ShardGroups*>(groups)->tiles = tiles;
+  if (first >= tiles) return;
+  Slot slots[kRows];
 #pragma unroll
-    for (int r = 0; r < (kRows + kWarps - 1) / kWarps; ++r) {
-      const int at = r * kWarps + warp - 1;
-      const std::int64_t row = chunk * kRows + at;
-      const int lanes = at < kRows ? lanes_of(row) : 0;
-      if (lanes == 0) continue;
-      T value{};
-      if (lane < lanes) {
-        const std::int64_t tile = row * kRowTiles<T> + lane * Slot::kValues;
-        Slot slot;
-        slot.load(call.workspace.words, row * 32 + lane);
-        if (!slot.is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
-        value = tile < whole ? slot.value(0) : rest;
-        if (Slot::kValues == 2 && tile + 1 < tiles) value = op(value, tile + 1 < whole ? slot.value(1) : rest);
-      }
-      if constexpr (!Problem::kCommutes) value = fold_lanes(op, value, lane, lanes);
-      rows(chunk)[at][lane] = value;
-    }
-  };
-
-  const RowsBefore<T>* const before = call.problem.before;
-  int count = before->count;
+  for (int r = 0; r < kRows; ++r) {
+    const std::int64_t tile = first + r * kRowTiles<T> + lane * Slot::kValues;
+    if (tile < whole) slots[r].load(call.workspace.words, tile / Slot::kValues);
+  }
   T total{};
-  if (lane < count) total = before->lanes[lane];
-  const auto fold = [&](std::int64_t chunk) {
-    const auto join = [&](int row, int lanes) {
-      if (!Problem::kCommutes) lanes = lanes > 0 ? 1 : 0;
-      if (lane < lanes) total = lane < count ? op(total, rows(chunk)[row][lane]) : rows(chunk)[row][lane];
-      count = count > lanes ? count : lanes;
-    };
-    const std::int64_t left = tiles / kRowTiles<T> - chunk * kRows;
-    const int whole_rows = left < kRows ? static_cast<int>(left) : kRows;
-    if (whole_rows > 0) join(0, 32);
-    if (lane < count) {
-#pragma unroll 16
-      for (int row = 1; row < whole_rows; ++row) total = op(total, rows(chunk)[row][lane]);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const std::int64_t row = first + r * kRowTiles<T>;
+    const std::int64_t tile = row + lane * Slot::kValues;
+    const int lanes = lanes_of_row<T>(tiles - row);
+    if (lanes == 0) break;
+    T value = rest;
+    if (tile < whole) {
+      if (!slots[r].is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
+      value = slots[r].value(0);
     }
-    if (whole_rows < kRows) join(whole_rows, lanes_of(chunk * kRows + whole_rows));
-  };
-  if (warp > 0) bring(0);
-  __syncthreads();
-  for (std::int64_t chunk = 0; lanes_of(chunk * kRows) > 0; ++chunk) {
-    if (warp > 0) {
-      bring(chunk + 1);
-    } else {
-      fold(chunk);
+    if (Slot::kValues == 2 && tile + 1 < tiles) value = op(value, tile + 1 < whole ? slots[r].value(1) : rest);
+    if constexpr (!Problem::kCommutes) value = fold_lanes(op, value, lane, lanes);
+    if (lane < (Problem::kCommutes ? lanes : 1)) total = r > 0 ? op(total, value) : value;
+  }
+  constexpr int kLanes = kGroupLanes<Problem>;
+  if (lane < (Problem::kCommutes ? lanes_of_row<T>(tiles - first) : 1)) {
+    values_of<T>(groups)[group * kLanes + lane] = total;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------ earlier shards
+
+/// Groups of shards, in order, in memory that the device reaches.
+struct EarlierShards {
+  static constexpr int kMost = 32;
+  const void* groups[kMost];
+  int count;
+};
+
+inline constexpr int kChainWarps =
+    32;  ///< of the block that folds groups in order: one folds while the others bring the next ones
+template <class Problem>
+inline constexpr int kGroupBytes = kGroupLanes<Problem> * int{sizeof(typename Problem::T)};
+/// Groups that are brought at a time: 80 KB of doubles, as another device's memory takes 2 us to answer.
+template <class Problem>
+inline constexpr int kGroupsAtOnce = std::min(320, 80 * 1024 / kGroupBytes<Problem>);
+template <class Problem>
+inline constexpr int kChainShared = 2 * kGroupsAtOnce<Problem> * (kGroupBytes<Problem> + 1);
+
+/// The groups of earlier shards as one sequence.
+struct GroupSequence {
+  std::int64_t first[EarlierShards::kMost + 1];  ///< group of each shard, and of all
+  std::int64_t tiles[EarlierShards::kMost];
+
+  /// By a warp.
+  __device__ __forceinline__ void find(const EarlierShards& shards, int lane) {
+    const std::int64_t here = lane < shards.count ? static_cast<const ShardGroups*>(shards.groups[lane])->tiles : 0;
+    std::int64_t end = groups_of(here);
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const std::int64_t left = __shfl_up_sync(kAllLanes, static_cast<long long>(end), step);
+      if (lane >= step) end += left;
+    }
+    tiles[lane] = here;
+    first[lane + 1] = end;
+    if (lane == 0) first[0] = 0;
+  }
+};
+
+/// What a member's predecessors come to: `before`, and the groups of shards.
+template <class Problem>
+class GroupChain {
+  using T = typename Problem::T;
+  static constexpr int kLanes = kGroupLanes<Problem>;
+  static constexpr int kGroups = kGroupsAtOnce<Problem>;
+  static constexpr int kBringing = kChainWarps - 1;
+  static constexpr int kPerWarp = 32 / kLanes;  ///< groups that a warp brings by one access
+  static constexpr int kEach = (kGroups + kBringing * kPerWarp - 1) / (kBringing * kPerWarp);
+
+ public:
+  __device__ __forceinline__ GroupChain(const Problem& problem, const EarlierShards& shards,
+                                        const GroupSequence& sequence, unsigned char* memory)
+      : op_(problem.op),
+        shards_(shards),
+        sequence_(sequence),
+        rows_(reinterpret_cast<T*>(memory)),
+        lanes_(memory + 2 * kGroups * kLanes * sizeof(T)),
+        warp_(static_cast<int>(threadIdx.x) / 32),
+        lane_(static_cast<int>(threadIdx.x) % 32) {}
+
+  /// Every thread of the block calls. The result is the first warp's.
+  __device__ __forceinline__ void run(const RowsBefore<T>* before) {
+    if (before != nullptr) count_ = before->count;
+    if (lane_ < count_) total_ = before->lanes[lane_];
+    const std::int64_t all = sequence_.first[shards_.count];
+    if (warp_ > 0) {
+      load(0);
+      put(0);
+      load(1);
     }
     __syncthreads();
+    for (std::int64_t chunk = 0; chunk * kGroups < all; ++chunk) {
+      if (warp_ > 0) {
+        put(chunk + 1);
+        load(chunk + 2);
+      } else {
+        const std::int64_t left = all - chunk * kGroups;
+        fold(chunk, left < kGroups ? static_cast<int>(left) : kGroups);
+      }
+      __syncthreads();
+    }
   }
-  if (warp != 0) return;
-  after->lanes[lane] = total;
-  if (lane == 0) after->count = count;
-}
+  __device__ __forceinline__ void write(RowsBefore<T>* after) const {
+    after->lanes[lane_] = total_;
+    if (lane_ == 0) after->count = count_;
+  }
 
-/// `before` of the shards after one, and which one that is.
-template <class T>
-struct LaterShards {
-  RowsBefore<T>* before[upsweep::detail::kMostSharing];
-  int count;
-  int shard;
-  T identity;  ///< of a shard without elements
+ private:
+  [[nodiscard]] __device__ __forceinline__ int place_of(int u) const {
+    return (u * kBringing + warp_ - 1) * kPerWarp + lane_ / kLanes;
+  }
+  __device__ __forceinline__ void load(std::int64_t chunk) {
+#pragma unroll
+    for (int u = 0; u < kEach; ++u) {
+      const std::int64_t group = chunk * kGroups + place_of(u);
+      held_lanes_[u] = 0;
+      if (place_of(u) >= kGroups || group >= sequence_.first[shards_.count]) continue;
+      int shard = 0;
+      while (group >= sequence_.first[shard + 1]) ++shard;
+      const std::int64_t own = group - sequence_.first[shard];
+      held_lanes_[u] = Problem::kCommutes ? lanes_of_row<T>(sequence_.tiles[shard] - own * kGroupTiles) : 1;
+      const int lane = lane_ % kLanes;
+      if (lane < held_lanes_[u]) held_[u] = values_of<T>(shards_.groups[shard])[own * kLanes + lane];
+    }
+  }
+  __device__ __forceinline__ void put(std::int64_t chunk) const {
+    const int begin = static_cast<int>(chunk % 2) * kGroups;
+#pragma unroll
+    for (int u = 0; u < kEach; ++u) {
+      if (place_of(u) >= kGroups) continue;
+      const int lane = lane_ % kLanes;
+      rows_[(begin + place_of(u)) * kLanes + lane] = held_[u];
+      if (lane == 0) lanes_[begin + place_of(u)] = static_cast<unsigned char>(held_lanes_[u]);
+    }
+  }
+
+  /// By the first warp.
+  __device__ __forceinline__ void fold(std::int64_t chunk, int groups) {
+    const int begin = static_cast<int>(chunk % 2) * kGroups;
+    for (int g = 0; g < groups;) {
+      const int whole = count_ == kLanes ? whole_from(begin, g, groups) : 0;
+      if (lane_ < kLanes) {
+        const T* const row = rows_ + (begin + g) * kLanes + lane_;
+#pragma unroll 16
+        for (int i = 0; i < whole; ++i) total_ = op_(total_, row[i * kLanes]);
+      }
+      g += whole;
+      if (g == groups) return;
+      const int lanes = lanes_[begin + g];
+      const T value = rows_[(begin + g) * kLanes + lane_ % kLanes];
+      if (lane_ < lanes) total_ = lane_ < count_ ? op_(total_, value) : value;
+      count_ = count_ > lanes ? count_ : lanes;
+      ++g;
+    }
+  }
+  /// How many groups from g on have a value on all lanes.
+  [[nodiscard]] __device__ __forceinline__ int whole_from(int begin, int g, int groups) const {
+    for (int i = g; i < groups; i += 32) {
+      const bool is_whole = i + lane_ < groups && lanes_[begin + i + lane_] == kLanes;
+      const unsigned all = __ballot_sync(kAllLanes, is_whole);
+      if (all != kAllLanes) return i - g + __ffs(static_cast<int>(~all)) - 1;
+    }
+    return groups - g;
+  }
+
+  const typename Problem::Op op_;
+  const EarlierShards& shards_;
+  const GroupSequence& sequence_;
+  T* const rows_;               ///< two chunks
+  unsigned char* const lanes_;  ///< of each group that have a value
+  const int warp_;
+  const int lane_;
+  T held_[kEach]{};
+  int held_lanes_[kEach]{};
+  T total_{};
+  int count_ = 0;  ///< lanes that have a value
 };
-static_assert(upsweep::detail::kMostSharing <= 32, "RowsBefore has a lane for each");
 
-/// What a shard comes to, into its lane of all later ones. One block. The operator may be applied in any order.
+/// One block. `after` may be what precedes the groups, problem.before.
 template <class Problem>
-static __global__ void __launch_bounds__(32 * kRowWarps)
-    share_value(const __grid_constant__ DeviceScan<Problem> call,
-                const __grid_constant__ LaterShards<typename Problem::T> later) {
-  using T = typename Problem::T;
-  using Slot = Tagged<T>;
-  constexpr int kThreads = 32 * kRowWarps;
-  constexpr int kLoads = 4;  // in flight
-  __shared__ T memory[kRowWarps];
-  const auto op = call.problem.op;
-  const int thread = static_cast<int>(threadIdx.x);
-  const unsigned tag = tag_of(call.workspace);
-  const std::int64_t whole = call.n / Shape<Problem>::kTile;
-  const std::int64_t slots = (whole + Slot::kValues - 1) / Slot::kValues;
-  T own = later.identity;
-  for (std::int64_t first = thread; first < slots; first += kLoads * kThreads) {
-    Slot slot[kLoads];
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      if (first + u * kThreads < slots) slot[u].load(call.workspace.words, first + u * kThreads);
-    }
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      const std::int64_t tile = (first + u * kThreads) * Slot::kValues;
-      if (tile >= whole) continue;
-      if (!slot[u].is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
-      own = op(own, slot[u].value(0));
-      if (Slot::kValues == 2 && tile + 1 < whole) own = op(own, slot[u].value(1));
-    }
-  }
-  for (std::int64_t i = whole * Shape<Problem>::kTile + thread; i < call.n; i += kThreads) {
-    own = op(own, static_cast<T>(call.in[0][i]));
-  }
-  const T total = fold_block(op, own, kThreads, memory);
-  if (thread != 0) return;
-  for (int i = 0; i < later.count; ++i) {
-    later.before[i]->lanes[later.shard] = total;
-    later.before[i]->count = later.shard + 1 + i;  // all earlier shards say the same
-  }
+static __global__ void __launch_bounds__(32 * kChainWarps)
+    fold_shards(const __grid_constant__ Problem problem, const __grid_constant__ EarlierShards shards,
+                RowsBefore<typename Problem::T>* after) {
+  extern __shared__ __align__(128) char shared[];
+  __shared__ GroupSequence sequence;
+  if (threadIdx.x < 32) sequence.find(shards, static_cast<int>(threadIdx.x));
+  __syncthreads();
+  GroupChain<Problem> chain(problem, shards, sequence, reinterpret_cast<unsigned char*>(shared));
+  chain.run(problem.before);
+  if (threadIdx.x < 32) chain.write(after);
 }
+
+// --------------------------------------------------------------------------------------------------------------- steps
 
 template <class In, class T, class Op, bool kCompiled, ShardPhase phase>
-auto device_shard_of(const upsweep::detail::ScanCall& call, const Op& op, const upsweep::detail::ShardStep& step) {
+auto device_shard_of(const upsweep::detail::ScanCall& call, const Op& op, const void* before) {
   using Base = ScanProblem<In, T, Op, kCompiled>;
   static_assert(sizeof(RowsBefore<T>) <= upsweep::detail::kRowsBytes);
   const auto whole = device_scan_of<In, T, Op, kCompiled>(call, op);
-  // Of a last tile that is not whole only what is there counts for later shards: who folds rows folds that, too.
-  constexpr bool kWholeTiles = phase == ShardPhase::totals;
-  constexpr std::int64_t kTile = Shape<ShardOf<Base, phase>>::kTile;
   return DeviceScan<ShardOf<Base, phase>>{.in = {whole.in[0]},
                                           .out = whole.out,
-                                          .n = kWholeTiles ? whole.n / kTile * kTile : whole.n,
+                                          .n = whole.n,
                                           .workspace = whole.workspace,
                                           .init = whole.init,
                                           .init_at = whole.init_at,
+                                          .n_at = whole.n_at,
                                           .has_init = whole.has_init,
                                           .exclusive = whole.exclusive,
-                                          .problem = {{op}, static_cast<const RowsBefore<T>*>(step.before)}};
+                                          .problem = {{op}, static_cast<const RowsBefore<T>*>(before)}};
 }
 
 template <class Problem>
-static Status launch_tiles(const DeviceScan<Problem>& shard, const Launch& launch) noexcept {
-  if (shard.n == 0) return {};
-  return status_of(launch_pipeline<Problem>(tile_pipeline<Problem>, shard.n, launch.device, launch.multiprocessors,
-                                            launch.stream, shard));
+static cudaError_t launch_tiles(const DeviceScan<Problem>& shard, const Launch& launch) noexcept {
+  return launch_pipeline<Problem>(tile_pipeline<Problem>, shard.n, launch.device, launch.multiprocessors, launch.stream,
+                                  shard);
 }
 
-/// A step of a shard; but to fold and to share, it has an element at least.
+template <class Problem>
+static cudaError_t launch_groups(const DeviceScan<Problem>& shard, void* groups, const Launch& launch_on) noexcept {
+  const std::int64_t blocks = (groups_of(tiles_of<Problem>(shard.n)) + kGroupWarps - 1) / kGroupWarps;
+  const Grid grid{.blocks = static_cast<unsigned>(std::max<std::int64_t>(blocks, 1)),
+                  .threads = 32 * kGroupWarps,
+                  .stream = launch_on.stream};
+  return launch(grid, fold_groups<Problem>, shard, groups);
+}
+
+/// The shards as many at a time as a launch takes.
+template <class Problem>
+static cudaError_t launch_chain(const Problem& problem, const upsweep::detail::ShardStep& step,
+                                const Launch& launch_on) noexcept {
+  using T = typename Problem::T;
+  Problem next = problem;
+  auto* const after = static_cast<RowsBefore<T>*>(step.after);
+  cudaError_t error = cudaSuccess;
+  const Grid grid{
+      .blocks = 1, .threads = 32 * kChainWarps, .stream = launch_on.stream, .shared_bytes = kChainShared<Problem>};
+  for (std::size_t first = 0; first < step.earlier.size() && error == cudaSuccess; first += EarlierShards::kMost) {
+    EarlierShards shards{};
+    const std::size_t some = std::min<std::size_t>(step.earlier.size() - first, EarlierShards::kMost);
+    std::copy_n(step.earlier.begin() + static_cast<std::ptrdiff_t>(first), some, shards.groups);
+    shards.count = static_cast<int>(some);
+    error = launch_large<GroupChain<Problem>>(grid, launch_on.device, fold_shards<Problem>, next, shards, after);
+    next.before = after;
+  }
+  return error;
+}
+
+/// A step of a shard; what is not of groups or a fold has an element at least.
 template <class In, class T, class Op, bool kCompiled>
 static Status run_shard(const upsweep::detail::ScanCall& call, const Op& op,
                         const upsweep::detail::ShardStep& step) noexcept {
   using Kind = upsweep::detail::ShardStep::Kind;
   if (step.kind == Kind::publish) {
-    return launch_tiles(device_shard_of<In, T, Op, kCompiled, ShardPhase::totals>(call, op, step), *call.launch);
+    const auto shard = device_shard_of<In, T, Op, kCompiled, ShardPhase::totals>(call, op, nullptr);
+    using Problem = std::remove_cvref_t<decltype(shard.problem)>;
+    return status_of(shard.n < Shape<Problem>::kTile ? cudaSuccess : launch_tiles(shard, *call.launch));
   }
-  const auto shard = device_shard_of<In, T, Op, kCompiled, ShardPhase::scan>(call, op, step);
-  if (step.kind == Kind::scan) return launch_tiles(shard, *call.launch);
-  using Problem = std::remove_cvref_t<decltype(shard.problem)>;
-  const Grid block{.blocks = 1, .threads = 32 * kRowWarps, .stream = call.launch->stream};
-  if constexpr (kCompiled && std::is_integral_v<T>) {
-    if (step.kind == Kind::share) {
-      LaterShards<T> later{.before = {},
-                           .count = static_cast<int>(step.later.size()),
-                           .shard = step.shard,
-                           .identity = Op::template identity<T>()};
-      for (std::size_t i = 0; i < step.later.size(); ++i) later.before[i] = static_cast<RowsBefore<T>*>(step.later[i]);
-      return status_of(launch(block, share_value<Problem>, shard, later));
-    }
-  }
-  return status_of(launch(block, fold_rows<Problem>, shard, static_cast<RowsBefore<T>*>(step.after)));
+  const auto shard = device_shard_of<In, T, Op, kCompiled, ShardPhase::scan>(call, op, step.before);
+  if (step.kind == Kind::groups) return status_of(launch_groups(shard, step.after, *call.launch));
+  if (step.kind == Kind::fold) return status_of(launch_chain(shard.problem, step, *call.launch));
+  return status_of(launch_tiles(shard, *call.launch));
 }
 
 }  // namespace upsweep::gpu::detail

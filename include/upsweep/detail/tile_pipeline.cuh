@@ -14,8 +14,8 @@
 // graph can replay the launch.
 //
 // An array in shards, one on each of several devices, is read twice: a first launch publishes the aggregates of a shard's
-// tiles, and a second one finds all of them there, so that its look-ahead waits for nothing. In between the shards' rows
-// are folded in the order of the shards (shard_scan.cuh).
+// tiles, and a second one finds all of them there, so that its look-ahead waits for nothing. In between the shards' groups of
+// tiles are folded in the order of the shards (shard_scan.cuh).
 //
 // compute-sanitizer's racecheck reports three pairs here, and no other: it follows neither __syncwarp with one lane's
 // release for the warp, nor the counter of reduce warps. All three are ordered:
@@ -188,12 +188,23 @@ inline constexpr bool kIsPhase = [] {
   if constexpr (kIsShard<Problem>) return Problem::kShardPhase == phase;
   return false;
 }();
-/// What rows of tiles come to: lane by lane where the operator commutes, else on lane 0.
+/// What rows of 32 values come to: lane by lane where the operator commutes, else on lane 0.
 template <class T>
 struct RowsBefore {
   T lanes[32];
   int count;  ///< lanes that have a value, the first ones; 0: no row came before
 };
+
+/// Rows of tiles are folded in groups of so many tiles, and groups in order, where the order makes a difference: then shards that
+/// are whole groups can fold their groups all at the same time, and have the bits that one device has.
+inline constexpr int kGroupTiles = 128;
+template <class Problem>
+inline constexpr bool kFoldsGroups = !kHasHeads<Problem> && !std::is_integral_v<typename CarryOf<Problem>::type>;
+/// Tiles of a row: a lane has those of one access to memory.
+template <class Carry>
+inline constexpr int kRowTiles = 32 * Tagged<Carry>::kValues;
+template <class Carry>
+inline constexpr int kGroupRows = kGroupTiles / kRowTiles<Carry>;
 
 template <class Problem>
 __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t n) {
@@ -295,7 +306,7 @@ class Pipeline {
       : call_(call),
         op_(call.problem.op),
         join_{call.problem.op},
-        n_(call.length()),
+        n_(length_of(call)),
         tiles_(tiles_of<Problem>(n_)),
         head_(*reinterpret_cast<typename S::Head*>(shared)),
         stages_(shared + S::kHead),
@@ -451,6 +462,12 @@ class Pipeline {
     }
   }
 
+  /// Of a shard's first phase without its last tile, if that is not whole.
+  __device__ static __forceinline__ std::int64_t length_of(const DeviceScan<Problem>& call) {
+    const std::int64_t n = call.length();
+    return kIsPhase<Problem, ShardPhase::totals> ? n / S::kTile * S::kTile : n;
+  }
+
   // ------------------------------------------------------------------------------- first phase of a shard
   /// Loader and reduce warps alone: a stage is free once its aggregate is published.
   __device__ __forceinline__ void publish_all() {
@@ -554,14 +571,15 @@ class Pipeline {
   // on the tile's number alone.
   __device__ __forceinline__ void look_ahead() {
     using Slot = Tagged<Carry>;
-    constexpr int kRow = 32 * Slot::kValues;
+    constexpr int kRow = kRowTiles<Carry>;
     constexpr int kRows = (Slot::kLoads <= 2 ? 192 : 96) / kRow;  // one poll covers as many tiles as registers hold
-    std::int64_t rows = 0;                                        // whole rows folded into `before`
-    Carry before{};        // of the lane where the operator commutes, else of all lanes, on lane 0
-    int lanes_before = 0;  // that had a value before the first row
+    std::int64_t rows = 0;                                        // whole ones that are folded
+    RowsFolded folded_rows;
     if constexpr (kIsShard<Problem>) {
-      lanes_before = call_.problem.before->count;
-      if (lane_ < lanes_before) before = call_.problem.before->lanes[lane_];
+      if (call_.problem.before != nullptr) {
+        folded_rows.lanes_before = call_.problem.before->count;
+        if (lane_ < folded_rows.lanes_before) folded_rows.before = call_.problem.before->lanes[lane_];
+      }
     }
     bool any_tile = false;
     for (;; next()) {
@@ -598,10 +616,8 @@ class Pipeline {
             done = true;
             continue;
           }
-          if constexpr (kHasHeads<Problem>) {
-            before = call_.problem.join_rows(before, rows + r > 0, value, lane_, 32);
-          } else if constexpr (Problem::kCommutes) {
-            before = rows + r > 0 || lane_ < lanes_before ? join_(before, value) : value;
+          if constexpr (Problem::kCommutes) {
+            append_row(folded_rows, rows + r, value);
           } else {
             values[r] = value;
           }
@@ -609,12 +625,12 @@ class Pipeline {
           done = tile == (rows + r + 1) * kRow;
         }
         if constexpr (!Problem::kCommutes) {  // no heads
-          if (folded > 0) append_rows(values, folded, rows > 0 || lanes_before > 0, before);
+          if (folded > 0) append_rows(folded_rows, rows, values, folded);
         }
         rows += folded;
       }
       finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues),
-                    whole > 0 ? 32 : lanes_before, before, part);
+                    whole > 0 ? 32 : folded_rows.lanes_before, all_rows(folded_rows, whole), part);
       if constexpr (kIsPhase<Problem, ShardPhase::scan>) {
         // They were published a launch ago: by now they are in memory, and later tiles would wait for it.
 #pragma unroll
@@ -635,10 +651,40 @@ class Pipeline {
     }
   }
 
-  /// before (if `any`) ⊕ the first `count` rows of 32 lanes, on lane 0. The others hold valid values: all are folded at
-  /// the same time, as a tree of shuffles takes little longer for six rows than for one.
+  /// Whole rows, of the lane where the operator commutes, else of all lanes, on lane 0.
+  struct RowsFolded {
+    Carry before{};        ///< what precedes the first row, and all whole groups; all rows where there are no groups
+    Carry group{};         ///< the rows of the group that is not whole
+    int lanes_before = 0;  ///< that had a value before the first row
+  };
+  __device__ __forceinline__ void append_row(RowsFolded& all, std::int64_t row, const Carry& value) const {
+    if constexpr (kHasHeads<Problem>) {
+      all.before = call_.problem.join_rows(all.before, row > 0, value, lane_, 32);
+    } else if constexpr (!kFoldsGroups<Problem>) {
+      all.before = row > 0 || lane_ < all.lanes_before ? join_(all.before, value) : value;
+    } else {
+      constexpr int kRows = kGroupRows<Carry>;
+      const auto in_group = static_cast<int>(row % kRows);
+      all.group = in_group > 0 ? join_(all.group, value) : value;
+      if (in_group < kRows - 1) return;
+      all.before = row >= kRows || lane_ < all.lanes_before ? join_(all.before, all.group) : all.group;
+    }
+  }
+  /// What the first `rows` come to, which are all that were appended.
+  __device__ __forceinline__ Carry all_rows(const RowsFolded& all, std::int64_t rows) const {
+    if constexpr (kFoldsGroups<Problem>) {
+      constexpr int kRows = kGroupRows<Carry>;
+      const bool has_before = rows >= kRows || lane_ < all.lanes_before;
+      if (rows % kRows > 0) return has_before ? join_(all.before, all.group) : all.group;
+    }
+    return all.before;
+  }
+
+  /// Appends the first `count` rows of 32 lanes from `row` on. The others hold valid values: all are folded at the same time, as a
+  /// tree of shuffles takes little longer for six rows than for one.
   template <int kRows>
-  __device__ __forceinline__ void append_rows(Carry (&rows)[kRows], int count, bool any, Carry& before) const {
+  __device__ __forceinline__ void append_rows(RowsFolded& all, std::int64_t row, Carry (&rows)[kRows],
+                                              int count) const {
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
 #pragma unroll
@@ -650,7 +696,7 @@ class Pipeline {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (r >= count) break;
-      before = any || r > 0 ? join_(before, rows[r]) : rows[r];
+      append_row(all, row + r, rows[r]);
     }
   }
 
