@@ -31,7 +31,7 @@ using tests::require;
 class CudaChunked : public tests::GpuTest {};
 
 /// Chunks of a row of tiles or two.
-constexpr std::int64_t kTight = std::int64_t{24} << 20;
+constexpr std::int64_t kTight = std::int64_t{32} << 20;
 
 class Pinned {
  public:

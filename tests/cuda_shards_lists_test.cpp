@@ -385,6 +385,64 @@ TEST_F(CudaShardsLists, ListsThatCrossShardsAreReduced) {
 
 TEST_F(CudaShardsLists, ListsOfFloatsThatCrossShards) { check_reductions<double, double, std::int64_t>(add, 0.5); }
 
+/// With null elements, by bits and by bytes.
+template <class In, class Out, class Op>
+void check_nulls(Op op) {
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    constexpr std::int64_t kLength = 100'003;
+    std::vector<In> content = random_content<In>(kLength);
+    for (std::size_t i = 0; i < content.size(); i += 3) content[i] = 0;
+    std::vector<std::uint8_t> valid(kLength);
+    for (std::size_t i = 0; i < valid.size(); ++i) valid[i] = i % 5 == 2 ? 0 : 1;
+    for (const std::int64_t longest : {7, 3000, 80'000}) {
+      const auto offsets = random_offsets<std::int64_t>(kLength, longest);
+      std::vector<Out> wanted(offsets.size() - 1);
+      std::vector<Out> wanted_of_valid(offsets.size() - 1);
+      segmented_reduce(par, Lists(offsets), content, wanted, op);
+      segmented_reduce(par, Lists(offsets), content, wanted_of_valid, op, Mask(valid));
+      for (const auto& begin : cuts(kLength, group.size())) {
+        SCOPED_TRACE(members.text() + ", lists up to " + std::to_string(longest));
+        const ListsInShards<In, Out, std::int64_t> shards(group, offsets, content, begin);
+        segmented_reduce(group, shards.all(), op);
+        ASSERT_EQ(shards.results(), wanted);
+        Parts<std::uint8_t> masks;
+        auto masked = shards.all();
+        for (std::size_t m = 0; m < masked.size(); ++m) {
+          require(cudaSetDevice(group.policy(static_cast<int>(m)).device));
+          std::vector<std::uint8_t> mask = part(valid, begin[m], begin[m + 1]);
+          if (m % 2 == 1) {
+            std::vector<std::uint8_t> bits(mask.size() / 8 + 2);
+            for (std::size_t i = 0; i < mask.size(); ++i) {
+              bits[(i + 3) / 8] = static_cast<std::uint8_t>(bits[(i + 3) / 8] | mask[i] << ((i + 3) % 8));
+            }
+            mask = bits;
+          }
+          masks.add(mask, 0);
+          masked[m].valid =
+              m % 2 == 1 ? Mask::bits(masks.last(), masked[m].n, 3) : Mask::bytes(masks.last(), masked[m].n);
+        }
+        require(cudaSetDevice(0));
+        segmented_reduce(group, masked, op);
+        ASSERT_EQ(shards.results(), wanted_of_valid);
+      }
+    }
+  }
+}
+
+TEST_F(CudaShardsLists, NullElementsAreSkipped) {
+  check_nulls<std::int32_t, std::int32_t>(add);
+  check_nulls<std::int64_t, std::int64_t>(max);
+}
+
+TEST_F(CudaShardsLists, NamedReducersOfListsThatCrossShards) {
+  check_nulls<std::int32_t, std::uint8_t>(any);
+  check_nulls<std::int32_t, std::uint8_t>(all);
+  check_nulls<std::int16_t, std::int64_t>(count);
+  check_nulls<std::uint8_t, std::int64_t>(count_nonzero);
+}
+
 TEST_F(CudaShardsLists, OneListOverAllShards) {
   for (const tests::Members& members : tests::all_members()) {
     const tests::OwnGroup own(members);
@@ -445,6 +503,20 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
                        {2, 2999, 5, Code::stop_before_start, 8998},     {1, 0, 29'990, Code::invalid_argument, 2999},
                        {1, 3000, 60'001, Code::invalid_argument, 5999}, {1, 7, 60'001, Code::stop_past_end, 3006},
                        {2, 3000, 90'001, Code::stop_past_end, 8999},    {0, 0, -1, Code::index_out_of_range, 0}};
+  // Of 32 bits, and by cuda.lanes, which knows nulls.
+  const std::vector<std::uint32_t> narrow(offsets.begin(), offsets.end());
+  DeviceArray<std::uint8_t> mask(std::vector<std::uint8_t>(30'000, 1), 0);
+  for (const Wrong& wrong : all) {
+    if (wrong.value < 0) continue;
+    ListsInShards<std::int32_t, std::int32_t, std::uint32_t> shards(group, narrow, content, begin);
+    const auto value = static_cast<std::uint32_t>(wrong.value);
+    require(cudaMemcpy(shards.offsets(wrong.shard) + wrong.offset, &value, sizeof value, cudaMemcpyHostToDevice));
+    const std::string text = "list " + std::to_string(wrong.list) + ",";
+    expect_error(wrong.code, wrong.list, text, [&] { segmented_reduce(group, shards.all()); });
+    auto masked = shards.all();
+    for (auto& shard : masked) shard.valid = Mask::bytes(mask.data(), shard.n);
+    expect_error(wrong.code, wrong.list, text, [&] { segmented_reduce(group, masked); });
+  }
   for (const Wrong& wrong : all) {
     const ListsInShards<std::int32_t, std::int32_t, std::int64_t> shards(group, offsets, content, begin);
     require(cudaMemcpy(shards.offsets(wrong.shard) + wrong.offset, &wrong.value, sizeof wrong.value,
@@ -469,8 +541,17 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
   DeviceArray<std::int32_t> out(std::ssize(longer));
   moved[1].lists = Lists::by_offsets(second.data(), std::ssize(longer) - 1);
   moved[1].out = out.data();
-  expect_error(Code::index_out_of_range, first, "begins before the shard's first element",
-               [&] { segmented_reduce(group, moved); });
+  expect_error(Code::index_out_of_range, first, "does not begin in the shard", [&] { segmented_reduce(group, moved); });
+  // An empty list that begins where the next shard's content does.
+  const std::vector<std::vector<std::int64_t>> past{{0, 12}, {12, 12}, {12, 15}};
+  Parts<std::int64_t> bounds;
+  std::vector<gpu::ListsShard<std::int32_t>> fives;
+  for (const auto& each : past) {
+    bounds.add(each, 0);
+    fives.push_back({Lists::by_offsets(bounds.last(), 1), shards.all()[0].in, 5, out.data() + fives.size()});
+  }
+  expect_error(Code::index_out_of_range, 1, "list 1, from 12 to 12, does not begin in the shard",
+               [&] { segmented_reduce(group, fives); });
 }
 
 TEST_F(CudaShardsLists, RefusesWhatItCannotDo) {

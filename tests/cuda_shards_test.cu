@@ -15,6 +15,7 @@
 #include "device_array.hpp"
 #include "failure.hpp"
 #include "shards.hpp"
+#include "upsweep/list_shards.cuh"
 #include "upsweep/shards.cuh"
 
 namespace upsweep {
@@ -183,6 +184,61 @@ TEST_F(CudaShards, ReduceAsOneArrayDoes) {
 
 TEST_F(CudaShards, ReduceIntoAWiderType) { check_reduction<std::int16_t>(add, std::int64_t{-5}); }
 
+/// Lists that cross shards, some of them empty or longer than a shard, by an operator without an identity that does not commute.
+TEST_F(CudaShards, ListsByOperatorsThatDoNotCommute) {
+  using F = Affine<std::uint32_t>;
+  constexpr std::int64_t kLength = 200'003;
+  const std::vector<F> x = random_values<F>(kLength, 13);
+  std::mt19937_64 random(2);
+  for (const std::int64_t longest : {5, 2000, 150'000}) {
+    std::vector<std::int64_t> offsets{0};
+    while (offsets.back() < kLength) {
+      const std::int64_t length = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(longest + 1));
+      offsets.push_back(std::min(kLength, offsets.back() + (random() % 4 == 0 ? 0 : length)));
+    }
+    const F init{3, 4};
+    std::vector<F> wanted;
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+      F total = init;
+      for (std::int64_t j = offsets[i]; j < offsets[i + 1]; ++j) total = Then{}(total, x[static_cast<std::size_t>(j)]);
+      wanted.push_back(total);
+    }
+    for (const tests::Members& members : tests::all_members()) {
+      const tests::OwnGroup own(members);
+      const Group& group = own;
+      for (const auto& begin : cuts(kLength, group.size())) {
+        Shards<F, F> content(group, x, begin, 1);
+        std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> bounds;
+        std::vector<std::unique_ptr<DeviceArray<F>>> results;
+        std::vector<gpu::ListsShard<F>> shards;
+        std::size_t first = 0;
+        for (int m = 0; m < group.size(); ++m) {
+          require(cudaSetDevice(group.policy(m).device));
+          const auto k = static_cast<std::size_t>(m);
+          std::size_t last = first;
+          while (last < wanted.size() && (offsets[last] < begin[k + 1] || m + 1 == group.size())) ++last;
+          const std::vector<std::int64_t> here(offsets.begin() + static_cast<std::ptrdiff_t>(first),
+                                               offsets.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+          bounds.push_back(std::make_unique<DeviceArray<std::int64_t>>(here, 0));
+          results.push_back(std::make_unique<DeviceArray<F>>(static_cast<std::int64_t>(last - first)));
+          shards.push_back({Lists::by_offsets(bounds.back()->data(), static_cast<std::int64_t>(last - first)),
+                            content.all()[k].in, content.all()[k].n, results.back()->data()});
+          first = last;
+        }
+        require(cudaSetDevice(0));
+        EXPECT_EQ(segmented_reduce(group, shards, Then{}, init).rung, "cuda.lanes");
+        group.wait();
+        std::vector<F> found;
+        for (const auto& each : results) {
+          const std::vector<F> own_results = each->values();
+          found.insert(found.end(), own_results.begin(), own_results.end());
+        }
+        ASSERT_TRUE(same_bits(found, wanted)) << members.text() << ", lists up to " << longest;
+      }
+    }
+  }
+}
+
 TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
   for (const tests::Members& members : tests::all_members()) {
     const tests::OwnGroup own(members);
@@ -212,6 +268,19 @@ TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
     select_sum_async(group, shards, 30, out.data());
     group.wait();
     EXPECT_EQ(out.values()[0], wanted);
+    // The first shard has as many rows as its memory says: none.
+    const std::int64_t price_sum = wanted;
+    DeviceArray<std::int64_t> count(std::vector<std::int64_t>{0}, 0);
+    shards[0].n_at = count.data();
+    select_sum_async(group, shards, 30, out.data());
+    group.wait();
+    const std::int64_t without = out.values()[0];
+    shards[0].n = 0;
+    shards[0].n_at = nullptr;
+    select_sum_async(group, shards, 30, out.data());
+    group.wait();
+    EXPECT_EQ(out.values()[0], without);
+    EXPECT_NE(without, price_sum);
   }
 }
 
@@ -239,6 +308,61 @@ void check_bits(std::int64_t n) {
 TEST_F(CudaShards, FloatsHaveTheBitsOfOneDevice) { check_bits<double>(9'000'001); }
 
 TEST_F(CudaShards, FloatsOfFourBytesToo) { check_bits<float>(20'000'003); }
+
+/// More shards than one launch folds.
+TEST_F(CudaShards, ManyMembersOfOneDevice) {
+  const Group group(std::vector<int>(37, 0));
+  const std::vector<double> whole(700'000, 1.0);
+  const std::vector<Affine<std::uint32_t>> maps = random_values<Affine<std::uint32_t>>(300'000, 3);
+  for (const auto& begin : cuts(std::ssize(whole), 37)) {
+    Shards<double, double> shards(group, whole, begin);
+    inclusive_scan(group, shards.all());
+    const std::vector<double> sums = shards.results();
+    for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_EQ(sums[i], static_cast<double>(i + 1));
+  }
+  std::vector<Affine<std::uint32_t>> wanted = maps;
+  for (std::size_t i = 1; i < wanted.size(); ++i) wanted[i] = Then{}(wanted[i - 1], wanted[i]);
+  for (const auto& begin : cuts(std::ssize(maps), 37)) {
+    Shards<Affine<std::uint32_t>, Affine<std::uint32_t>> shards(group, maps, begin);
+    inclusive_scan(group, shards.all(), Then{});
+    ASSERT_TRUE(same_bits(shards.results(), wanted));
+  }
+}
+
+/// A graph goes on with what it was captured with when a larger call has grown the group's memory.
+TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsScan) {
+  const std::vector<double> x(9'000'000, 1.0);
+  const std::vector<double> few(x.begin(), x.begin() + 900'000);
+  const auto is_count = [](const std::vector<double>& sums) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] != static_cast<double>(i + 1)) return false;
+    }
+    return true;
+  };
+  for (const tests::Members& members : tests::all_members()) {
+    for (const bool is_warm : {true, false}) {
+      const tests::OwnGroup own(members);
+      const Group& group = own;
+      Shards<double, double> large(group, x, cuts(std::ssize(x), group.size())[0]);
+      Shards<double, double> small(group, few, cuts(std::ssize(few), group.size())[0]);
+      require(cudaSetDevice(group.policy(0).device));
+      if (is_warm) inclusive_scan(group, small.all());
+      group.wait();
+      const tests::Replay replay(group.policy(0).stream, [&] { inclusive_scan(group, small.all()); });
+      for (int run = 0; run < 3; ++run) {
+        inclusive_scan(group, large.all());
+        ASSERT_TRUE(is_count(large.results())) << members.text();
+        for (const auto& shard : small.all()) {
+          require(cudaMemset(shard.out, 0, static_cast<std::size_t>(shard.n) * sizeof(double)));
+        }
+        require(cudaDeviceSynchronize());
+        replay.launch();
+        require(cudaStreamSynchronize(group.policy(0).stream));
+        ASSERT_TRUE(is_count(small.results())) << members.text() << " run " << run;
+      }
+    }
+  }
+}
 
 /// More groups of tiles before the last shard than its fold brings at a time.
 TEST_F(CudaShards, FloatsOfManyGroups) { check_bits<double>(200'000'003); }

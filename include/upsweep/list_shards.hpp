@@ -9,12 +9,14 @@
 //
 // As in shards.hpp: shards of any lengths, the order of calls, graphs. Lists may begin in one shard and end in a later one.
 //
-// Cost      compact_offsets: where stops are not the starts one place on, both are read twice. segmented_reduce: offsets are read,
-//           and written as positions in the shard, before lists are folded as anywhere.
-// Floats    the same bits for the same shards; a list that is all in one shard has those that it has anywhere.
+// Cost      compact_offsets: where stops are not the starts one place on, both are read twice. segmented_reduce: what it costs anywhere;
+//           what a shard has of an earlier one's last list is a list more.
+// Floats    the same bits for the same shards.
 // Errors    Error: those of ragged.hpp, segmented.hpp and shards.hpp, with the first bad list by its number over all shards; of
-//           reductions also index_out_of_range (a list begins before its shard) and invalid_argument (the next shard's lists
-//           do not begin where it ends). Sums wrap around; unsupported: Overflow::checked, nulls, operators of your own.
+//           reductions also index_out_of_range (a list does not begin in its shard) and invalid_argument (the next shard's lists
+//           do not begin where it ends). Sums wrap around; unsupported: Overflow::checked, lists that are null. There is no argmin and
+//           no argmax.
+// Operators of your own: see list_shards.cuh.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +53,7 @@ struct ListsShard {
   const In* in = nullptr;
   std::int64_t n = 0;
   Out* out = nullptr;
+  Mask valid = {};  ///< false where an element of the shard is null, and skipped
 };
 
 }  // namespace gpu
@@ -72,27 +75,58 @@ std::vector<RaggedCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& s
   return calls;
 }
 
-template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                 const Op& op, const Out& init, gpu::ListsStatus* status) {
-  static_assert(RunsCompiled<ElementType<In>, Out, Op>, "lists in shards are folded by the library's operators");
-  constexpr Out kIdentity = usual_init<Out, Op>();
-  auto carry = carry_of(kIdentity);
-  ShardLists lists{.calls = {}, .identity = &kIdentity, .merge = {}};
-  lists.merge = reduce_call(static_cast<const Out*>(nullptr), 0, op, carry, nullptr);
+/// Runs a call for each member: call_of(shard) is the one of its shard alone.
+template <class In, class Out, class CallOf>
+SegmentedResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                          ShardLists& lists, gpu::ListsStatus* status, const CallOf& call_of) {
   std::int64_t count = 0;
   for (const auto& shard : shards) {
-    auto& call = lists.calls.emplace_back(fold_call(shard.lists, shard.in, shard.n, shard.out, op, {}));
-    call.init = std::addressof(init);
+    lists.calls.push_back(call_of(shard));
     count += shard.lists.count;
   }
   return {count, run_segmented(group, lists, status)};
 }
 
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                 const Op& op, const Out& init, gpu::ListsStatus* status) {
+  static_assert(RunsCompiled<ElementType<In>, Out, Op>,
+                "operators and types of one's own fold lists in shards by list_shards.cuh, which nvcc compiles");
+  constexpr Out kIdentity = identity<Out>(operator_of<Op, Out>());
+  auto carry = carry_of(kIdentity);
+  ShardLists lists{.identity = &kIdentity};
+  lists.merge = reduce_call(static_cast<const Out*>(nullptr), 0, op, carry, nullptr);
+  return run_lists(group, shards, lists, status, [&](const gpu::ListsShard<In, Out>& shard) {
+    auto call = fold_call(shard.lists, shard.in, shard.n, shard.out, op, shard.valid);
+    call.init = std::addressof(init);
+    return call;
+  });
+}
+
+/// By what results of parts of a list become that of the list.
+template <Reducer kReducer>
+using MergeOf =
+    std::conditional_t<kReducer == Reducer::any, Max, std::conditional_t<kReducer == Reducer::all, Min, Add>>;
+template <class Op>
+concept MergedReducer = NamedReducer<Op> && Op::kReducer != Reducer::argmin && Op::kReducer != Reducer::argmax;
+
+template <class In, class Out, MergedReducer Op>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                 gpu::ListsStatus* status) {
+  using Result = ElementType<Out>;
+  auto carry = carry_of(Result{});
+  ShardLists lists;
+  lists.merge = reduce_call(static_cast<const Result*>(nullptr), 0, MergeOf<Op::kReducer>{}, carry, nullptr);
+  return run_lists(group, shards, lists, status, [](const gpu::ListsShard<In, Out>& shard) {
+    return reducer_call<In, Out, Op>(shard.lists, shard.in, shard.n, shard.out, shard.valid);
+  });
+}
+
 }  // namespace detail
 
 /// The offsets of all members' lists, packed one after the other: the last of a shard's is the first of the next one's. Waits,
-/// as a bad list is an error, whose index counts over all shards. The result has the total of all.
+/// as a bad list is an error, whose index counts over all shards. The result has the total of all. It counts lists as if each shard had
+/// all n, also where how many there are is in device memory.
 template <ListBound T>
 OffsetsResult compact_offsets(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
                               bool strict = false) {
@@ -101,8 +135,8 @@ OffsetsResult compact_offsets(const gpu::Group& group, const std::vector<gpu::Of
   return {calls.back().carry.lists + calls.back().n, total, rung};
 }
 
-/// Does not wait: `status`, in memory of the first member's device, says how it ended; it counts lists as if each shard had all n,
-/// also where how many there are is in device memory. Returns the rung.
+/// Does not wait: `status`, in memory of the first member's device, says how it ended, and counts lists in the same way. Returns the
+/// rung.
 template <ListBound T>
 std::string_view compact_offsets_async(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
                                        gpu::OffsetsStatus* status, bool strict = false) {
@@ -120,9 +154,16 @@ SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu:
 }
 /// The same, beginning with the operator's identity.
 template <class In, class Out, class Op = Add>
+  requires(!detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                  Op op = {}) {
   return detail::segmented_reduce(group, shards, op, detail::usual_init<Out, Op>(), nullptr);
+}
+
+/// any, all, count or count_nonzero of every list.
+template <class In, class Out, detail::MergedReducer Op>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op) {
+  return detail::segmented_reduce<In, Out, Op>(group, shards, nullptr);
 }
 
 /// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
@@ -134,9 +175,18 @@ std::string_view segmented_reduce_async(const gpu::Group& group, const std::vect
 }
 /// The same, beginning with the operator's identity.
 template <class In, class Out, class Op = Add>
+  requires(!detail::NamedReducer<Op>)
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                         gpu::ListsStatus* status, Op op = {}) {
   return segmented_reduce_async(group, shards, status, op, detail::usual_init<Out, Op>());
+}
+
+/// The same of any, all, count or count_nonzero.
+template <class In, class Out, detail::MergedReducer Op>
+std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                        gpu::ListsStatus* status, Op) {
+  detail::require_array(status, 1, "status");
+  return detail::segmented_reduce<In, Out, Op>(group, shards, status).rung;
 }
 
 }  // namespace upsweep

@@ -128,8 +128,8 @@ void fold(const gpu::Group& group, const ValueOfShard& value, T* out, T init, co
 /// What a shard's value is that may turn out to have no element. Throws unsupported of an operator without such a value.
 template <class T, class Op>
 ScanCarry<T> begin_of_shard(const Op& /*op*/) {
-  if constexpr (requires { Op::template identity<T>(); }) {
-    return carry_of<T>(Op::template identity<T>());
+  if constexpr (constexpr Operator kOp = operator_of<Op, T>(); kOp != Operator::custom) {
+    return carry_of<T>(identity<T>(kOp));
   } else {
     throw Error(Code::unsupported,
                 "the operator has no value for a shard whose length is in device memory and may be 0");

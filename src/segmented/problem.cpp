@@ -69,7 +69,7 @@ void require_on_device(const detail::SegmentedCall& call, int device) {
   if (call.lists.count == 0) return;
   if (reads_content(call)) gpu::require_device_memory(call.in, device, "content");
   gpu::require_device_mask(call.valid, device, "the validity of the elements");
-  gpu::require_device_memory(call.out, device, "output");
+  if (!call.out_is_reached) gpu::require_device_memory(call.out, device, "output");
   gpu::require_device_lists(call.lists, device);
 }
 

@@ -55,8 +55,8 @@ OwnMemory::OwnMemory(std::int64_t bytes) {
 
 void* GrownMemory::at_least(std::int64_t bytes) {
   if (bytes > bytes_) {
-    made_.push_back(std::make_unique<OwnMemory>(bytes));
-    bytes_ = bytes;
+    bytes_ = std::max(bytes, 2 * bytes_);
+    made_.push_back(std::make_unique<OwnMemory>(bytes_));
   }
   return made_.back()->get();
 }
@@ -96,7 +96,7 @@ Group::State::State(std::vector<Policy> all, PeerAccess access)
     const CurrentDevice current(member.device);
     // A device's pool is made when it is first used, which may not be while a stream is captured.
     if (member.memory == nullptr) const Workspace made({.scratch = 1}, member.device, member.stream);
-    rows.push_back(cleared(upsweep::detail::kRowsBytes));
+    rooms.push_back(cleared(kRoomBytes));
     if (values == nullptr) values = cleared(kValueBytes * (std::ssize(members) + 2));
     for (const Policy& other : members) {
       access_.push_back(access == PeerAccess::if_possible && enable_access(member.device, other.device));
@@ -121,10 +121,15 @@ const void* Group::State::reach(std::size_t from_member, const void* from, std::
 const void* Group::State::bring(std::size_t from_member, const void* from, std::size_t to_member,
                                 std::int64_t bytes) const {
   if (has_access(to_member, from_member)) return from;
-  const CurrentDevice current(members[to_member].device);
   void* const here = brought_[to_member * members.size() + from_member].at_least(bytes);
   copy(from, here, bytes, to_member);
   return here;
+}
+
+void Group::State::make_room(std::size_t from_member, std::size_t to_member, std::int64_t bytes) const {
+  if (has_access(to_member, from_member)) return;
+  const CurrentDevice current(members[to_member].device);
+  (void)brought_[to_member * members.size() + from_member].at_least(bytes);
 }
 
 void* Group::State::shared_memory(std::size_t member, std::int64_t bytes) const {
@@ -138,7 +143,11 @@ Policy Group::State::policy_for(Work work, std::size_t member, WorkspaceSize nee
   WorkspaceSize size = made.empty() ? WorkspaceSize{} : made.back()->size();
   if (made.empty() || size.kept < needed.kept || size.scratch < needed.scratch) {
     if (capture_of(policy.stream) != cudaStreamCaptureStatusNone) return policy;
-    size = {.kept = std::max(size.kept, needed.kept), .scratch = std::max(size.scratch, needed.scratch)};
+    // Twice as much, as graphs may have the earlier ones: together they are no more than the last.
+    const auto grown = [](std::int64_t has, std::int64_t needs) {
+      return has < needs ? std::max(needs, 2 * has) : has;
+    };
+    size = {.kept = grown(size.kept, needed.kept), .scratch = grown(size.scratch, needed.scratch)};
     MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
     made.push_back(std::make_unique<Workspace>(size, policy.device, policy.stream, memory));
   }
@@ -155,6 +164,17 @@ void Group::State::copy(const void* from, void* to, std::int64_t bytes, std::siz
   const CurrentDevice current(members[member].device);
   require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, members[member].stream),
           "copying from device to device");
+}
+
+/// Every member's stream waits for what is in all others'.
+void Group::State::settle() const {
+  for (std::size_t m = 0; m < members.size(); ++m) done.record(m);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    for (std::size_t other = 0; other < members.size(); ++other) {
+      if (other != m) done.wait_for(other, m);
+    }
+  }
+  join();
 }
 
 void Group::State::join() const {

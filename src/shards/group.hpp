@@ -57,6 +57,8 @@ class Events {
 
 /// Room for what a member's shard comes to: a value of any element's type, or what lists do.
 inline constexpr std::int64_t kValueBytes = 64;
+/// Room for that and for what a call needs of other members' shards.
+inline constexpr std::int64_t kRoomBytes = 2048;
 
 /// Calls whose workspaces keep different things.
 enum class Work : std::uint8_t { reduction, scan, lists };
@@ -84,7 +86,7 @@ struct Group::State {
   /// still runs.
   mutable std::vector<std::vector<std::unique_ptr<Workspace>>> workspaces;
   // Memory of each member that others read, if they have access:
-  std::vector<std::unique_ptr<OwnMemory>> rows;  ///< kRowsBytes of what its shard comes to
+  std::vector<std::unique_ptr<OwnMemory>> rooms;  ///< kRoomBytes for what its shard comes to
   std::unique_ptr<OwnMemory>
       values;  ///< of the first one: a value of each member, one of all, and what a scan begins with
   mutable std::mutex calling;
@@ -93,18 +95,29 @@ struct Group::State {
   /// brought in its stream.
   const void* reach(std::size_t from_member, const void* from, std::size_t to_member, void* here,
                     std::int64_t bytes) const;
-  /// The same, where there is no room to bring them to.
+  /// The same, into such room as make_room() has made.
   const void* bring(std::size_t from_member, const void* from, std::size_t to_member, std::int64_t bytes) const;
+  void make_room(std::size_t from_member, std::size_t to_member, std::int64_t bytes) const;
   /// Of a member's, for a call: others that have access to it read it.
   void* shared_memory(std::size_t member, std::int64_t bytes) const;
   /// Whether kernels on a member's device may read and write the other one's memory.
   [[nodiscard]] bool has_access(std::size_t member, std::size_t other) const;
   /// Bytes from one device's memory to another's, in a member's stream.
   void copy(const void* from, void* to, std::int64_t bytes, std::size_t member) const;
-  /// Where the first member's stream is being captured, the others' go on from it. Returns whether it is.
-  [[nodiscard]] bool fork() const;
-  /// The first member's stream goes on when all members have done their work.
-  void join() const;
+  /// work(), which puts a call's work into the members' streams, one call at a time. Where the first one's stream is being captured, the
+  /// others' go on from it, and it goes on when they are done. Where the call fails, too, what it has begun is over on all members before
+  /// anything else is.
+  template <class F>
+  void run(F work) const {
+    const bool is_captured = fork();
+    try {
+      work();
+    } catch (...) {
+      settle();
+      throw;
+    }
+    if (is_captured) join();
+  }
   /// Has the first member's stream wait for what is in a member's so far.
   void give(std::size_t member) const {
     given.record(member);
@@ -123,9 +136,15 @@ struct Group::State {
   /// stream is being captured: such calls have memory of their own.
   [[nodiscard]] Policy policy_for(Work work, std::size_t member, WorkspaceSize needed) const;
   [[nodiscard]] void* initial() const { return value_of(members.size() + 1); }
-  [[nodiscard]] void* value_near(std::size_t member) const { return member == 0 ? values->get() : rows[member]->get(); }
+  [[nodiscard]] void* value_near(std::size_t member) const {
+    return member == 0 ? values->get() : rooms[member]->get();
+  }
 
  private:
+  [[nodiscard]] bool fork() const;
+  void join() const;
+  void settle() const;
+
   std::vector<bool> access_;                  ///< of each member to each other one
   mutable std::vector<GrownMemory> shared_;   ///< of each member
   mutable std::vector<GrownMemory> brought_;  ///< the same, of each one's that it has no access to

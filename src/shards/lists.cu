@@ -40,21 +40,22 @@ struct ListsValue {
   std::int64_t first_list;
   std::int64_t lists;
   bool has_offsets;
+  bool begins_past;  ///< the first list, which may be empty, begins past the shard's end
   gpu::ListsStatus outcome;
 };
 static_assert(sizeof(ListsValue) <= gpu::kValueBytes);
 
 /// What else a member has in the memory that others may read.
 struct ListsRoom {
-  ListsValue value;                                  ///< but the first one's, which is where all values go
-  alignas(gpu::kValueBytes) std::byte head_fold[8];  ///< of any compiled type
-  std::int64_t head[2];                              ///< the offsets of the one list that the head is
-  gpu::ListsStatus head_outcome;                     ///< of no interest: a head is never bad
+  ListsValue value;               ///< but the first one's, which is where all values go
+  std::int64_t head[2];           ///< the offsets of the one list that the head is
+  gpu::ListsStatus head_outcome;  ///< of no interest: a head is never bad
 
-  static constexpr std::int64_t kFolds = 128;  ///< bytes from the beginning: the folds of later members' heads
-  static constexpr std::int64_t kMostFolds = (detail::kRowsBytes - kFolds) / 8;
+  static constexpr std::int64_t kHeadFold = 128;  ///< bytes from the beginning: what the head comes to
+  static constexpr std::int64_t kFolds = 256;     ///< the same: of later members' heads
+  static constexpr std::int64_t kFoldsBytes = gpu::kRoomBytes - kFolds;
 };
-static_assert(sizeof(ListsRoom) <= ListsRoom::kFolds);
+static_assert(sizeof(ListsRoom) <= ListsRoom::kHeadFold);
 
 /// By one thread: where the member's lists begin and end, and its head.
 template <class T>
@@ -62,6 +63,7 @@ __global__ void look_at_ends(const T* offsets, Place place, std::int64_t* head, 
   value->first_list = place.first_list;
   value->lists = place.lists;
   value->has_offsets = place.has_offsets();
+  value->begins_past = false;
   value->outcome = {kNoIndex, Code::ok};
   head[0] = 0;
   head[1] = 0;
@@ -69,10 +71,11 @@ __global__ void look_at_ends(const T* offsets, Place place, std::int64_t* head, 
   value->begin = static_cast<std::int64_t>(offsets[0]);
   value->end = static_cast<std::int64_t>(offsets[place.lists]);
   const std::int64_t before = value->begin - place.first_element;
+  value->begins_past = place.lists > 0 && before > place.elements;
   head[1] = before < 0 ? 0 : before < place.elements ? before : place.elements;
 }
 
-/// The first bad list of all. Of a negative start it is the shard that is left.
+/// The first bad list of all. Where a start is called negative, the list begins before its shard.
 __global__ void conclude(const std::byte* values, std::size_t members, std::int64_t elements,
                          gpu::ListsStatus* status) {
   const ListsValue* last = nullptr;  // that has lists
@@ -82,6 +85,10 @@ __global__ void conclude(const std::byte* values, std::size_t members, std::int6
     if (!value.has_offsets) continue;
     if (last != nullptr && last->end != value.begin) {
       *status = {last_list(), Code::invalid_argument};
+      return;
+    }
+    if (value.begins_past) {
+      *status = {value.first_list, Code::index_out_of_range};
       return;
     }
     if (value.outcome.first_bad != kNoIndex) {
@@ -109,10 +116,30 @@ std::vector<Place> places_of(const std::vector<detail::SegmentedCall>& calls) {
   return places;
 }
 
+/// What a member has of a list that begins in an earlier one: the number-th such part.
+struct Head {
+  std::size_t member;
+  std::size_t owner;
+  std::int64_t number;
+};
+std::vector<Head> heads_of(const std::vector<Place>& places) {
+  std::vector<Head> heads;
+  std::size_t owner = places.size();  // none yet
+  std::int64_t number = 0;
+  for (std::size_t m = 0; m < places.size(); ++m) {
+    if (owner < places.size() && places[m].elements > 0) heads.push_back({m, owner, number++});
+    if (places[m].lists == 0) continue;
+    owner = m;
+    number = 0;
+  }
+  return heads;
+}
+
 void require_shard(const gpu::Policy& policy, const detail::SegmentedCall& call, const Place& place) {
   const Lists& lists = call.lists;
   if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
-    throw Error(Code::unsupported, "lists that cross shards are given by offsets, and none of them is null");
+    throw Error(Code::unsupported,
+                "lists that cross shards are given by offsets, and none of them is null (elements may be)");
   }
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
     throw Error(Code::unsupported, "sums of lists that cross shards wrap around, and cannot be checked");
@@ -120,6 +147,7 @@ void require_shard(const gpu::Policy& policy, const detail::SegmentedCall& call,
   detail::require_lists(Lists::by_offsets<std::int64_t>(nullptr, lists.count), call.n, detail::ArraysAre::to_come);
   detail::require_array(call.in, call.n, "content");
   detail::require_array(call.out, lists.count, "output");
+  detail::require_mask(call.valid, call.n, "the validity of the elements");
   if (!place.has_offsets()) return;
   detail::require_array(lists.starts, 1, "offsets");
   const gpu::CurrentDevice current(policy.device);
@@ -132,12 +160,13 @@ void require_shard(const gpu::Policy& policy, const detail::SegmentedCall& call,
 class ListsFold {
  public:
   ListsFold(const gpu::Group::State& state, detail::ShardLists& lists)
-      : state_(state), calls_(lists.calls), identity_(lists.identity), merge_(lists.merge), places_(places_of(calls_)) {
+      : state_(state), lists_(lists), calls_(lists.calls), places_(places_of(calls_)), heads_(heads_of(places_)) {
     for (std::size_t m = 0; m < calls_.size(); ++m) {
       gpu::in_shard(m, [&] { require_shard(state_.members[m], calls_[m], places_[m]); });
     }
-    if (std::ssize(calls_) > ListsRoom::kMostFolds) {
-      throw Error(Code::unsupported, "lists lie in " + std::to_string(ListsRoom::kMostFolds) + " shards at most");
+    const std::int64_t most = ListsRoom::kFoldsBytes / head_bytes() + 1;
+    if (std::ssize(calls_) > most) {
+      throw Error(Code::unsupported, "lists of such elements lie in " + std::to_string(most) + " shards at most");
     }
   }
 
@@ -148,7 +177,8 @@ class ListsFold {
       const auto its_rung = gpu::in_shard(m, [&] { return fold(m); });
       if (!its_rung.empty()) rung = its_rung;
     }
-    for (std::size_t m = 0; m < calls_.size(); ++m) merge_heads(m);
+    for (const Head& head : heads_) fold_head(head);
+    for (std::size_t m = 0; m < calls_.size(); ++m) append_heads(m);
     for (std::size_t m = 1; m < calls_.size(); ++m) {
       state_.copy(value_near(m), state_.value_of(m), sizeof(ListsValue), m);
       state_.give(m);
@@ -172,7 +202,7 @@ class ListsFold {
     std::string text = "shard " + std::to_string(m) + ": list " + std::to_string(list) + ", from " +
                        std::to_string(bad.start) + " to " + std::to_string(bad.stop);
     if (status.code == Code::stop_before_start) text += ", stops before its start";
-    if (status.code == Code::index_out_of_range) text += ", begins before the shard's first element";
+    if (status.code == Code::index_out_of_range) text += ", does not begin in the shard";
     if (status.code == Code::stop_past_end) text += ", goes past the last element that it may have";
     if (status.code == Code::invalid_argument) text += ", does not end where the next shard's lists begin";
     throw Error(status.code,
@@ -187,72 +217,98 @@ class ListsFold {
     gpu::require(gpu::detail::launch(grid, kernel, arguments...), "launching a kernel");
   }
   [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
-  [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.rows[m]->get()); }
+  [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.rooms[m]->get()); }
+  [[nodiscard]] void* room_at(std::size_t m, std::int64_t bytes) const {
+    return static_cast<std::byte*>(state_.rooms[m]->get()) + bytes;
+  }
+  /// Where the owner of its list finds what a head comes to.
+  [[nodiscard]] void* place_of(const Head& head) const {
+    return room_at(head.owner, ListsRoom::kFolds + head.number * head_bytes());
+  }
+  [[nodiscard]] std::int64_t head_bytes() const {
+    return lists_.heads != nullptr ? lists_.heads->bytes : calls_[0].out_size;
+  }
 
-  /// Of a member: its head, which others wait for, and its lists, as far as they are its own. Returns the rung, if it has lists.
+  /// Of a member: its lists, as far as they are its own. Returns the rung, if it has lists.
   std::string_view fold(std::size_t m) {
     const gpu::Policy& policy = state_.members[m];
     const gpu::CurrentDevice current(policy.device);
     const Place& place = places_[m];
-    ListsRoom* const room = room_of(m);
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
       launch({.blocks = 1, .threads = 1, .stream = policy.stream}, look_at_ends<T>,
-             static_cast<const T*>(calls_[m].lists.starts), place, room->head, value_near(m));
+             static_cast<const T*>(calls_[m].lists.starts), place, room_of(m)->head, value_near(m));
     });
-    detail::SegmentedCall call = calls_[m];
-    if (m > 0) {  // the first one has no head
-      call.lists = Lists::by_offsets(room->head, 1);
-      call.out = room->head_fold;
-      call.init = identity_;
-      call.status = &room->head_outcome;
-      if (place.elements > 0) (void)run(m, call);
-      state_.given.record(m);
-    }
     if (place.lists == 0) return {};
-    call = calls_[m];
+    detail::SegmentedCall call = calls_[m];
     call.first = place.first_element;
     call.cuts_last = true;
     call.status = &value_near(m)->outcome;
     return run(m, call);
+  }
+  /// A member's head, for the one with the list that it belongs to.
+  void fold_head(const Head& head) {
+    const gpu::CurrentDevice current(state_.members[head.member].device);
+    detail::SegmentedCall call = calls_[head.member];
+    call.lists = Lists::by_offsets(room_of(head.member)->head, 1);
+    call.out = state_.has_access(head.member, head.owner) ? place_of(head) : room_at(head.member, ListsRoom::kHeadFold);
+    call.out_is_reached = true;
+    if (lists_.heads != nullptr) {
+      call.device = lists_.heads->fold;
+    } else {
+      call.init = lists_.identity;
+    }
+    call.status = &room_of(head.member)->head_outcome;
+    gpu::in_shard(head.member, [&] { (void)run(head.member, call); });
+    state_.given.record(head.member);
   }
   [[nodiscard]] std::string_view run(std::size_t m, const detail::SegmentedCall& call) const {
     const gpu::WorkspaceSize needed = segmented_workspace(state_.members[m], call);
     return run_segmented(state_.policy_for(gpu::Work::lists, m, needed), call);
   }
 
-  /// What of a member's last list lies in later shards: up to the next one that has lists.
-  void merge_heads(std::size_t m) {
-    if (places_[m].lists == 0) return;
-    std::vector<std::size_t> later;
-    for (std::size_t j = m + 1; j < calls_.size(); ++j) {
-      if (places_[j].elements > 0) later.push_back(j);
-      if (places_[j].lists > 0) break;
+  /// What of a member's last list lies in later shards.
+  void append_heads(std::size_t m) {
+    std::int64_t count = 0;
+    for (const Head& head : heads_) {
+      if (head.owner != m) continue;
+      state_.given.wait_for(head.member, m);
+      if (!state_.has_access(head.member, m)) {
+        state_.copy(room_at(head.member, ListsRoom::kHeadFold), place_of(head), head_bytes(), m);
+      }
+      ++count;
     }
-    if (later.empty()) return;
+    if (count == 0) return;
     const gpu::CurrentDevice current(state_.members[m].device);
-    std::byte* to = static_cast<std::byte*>(state_.rows[m]->get()) + ListsRoom::kFolds;
-    detail::ReduceCall call = merge_;
-    call.in = to;
-    call.n = std::ssize(later);
-    call.out = static_cast<std::byte*>(calls_[m].out) + (places_[m].lists - 1) * calls_[m].out_size;
-    call.init_at = call.out;
-    for (const std::size_t j : later) {
-      state_.given.wait_for(j, m);
-      state_.copy(room_of(j)->head_fold, to, call.out_size, m);
-      to += call.out_size;
+    const detail::SegmentedCall& call = calls_[m];
+    append(m, static_cast<std::byte*>(call.out) + (places_[m].lists - 1) * call.out_size, count);
+    state_.taken.record(m);
+    for (const Head& head : heads_) {
+      if (head.owner == m) state_.taken.wait_for(m, head.member);  // before the next call's heads
     }
+  }
+  /// *total ← *total ⊕ the heads that lie in the member's room.
+  void append(std::size_t m, void* total, std::int64_t heads) const {
+    const void* const folds = room_at(m, ListsRoom::kFolds);
+    if (lists_.heads != nullptr) {
+      const Status status = lists_.heads->merge(calls_[m], total, folds, heads, state_.members[m].stream);
+      if (!status.ok()) throw_status(status, "cuda.lanes");
+      return;
+    }
+    detail::ReduceCall call = lists_.merge;
+    call.in = folds;
+    call.n = heads;
+    call.out = total;
+    call.init_at = total;
     const gpu::Policy policy = state_.members[m].with_rung({});  // one that is asked for is of the lists' ladder
     const gpu::WorkspaceSize needed = reduce_workspace(policy, call);
     run_reduce(state_.policy_for(gpu::Work::reduction, m, needed).with_rung({}), call);
-    state_.taken.record(m);
-    for (const std::size_t j : later) state_.taken.wait_for(m, j);  // before the next call's heads
   }
 
   const gpu::Group::State& state_;
+  const detail::ShardLists& lists_;
   const std::vector<detail::SegmentedCall>& calls_;
-  const void* identity_;
-  const detail::ReduceCall& merge_;
   std::vector<Place> places_;
+  std::vector<Head> heads_;
 };
 
 }  // namespace
@@ -272,9 +328,8 @@ std::string_view detail::run_segmented(const gpu::Group& group, ShardLists& list
   if (waits) status = static_cast<gpu::ListsStatus*>(state.value_of(lists.calls.size()));
 
   const std::lock_guard lock(state.calling);
-  const bool is_forked = state.fork();
-  const std::string_view rung = fold.run(status);
-  if (is_forked) state.join();
+  std::string_view rung;
+  state.run([&] { rung = fold.run(status); });
   if (!waits) return rung;
   gpu::ListsStatus outcome = {};
   gpu::fetch(&outcome, status, sizeof outcome, first.stream);

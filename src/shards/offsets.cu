@@ -147,20 +147,21 @@ detail::ShardOffsets detail::run_offsets(const gpu::Group& group, std::vector<Ra
   if (waits) status = &values[calls.size()].outcome;
 
   const std::lock_guard lock(state.calling);
-  const bool is_forked = state.fork();
-  for (std::size_t m = 0; m + 1 < calls.size(); ++m) {
-    auto* const near = static_cast<OffsetsValue*>(state.value_near(m));
-    gpu::in_shard(m, [&] { shards::add_up_lengths(state.members[m], calls[m], near); });
-    if (m == 0) continue;
-    state.copy(near, &values[m], offsetof(OffsetsValue, begin), m);
-    state.give(m);
-  }
-  shards::launch_one(shards::begin_members, first.stream, values, calls.size());
-  state.given.record(0);
-  const std::string_view rung = shards::write_offsets(state, calls);
-  shards::launch_one(shards::conclude, first.stream, values, calls.size(), status);
-  state.release();
-  if (is_forked) state.join();
+  std::string_view rung;
+  state.run([&] {
+    for (std::size_t m = 0; m + 1 < calls.size(); ++m) {
+      auto* const near = static_cast<OffsetsValue*>(state.value_near(m));
+      gpu::in_shard(m, [&] { shards::add_up_lengths(state.members[m], calls[m], near); });
+      if (m == 0) continue;
+      state.copy(near, &values[m], offsetof(OffsetsValue, begin), m);
+      state.give(m);
+    }
+    shards::launch_one(shards::begin_members, first.stream, values, calls.size());
+    state.given.record(0);
+    rung = shards::write_offsets(state, calls);
+    shards::launch_one(shards::conclude, first.stream, values, calls.size(), status);
+    state.release();
+  });
   if (!waits) return {0, rung};
   gpu::OffsetsStatus outcome = {};
   gpu::fetch(&outcome, status, sizeof outcome, first.stream);

@@ -20,34 +20,25 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
     }
   }
   const std::lock_guard lock(state.calling);
-  const bool is_forked = state.fork();
   ReduceCall last = totals;
   last.in = state.values->get();
   last.n = 0;
-  std::vector<std::size_t> giving;
-  // Once all have begun, as waiting for one takes the host a few microseconds.
-  const auto wait_for_values = [&] {
-    for (const std::size_t m : giving) state.give(m);
-  };
-  try {
+  state.run([&] {
+    std::vector<std::size_t> giving;
     for (std::size_t m = 0; m < state.members.size(); ++m) {
       // In the order of the array; shards without a value are left out.
       void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
-      void* const near = m == 0 || state.has_access(m, 0) ? to : state.rows[m]->get();
+      void* const near = m == 0 || state.has_access(m, 0) ? to : state.rooms[m]->get();
       if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
       giving.push_back(m);
       if (near != to) state.copy(near, to, totals.out_size, m);
       ++last.n;
     }
-    wait_for_values();
+    // Once all have begun, as waiting for one takes the host a few microseconds.
+    for (const std::size_t m : giving) state.give(m);
     run_reduce(group, 0, last);
-  } catch (...) {
-    wait_for_values();
-    state.release();  // the next call's values are not overwritten by those of this one
-    throw;
-  }
-  state.release();
-  if (is_forked) state.join();
+    state.release();
+  });
 }
 
 std::string_view detail::run_reduce(const gpu::Group& group, std::size_t member, const ReduceCall& call) {

@@ -69,10 +69,7 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
     throw Error(Code::invalid_argument,
                 "input and output" + which + " overlap: they must be the same array or lie apart");
   }
-  if (call.n_at != nullptr) {
-    gpu::require_device_memory(call.n_at, policy.device, ("the length" + which).c_str());
-    detail::require_outside_output(call.n_at, sizeof *call.n_at, "the length", call);
-  }
+  if (call.n_at != nullptr) gpu::require_device_memory(call.n_at, policy.device, ("the length" + which).c_str());
   if (call.n == 0) return;
   gpu::require_device_memory(call.in, policy.device, ("input" + which).c_str());
   gpu::require_device_memory(call.out, policy.device, ("output" + which).c_str());
@@ -83,6 +80,18 @@ struct GivenGroups {
   void* memory;
   std::int64_t bytes;
 };
+
+/// Of all members but the last, which gives none.
+std::vector<GivenGroups> room_for_groups(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
+                                         const detail::DeviceShards* custom) {
+  std::vector<GivenGroups> groups;
+  for (std::size_t m = 0; m + 1 < calls.size(); ++m) {
+    const std::int64_t bytes = detail::ShardScan::groups_bytes(calls[m], custom);
+    groups.push_back({state.shared_memory(m, bytes), bytes});
+    for (std::size_t later = m + 1; later < calls.size(); ++later) state.make_room(m, later, bytes);
+  }
+  return groups;
+}
 
 /// An initial value in device memory is the caller's, which other devices may not reach: they have it by way of the group's memory, in
 /// the first member's stream before what it gives.
@@ -95,13 +104,18 @@ void take_init(const gpu::Group::State& state, const detail::ScanCall& call, std
   scan.begin_with(state.reach(0, state.initial(), member, scan.room_init(), call.out_size));
 }
 
-void require_init(const gpu::Group::State& state, std::span<const detail::ScanCall> calls) {
+/// What is read in device memory lies outside of all outputs, as a device may be several members.
+void require_values(const gpu::Group::State& state, std::span<const detail::ScanCall> calls) {
   const void* const init_at = calls[0].init_at;
-  if (init_at == nullptr) return;
-  const gpu::CurrentDevice current(state.members[0].device);
-  gpu::require_device_memory(init_at, state.members[0].device, "initial value");
+  if (init_at != nullptr) {
+    const gpu::CurrentDevice current(state.members[0].device);
+    gpu::require_device_memory(init_at, state.members[0].device, "initial value");
+  }
   for (const detail::ScanCall& call : calls) {
     detail::require_outside_output(init_at, call.out_size, "initial value", call);
+    for (const detail::ScanCall& other : calls) {
+      detail::require_outside_output(other.n_at, sizeof *other.n_at, "length", call);
+    }
   }
 }
 
@@ -115,11 +129,12 @@ void scan_all(const gpu::Group::State& state, std::span<const detail::ScanCall> 
       earlier.push_back(state.bring(j, groups[j].memory, m, groups[j].bytes));
     }
     void* const before = m > 0 ? members[m].room_before() : nullptr;
-    if (m > 0) members[m].fold(nullptr, earlier, before);
-    if (calls[0].init_at == nullptr) state.taken.record(m);
+    if (m > 0 && calls[m].n > 0) members[m].fold(nullptr, earlier, before);
+    const bool reads_init = calls[0].init_at != nullptr;
+    if (m > 0 && !reads_init) state.taken.record(m);
     take_init(state, calls[0], m, members[m]);
     members[m].scan(before);
-    if (calls[0].init_at != nullptr) state.taken.record(m);
+    if (m > 0 && reads_init) state.taken.record(m);
   }
   // Before the next call puts others there, or what follows in the first one's stream another initial value.
   for (std::size_t m = 1; m < members.size(); ++m) {
@@ -185,27 +200,23 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
   const gpu::Group::State& state = group.state();
   require_members(group, calls.size());
   if (calls.size() == 1 && custom == nullptr) return run_scan(state.members[0], calls[0]);
-  shards::require_init(state, calls);
+  shards::require_values(state, calls);
   const std::lock_guard lock(state.calling);
-  const bool is_forked = state.fork();
-  {
+  state.run([&] {
     std::vector<ShardScan> members;
     for (std::size_t m = 0; m < calls.size(); ++m) {
       const gpu::Policy policy = state.policy_for(gpu::Work::scan, m, ShardScan::workspace(calls[m], custom));
       members.emplace_back(policy, calls[m], custom, " of shard " + std::to_string(m));
     }
+    const std::vector<shards::GivenGroups> groups = shards::room_for_groups(state, calls, custom);
     for (const ShardScan& member : members) member.publish();
     shards::give_init(state, calls[0]);
-    std::vector<shards::GivenGroups> groups;
     for (std::size_t m = 0; m + 1 < members.size(); ++m) {
-      const std::int64_t bytes = ShardScan::groups_bytes(calls[m], custom);
-      groups.push_back({state.shared_memory(m, bytes), bytes});
       members[m].groups(groups[m].memory);
       state.given.record(m);
     }
     shards::scan_all(state, calls, members, groups);
-  }
-  if (is_forked) state.join();
+  });
   return shards::kRung;
 }
 

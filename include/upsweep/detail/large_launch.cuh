@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/large_launch.cuh: puts kernels into a stream whose blocks have more shared memory than any kernel may.
+// upsweep/detail/large_launch.cuh: puts kernels into a stream that have more than 48 KB of dynamic shared memory, which each must be
+// allowed first.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +12,7 @@
 
 namespace upsweep::gpu::detail {
 
-/// As launch(), on the current device, which is `device`. A Key names one kernel, which always has grid.shared_bytes.
+/// As launch(), on the current device, which is `device`. Each kernel has a Key of its own, and always the same grid.shared_bytes.
 template <class Key, class... Parameters, class... Arguments>
 [[nodiscard]] static cudaError_t launch_large(const Grid& grid, int device, void (*kernel)(Parameters...),
                                               const Arguments&... arguments) {

@@ -77,6 +77,7 @@ struct SegmentedCall : ElementsCall {
   /// not here: a part of an array whose offsets count over all parts.
   std::int64_t first = 0;
   bool cuts_last = false;
+  bool out_is_reached = false;  ///< there: by kernels, as the caller has seen to; `out` may be another device's memory
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

@@ -46,8 +46,11 @@ struct Booleans {
     return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
   }
 };
-inline Booleans booleans(const Mask& mask) {
-  return {mask.is_given() ? mask.data : nullptr, mask.first_bit, mask.is_bitmap};
+/// Of which the first one has that number.
+inline Booleans booleans(const Mask& mask, std::int64_t first = 0) {
+  if (!mask.is_given()) return {nullptr, 0, false};
+  if (mask.is_bitmap) return {mask.data, mask.first_bit - first, true};
+  return {mask.data - first, 0, false};
 }
 
 enum class BoundKind : std::uint8_t { int32, uint32, int64, one_size };
@@ -134,7 +137,7 @@ struct Content {
 };
 template <class T>
 Content<T> content_of(const detail::SegmentedCall& call) {
-  return {static_cast<const T*>(call.in) - call.first, booleans(call.valid)};
+  return {static_cast<const T*>(call.in) - call.first, booleans(call.valid, call.first)};
 }
 
 // ------------------------------------------------------------------------------------------------------- the outcome

@@ -38,7 +38,7 @@ struct ShardStep {
   Kind kind = Kind::publish;
   const void* before = nullptr;  ///< null: nothing
   void* after = nullptr;
-  std::span<const void* const> earlier = {};
+  std::span<const void* const> earlier = {};  ///< of a fold; one at least
 };
 
 /// How a custom operator's scan is run on a shard, compiled where it is used (shards.cuh).
@@ -111,11 +111,21 @@ struct ShardOffsets {
 };
 ShardOffsets run_offsets(const gpu::Group& group, std::vector<RaggedCall>& calls, gpu::OffsetsStatus* status);
 
-/// The folds of lists by offsets that count over all shards, each by the member that has its first element.
+/// What of a list lies in later shards, by an operator of one's own, which need not have an identity (list_shards.cuh).
+struct DeviceHeads {
+  const DeviceKernel<SegmentedCall>* fold;  ///< as a call's, of one list: a value or none, `bytes` of it
+  std::int64_t bytes;
+  /// *total ← *total ⊕ those of the heads that have a value, in order.
+  Status (*merge)(const SegmentedCall& call, void* total, const void* heads, std::int64_t count,
+                  gpu::Stream stream) noexcept;
+};
+
+/// The reductions of lists by offsets that count over all shards, each by the member that has its first element.
 struct ShardLists {
-  std::vector<SegmentedCall> calls;  ///< of each member, with the offsets as they are given
-  const void* identity;              ///< what changes nothing: an element of the output type, in host memory
-  ReduceCall merge;                  ///< of elements of the output type; its carry has a value
+  std::vector<SegmentedCall> calls = {};  ///< of each member, with the offsets as they are given
+  const void* identity = nullptr;         ///< what changes nothing: an element of the output type, in host memory
+  ReduceCall merge = {};                  ///< of elements of the output type; its carry has a value
+  const DeviceHeads* heads = nullptr;     ///< instead of both
 };
 /// As run_offsets(). Returns the rung.
 std::string_view run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status);

@@ -213,6 +213,7 @@ class GroupChain {
     if (before != nullptr) count_ = before->count;
     if (lane_ < count_) total_ = before->lanes[lane_];
     const std::int64_t all = sequence_.first[shards_.count];
+    if (all == 0) return;
     if (warp_ > 0) {
       load(0);
       put(0);
@@ -239,18 +240,18 @@ class GroupChain {
   [[nodiscard]] __device__ __forceinline__ int place_of(int u) const {
     return (u * kBringing + warp_ - 1) * kPerWarp + lane_ / kLanes;
   }
+  /// All loads are unconditional, past the last group and past its lanes too, so that none waits for another.
   __device__ __forceinline__ void load(std::int64_t chunk) {
+    const std::int64_t last = sequence_.first[shards_.count] - 1;
 #pragma unroll
     for (int u = 0; u < kEach; ++u) {
-      const std::int64_t group = chunk * kGroups + place_of(u);
-      held_lanes_[u] = 0;
-      if (place_of(u) >= kGroups || group >= sequence_.first[shards_.count]) continue;
+      const std::int64_t wanted = chunk * kGroups + place_of(u);
+      const std::int64_t group = wanted < last ? wanted : last;
       int shard = 0;
       while (group >= sequence_.first[shard + 1]) ++shard;
       const std::int64_t own = group - sequence_.first[shard];
       held_lanes_[u] = Problem::kCommutes ? lanes_of_row<T>(sequence_.tiles[shard] - own * kGroupTiles) : 1;
-      const int lane = lane_ % kLanes;
-      if (lane < held_lanes_[u]) held_[u] = values_of<T>(shards_.groups[shard])[own * kLanes + lane];
+      held_[u] = values_of<T>(shards_.groups[shard])[own * kLanes + lane_ % kLanes];
     }
   }
   __device__ __forceinline__ void put(std::int64_t chunk) const {

@@ -714,7 +714,7 @@ class Pipeline {
       total = fold_lanes(join_, total, lane_, lanes_before > lanes ? lanes_before : lanes);
     } else {
       total = fold_lanes(join_, total, lane_, lanes);
-      if (any) total = lanes > 0 ? join_(before, total) : before;
+      if (any && lane_ == 0) total = lanes > 0 ? join_(before, total) : before;
     }
     if (lane_ == 0) {
       const bool has_tiles_before = tile > 0 || any;

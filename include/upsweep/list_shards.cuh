@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/list_shards.cuh: reductions of lists in shards with operators and types of your own, compiled into your code by nvcc.
+//
+// As in list_shards.hpp, with what segmented.cuh says of operators and elements. An operator needs an `init`, what an empty list gives.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/list_shards.hpp"
+#include "upsweep/segmented.cuh"
+
+namespace upsweep {
+namespace segmented {
+
+/// x0 ⊕ x1 …, or none.
+template <class Element, class T, class Op>
+struct PartFold : CustomFold<Element, T, Op> {
+  __device__ void write(std::int64_t list, const MaybeValue<T>& all) const {
+    reinterpret_cast<MaybeValue<T>*>(this->out)[list] = all;
+  }
+};
+template <class Element, class T, class Op>
+inline constexpr bool kFoldsInOrder<PartFold<Element, T, Op>> = kFoldsInOrder<CustomFold<Element, T, Op>>;
+
+/// By one thread.
+template <class T, class Op>
+static __global__ void append_parts(T* total, const MaybeValue<T>* parts, std::int64_t count, Op op) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (parts[i].any) *total = op(*total, parts[i].value);
+  }
+}
+
+}  // namespace segmented
+
+namespace detail {
+
+template <class In, class Out, class Op>
+static constexpr DeviceKernel<SegmentedCall> kDevicePartFold{
+    [](const SegmentedCall& call) noexcept {
+      const segmented::PartFold<In, Out, Op> fold{
+          {static_cast<Out*>(call.out), *static_cast<const Out*>(call.init), *static_cast<const Op*>(call.op_object)}};
+      return segmented::with_status(call, [&] { return segmented::launch_lanes(call, fold); });
+    },
+    kDeviceFold<In, Out, Op>.workspace};
+
+template <class In, class Out, class Op>
+static constexpr DeviceHeads kDeviceHeads{
+    .fold = &kDevicePartFold<In, Out, Op>,
+    .bytes = sizeof(segmented::MaybeValue<Out>),
+    .merge = [](const SegmentedCall& call, void* total, const void* heads, std::int64_t count,
+                gpu::Stream stream) noexcept {
+      return gpu::status_of(gpu::detail::launch(
+          {.blocks = 1, .threads = 1, .stream = stream}, segmented::append_parts<Out, Op>, static_cast<Out*>(total),
+          static_cast<const segmented::MaybeValue<Out>*>(heads), count, *static_cast<const Op*>(call.op_object)));
+    }};
+
+template <class In, class Out, class Op>
+static SegmentedResult custom_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                     const Op& op, const Out& init, gpu::ListsStatus* status) {
+  using Element = ElementType<In>;
+  require_device_elements<Element, Out>();
+  const auto on_device = device_operator<Out>(op);
+  using OnDeviceOp = std::remove_const_t<decltype(on_device)>;
+  static_assert(sizeof(segmented::MaybeValue<Out>) <= 128, "a member has room for so much of what a part of a list is");
+  ShardLists lists{.heads = &kDeviceHeads<Element, Out, OnDeviceOp>};
+  return run_lists(group, shards, lists, status, [&](const gpu::ListsShard<In, Out>& shard) {
+    auto call = fold_call(shard.lists, shard.in, shard.n, shard.out, on_device, shard.valid);
+    call.device = &kDeviceFold<Element, Out, OnDeviceOp>;
+    call.init = std::addressof(init);
+    return call;
+  });
+}
+
+}  // namespace detail
+
+/// out[i] = init ⊕ the elements of list i, for each list that begins in a shard. Waits, as a bad list is an error.
+template <class In, class Out, class Op>
+  requires detail::RunsCustomFold<In, Out, Op>
+SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
+                                 std::type_identity_t<Out> init) {
+  return detail::custom_reduce(group, shards, op, init, nullptr);
+}
+
+/// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
+template <class In, class Out, class Op>
+  requires detail::RunsCustomFold<In, Out, Op>
+std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                        gpu::ListsStatus* status, Op op, std::type_identity_t<Out> init) {
+  detail::require_array(status, 1, "status");
+  return detail::custom_reduce(group, shards, op, init, status).rung;
+}
+
+}  // namespace upsweep
