@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/shards_bench.cpp: arrays in shards on 1, 2, 4 … GPUs, scanned and reduced, and lists, beside what a shard takes on one.
+// bench/shards_bench.cpp: arrays, lists and tables in shards on 1, 2, 4 … GPUs, beside what a shard takes on one.
 //
 //   shards_bench [LOG2_ELEMENTS_OF_A_SHARD] [SAMPLES]
 //
 // Prints a line of JSON for each type and number of GPUs: medians of calls that are waited for, by the host's clock, all of a line
 // taken in turn. `of_bound`: the least time that it could take, of its own. A shard of a scan is reduced and scanned where there are
 // several GPUs, and so are starts and stops, of which offsets are made; of lists it is what a shard takes alone. Lists have 16 elements;
-// their offsets are made from starts and stops that lie apart.
+// their offsets are made from starts and stops that lie apart. A table has four int64 columns, an eighth of the elements long.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -14,11 +14,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "bench/times.hpp"
+#include "upsweep/device_table.hpp"
 #include "upsweep/list_shards.hpp"
+#include "upsweep/query_shards.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/shards.hpp"
 
@@ -177,6 +182,49 @@ void measure_lists(int gpus, std::int64_t n, int samples) {
   }
 }
 
+/// A table's rows: what a query filters by, what it groups by, and what it adds up.
+struct Columns {
+  std::vector<std::int64_t> date, key, amount, price;
+
+  explicit Columns(std::int64_t rows) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::uint64_t random = static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15U >> 20;
+      date.push_back(static_cast<std::int64_t>(random % 2556));
+      key.push_back(static_cast<std::int64_t>(random % 997));
+      amount.push_back(static_cast<std::int64_t>(random % 50));
+      price.push_back(static_cast<std::int64_t>(random % 100'003));
+    }
+  }
+};
+
+void measure_queries(int gpus, const upsweep::MemoryTable& table, std::int64_t rows, int samples) {
+  std::vector<int> devices(static_cast<std::size_t>(gpus));
+  std::iota(devices.begin(), devices.end(), 0);
+  const Group group(devices);
+  std::vector<std::unique_ptr<upsweep::DeviceTable>> own;
+  std::vector<const upsweep::Table*> tables;
+  for (const int device : devices) {
+    own.push_back(std::make_unique<upsweep::DeviceTable>(group.policy(device), table));
+    tables.push_back(own.back().get());
+  }
+  const auto ask = [&](std::string_view problem, const char* sql) {
+    const upsweep::Query query(sql, table);
+    const upsweep::Answer all = upsweep::run(query, group, tables);
+    const upsweep::Answer one = query.run(group.policy(0), *tables[0]);
+    const std::size_t last = one.columns.size() - 1;
+    bool is_right = all.rows.size() == one.rows.size();
+    for (std::size_t row = 0; is_right && row < one.rows.size(); ++row) {
+      is_right = all.rows[row][last].exact == gpus * one.rows[row][last].exact;
+    }
+    if (!is_right) throw std::runtime_error("the answers differ");
+    compare(
+        problem, "int64", gpus, rows, samples, [&] { (void)upsweep::run(query, group, tables); },
+        [&] { (void)query.run(group.policy(0), *tables[0]); });
+  };
+  ask("filtered query", "SELECT SUM(amount * price) FROM t WHERE date >= 365 AND date < 730 AND amount < 24");
+  ask("grouped query", "SELECT key, SUM(amount), COUNT(*) FROM t GROUP BY key");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -188,10 +236,15 @@ int main(int count, char** arguments) {
     return 1;
   }
   try {
+    const std::int64_t rows = (std::int64_t{1} << log2) / 8;
+    const Columns columns(rows);
+    upsweep::MemoryTable table;
+    table.add("date", columns.date).add("key", columns.key).add("amount", columns.amount).add("price", columns.price);
     for (int gpus = 1; gpus <= devices; gpus *= 2) {
       measure<std::int32_t>("int32", gpus, std::int64_t{1} << log2, samples);
       measure<double>("float64", gpus, std::int64_t{1} << (log2 - 1), samples);
       measure_lists(gpus, std::int64_t{1} << log2, samples);
+      measure_queries(gpus, table, rows, samples);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "shards_bench: {}\n", error.what());

@@ -12,7 +12,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,25 +20,21 @@
 
 namespace upsweep {
 
-/// Each member folds its table, as Query::run() does, in a thread of its own; what they come to is merged in their order. A member's
+/// Each member folds its table, as Query::run() does, in a thread that the group keeps; what they come to is merged in their order. A member's
 /// table is a DeviceTable of its device, or any other one, whose columns are brought there. Float sums have the same bits on every
 /// run, but not those of one GPU, as they are rounded where tables meet. Throws Error as Query::fold() does, of several errors
 /// the first table's; invalid_argument where there is not a table for each member.
-inline Answer run(const Query& query, const gpu::Group& group, const std::vector<const Table*>& tables) {
+[[nodiscard]] inline Answer run(const Query& query, const gpu::Group& group, const std::vector<const Table*>& tables) {
   detail::require_members(group, tables.size());
   std::vector<std::optional<QueryCarry>> carries(tables.size());
   std::vector<std::exception_ptr> errors(tables.size());
-  std::vector<std::thread> threads;
-  for (std::size_t m = 0; m < tables.size(); ++m) {
-    threads.emplace_back([&, m] {
-      try {
-        carries[m].emplace(query.fold(group.policy(static_cast<int>(m)), *tables[m]));
-      } catch (...) {
-        errors[m] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  detail::for_each_member(group, [&](std::size_t m) {
+    try {
+      carries[m].emplace(query.fold(group.policy(static_cast<int>(m)), *tables[m]));
+    } catch (...) {
+      errors[m] = std::current_exception();
+    }
+  });
   for (std::size_t m = 0; m < tables.size(); ++m) {
     if (!errors[m]) continue;
     try {
@@ -48,9 +43,9 @@ inline Answer run(const Query& query, const gpu::Group& group, const std::vector
       throw Error(error.code(), "table " + std::to_string(m) + ": " + error.what(), error.index());
     }
   }
-  QueryCarry all = *std::move(carries[0]);
-  for (std::size_t m = 1; m < carries.size(); ++m) all.merge(*carries[m]);
-  return query.answer(all);
+  QueryCarry merged = *std::move(carries[0]);
+  for (std::size_t m = 1; m < carries.size(); ++m) merged.merge(*carries[m]);
+  return query.answer(merged);
 }
 
 }  // namespace upsweep

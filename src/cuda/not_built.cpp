@@ -104,6 +104,7 @@ upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, st
   gpu::refuse();
 }
 std::string_view upsweep::detail::run_segmented(const gpu::Group&, ShardLists&, gpu::ListsStatus*) { gpu::refuse(); }
+void upsweep::detail::for_each_member(const gpu::Group&, const std::function<void(std::size_t)>&) { gpu::refuse(); }
 std::int64_t upsweep::detail::shard_unit(Type, Type) { gpu::refuse(); }
 
 // In chunked/:

@@ -227,3 +227,8 @@ void Group::wait() const {
 }
 
 }  // namespace upsweep::gpu
+
+void upsweep::detail::for_each_member(const gpu::Group& group, const std::function<void(std::size_t)>& work) {
+  const gpu::Group::State& state = group.state();
+  state.threads.run(state.members.size(), work);
+}

@@ -14,6 +14,7 @@
 
 #include "cuda/check.hpp"
 #include "cuda/timing.hpp"
+#include "shards/member_threads.hpp"
 #include "upsweep/shards.hpp"
 
 namespace upsweep::gpu {
@@ -90,6 +91,7 @@ struct Group::State {
   std::unique_ptr<OwnMemory>
       values;  ///< of the first one: a value of each member, one of all, and what a scan begins with
   mutable std::mutex calling;
+  mutable shards::MemberThreads threads;
 
   /// Where a member's device finds bytes that are in another member's memory: there, if it has access, else here, where they are
   /// brought in its stream.

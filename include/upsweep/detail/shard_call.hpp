@@ -129,6 +129,8 @@ struct ShardLists {
 };
 /// As run_offsets(). Returns the rung.
 std::string_view run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status);
+/// work(m) of every member, which must not throw, at the same time, by threads that the group keeps.
+void for_each_member(const gpu::Group& group, const std::function<void(std::size_t member)>& work);
 /// Throws invalid_argument where there is not one for each member.
 void require_members(const gpu::Group& group, std::size_t shards);
 /// Shards of multiples of so many elements leave the order in which floats are added as it is, in such calls.
