@@ -251,7 +251,7 @@ def gpu_shards():
         by_gpus = {r["gpus"]: r for r in found if (r["problem"], r["type"], r["elements_each"]) == (problem, kind, size)}
         cells = [f"{number(r['seconds'] * MS)} ({r['times_one_gpu']:.2f})" for gpus, r in sorted(by_gpus.items()) if gpus > 1]
         lines.append([problem, kind, f"2^{int(math.log2(size))}", number(by_gpus[1]["one_gpu_s"] * MS), *cells])
-    return table(["", "", "elements of each", "one GPU, ms", "2 GPUs", "4 GPUs"], lines)
+    return table(["", "", "elements or rows of each", "one GPU, ms", "2 GPUs", "4 GPUs"], lines)
 
 
 def cpu_group_cores():

@@ -62,8 +62,8 @@ inline constexpr std::int64_t kValueBytes = 64;
 inline constexpr std::int64_t kRoomBytes = 2048;
 
 /// Calls whose workspaces keep different things.
-enum class Work : std::uint8_t { reduction, scan, lists };
-inline constexpr std::size_t kWorks = 3;
+enum class Work : std::uint8_t { reduction, scan, offsets, lists };
+inline constexpr std::size_t kWorks = 4;
 
 /// f(), whose Errors say of which shard they are.
 template <class F>

@@ -68,15 +68,18 @@ void require_memory(const gpu::Policy& policy, const detail::RaggedCall& call) {
   if (call.n > 0) gpu::require_device_memory(call.stops, policy.device, "stops");
 }
 
-/// Into *sum, in the policy's stream.
+/// Into *sum, in the member's stream.
 template <class T>
-void add_up(const gpu::Policy& policy, const T* bounds, gpu::Length n, std::int64_t* sum) {
+void add_up(const gpu::Group::State& state, std::size_t member, const T* bounds, gpu::Length n, std::int64_t* sum) {
   using Sum = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-  const gpu::Policy wrapping = policy.with_rung({}).with_overflow(Overflow::wrap);
-  reduce_async(wrapping, bounds, n, reinterpret_cast<Sum*>(sum), Sum{0});
+  const auto wrapping = [](const gpu::Policy& policy) { return policy.with_rung({}).with_overflow(Overflow::wrap); };
+  const gpu::WorkspaceSize needed = gpu::reduce_workspace<T, Sum>(wrapping(state.members[member]), n.most);
+  const gpu::Policy policy = state.policy_for(gpu::Work::reduction, member, needed);
+  reduce_async(wrapping(policy), bounds, n, reinterpret_cast<Sum*>(sum), Sum{0});
 }
 
-void add_up_lengths(const gpu::Policy& policy, const detail::RaggedCall& call, OffsetsValue* value) {
+void add_up_lengths(const gpu::Group::State& state, std::size_t member, const detail::RaggedCall& call,
+                    OffsetsValue* value) {
   visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const T* const starts = static_cast<const T*>(call.starts);
     const T* const stops = static_cast<const T*>(call.stops);
@@ -85,8 +88,8 @@ void add_up_lengths(const gpu::Policy& policy, const detail::RaggedCall& call, O
         call.n > 0 && call.n_at == nullptr && Lists::by_bounds(starts, stops, call.n).are_adjacent();
     gpu::Length n = are_adjacent ? 1 : call.n;
     n.at = call.n_at;
-    add_up(policy, are_adjacent ? stops + call.n - 1 : stops, n, &value->stops);
-    add_up(policy, starts, n, &value->starts);
+    add_up(state, member, are_adjacent ? stops + call.n - 1 : stops, n, &value->stops);
+    add_up(state, member, starts, n, &value->starts);
   });
 }
 
@@ -116,7 +119,10 @@ std::string_view write_offsets(const gpu::Group::State& state, std::vector<detai
           static_cast<const std::int64_t*>(state.reach(0, &values[m].begin, m, &near->begin, sizeof values[m].begin));
     }
     call.status = &near->outcome;
-    const auto its_rung = gpu::in_shard(m, [&] { return run_offsets(state.members[m], call); });
+    const auto its_rung = gpu::in_shard(m, [&] {
+      const gpu::WorkspaceSize needed = offsets_workspace(state.members[m], call);
+      return run_offsets(state.policy_for(gpu::Work::offsets, m, needed), call);
+    });
     if (m == 0 || (call.n > 0 && !has_lists)) rung = its_rung;
     has_lists = has_lists || call.n > 0;
     if (m > 0) state.copy(&near->outcome, &values[m].outcome, sizeof near->outcome, m);
@@ -151,7 +157,7 @@ detail::ShardOffsets detail::run_offsets(const gpu::Group& group, std::vector<Ra
   state.run([&] {
     for (std::size_t m = 0; m + 1 < calls.size(); ++m) {
       auto* const near = static_cast<OffsetsValue*>(state.value_near(m));
-      gpu::in_shard(m, [&] { shards::add_up_lengths(state.members[m], calls[m], near); });
+      gpu::in_shard(m, [&] { shards::add_up_lengths(state, m, calls[m], near); });
       if (m == 0) continue;
       state.copy(near, &values[m], offsetof(OffsetsValue, begin), m);
       state.give(m);
