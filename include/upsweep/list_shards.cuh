@@ -24,19 +24,19 @@ struct PartFold : CustomFold<Element, T, Op> {
   }
 };
 template <class Element, class T, class Op>
-inline constexpr bool kFoldsInOrder<PartFold<Element, T, Op>> = kFoldsInOrder<CustomFold<Element, T, Op>>;
-
-/// By one thread.
-template <class T, class Op>
-static __global__ void append_parts(T* total, const MaybeValue<T>* parts, std::int64_t count, Op op) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (parts[i].any) *total = op(*total, parts[i].value);
-  }
-}
+inline constexpr bool kFoldsInOrder<PartFold<Element, T, Op>> = !is_commutative<Op, T>;
 
 }  // namespace segmented
 
 namespace detail {
+
+/// By one thread.
+template <class T, class Op>
+static __global__ void append_parts(T* total, const segmented::MaybeValue<T>* parts, std::int64_t count, Op op) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (parts[i].any) *total = op(*total, parts[i].value);
+  }
+}
 
 template <class In, class Out, class Op>
 static constexpr DeviceKernel<SegmentedCall> kDevicePartFold{
@@ -54,7 +54,7 @@ static constexpr DeviceHeads kDeviceHeads{
     .merge = [](const SegmentedCall& call, void* total, const void* heads, std::int64_t count,
                 gpu::Stream stream) noexcept {
       return gpu::status_of(gpu::detail::launch(
-          {.blocks = 1, .threads = 1, .stream = stream}, segmented::append_parts<Out, Op>, static_cast<Out*>(total),
+          {.blocks = 1, .threads = 1, .stream = stream}, append_parts<Out, Op>, static_cast<Out*>(total),
           static_cast<const segmented::MaybeValue<Out>*>(heads), count, *static_cast<const Op*>(call.op_object)));
     }};
 
