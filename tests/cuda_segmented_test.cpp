@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -610,6 +611,62 @@ TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
       }
       EXPECT_TRUE(out.intact());
     }
+  }
+}
+
+/// The number of lists is in device memory, and changes from one replay to the next.
+TEST_F(GpuTest, AsManyListsAsDeviceMemorySays) {
+  for (const ListPattern pattern : {ListPattern::poisson, ListPattern::giants}) {
+    const Given given = of_pattern(pattern, 300'007);
+    const std::int64_t most = given.count();
+    const auto content = exact_values<double>(given.content);
+    const auto right = expected_folds(given, content, add, 0.0);
+    DeviceLists<std::int64_t> lists(given, 0);
+    DeviceArray<double> in(content, 0);
+    DeviceArray<double> out(most);
+    DeviceArray<std::int64_t> lengths(most);
+    DeviceArray<std::int64_t> there(1);
+    DeviceArray<gpu::ListsStatus> status(2);
+    const gpu::Length count(there.data(), most);
+    const tests::OwnStream stream;
+    const auto policy = gpu::Policy{}.with_stream(stream);
+    const tests::Replay replay(stream, [&] {
+      EXPECT_EQ(segmented_reduce_async(policy, lists.view(), in.data(), given.content, out.data(), status.data(), add,
+                                       {}, count),
+                "cuda.lanes");
+      segmented_reduce_async(policy, lists.view(), in.data(), given.content, lengths.data(), status.data() + 1,
+                             upsweep::count, {}, count);
+    });
+    for (const std::int64_t n : {most, std::int64_t{0}, std::int64_t{1}, most / 2, most - 1, most + 3}) {
+      require(cudaMemcpyAsync(there.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
+      require(cudaMemsetAsync(out.data(), 0x7B, static_cast<std::size_t>(most) * 8, stream));
+      require(cudaMemsetAsync(lengths.data(), 0x7B, static_cast<std::size_t>(most) * 8, stream));
+      replay.launch();
+      require(cudaStreamSynchronize(stream));
+      const std::int64_t folded = std::min(n, most);
+      const auto results = out.values();
+      const auto counts = lengths.values();
+      EXPECT_EQ(status.values()[0].first_bad, kNoIndex);
+      double untouched = 0;
+      std::memset(&untouched, 0x7B, sizeof untouched);
+      for (std::int64_t i = 0; i < most; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        ASSERT_EQ(results[k], i < folded ? right[k] : untouched) << given.what << " list " << i << " of " << n;
+        ASSERT_EQ(counts[k], i < folded ? given.stops[k] - given.starts[k] : 0x7B7B7B7B7B7B7B7B) << i;
+      }
+    }
+    const auto code_of = [&](const gpu::Policy& where, const gpu::Length& length) {
+      return tests::code_of([&] {
+        segmented_reduce_async(where, lists.view(), in.data(), given.content, out.data(), status.data(), add, {},
+                               length);
+      });
+    };
+    EXPECT_EQ(code_of(policy.with_rung("cuda.pipeline"), count), Code::unsupported);
+    EXPECT_EQ(code_of(policy, gpu::Length(there.data(), most + 1)), Code::invalid_argument);
+    EXPECT_EQ(code_of(policy, gpu::Length(&most, most)), Code::invalid_argument);
+    EXPECT_EQ(code_of(policy, gpu::Length(lengths.data(), most)), Code::ok);
+    EXPECT_EQ(code_of(policy, gpu::Length(reinterpret_cast<const std::int64_t*>(out.data()), most)),
+              Code::invalid_argument);
   }
 }
 

@@ -97,11 +97,13 @@ template <class In, class Out, class Op>
   requires detail::RunsCustomFold<In, Out, Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
-                                        std::type_identity_t<Out> init, const Mask& valid = {}) {
+                                        std::type_identity_t<Out> init, const Mask& valid = {},
+                                        const std::optional<gpu::Length>& number = {}) {
   detail::require_array(status, 1, "status");
   return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
     call.init = std::addressof(init);
     call.status = status;
+    detail::set_count(call, number);
     return detail::run_segmented(policy, call);
   });
 }

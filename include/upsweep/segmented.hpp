@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <string_view>
 #include <type_traits>
@@ -141,6 +142,16 @@ SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64
   return fold_call(lists, content, n, out, op, valid);
 }
 
+/// How many of the lists there are. Throws invalid_argument for more than there can be.
+inline void set_count(SegmentedCall& call, const std::optional<gpu::Length>& number) {
+  if (!number) return;
+  if (number->most < 0 || number->most > call.lists.count) {
+    throw Error(Code::invalid_argument, "the number of lists is not between 0 and how many there can be");
+  }
+  call.lists.count = number->most;
+  call.count_at = number->at;
+}
+
 /// By it with_fold() is found in this namespace, wherever it is declared.
 struct OnDevice {};
 /// use(call) of a fold on a GPU. Operators and types of one's own have another one in segmented.cuh.
@@ -221,15 +232,19 @@ SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, 
   return {lists.count, detail::run_segmented(policy, call)};
 }
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many of the lists there are may
+/// be in device memory, too, outside the output: gpu::Length(address, lists.count) as `number`. Then cuda.lanes runs, and a workspace
+/// is one for that rung. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
-                                        std::type_identity_t<Out> init, const Mask& valid = {}) {
+                                        std::type_identity_t<Out> init, const Mask& valid = {},
+                                        const std::optional<gpu::Length>& number = {}) {
   detail::require_array(status, 1, "status");
   auto call = detail::device_fold_call(lists, content, n, out, op, valid);
   call.init = std::addressof(init);
   call.status = status;
+  detail::set_count(call, number);
   return detail::run_segmented(policy, call);
 }
 
@@ -238,18 +253,20 @@ template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op op = {},
-                                        const Mask& valid = {}) {
-  return segmented_reduce_async(policy, lists, content, n, out, status, op, detail::usual_init<Out, Op>(), valid);
+                                        const Mask& valid = {}, const std::optional<gpu::Length>& number = {}) {
+  return segmented_reduce_async(policy, lists, content, n, out, status, op, detail::usual_init<Out, Op>(), valid,
+                                number);
 }
 
 /// The same of any, all, count, count_nonzero, argmin or argmax.
 template <class In, class Out, detail::NamedReducer Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op,
-                                        const Mask& valid = {}) {
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op, const Mask& valid = {},
+                                        const std::optional<gpu::Length>& number = {}) {
   detail::require_array(status, 1, "status");
   auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
   call.status = status;
+  detail::set_count(call, number);
   return detail::run_segmented(policy, call);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/capture.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/memory_pool.hpp"
@@ -39,6 +40,7 @@ cudaMemPool_t new_pool(int device) {
   cudaMemPoolProps properties = {};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {.type = cudaMemLocationTypeDevice, .id = device};
+  const DuringCapture allowed;  // this may be the process's first call
   cudaMemPool_t pool = nullptr;
   require(cudaMemPoolCreate(&pool, &properties), "making a pool of device memory");
   std::uint64_t kept =

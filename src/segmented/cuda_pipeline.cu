@@ -29,6 +29,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept { retur
 const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
   if (const char* reason = device_refusal(call, policy)) return reason;
   if (call.checked) return kWraps;
+  if (call.count_at != nullptr) return "shares are cut by the number of lists, which must be the host's";
   if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
   const bool is_bits = call.op == Operator::bit_and || call.op == Operator::bit_or || call.op == Operator::bit_xor;
   if (call.reducer == Reducer::fold && is_bits) return "is not compiled for and, or, xor";

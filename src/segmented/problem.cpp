@@ -27,7 +27,11 @@ namespace {
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::SegmentedCall& call, const Policy& policy) {
-  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (&rung != &cuda_lanes) detail::require_length_of_host(call.count_at, rung.info.id);
+    return rung;
+  }
   if (call.launch != nullptr) {
     return refusal_of(cuda_pipeline, call, policy) == nullptr ? cuda_pipeline : usable(&cuda_lanes, call, policy);
   }
@@ -104,6 +108,7 @@ std::string_view detail::run_segmented(const gpu::Policy& policy, const Segmente
   gpu::CallOnDevice on_device(policy, call, &segmented::choose, gpu::Fetches::result);
   segmented::require_on_device(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  gpu::require_length(call.count_at, call.out, call.lists.count * call.out_size, policy.device);
   void* const room = on_device.allocate();
   if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
   on_device.run();

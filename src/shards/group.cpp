@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cuda/capture.hpp"
 #include "cuda/device_call.hpp"
 
 namespace upsweep::gpu {
@@ -31,20 +32,6 @@ cudaStreamCaptureStatus capture_of(cudaStream_t stream) {
   require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
   return status;
 }
-
-/// What a capture of this thread would forbid is allowed during this object's lifetime.
-class DuringCapture {
- public:
-  DuringCapture() { exchange(); }
-  ~DuringCapture() { exchange(); }
-  DuringCapture(const DuringCapture&) = delete;
-  DuringCapture& operator=(const DuringCapture&) = delete;
-
- private:
-  void exchange() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 }  // namespace
 

@@ -70,8 +70,9 @@ struct SegmentedCall : ElementsCall {
   const void* init = nullptr;  ///< of a fold: an element of the output type, in host memory
   Mask valid = {};             ///< false where an element is null, and skipped
   const SegmentedKernel* custom_fold = nullptr;
-  gpu::ListsStatus* status = nullptr;                   ///< on a GPU: where the outcome goes
-  bool checked = false;                                 ///< there: a sum of integers that does not fit is an error
+  gpu::ListsStatus* status = nullptr;      ///< on a GPU: where the outcome goes
+  const std::int64_t* count_at = nullptr;  ///< there: how many of the lists there are, where that is in device memory
+  bool checked = false;                    ///< there: a sum of integers that does not fit is an error
   const DeviceKernel<SegmentedCall>* device = nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
   /// There: the content's first element is number `first` of those that bounds count, and what of the last list is past the end is
   /// not here: a part of an array whose offsets count over all parts.

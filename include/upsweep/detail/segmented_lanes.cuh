@@ -203,9 +203,10 @@ static __global__ void __launch_bounds__(kLanesThreads)
   using Value = typename R::Value;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t first = (std::int64_t{blockIdx.x} * kLanesThreads + threadIdx.x) / 32 * 32;
-  if (first >= lists.count) return;
+  const std::int64_t count = gpu::detail::length_at(lists.count_at, lists.count);
+  if (first >= count) return;
   const std::int64_t i = first + lane;
-  const bool is_list = i < lists.count;
+  const bool is_list = i < count;
   const Extent list = is_list ? lists.list(i) : Extent{0, 0};
   if constexpr (kCounts<R>) {
     if (!reducer.reads() && content.valid.data == nullptr) {  // the bounds say it

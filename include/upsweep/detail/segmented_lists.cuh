@@ -65,10 +65,11 @@ struct GivenLists {
   const void* starts;
   const void* stops;
   std::int64_t count;
-  std::int64_t size;   ///< of lists of one size
-  std::int64_t begin;  ///< of the content: bounds are from there on,
-  std::int64_t end;    ///< and up to there,
-  bool cuts_last;      ///< but that the last list may go past it, and ends there
+  const std::int64_t* count_at;  ///< where the count is, up to `count`, if it is in device memory: of cuda.lanes alone
+  std::int64_t size;             ///< of lists of one size
+  std::int64_t begin;            ///< of the content: bounds are from there on,
+  std::int64_t end;              ///< and up to there,
+  bool cuts_last;                ///< but that the last list may go past it, and ends there
   Booleans valid;
   gpu::ListsStatus* status;
   BoundKind kind;
@@ -120,6 +121,7 @@ inline GivenLists lists_of(const detail::SegmentedCall& call) {
   return {.starts = lists.starts,
           .stops = lists.stops,
           .count = lists.count,
+          .count_at = call.count_at,
           .size = lists.size,
           .begin = call.first,
           .end = call.first + call.n,
