@@ -53,6 +53,7 @@ TEST(MemberThreads, CallsOfSeveralThreadsComeOneAfterTheOther) {
   std::atomic<int> working{0};
   std::atomic<bool> overlapped{false};
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int caller = 0; caller < 4; ++caller) {
     callers.emplace_back([&] {
       for (int call = 0; call < 100; ++call) {
