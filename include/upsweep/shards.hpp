@@ -8,8 +8,8 @@
 //   group.wait();
 //
 // Shards    one for each member, in the order of the array; of any lengths, empty ones too. What holds for arrays on one GPU holds
-//           for each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0. Some kilobytes go from each to all later ones: read
-//           where it is if a device has access to the other's memory, which a group switches on, else copied.
+//           for each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0. Some kilobytes go from each to all
+//           later ones: read where they are if a device has access to the other's memory, which a group switches on, else copied.
 // Order     a shard's work is put into its member's stream, after what is there. Members wait for each other by events, and no
 //           kernel waits for one on another device. Calls of several threads with the same Group are put one after the other.
 // Graphs    captured from the first member's stream, a call takes the streams of all others into the graph. A replay is in the stream
