@@ -20,9 +20,9 @@
 
 namespace upsweep {
 
-/// Each member folds its table, as Query::run() does, in a thread that the group keeps; what they come to is merged in their order. A member's
-/// table is a DeviceTable of its device, or any other one, whose columns are brought there. Float sums have the same bits on every
-/// run, but not those of one GPU, as they are rounded where tables meet. Throws Error as Query::fold() does, of several errors
+/// Each member folds its table, as Query::run() does, in a thread that the group keeps; what they come to is merged in their order. A
+/// member's table is a DeviceTable of its device, or any other one, whose columns are brought there. Float sums have the same bits on
+/// every run, but not those of one GPU, as they are rounded where tables meet. Throws Error as Query::fold() does, of several errors
 /// the first table's; invalid_argument where there is not a table for each member.
 [[nodiscard]] inline Answer run(const Query& query, const gpu::Group& group, const std::vector<const Table*>& tables) {
   detail::require_members(group, tables.size());

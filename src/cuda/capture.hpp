@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/capture.hpp: what a thread may do while it captures a stream into a graph.
+// cuda/capture.hpp: whether a stream is being captured into a graph, and what a thread may do meanwhile.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/check.hpp"
+
 namespace upsweep::gpu {
+
+inline cudaStreamCaptureStatus capture_of(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
+  return status;
+}
 
 /// During this object's lifetime this thread may make memory and pools, which a capture of its own would else forbid.
 class DuringCapture {

@@ -224,9 +224,7 @@ const void* mapped_memory(const void* data, int device, const char* what) {
 }
 
 void require_no_capture(Stream stream, const char* instead) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
-  if (status == cudaStreamCaptureStatusNone) return;
+  if (capture_of(stream) == cudaStreamCaptureStatusNone) return;
   throw Error(Code::invalid_argument, std::string("a call that waits cannot be captured into a graph: use ") + instead);
 }
 

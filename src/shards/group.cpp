@@ -27,12 +27,6 @@ bool enable_access(int device, int other) {
   return error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
 }
 
-cudaStreamCaptureStatus capture_of(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
-  return status;
-}
-
 }  // namespace
 
 OwnMemory::OwnMemory(std::int64_t bytes) {

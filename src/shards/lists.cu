@@ -18,7 +18,7 @@
 #include "core/visit.hpp"
 #include "cuda/list_call.hpp"
 #include "shards/group.hpp"
-#include "upsweep/detail/kernel_launch.cuh"
+#include "shards/one_thread.cuh"
 
 namespace upsweep::shards {
 namespace {
@@ -184,9 +184,8 @@ class ListsFold {
       state_.give(m);
     }
     const Place& last = places_.back();
-    launch({.blocks = 1, .threads = 1, .stream = state_.members[0].stream}, conclude,
-           static_cast<const std::byte*>(state_.values->get()), calls_.size(), last.first_element + last.elements,
-           status);
+    launch_one(conclude, state_.members[0].stream, static_cast<const std::byte*>(state_.values->get()), calls_.size(),
+               last.first_element + last.elements, status);
     state_.release();
     return rung;
   }
@@ -212,10 +211,6 @@ class ListsFold {
   }
 
  private:
-  template <class... Parameters, class... Arguments>
-  static void launch(const gpu::detail::Grid& grid, void (*kernel)(Parameters...), Arguments... arguments) {
-    gpu::require(gpu::detail::launch(grid, kernel, arguments...), "launching a kernel");
-  }
   [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
   [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.rooms[m]->get()); }
   [[nodiscard]] void* room_at(std::size_t m, std::int64_t bytes) const {
@@ -235,8 +230,8 @@ class ListsFold {
     const gpu::CurrentDevice current(policy.device);
     const Place& place = places_[m];
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
-      launch({.blocks = 1, .threads = 1, .stream = policy.stream}, look_at_ends<T>,
-             static_cast<const T*>(calls_[m].lists.starts), place, room_of(m)->head, value_near(m));
+      launch_one(look_at_ends<T>, policy.stream, static_cast<const T*>(calls_[m].lists.starts), place, room_of(m)->head,
+                 value_near(m));
     });
     if (place.lists == 0) return {};
     detail::SegmentedCall call = calls_[m];

@@ -15,7 +15,7 @@
 #include "core/visit.hpp"
 #include "cuda/device_call.hpp"
 #include "shards/group.hpp"
-#include "upsweep/detail/kernel_launch.cuh"
+#include "shards/one_thread.cuh"
 #include "upsweep/lists.hpp"
 #include "upsweep/reduce.hpp"
 
@@ -54,12 +54,6 @@ __global__ void conclude(Values values, std::size_t members, gpu::OffsetsStatus*
   std::size_t m = 0;
   while (m + 1 < members && values[m].outcome.first_bad == kNoIndex) ++m;
   *status = values[m].outcome;
-}
-
-template <class... Parameters, class... Arguments>
-void launch_one(void (*kernel)(Parameters...), gpu::Stream stream, Arguments... arguments) {
-  gpu::require(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, kernel, arguments...),
-               "launching a kernel");
 }
 
 void require_memory(const gpu::Policy& policy, const detail::RaggedCall& call) {
