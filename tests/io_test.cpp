@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/utf8.hpp"
 #include "io/column.hpp"
 #include "io/csv_quotes.hpp"
 #include "io/npy_writer.hpp"
@@ -80,6 +81,60 @@ std::int64_t touch_all(const std::string& source) {
     sum = std::accumulate(bytes, bytes + piece.count * size_of(reader->info().type), sum);
   }
   return sum;
+}
+
+// The first byte that is not UTF-8, by the definition: one code point after the other.
+std::size_t first_invalid(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = code_point(text, at).bytes;
+    if (bytes == 0) return at;
+    at += bytes;
+  }
+  return std::string_view::npos;
+}
+
+TEST(Utf8, TheFirstInvalidByteIsFound) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  const std::pair<std::string_view, std::size_t> cases[] = {
+      {"", kNone},
+      {"plain", kNone},
+      {"\xC3\xBC \xE2\x82\xAC \xF0\x9F\x98\x80", kNone},
+      {"M\xFCnchen", 1},            // Latin-1
+      {"caf\xE9", 3},               // the same at the end
+      {"\xC1\xBF", 0},              // overlong
+      {"\xE0\x9F\xBF", 0},          // overlong
+      {"\xF0\x8F\xBF\xBF", 0},      // overlong
+      {"\xED\x9F\xBF", kNone},      // U+D7FF, before the surrogates
+      {"\xED\xA0\x80", 0},          // U+D800, a surrogate
+      {"\xEE\x80\x80", kNone},      // U+E000, after them
+      {"\xF4\x8F\xBF\xBF", kNone},  // U+10FFFF
+      {"\xF4\x90\x80\x80", 0},      // past it
+      {"\xF5\x80\x80\x80", 0},
+      {"\x80", 0},
+      {"a\xE2\x82", 1},            // cut short
+      {"a\xE2\x82 b\xC3\xBC", 1},  // the same before other text
+  };
+  for (const auto& [text, expected] : cases) {
+    for (std::size_t before = 0; before < 40; ++before) {
+      for (const std::size_t after : {0UL, 1UL, 40UL}) {
+        const std::string padded = std::string(before, 'a') + std::string(text) + std::string(after, 'z');
+        EXPECT_EQ(first_invalid_utf8(padded), expected == kNone ? kNone : before + expected) << padded;
+        EXPECT_EQ(is_utf8(padded), expected == kNone);
+      }
+    }
+  }
+}
+
+TEST(Utf8, EveryPairOfBytesIsJudgedByTheDefinition) {
+  constexpr std::array<unsigned char, 6> kThird{'a', 0x7F, 0x80, 0xBF, 0xC0, 0xFF};
+  for (unsigned bytes = 0; bytes < 0x10000; ++bytes) {
+    for (const unsigned char third : kThird) {
+      std::string text{static_cast<char>(bytes >> 8), static_cast<char>(bytes & 0xFF), static_cast<char>(third)};
+      ASSERT_EQ(first_invalid_utf8(text), first_invalid(text)) << bytes << " " << int{third};
+      text += "\x80\x80";
+      ASSERT_EQ(first_invalid_utf8(text), first_invalid(text)) << bytes << " " << int{third};
+    }
+  }
 }
 
 TEST_F(IoTest, OpenReportsWhatIsNoReadableFile) {
