@@ -61,7 +61,7 @@ test-fuzz: setup  ## SQL, Parquet files and expressions made by libFuzzer, FUZZ_
 # Compiles without a GPU; the tests that need one are then skipped.
 cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests; needs nvcc
 	cmake --preset cuda-release
-	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command test_cuda_scan test_cuda_reduce test_cuda_ragged test_cuda_aggregate test_cuda_subset_sum test_cuda_query test_cuda_custom test_cuda_large
+	cmake --build build-cuda --parallel $(JOBS) --target upsweep_command cuda_tests
 	ctest --preset cuda-release -R '^cuda_'
 
 bundle: setup  ## dist/: the command, the tests and their libraries, for a machine with only the driver; needs nvcc

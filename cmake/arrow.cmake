@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/arrow.cmake: finds Arrow C++ and Parquet and says where; sets UPSWEEP_BUILD_ARROW,
-# UPSWEEP_ARROW_OF_WHEEL and the target upsweep::arrow.
+# cmake/arrow.cmake: finds Arrow C++ and Parquet and says where; sets UPSWEEP_BUILD_ARROW, UPSWEEP_ARROW_OF_WHEEL,
+# UPSWEEP_ARROW_LIBRARIES and the target upsweep::arrow.
 
 set(UPSWEEP_ARROW AUTO CACHE STRING "Read Parquet, Arrow IPC and CSV through Arrow C++: AUTO (where it is found), ON or OFF")
 set_property(CACHE UPSWEEP_ARROW PROPERTY STRINGS AUTO ON OFF)
@@ -27,10 +27,14 @@ function(upsweep_system_arrow why_not)
   endif()
 endfunction()
 
-# Links upsweep_arrow to the Arrow inside the pyarrow wheel of .venv, which holds headers and libraries but no CMake
-# package. Its libraries have versioned names only, and are linked by these: nothing is written into the wheel.
+# Links upsweep_arrow to the Arrow inside a pyarrow wheel, which holds headers and libraries but no CMake package. Its
+# libraries have versioned names only, and are linked by these: nothing is written into the wheel. The wheel is that of
+# .venv, and of pip's build environment where pip builds the Python package.
 function(upsweep_wheel_arrow why_not)
   set(python "${PROJECT_SOURCE_DIR}/.venv/bin/python")
+  if(SKBUILD)
+    set(python "${Python_EXECUTABLE}")
+  endif()
   if(NOT EXISTS "${python}")
     set(${why_not} "no ${python}" PARENT_SCOPE)
     return()
@@ -40,7 +44,7 @@ function(upsweep_wheel_arrow why_not)
       "import pyarrow as p; print(p.cpp_version, p.cpp_build_info.so_version, p.get_include(), p.get_library_dirs()[0], sep=';')"
     OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   if(failed)
-    set(${why_not} "no pyarrow in .venv" PARENT_SCOPE)
+    set(${why_not} "no pyarrow for ${python}" PARENT_SCOPE)
     return()
   endif()
   list(GET answer 0 version)
@@ -80,17 +84,23 @@ function(upsweep_wheel_arrow why_not)
   target_link_libraries(upsweep_arrow INTERFACE ${libraries}) # full paths: CMake puts their folder on the build RPATH
   set(${why_not} "" PARENT_SCOPE)
   set(UPSWEEP_ARROW_OF_WHEEL "${folder}" PARENT_SCOPE)
+  set(UPSWEEP_ARROW_LIBRARIES ${libraries} PARENT_SCOPE)
   set(upsweep_arrow_where "Arrow ${version} of the pyarrow wheel at ${folder}" PARENT_SCOPE)
 endfunction()
 
 set(UPSWEEP_BUILD_ARROW FALSE)
 set(UPSWEEP_ARROW_OF_WHEEL "") # or its folder
+set(UPSWEEP_ARROW_LIBRARIES "") # the files there that are linked
 add_library(upsweep_arrow INTERFACE) # stays empty without Arrow
 add_library(upsweep::arrow ALIAS upsweep_arrow)
 set_target_properties(upsweep_arrow PROPERTIES EXPORT_NAME arrow)
 string(TOUPPER "${UPSWEEP_ARROW}" upsweep_arrow)
 if(upsweep_arrow STREQUAL "AUTO" OR upsweep_arrow)
-  upsweep_system_arrow(upsweep_why_not_system)
+  if(SKBUILD)
+    set(upsweep_why_not_system "a wheel uses the Arrow of pyarrow")
+  else()
+    upsweep_system_arrow(upsweep_why_not_system)
+  endif()
   if(upsweep_why_not_system)
     upsweep_wheel_arrow(upsweep_why_not_wheel)
   endif()
@@ -100,7 +110,12 @@ if(upsweep_arrow STREQUAL "AUTO" OR upsweep_arrow)
   elseif(upsweep_arrow STREQUAL "AUTO")
     message(STATUS "upsweep: only .npy is read: ${upsweep_why_not_system}, ${upsweep_why_not_wheel} (UPSWEEP_ARROW=AUTO)")
   else()
-    message(FATAL_ERROR "UPSWEEP_ARROW=ON, but ${upsweep_why_not_system}, and ${upsweep_why_not_wheel}: run make setup")
+    if(SKBUILD)
+      set(remedy "install pyarrow 23 for that Python; UPSWEEP_ARROW=OFF builds a package that reads no files")
+    else()
+      set(remedy "run make setup")
+    endif()
+    message(FATAL_ERROR "UPSWEEP_ARROW=ON, but ${upsweep_why_not_system}, and ${upsweep_why_not_wheel}: ${remedy}")
   endif()
 else()
   message(STATUS "upsweep: only .npy is read (UPSWEEP_ARROW=OFF)")

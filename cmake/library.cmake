@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/library.cmake: what every library that is installed has in common.
+# cmake/library.cmake: what every library and program that is installed has in common.
 
 # Users know `target` as upsweep::NAME and, but for upsweep::core, as libupsweep-NAME.
 function(upsweep_library_properties target name)
@@ -17,4 +17,13 @@ function(upsweep_library_properties target name)
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0 a minor version may break the ABI
   )
+endfunction()
+
+# upsweep_run_path(PATHS folder… TARGETS target…): where installed targets look for their libraries, which is also where
+# they look in the build folder. Were the two different, CMake would make room for the one in the other by colons, and the
+# loader takes an empty entry between colons for the current directory.
+function(upsweep_run_path)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "PATHS;TARGETS")
+  list(REMOVE_DUPLICATES arg_PATHS)
+  set_target_properties(${arg_TARGETS} PROPERTIES INSTALL_RPATH "${arg_PATHS}" BUILD_WITH_INSTALL_RPATH TRUE)
 endfunction()

@@ -50,7 +50,7 @@ if [ -d ../shared/cases ]; then # other people's cases, where they are at hand
   mkdir "$new/shared"
   cp -r ../shared/cases "$new/shared/"
 fi
-find $build/src -maxdepth 2 -name '*.so.*.*.*' -type f -print0 | while IFS= read -r -d '' library; do
+find $build/lib -maxdepth 1 -name '*.so.*.*.*' -type f -print0 | while IFS= read -r -d '' library; do
   cp "$library" "$new/lib/$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')"
 done
 
@@ -72,10 +72,7 @@ done
 # ---- slim, and look at what came of it
 mapfile -t programs < <(elf_files)
 strip --strip-unneeded "${programs[@]}"
-for program in "${programs[@]}"; do
-  outside=$(objdump -p "$program" | sed -n 's/^ *R\(UN\)\?PATH *//p' | tr ':' '\n' | grep -v '^\$ORIGIN' || true)
-  [ -z "$outside" ] || fail "$program looks for libraries in $outside"
-done
+bash tools/run_paths.sh "$new" / # none but beside the programs
 glibc=$(objdump -T "${programs[@]}" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 bytes=$(du -sb "$new" | cut -f1)
 mb=$(((bytes + 999999) / 1000000))

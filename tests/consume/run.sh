@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/consume/run.sh: BUILD_DIR CXX — installs the build, moves what was installed, and builds a program for each header
-# against it with find_package, some with pkg-config.
+# tests/consume/run.sh: BUILD_DIR CXX — installs the build, moves what was installed, builds a program for each header
+# against it with find_package, some with pkg-config, and runs the command without a look at the build.
 set -euo pipefail
 
 build=$1
@@ -46,7 +46,18 @@ if [ -f "${pc%/*}/upsweep-io.pc" ]; then
   by_pkg_config io.cpp upsweep-io upsweep-query
 fi
 
+echo "run paths and licence"
+bash "$source/tools/run_paths.sh" "$prefix" "$work/first" "$build" "$source"
+[ -n "$(find "$prefix/share" -name LICENSE)" ]
+
 if [ -x "$prefix/bin/upsweep" ]; then
   echo "the installed command"
-  "$prefix/bin/upsweep" --help >/dev/null
+  outside=$(ldd "$prefix/bin/upsweep" | grep -F -e 'not found' -e "$source/" -e "$build/" || true)
+  [ -z "$outside" ] || { echo "the installed command loads: $outside" >&2; exit 1; }
+  printf 'price\n2\n40\n' >"$work/prices.csv"
+  if "$build/bin/upsweep" reduce "$work/prices.csv:price" --quiet >"$work/expected" 2>&1; then # not so in a build without Arrow
+    "$prefix/bin/upsweep" reduce "$work/prices.csv:price" --quiet | cmp - "$work/expected"
+  else
+    "$prefix/bin/upsweep" --help >/dev/null
+  fi
 fi
