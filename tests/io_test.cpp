@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,7 @@
 #include "io/number_lines.hpp"
 #include "io/result_writer.hpp"
 #include "tests/files.hpp"
+#include "tests/in_child.hpp"
 #include "upsweep/error.hpp"
 
 namespace {
@@ -37,13 +39,45 @@ namespace {
 /// Whether files can have a second name here, as they cannot where the file system is FAT.
 bool has_links = true;
 
+/// Changes of names until a signal ends the process, one before and one after each; negative: none does.
+int changes_left = -1;
+
+int changing_names(const std::function<int()>& change) {
+  const auto count = [] {
+    if (changes_left >= 0 && changes_left-- == 0) std::raise(SIGTERM);
+  };
+  count();
+  const int result = change();
+  const int error = errno;
+  count();
+  errno = error;
+  return result;
+}
+
+int link_at(const char* from, const char* to, int flags) {
+  return static_cast<int>(::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, flags));
+}
+
 }  // namespace
 
 // In the place of the C library's.
-extern "C" int link(const char* from, const char* to) noexcept {
-  if (has_links) return ::linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
-  errno = EPERM;
-  return -1;
+extern "C" {
+int link(const char* from, const char* to) noexcept {
+  return changing_names([&] {
+    if (has_links) return link_at(from, to, 0);
+    errno = EPERM;
+    return -1;
+  });
+}
+int linkat(int /*folder*/, const char* from, int /*folder_to*/, const char* to, int flags) noexcept {
+  return changing_names([&] { return link_at(from, to, flags); });
+}
+int rename(const char* from, const char* to) noexcept {
+  return changing_names([&] { return static_cast<int>(::syscall(SYS_rename, from, to)); });
+}
+int unlink(const char* path) noexcept {
+  return changing_names([&] { return static_cast<int>(::syscall(SYS_unlink, path)); });
+}
 }
 
 namespace upsweep::io {
@@ -578,6 +612,46 @@ TEST_F(IoTest, WhatIsReplacedCanBeHadBack) {
     open("out.npy")->close();
     EXPECT_NE(slurp(path("out.npy")), "before");
     EXPECT_EQ(entries(), std::vector<std::string>{"out.npy"});
+  }
+  has_links = true;
+}
+
+// Ended by a signal at any change of a name, a process leaves the old files or the new ones.
+TEST_F(IoTest, ASignalLeavesTheOldFilesOrTheNewOnes) {
+  constexpr int kNeverEnded = 0;
+  const auto sorted_entries = [&] {
+    auto found = entries();
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  const auto write = [&](Shape shape) {
+    const auto writer = open_results(path("out.npy"), shape, {{.type = Type::float64}});
+    writer->close();
+  };
+  const auto expect_all = [&](Shape shape, const std::vector<std::string>& names) {
+    int status = -1;
+    for (int changes = 0; status != kNeverEnded; ++changes) {
+      SCOPED_TRACE(testing::Message() << changes << " changes of names, links " << has_links);
+      ASSERT_LT(changes, 100);
+      for (const std::string& name : names) put(name, "before");
+      status = tests::in_child([&] {
+        changes_left = changes;
+        write(shape);
+        return true;
+      });
+      ASSERT_TRUE(status == kNeverEnded || status == 128 + SIGTERM) << status;
+      EXPECT_EQ(sorted_entries(), names);
+      const auto is_old = [&](const std::string& name) { return slurp(path(name)) == "before"; };
+      const bool are_old = is_old(names[0]);
+      for (const std::string& name : names) EXPECT_EQ(is_old(name), are_old) << name;
+      EXPECT_TRUE(status != kNeverEnded || !are_old);
+    }
+    for (const std::string& name : names) fs::remove(path(name));
+  };
+  for (const bool links : {true, false}) {
+    has_links = links;
+    expect_all(Shape::values, {"out.npy"});
+    expect_all(Shape::lists, {"out.0.npy", "out.offsets.npy"});
   }
   has_links = true;
 }

@@ -23,7 +23,12 @@
 #include "upsweep/error.hpp"
 
 #if UPSWEEP_HAVE_ARROW
+#include <parquet/column_writer.h>
 #include <parquet/file_writer.h>
+#include <parquet/metadata.h>
+#include <parquet/page_index.h>
+#include <parquet/size_statistics.h>
+#include <parquet/statistics.h>
 
 #include "io/csv_rows.hpp"
 #include "io/parquet_range.hpp"
@@ -570,6 +575,79 @@ TEST_F(TableTest, DecimalsStoredAsBytesAreRead) {
   }
 }
 
+// As other writers store them than Arrow's: in more bytes than the digits need, or in as many as each of them needs.
+TEST_F(TableTest, DecimalsMayBeStoredInAnyNumberOfBytes) {
+  using parquet::schema::GroupNode;
+  const std::vector<std::int64_t> values{0, 7, -7, 99999, -99999, 127, -128, 255, -256};
+  const auto bytes_of = [](Int128 value, int length) {
+    std::string bytes;
+    for (int i = length - 1; i >= 0; --i) bytes.push_back(static_cast<char>(i < 16 ? value >> 8 * i : value >> 127));
+    return bytes;
+  };
+  const auto shortest = [](std::int64_t value) {
+    int length = 1;
+    while (value >> (8 * length - 1) != value >> 63) ++length;
+    return length;
+  };
+  // `length`: of each, 0 for as many bytes as it needs, or two more by turns.
+  const auto write = [&](int digits, int length, bool dictionary, const std::vector<Int128>& all) {
+    const auto type = length == 0 ? parquet::Type::BYTE_ARRAY : parquet::Type::FIXED_LEN_BYTE_ARRAY;
+    const auto leaf = parquet::schema::PrimitiveNode::Make(
+        "x", parquet::Repetition::REQUIRED, parquet::LogicalType::Decimal(digits, 2), type, length == 0 ? -1 : length);
+    const auto schema =
+        std::static_pointer_cast<GroupNode>(GroupNode::Make("schema", parquet::Repetition::REQUIRED, {leaf}));
+    parquet::WriterProperties::Builder properties;
+    if (!dictionary) properties.disable_dictionary();
+    const auto file = parquet::ParquetFileWriter::Open(require(arrow::io::FileOutputStream::Open(path("table"))),
+                                                       schema, properties.build());
+    parquet::ColumnWriter& column = *file->AppendRowGroup()->NextColumn();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const int own = length > 0 ? length : shortest(static_cast<std::int64_t>(all[i])) + static_cast<int>(i % 2) * 2;
+      const std::string bytes = bytes_of(all[i], own);
+      const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+      if (length == 0) {
+        const parquet::ByteArray value(static_cast<std::uint32_t>(own), begin);
+        static_cast<parquet::ByteArrayWriter&>(column).WriteBatch(1, nullptr, nullptr, &value);
+      } else {
+        const parquet::FixedLenByteArray value(begin);
+        static_cast<parquet::FixedLenByteArrayWriter&>(column).WriteBatch(1, nullptr, nullptr, &value);
+      }
+    }
+    file->Close();
+    return path("table");
+  };
+  const std::vector<Int128> exact(values.begin(), values.end());
+  const auto expect = [&](const std::string& file) {
+    const auto table = open_table(file);
+    const Field& field = table->fields()[0];
+    EXPECT_EQ(field.kind, ValueKind::decimal);
+    EXPECT_EQ(field.scale, 2);
+    if (field.storage == Storage::int32) {
+      EXPECT_EQ(numbers<std::int32_t>(*table, "x"), Optionals<std::int32_t>(values.begin(), values.end()));
+    } else if (field.storage == Storage::int64) {
+      EXPECT_EQ(numbers<std::int64_t>(*table, "x"), Optionals<std::int64_t>(values.begin(), values.end()));
+    } else {
+      EXPECT_TRUE(numbers<Int128>(*table, "x") == Optionals<Int128>(exact.begin(), exact.end()));
+    }
+  };
+  for (const int digits : {5, 9, 10, 18, 19, 38}) {
+    const int least = digits == 5 ? 3 : digits == 9 ? 4 : digits == 10 ? 5 : digits == 18 ? 8 : digits == 19 ? 9 : 16;
+    for (const bool dictionary : {false, true}) {
+      SCOPED_TRACE(testing::Message() << digits << " digits, dictionary " << dictionary);
+      expect(write(digits, 0, dictionary, exact));
+      for (int length = least; length <= 16; ++length) {
+        SCOPED_TRACE(length);
+        expect(write(digits, length, dictionary, exact));
+      }
+      if (digits > 18) continue;
+      const auto table = open_table(write(digits, 16, dictionary, {1, 2, static_cast<Int128>(1) << 64, 3}));
+      const Error error = error_of([&] { numbers<std::int64_t>(*table, "x"); });
+      EXPECT_EQ(error.code(), Code::malformed);
+      EXPECT_EQ(error.index(), 2) << error.what();
+    }
+  }
+}
+
 TEST_F(TableTest, DecimalsOfMoreDigitsThanArrowHasAreRefused) {
   using parquet::schema::GroupNode;
   const auto leaf = parquet::schema::PrimitiveNode::Make(
@@ -861,6 +939,149 @@ TEST_F(TableTest, RangesAreUnknownWithoutStatistics) {
   EXPECT_TRUE(range.has_values);
   EXPECT_EQ(range.least, -kInfinity);
   EXPECT_EQ(range.greatest, kInfinity);
+}
+
+// What a file may say of the values of a column.
+class ClaimTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kRows = 3;
+
+  // As Parquet stores it.
+  template <class T>
+  static std::string stored(T value) {
+    std::string bytes(sizeof value, '\0');
+    std::memcpy(bytes.data(), &value, sizeof value);
+    return bytes;
+  }
+  static parquet::EncodedStatistics claim(const std::string& min, const std::string& max, std::int64_t nulls = 0) {
+    parquet::EncodedStatistics claimed;
+    claimed.set_min(min).set_max(max).set_null_count(nulls);
+    return claimed;
+  }
+
+  void declare(parquet::Type::type type, const std::shared_ptr<const parquet::LogicalType>& meaning, Field field,
+               int length = -1) {
+    using parquet::schema::GroupNode;
+    leaf_ = parquet::schema::PrimitiveNode::Make("x", parquet::Repetition::OPTIONAL, meaning, type, length);
+    schema_.Init(GroupNode::Make("schema", parquet::Repetition::REQUIRED, {leaf_}));
+    field_ = std::move(field);
+  }
+  void declare_integers() { declare(parquet::Type::INT64, parquet::LogicalType::None(), Field{}); }
+  void forget_order() {
+    static_cast<parquet::schema::PrimitiveNode&>(*leaf_).SetColumnOrder(parquet::ColumnOrder::undefined_);
+  }
+
+  // Of a row group of three rows.
+  ColumnRange of_chunk(const parquet::EncodedStatistics& claimed) {
+    const auto file = parquet::FileMetaDataBuilder::Make(&schema_, parquet::default_writer_properties());
+    parquet::RowGroupMetaDataBuilder& group = *file->AppendRowGroup();
+    group.set_num_rows(kRows);
+    parquet::ColumnChunkMetaDataBuilder& chunk = *group.NextColumnChunk();
+    chunk.SetStatistics(claimed);
+    chunk.Finish(kRows, -1, -1, 4, 10, 10, false, false, {}, {});
+    group.Finish(10);
+    const auto metadata = file->Finish();
+    return range_of(*metadata->RowGroup(0)->ColumnChunk(0), field_);
+  }
+  // Of a page of three rows, by the index.
+  ColumnRange of_page(const parquet::EncodedStatistics& claimed) {
+    const auto values = parquet::ColumnIndexBuilder::Make(schema_.Column(0));
+    values->AddPage(claimed, {});
+    values->Finish();
+    const auto places = parquet::OffsetIndexBuilder::Make();
+    places->AddPage(4, 10, 0);
+    places->Finish(0);
+    const auto ranges = ranges_of_batches(*schema_.Column(0), *values->Build(), *places->Build(), kRows, field_);
+    EXPECT_EQ(ranges.size(), 1U);
+    return ranges.empty() ? ColumnRange() : ranges[0];
+  }
+  void expect(const parquet::EncodedStatistics& claimed, double least, double greatest) {
+    for (const ColumnRange& range : {of_chunk(claimed), of_page(claimed)}) {
+      EXPECT_TRUE(range.has_values);
+      EXPECT_EQ(range.least, least);
+      EXPECT_EQ(range.greatest, greatest);
+    }
+  }
+  void expect_nothing(const parquet::EncodedStatistics& claimed) {
+    expect(claimed, -kInfinity, kInfinity);
+    EXPECT_TRUE(of_chunk(claimed).has_nulls);
+  }
+
+  parquet::schema::NodePtr leaf_;
+  parquet::SchemaDescriptor schema_;
+  Field field_;
+};
+
+TEST_F(ClaimTest, BoundsInTheWrongOrderAreNotBelieved) {
+  const auto reversed = [&](auto least, auto greatest) {
+    expect(claim(stored(least), stored(greatest)), static_cast<double>(least), static_cast<double>(greatest));
+    expect_nothing(claim(stored(greatest), stored(least)));
+  };
+  declare_integers();
+  reversed(std::int64_t{1}, std::int64_t{9});
+  declare(parquet::Type::INT32, parquet::LogicalType::None(), {.storage = Storage::int32});
+  reversed(-1, 9);
+  declare(parquet::Type::INT32, parquet::LogicalType::Int(32, false), {.storage = Storage::uint32});
+  reversed(9U, ~0U);
+  declare(parquet::Type::INT32, parquet::LogicalType::Date(), {.kind = ValueKind::date, .storage = Storage::int32});
+  reversed(-1, 9);
+  declare(parquet::Type::FLOAT, parquet::LogicalType::None(), {.kind = ValueKind::real, .storage = Storage::float32});
+  reversed(-1.5F, 9.0F);
+  declare(parquet::Type::DOUBLE, parquet::LogicalType::None(), {.kind = ValueKind::real, .storage = Storage::float64});
+  reversed(-1.5, 9.0);
+  expect(claim(stored(-0.0), stored(0.0)), 0, 0);
+  expect(claim(stored(0.0), stored(-0.0)), 0, 0);  // equal
+  declare(parquet::Type::FIXED_LEN_BYTE_ARRAY, parquet::LogicalType::Decimal(4, 0), {.kind = ValueKind::decimal}, 2);
+  expect(claim({'\xff', '\xff'}, {'\1', '\0'}), -1, 256);
+  expect_nothing(claim({'\1', '\0'}, {'\xff', '\xff'}));
+}
+
+TEST_F(ClaimTest, CountsThatCannotBeAreNotBelieved) {
+  declare_integers();
+  const std::string one = stored(std::int64_t{1});
+  const std::string nine = stored(std::int64_t{9});
+  for (const std::int64_t nulls : {-1, 4}) expect_nothing(claim(one, nine, nulls));
+  expect_nothing(claim(one, nine, kRows));  // of which values are they the bounds?
+  expect(claim(one, nine, 2), 1, 9);
+  auto distinct = claim(one, nine, 1);
+  distinct.set_distinct_count(2);
+  EXPECT_EQ(of_chunk(distinct).greatest, 9);
+  for (const std::int64_t count : {-1, 1, 3}) {  // of two values, which differ
+    distinct.set_distinct_count(count);
+    EXPECT_EQ(of_chunk(distinct).greatest, kInfinity) << count;
+  }
+  parquet::EncodedStatistics nulls;
+  nulls.set_null_count(kRows);
+  EXPECT_FALSE(of_chunk(nulls).has_values);
+  nulls.all_null_value = true;
+  EXPECT_FALSE(of_page(nulls).has_values);
+  nulls.set_null_count(2);
+  EXPECT_TRUE(of_page(nulls).has_values) << "a page of NULLs that has a value";
+}
+
+TEST_F(ClaimTest, BoundsThatAreNoNumbersOfTheTypeAreNotBelieved) {
+  declare_integers();
+  const std::string nine = stored(std::int64_t{9});
+  EXPECT_EQ(of_chunk(claim(stored(std::int64_t{1}) + "12345678", nine)).least, -kInfinity);
+  declare(parquet::Type::DOUBLE, parquet::LogicalType::None(), {.kind = ValueKind::real, .storage = Storage::float64});
+  expect(claim(stored(std::nan("")), stored(9.0)), -kInfinity, kInfinity);
+  expect(claim(stored(1.0), stored(std::nan(""))), -kInfinity, kInfinity);
+  declare(parquet::Type::FIXED_LEN_BYTE_ARRAY, parquet::LogicalType::Decimal(4, 0), {.kind = ValueKind::decimal}, 2);
+  EXPECT_EQ(of_chunk(claim({'\0', '\1', '\0'}, {'\0', '\x9', '\0'})).greatest, kInfinity);
+}
+
+// As of files that are older than such orders.
+TEST_F(ClaimTest, BoundsInAnUnknownOrderAreThoseOfSignedNumbersOnly) {
+  declare_integers();
+  forget_order();
+  EXPECT_EQ(of_page(claim(stored(std::int64_t{1}), stored(std::int64_t{9}))).greatest, 9);
+  declare(parquet::Type::INT32, parquet::LogicalType::Int(32, false), {.storage = Storage::uint32});
+  EXPECT_EQ(of_page(claim(stored(1), stored(9))).greatest, 9);
+  forget_order();
+  EXPECT_EQ(of_page(claim(stored(1), stored(9))).greatest, kInfinity);
+  declare(parquet::Type::FIXED_LEN_BYTE_ARRAY, parquet::LogicalType::Decimal(4, 0), {.kind = ValueKind::decimal}, 2);
+  forget_order();
+  EXPECT_EQ(of_page(claim({'\0', '\1'}, {'\0', '\x9'})).greatest, kInfinity);
 }
 
 // Numbers of every width, with NULLs and without, in many small pages of each kind.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/temporary_folder.hpp"
+#include "core/threads.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
 
@@ -59,6 +60,28 @@ void close_checked(Descriptor& file, std::string_view name) {
   if (::close(file.release()) != 0 && errno != EINTR) throw_write_error(name, errno);
 }
 
+// Holds signals back while a file is given its name and the one that it replaces has another, until that name is gone: a signal
+// that ended the process in between would leave it. Files of one result are renamed together and given up in any order, by one
+// thread: its signals come when the last of them is. The library's other threads take none at any time.
+class Renaming {
+ public:
+  Renaming() {
+    if (files++ == 0) blocked.emplace();
+  }
+  ~Renaming() {
+    if (--files == 0) blocked.reset();
+  }
+  Renaming(const Renaming&) = delete;
+  Renaming& operator=(const Renaming&) = delete;
+
+ private:
+  static thread_local int files;
+  static thread_local std::optional<SignalsBlocked> blocked;
+};
+
+thread_local int Renaming::files = 0;
+thread_local std::optional<SignalsBlocked> Renaming::blocked;
+
 // A new file without a name, or with one of its own, until it is renamed.
 //
 // O_TMPFILE makes one without any name: it leaves nothing, not even where the process is killed. As linkat() cannot replace a
@@ -89,6 +112,7 @@ class TemporaryFile {
 
   // What stands under `target` before is kept until the end, for restore().
   void rename(const std::string& target, std::string_view name) {
+    renaming_.emplace();
     if (path_.empty()) {
       const std::string self = fmt::format("/proc/self/fd/{}", file_.get());
       path_ = take_name(name, [&](const char* path) {
@@ -156,6 +180,7 @@ class TemporaryFile {
   std::string path_;          // where it stands now; empty without a name
   std::string replaced_;      // where that is kept which it replaces; empty where nothing is
   bool moved_aside_ = false;  // it stands there alone
+  std::optional<Renaming> renaming_;
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ enum class Writing : std::uint8_t {
 
 /// The bytes go to a temporary file beside `path`; close() renames it. Destroyed without close(), it leaves nothing, and
 /// whatever stood under `path` before is untouched. So it is where the process is killed before close(), but where the file
-/// system makes no files without a name, or the file is shared: there ".NAME.upsweep-…" stays. Killed between close() and the destructor, what was
-/// replaced stays under such a name.
+/// system makes no files without a name, or the file is shared: there ".NAME.upsweep-…" stays. From close() to the destructor what was
+/// replaced has such a name. Signals are held back meanwhile, so that only SIGKILL can leave it; one thread does both.
 /// `path` "-" writes to standard output, directly or, where its front is rewritten at the end, by way of a temporary file in
 /// $TMPDIR. So does a `path` that exists and is no regular file: a device or a pipe. Neither is shared.
 /// A symbolic link is written through, and a file that is replaced keeps its permissions.

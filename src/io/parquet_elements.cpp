@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "io/arrow_elements.hpp"
+#include "upsweep/table.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -37,18 +38,24 @@ int stored_width(const parquet::ColumnDescriptor& column) {
 
 // --------------------------------------------------------------------------------------------------------------- numbers
 
+__extension__ using Uint128 = unsigned __int128;
+
 std::int32_t swapped(std::uint32_t bytes) { return static_cast<std::int32_t>(__builtin_bswap32(bytes)); }
 std::int64_t swapped(std::uint64_t bytes) { return static_cast<std::int64_t>(__builtin_bswap64(bytes)); }
+Int128 swapped(Uint128 bytes) {
+  const Uint128 high = __builtin_bswap64(static_cast<std::uint64_t>(bytes));
+  return static_cast<Int128>(high << 64 | __builtin_bswap64(static_cast<std::uint64_t>(bytes >> 64)));
+}
 
-// Numbers of `width` bytes, at most as many as T has, the most significant first, in two's complement.
+// Numbers of `width` bytes, at most as many as an unsigned T has, the most significant first, in two's complement.
 template <class T>
 void widen(Bytes bytes, std::size_t width, std::uint8_t* to) {
   const std::size_t n = bytes.size() / width;
   const std::size_t unused = 8 * (sizeof(T) - width);
   const auto put = [&](std::size_t i, std::size_t loaded) {
-    std::make_unsigned_t<T> first = 0;
+    T first = 0;
     std::memcpy(&first, bytes.data() + i * width, loaded);
-    const T value = swapped(first) >> unused;
+    const auto value = swapped(first) >> unused;
     std::memcpy(to + i * sizeof(T), &value, sizeof(T));
   };
   // A load of a whole T, but where it would end past the last of them.
@@ -81,9 +88,11 @@ class NumberElements final : public PageElements {
     if (!is_bytes_) {
       if (bytes > 0) std::memcpy(to, plain.data(), bytes);
     } else if (width() == 4) {
-      widen<std::int32_t>(plain.first(bytes), stored_, to);
+      widen<std::uint32_t>(plain.first(bytes), stored_, to);
+    } else if (width() == 8) {
+      widen<std::uint64_t>(plain.first(bytes), stored_, to);
     } else {
-      widen<std::int64_t>(plain.first(bytes), stored_, to);
+      widen<Uint128>(plain.first(bytes), stored_, to);
     }
     return bytes;
   }
@@ -104,7 +113,7 @@ bool fit(const parquet::ColumnDescriptor& column, const arrow::DataType& type) {
   const int width = type.byte_width();
   const auto& logical = column.logical_type();
   if (is_bytes(column) && logical && logical->is_decimal()) {
-    return (width == 4 || width == 8) && column.type_length() > 0 && column.type_length() <= width;
+    return width <= 16 && column.type_length() > 0 && column.type_length() <= width;
   }
   const parquet::Type::type stored = column.physical_type();
   const bool is_number = stored == parquet::Type::INT32 || stored == parquet::Type::INT64 ||
@@ -115,7 +124,8 @@ bool fit(const parquet::ColumnDescriptor& column, const arrow::DataType& type) {
 // Decimals that fit 64 bits as those, where they can be made so.
 std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& column,
                                               const std::shared_ptr<arrow::DataType>& type) {
-  const bool is_long = column.physical_type() == parquet::Type::INT64 || is_bytes(column);
+  const bool is_long =
+      column.physical_type() == parquet::Type::INT64 || (is_bytes(column) && column.type_length() <= 8);
   if (type->id() != arrow::Type::DECIMAL128 || !is_long) return type;
   const auto& decimal = static_cast<const arrow::DecimalType&>(*type);
   const bool fits = decimal.precision() <= arrow::Decimal64Type::kMaxPrecision;
@@ -157,6 +167,34 @@ std::shared_ptr<arrow::Buffer> copy_of(const arrow::Buffer& page) {
   PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> copy, page.CopySlice(0, page.size()));
   return copy;
 }
+
+/// Decimals of 128 bits that are stored as bytes of any number, the most significant first, in two's complement.
+class VaryingDecimals final : public PageElements {
+ public:
+  explicit VaryingDecimals(const std::shared_ptr<arrow::DataType>& type) : PageElements(type, sizeof(Int128)) {}
+
+  Entries read_dictionary(Bytes page, std::int64_t count) override {
+    (void)measure(page, count);  // before memory is asked for
+    dictionary_.resize(static_cast<std::size_t>(count) * sizeof(Int128));
+    read(page, count, dictionary_.data());
+    return {dictionary_.data(), static_cast<std::uint32_t>(count)};
+  }
+  [[nodiscard]] std::size_t measure(Bytes plain, std::int64_t n) const override { return measure_texts(plain, n); }
+  std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
+    return each_text(plain, n, [&](std::int64_t i, const std::uint8_t* bytes, std::int32_t length) {
+      const auto width = static_cast<std::size_t>(length);
+      if (width == 0 || width > sizeof(Int128)) throw parquet::ParquetException("a decimal of no or too many bytes");
+      widen<Uint128>({bytes, width}, width, to + i * std::int64_t{sizeof(Int128)});
+    });
+  }
+  std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
+                                       std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
+    return arrow::MakeArray(arrow::ArrayData::Make(type(), n, {std::move(validity), std::move(values)}, nulls));
+  }
+
+ private:
+  std::vector<std::uint8_t> dictionary_;
+};
 
 /// Texts as views of the pages that hold them, or of the dictionary.
 class TextElements final : public PageElements {
@@ -276,6 +314,9 @@ std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& colum
   if (is_text(column, type)) {
     if (is_all_coded(chunk)) return std::make_unique<CodedTextElements>();
     return std::make_unique<TextElements>();
+  }
+  if (column.physical_type() == parquet::Type::BYTE_ARRAY && type->id() == arrow::Type::DECIMAL128) {
+    return std::make_unique<VaryingDecimals>(type);
   }
   const auto read = type_to_read(column, type);
   return fit(column, *read) ? std::make_unique<NumberElements>(column, read) : nullptr;

@@ -49,73 +49,132 @@ std::optional<Int128> big_endian(const std::uint8_t* bytes, std::int64_t n) {
   return static_cast<Int128>(value);
 }
 
-void set_integers(ColumnRange& range, Int128 least, Int128 greatest, int scale) {
+// Whether Parquet orders the values of the column as numbers. The statistics of older files do not say in which order, and
+// their writers compared unsigned integers as signed ones and decimals as bytes.
+bool orders_numbers(const parquet::ColumnDescriptor& column) {
+  return column.column_order().get_order() == parquet::ColumnOrder::TYPE_DEFINED_ORDER;
+}
+
+// The functions below return whether the bounds may be true: a minimum above the maximum is not.
+
+bool set_integers(ColumnRange& range, Int128 least, Int128 greatest, int scale) {
   range.least = round_down(least, scale);
   range.greatest = round_up(greatest, scale);
+  return least <= greatest;
 }
 
 // Parquet stores unsigned integers in signed ones of the same width.
 template <class DType>
-void set_integers(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
+bool set_integers(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
   using T = typename DType::c_type;
   const auto& typed = static_cast<const parquet::TypedStatistics<DType>&>(statistics);
   const bool is_unsigned = field.storage >= Storage::uint8 && field.storage <= Storage::uint64;
+  if (is_unsigned && !orders_numbers(*statistics.descr())) return true;
   const auto widen = [&](T value) {
     return is_unsigned ? Int128{static_cast<std::make_unsigned_t<T>>(value)} : Int128{value};
   };
-  set_integers(range, widen(typed.min()), widen(typed.max()), field.scale);
+  return set_integers(range, widen(typed.min()), widen(typed.max()), field.scale);
 }
 
 // -0 and +0 are equal, but not to everyone who writes statistics.
 template <class DType>
-void set_reals(ColumnRange& range, const parquet::Statistics& statistics) {
+bool set_reals(ColumnRange& range, const parquet::Statistics& statistics) {
   const auto& typed = static_cast<const parquet::TypedStatistics<DType>&>(statistics);
-  if (std::isnan(typed.min()) || std::isnan(typed.max())) return;
+  if (std::isnan(typed.min()) || std::isnan(typed.max())) return true;
   range.least = typed.min() == 0 ? -0.0 : double{typed.min()};
   range.greatest = typed.max() == 0 ? 0.0 : double{typed.max()};
+  return range.least <= range.greatest;
 }
 
-void set_bytes(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
+bool set_bytes(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
+  if (!orders_numbers(*statistics.descr())) return true;
   const std::string min = statistics.EncodeMin();
   const std::string max = statistics.EncodeMax();
-  // Bounds cut to their first bytes are no decimals any more.
-  const std::int64_t whole = statistics.descr()->type_length();
-  if (std::ssize(min) != whole || std::ssize(max) != whole) return;
-  const auto least = big_endian(reinterpret_cast<const std::uint8_t*>(min.data()), whole);
-  const auto greatest = big_endian(reinterpret_cast<const std::uint8_t*>(max.data()), whole);
-  if (least && greatest) set_integers(range, *least, *greatest, field.scale);
+  const auto least = big_endian(reinterpret_cast<const std::uint8_t*>(min.data()), std::ssize(min));
+  const auto greatest = big_endian(reinterpret_cast<const std::uint8_t*>(max.data()), std::ssize(max));
+  return !least || !greatest || set_integers(range, *least, *greatest, field.scale);
 }
 
-void set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
+bool set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
   const parquet::Type::type stored = statistics.physical_type();
   if (field.kind == ValueKind::real) {
-    if (stored == parquet::Type::FLOAT) set_reals<parquet::FloatType>(range, statistics);
-    if (stored == parquet::Type::DOUBLE) set_reals<parquet::DoubleType>(range, statistics);
-    return;
+    if (stored == parquet::Type::FLOAT) return set_reals<parquet::FloatType>(range, statistics);
+    return stored != parquet::Type::DOUBLE || set_reals<parquet::DoubleType>(range, statistics);
   }
   const bool decimal = field.kind == ValueKind::decimal;
-  if (!decimal && field.kind != ValueKind::integer && field.kind != ValueKind::date) return;
+  if (!decimal && field.kind != ValueKind::integer && field.kind != ValueKind::date) return true;
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
-  if (field.kind == ValueKind::date) return;  // of days
+  if (field.kind == ValueKind::date) return true;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);
   // Of BYTE_ARRAY nothing says whether it was cut.
-  if (decimal && stored == parquet::Type::FIXED_LEN_BYTE_ARRAY) set_bytes(range, statistics, field);
+  return !decimal || stored != parquet::Type::FIXED_LEN_BYTE_ARRAY || set_bytes(range, statistics, field);
+}
+
+// What a file says of some rows, and the bounds as it stores them.
+struct Claim {
+  std::int64_t rows;
+  const parquet::Statistics& statistics;
+  std::string min = {};
+  std::string max = {};
+};
+
+// Whether a bound is stored in as many bytes as a value: what Arrow made of it looks the same. A decimal that was cut to its
+// first bytes is another number.
+bool are_whole(const Claim& claim) {
+  return claim.statistics.EncodeMin() == claim.min && claim.statistics.EncodeMax() == claim.max;
+}
+
+// The range that a claim means. Nothing is believed of a claim that contradicts itself, as nobody knows which half is wrong.
+ColumnRange range_of(const Claim& claim, const Field& field) {
+  ColumnRange range;
+  const parquet::Statistics& statistics = claim.statistics;
+  const bool has_bounds = statistics.HasMinMax() && are_whole(claim);
+  std::int64_t values = claim.rows;
+  if (statistics.HasNullCount()) {
+    const std::int64_t nulls = statistics.null_count();
+    values -= nulls;
+    if (nulls < 0 || values < 0 || (values == 0 && statistics.HasMinMax())) return {};
+    range.has_values = values > 0;
+    range.has_nulls = nulls > 0;
+  }
+  if (!has_bounds) return range;
+  const std::int64_t distinct = statistics.HasDistinctCount() ? statistics.distinct_count() : 0;
+  const bool is_possible = distinct >= 0 && distinct <= values && (distinct != 1 || claim.min == claim.max);
+  return is_possible && set_bounds(range, statistics, field) ? range : ColumnRange();
 }
 
 // What an index says of a page of so many rows.
 ColumnRange range_of_page(const parquet::ColumnDescriptor& column, const parquet::ColumnIndex& index, std::size_t page,
                           std::int64_t rows, const Field& field) {
-  ColumnRange range;
   const std::int64_t nulls = index.has_null_counts() ? index.null_counts()[page] : -1;
-  range.has_values = !index.null_pages()[page];
-  range.has_nulls = nulls != 0;
-  if (!range.has_values) return range;
-  const auto statistics =
-      parquet::Statistics::Make(&column, index.encoded_min_values()[page], index.encoded_max_values()[page], rows,
-                                nulls, /*distinct_count=*/0, /*has_min_max=*/true, nulls >= 0,
-                                /*has_distinct_count=*/false);
-  if (statistics->HasMinMax()) set_bounds(range, *statistics, field);
-  return range;
+  if (index.null_pages()[page]) {
+    ColumnRange range;
+    range.has_values = index.has_null_counts() && nulls != rows;  // a contradiction
+    return range;
+  }
+  const std::string& min = index.encoded_min_values()[page];
+  const std::string& max = index.encoded_max_values()[page];
+  const auto statistics = parquet::Statistics::Make(&column, min, max, rows - std::max<std::int64_t>(nulls, 0), nulls,
+                                                    /*distinct_count=*/0, /*has_min_max=*/true,
+                                                    /*has_null_count=*/index.has_null_counts(),
+                                                    /*has_distinct_count=*/false);
+  return range_of({rows, *statistics, min, max}, field);
+}
+
+// The bounds of a column chunk as they are stored. Arrow before 21 does not tell; then they are taken as it reads them.
+template <class Chunk>
+Claim claim_of(const Chunk& chunk, const parquet::Statistics& statistics) {
+  Claim claim{chunk.num_values(), statistics};
+  if (!statistics.HasMinMax()) return claim;
+  if constexpr (requires { chunk.encoded_statistics(); }) {
+    const auto stored = chunk.encoded_statistics();
+    claim.min = stored->min();
+    claim.max = stored->max();
+  } else {
+    claim.min = statistics.EncodeMin();
+    claim.max = statistics.EncodeMax();
+  }
+  return claim;
 }
 
 // The range of values of which some are in one range and some in the other.
@@ -157,13 +216,8 @@ double round_up(Int128 value, int scale) {
 }
 
 ColumnRange range_of(const parquet::ColumnChunkMetaData& chunk, const Field& field) {
-  ColumnRange range;
   const auto statistics = chunk.is_stats_set() ? chunk.statistics() : nullptr;
-  if (!statistics) return range;
-  range.has_values = !statistics->HasNullCount() || statistics->null_count() < chunk.num_values();
-  range.has_nulls = !statistics->HasNullCount() || statistics->null_count() > 0;
-  if (range.has_values && statistics->HasMinMax()) set_bounds(range, *statistics, field);
-  return range;
+  return statistics ? range_of(claim_of(chunk, *statistics), field) : ColumnRange();
 }
 
 std::vector<ColumnRange> ranges_of_batches(const parquet::ColumnDescriptor& column, const parquet::ColumnIndex& values,

@@ -24,6 +24,26 @@ namespace {
 
 constexpr std::int64_t kStreamBuffer = 1 << 18;  // read from a column chunk at once, whatever the chunk's size
 
+// The bytes that a decimal is stored in, at most.
+int stored_bytes(const parquet::ColumnDescriptor& column) {
+  if (column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY) return column.type_length();
+  if (column.physical_type() == parquet::Type::BYTE_ARRAY) return sizeof(Int128);
+  return parquet::GetTypeByteSize(column.physical_type());
+}
+
+// Whether no decimals are stored in more bytes than their digits need. Writers may store few digits in many bytes, as those in
+// Java do; Arrow cannot make narrow decimals of these.
+bool are_decimals_narrow(const parquet::SchemaDescriptor& schema) {
+  for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+    const parquet::ColumnDescriptor& column = *schema.Column(leaf);
+    if (!column.logical_type() || !column.logical_type()->is_decimal()) continue;
+    const int digits = static_cast<const parquet::DecimalLogicalType&>(*column.logical_type()).precision();
+    const int needed = digits <= 9 ? 4 : digits <= 18 ? 8 : stored_bytes(column);
+    if (stored_bytes(column) > needed) return false;
+  }
+  return true;
+}
+
 // Decimals as wide as their digits need. Arrow before 23 has no such setting, and widens all of them to 128 bits.
 template <class Properties>
 void keep_decimals_narrow(Properties& properties) {
@@ -78,10 +98,11 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(
   parquet::ArrowReaderProperties rows(/*use_threads=*/false);
   rows.set_batch_size(kBatchRows);
   rows.set_pre_buffer(false);
-  keep_decimals_narrow(rows);
   parquet::arrow::FileReaderBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Open(std::move(file), page_properties(), std::move(metadata)));
-  ARROW_RETURN_NOT_OK(check_decimals(*builder.raw_reader()->metadata()->schema()));
+  const parquet::SchemaDescriptor& schema = *builder.raw_reader()->metadata()->schema();
+  ARROW_RETURN_NOT_OK(check_decimals(schema));
+  if (are_decimals_narrow(schema)) keep_decimals_narrow(rows);
   return builder.properties(rows)->Build();
 }
 
