@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "core/printable.hpp"
 #include "io/column.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
@@ -239,7 +240,9 @@ class Labels {
     const auto refuse = [&](Code code, std::string_view why) {
       throw Error(code, fmt::format("--id '{}': {} {}", printable(column), path_, why));
     };
-    if (found == fields.end()) refuse(Code::unknown_column, fmt::format("has no such column; it has: {}", listed()));
+    if (found == fields.end()) {
+      refuse(Code::unknown_column, fmt::format("has no such column; its columns are: {}", names_of_columns(fields)));
+    }
     if (std::any_of(found + 1, fields.end(), is_it)) refuse(Code::unknown_column, "has more than one such column");
     if (!found->unsupported.empty()) {
       refuse(Code::unsupported_type, fmt::format("has it as {}, which is not read", printable(found->unsupported)));
@@ -271,16 +274,6 @@ class Labels {
  private:
   [[nodiscard]] bool is_done() const { return labels_.size() == positions_.size(); }
   [[nodiscard]] std::int64_t next() const { return positions_[labels_.size()]; }
-
-  [[nodiscard]] std::string listed() const {
-    constexpr std::size_t kMostListed = 20;
-    const std::vector<Field>& fields = table_->fields();
-    std::string names;
-    for (std::size_t i = 0; i < std::min(fields.size(), kMostListed); ++i) {
-      names += (i > 0 ? ", " : "") + printable(fields[i].name);
-    }
-    return fields.size() > kMostListed ? names + fmt::format(", … ({} in all)", fields.size()) : names;
-  }
 
   // Returns the number of the row after the part's, or after the last that was read.
   std::int64_t read_part(int part, std::int64_t begin) {

@@ -20,9 +20,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
         return open_ipc_stream_table(path);
       case Format::csv:
         return open_csv_table(path, cells, choose, threads);
-      case Format::npy:
-      case Format::zip:
-      case Format::unknown:
+      default:
         break;
     }
     detail::no_such_value();

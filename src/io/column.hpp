@@ -69,8 +69,7 @@ class ColumnReader {
 /// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
 /// The format is recognised by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
 /// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN; else the
-/// column begins after the first ':' that has a file before it. The one column of a CSV file, not asked for by name, is
-/// malformed where its name is a number: the file has no line of names. `threads` as open_table() has them. Throws
+/// column begins after the first ':' that has a file before it. `threads` as open_table() has them. Throws
 /// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0);
 

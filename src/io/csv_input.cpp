@@ -14,14 +14,14 @@
 #include <optional>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "io/arrow_errors.hpp"
 #include "io/csv_decimals.hpp"
 #include "io/csv_quotes.hpp"
+#include "io/number_lines.hpp"
 
 namespace upsweep::io {
 namespace {
-
-constexpr std::int64_t kFirstLines = 1 << 16;  // of a file, looked at for its separator
 
 // The row of a CSV file that a failure of Arrow is about, as Arrow counts them: from 1, with the line of names. Its message
 // alone names it.
@@ -41,26 +41,14 @@ std::optional<CsvRow> row_of(const arrow::Status& status) {
   return error == std::errc() ? std::optional(row) : std::nullopt;
 }
 
-// Takes the next line that is not empty off the text, without its end. Ends of lines within quotes are none. Every quote
-// opens or closes here: which separator stands beside one is not known yet.
-std::string_view take_line(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
-  bool quoted = false;
-  const auto end = std::find_if(text.begin(), text.end(), [&](char c) {
-    quoted = quoted != (c == '"');
-    return !quoted && ends_line(c);
-  });
-  const std::string_view line(text.begin(), end);
-  text.remove_prefix(line.size());
-  return line;
-}
-
-std::int64_t count_outside_quotes(std::string_view line, char wanted) {
-  bool quoted = false;
-  return std::count_if(line.begin(), line.end(), [&](char c) {
-    quoted = quoted != (c == '"');
-    return !quoted && c == wanted;
-  });
+// The name of a column, by the bytes of its cell.
+std::string name_of(const CsvFile& file, std::string_view cell, std::size_t column) {
+  if (!is_utf8(cell)) {
+    throw Error(Code::malformed, fmt::format("{}: line {}: the name of column {}, '{}', is not UTF-8; {}", file.path,
+                                             line_of_names(file), column, printable(cell, 60), kEncodingAdvice));
+  }
+  const std::string_view name = trimmed(cell);
+  return name.empty() ? fmt::format("column{}", column) : std::string(name);
 }
 
 // Not a reference into the future, which ends here.
@@ -76,7 +64,7 @@ CsvFormat::CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count, Cs
       parse(arrow::csv::ParseOptions::Defaults()),
       convert(arrow::csv::ConvertOptions::Defaults()) {
   parse.ignore_empty_lines = columns != 1;
-  convert.check_utf8 = false;
+  convert.check_utf8 = true;
   convert.null_values = {""};
   if (cells == CsvCells::typed) convert.null_values = std::vector<std::string>(kNullCells.begin(), kNullCells.end());
   convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
@@ -98,7 +86,7 @@ CsvNames read_names(const CsvFile& file) {
   if (status.ok()) {
     if (parser.num_rows() != 1) throw_changed(file.path);
     status = parser.VisitLastRow([&](const std::uint8_t* data, std::uint32_t size, bool /*quoted*/) {
-      names.names.emplace_back(reinterpret_cast<const char*>(data), size);
+      names.names.push_back(name_of(file, {reinterpret_cast<const char*>(data), size}, names.names.size()));
       return arrow::Status::OK();
     });
   }
@@ -171,28 +159,12 @@ arrow::Status first_of(const arrow::Status& status, const CsvRows& rows) {
 void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
   const auto found = row_of(status);
   if (!found) throw_status(name, status);
-  const std::string rest = printable(found->rest);
+  const bool is_encoding = found->rest.find("invalid UTF8") != std::string_view::npos;
+  if (is_encoding) advice = kEncodingAdvice;
+  const std::string rest = is_encoding ? ": the cell is not UTF-8" : printable(found->rest);
   if (found->number == 1) throw Error(code, fmt::format("{}: the line of names{}; {}", name, rest, advice));
   const std::int64_t row = found->number - 2;
   throw Error(code, fmt::format("{}: row {}{}; {}", name, row, rest, advice), row);
-}
-
-void require_commas(const CsvFile& file) {
-  std::string head(static_cast<std::size_t>(std::min(kFirstLines, file.size - file.names)), '\0');
-  file.read(head.data(), std::ssize(head), file.names);
-  std::string_view text(head);
-  const std::string_view names = take_line(text);
-  const std::string_view first_row = take_line(text);
-  if (count_outside_quotes(names, ',') > 0) return;
-  for (const auto& [separator, called] : {std::pair{';', "semicolons"}, {'\t', "tabs"}, {'|', "vertical bars"}}) {
-    const std::int64_t found = count_outside_quotes(names, separator);
-    if (found == 0 || count_outside_quotes(first_row, separator) != found) continue;
-    throw Error(
-        Code::malformed,
-        fmt::format("{}: its columns seem to be separated by {}; write it with commas, or, if it has one column "
-                    "of that name, the name in quotes",
-                    file.path, called));
-  }
 }
 
 }  // namespace upsweep::io

@@ -32,13 +32,17 @@ struct CsvFormat {
   arrow::csv::ConvertOptions convert;  ///< with CsvCells::typed, text such as NA is NULL too
 };
 
-/// Names of the columns, and where the rows begin.
+/// What to do about text in another encoding, in messages.
+inline constexpr std::string_view kEncodingAdvice = "convert the file first, such as by iconv -f WINDOWS-1252 -t UTF-8";
+
+/// Names of the columns, without blanks around them, and where the rows begin. A column without a name is called by its number,
+/// counted from 0: "column3".
 struct CsvNames {
   std::vector<std::string> names;
   std::int64_t end;
 };
 
-/// Throws malformed.
+/// Throws malformed, also where a name is not UTF-8.
 CsvNames read_names(const CsvFile& file);
 
 using CsvBlock = std::shared_ptr<arrow::csv::BlockParser>;
@@ -88,8 +92,5 @@ arrow::Status first_of(const arrow::Status& status, const CsvRows& rows);
 
 /// Throws the Error for a failure of Arrow that is about a row of a CSV file.
 [[noreturn]] void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice);
-
-/// Throws malformed where the first line has no comma, and as many semicolons, tabs or vertical bars as the second.
-void require_commas(const CsvFile& file);
 
 }  // namespace upsweep::io

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <exception>
@@ -146,23 +147,57 @@ CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   return {row, fmt::format("a quote opens in line {}, and {}", lines_before(file, fault.place) + 1, fault.what)};
 }
 
-// Where the first line starts that is not empty.
-std::int64_t start_of_names(const CsvFile& file) {
+// Where the first line starts, from `begin` on, that is not empty.
+std::int64_t first_line(const CsvFile& file, std::int64_t begin) {
   std::vector<char> buffer(kCsvBlock);
-  for (std::int64_t at = 0; at < file.size; at += kCsvBlock) {
+  for (std::int64_t at = begin; at < file.size; at += kCsvBlock) {
     const std::int64_t bytes = std::min(kCsvBlock, file.size - at);
     file.read(buffer.data(), bytes, at);
     const std::string_view text(buffer.data(), static_cast<std::size_t>(bytes));
     const std::size_t found = text.find_first_not_of("\r\n", at == 0 ? size_of_mark(text) : 0);
     if (found != std::string_view::npos) return at + static_cast<std::int64_t>(found);
   }
-  throw Error(Code::malformed, fmt::format("{}: has no line of names; a CSV file begins with one", file.path));
+  throw Error(Code::malformed, fmt::format("{}: has no header row; a CSV file begins with a line of names", file.path));
+}
+
+// Excel writes "sep=," above the header row, for itself to read.
+std::int64_t start_of_names(const CsvFile& file) {
+  constexpr std::string_view kLines[] = {"sep=,", "\"sep=,\""};
+  const std::int64_t begin = first_line(file, 0);
+  std::array<char, 8> head{};
+  const std::int64_t bytes = std::min<std::int64_t>(std::ssize(head), file.size - begin);
+  file.read(head.data(), bytes, begin);
+  for (const std::string_view line : kLines) {
+    const std::string_view text(head.data(), static_cast<std::size_t>(bytes));
+    if (text.size() <= line.size() || !ends_line(text[line.size()]) || !ends_in(text.substr(0, line.size()), line))
+      continue;
+    return first_line(file, begin + std::ssize(line));
+  }
+  return begin;
+}
+
+// Throws where the file is in an encoding that is not read; decodes UTF-16 from here on.
+void set_encoding(CsvFile& file) {
+  std::array<char, kEncodingBytes> head{};
+  const std::int64_t bytes = read_fully_at(file.descriptor.get(), head.data(), std::ssize(head), 0, file.path);
+  const Encoding encoding = encoding_of({head.data(), static_cast<std::size_t>(bytes)});
+  if (encoding == Encoding::utf16_unmarked || encoding == Encoding::utf32) {
+    const std::string_view called = encoding == Encoding::utf32 ? "UTF-32" : head[0] == '\0' ? "UTF-16BE" : "UTF-16LE";
+    throw Error(Code::malformed,
+                fmt::format("{}: seems to be text in {}{}; convert it, such as by iconv -f {} -t UTF-8", file.path,
+                            called, encoding == Encoding::utf32 ? "" : " without a byte order mark", called));
+  }
+  if (encoding == Encoding::utf8) return;
+  file.utf16.emplace(file.descriptor, file.path, file.size, encoding);
+  file.size = file.utf16->size();
 }
 
 }  // namespace
 
 void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
-  if (read_fully_at(descriptor.get(), to, bytes, offset, path) == bytes) return;
+  const std::int64_t got =
+      utf16 ? utf16->read(descriptor, to, bytes, offset) : read_fully_at(descriptor.get(), to, bytes, offset, path);
+  if (got == bytes) return;
   throw_changed(path);
 }
 
@@ -171,6 +206,7 @@ std::shared_ptr<const CsvFile> open_csv(const std::string& path) {
   file.descriptor = open_file(path).file;
   file.path = path;
   file.size = file_state(file.descriptor, path).size;
+  set_encoding(file);
   file.names = start_of_names(file);
   return std::make_shared<const CsvFile>(std::move(file));
 }
@@ -200,6 +236,8 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
   }
   return rows;
 }
+
+std::int64_t line_of_names(const CsvFile& file) { return lines_before(file, file.names) + 1; }
 
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};

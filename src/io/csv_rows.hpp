@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/posix.hpp"
+#include "io/utf16.hpp"
 
 namespace upsweep::io {
 
@@ -21,18 +22,20 @@ inline constexpr std::int64_t kLongestRow = std::int64_t{2} << 20;
 /// Bytes of a file that are read at once: they stay in the cache of a core, with the cells that they become.
 inline constexpr std::int64_t kCsvBlock = std::int64_t{1} << 18;
 
-/// A CSV file that is open; any number of threads may read it.
+/// A CSV file that is open; any number of threads may read it. Its bytes are UTF-8, also where the file is UTF-16.
 struct CsvFile {
   Descriptor descriptor;
   std::string path;
   std::int64_t size = 0;
-  std::int64_t names = 0;  ///< where the first line is that is not empty
+  std::int64_t names = 0;  ///< where the header row is: the first line that is neither empty nor "sep=,"
+  std::optional<Utf16Text> utf16 = {};
 
   /// Throws upsweep::Error: unreadable; malformed where the file has no such bytes any more.
   void read(char* to, std::int64_t bytes, std::int64_t offset) const;
 };
 
-/// Throws upsweep::Error: not_found, unreadable; malformed where there are empty lines only.
+/// Throws upsweep::Error: not_found, unreadable; malformed where there are empty lines only, and where the first bytes show another
+/// encoding than UTF-8 and UTF-16 with a byte order mark.
 std::shared_ptr<const CsvFile> open_csv(const std::string& path);
 
 /// Whole rows that follow each other.
@@ -58,6 +61,9 @@ struct CsvRows {
 /// The rows that start in [begin, until), where one starts at `begin`, in pieces of some megabytes. Where pieces are cut
 /// depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
+
+/// The line of the file, counted from 1, that holds the header row.
+std::int64_t line_of_names(const CsvFile& file);
 
 /// Calls work(0) … work(count - 1), on so many threads at most, the caller's among them; 0: on as many as there are cores.
 /// Of what they throw, throws that of the lowest number; those after it may be left out.

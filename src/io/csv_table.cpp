@@ -14,6 +14,7 @@
 #include "io/arrow_errors.hpp"
 #include "io/arrow_table.hpp"
 #include "io/csv_decimals.hpp"
+#include "io/csv_dialect.hpp"
 #include "io/csv_input.hpp"
 #include "io/posix.hpp"
 #include "upsweep/error.hpp"
@@ -38,7 +39,7 @@ class CsvTable final : public ArrowTable {
   CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads)
       : ArrowTable(path), cells_(cells) {
     const auto file = open_csv(path_);
-    require_commas(*file);
+    require_dialect(*file);
     const CsvNames names = read_names(*file);
     format_ = std::make_shared<CsvFormat>(file, static_cast<int>(names.names.size()), cells);
     read_first_block(names);

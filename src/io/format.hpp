@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/format.hpp: the file formats that are read, recognised by a file's first bytes.
+// io/format.hpp: the file formats that are read, and some that are not, recognised by a file's first bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,24 @@
 
 namespace upsweep::io {
 
-enum class Format : std::uint8_t { npy, parquet, ipc_file, ipc_stream, csv, zip, unknown };
+enum class Format : std::uint8_t {
+  npy,
+  parquet,
+  ipc_file,
+  ipc_stream,
+  csv,
+  // Not read; messages name them.
+  zip,
+  gzip,
+  zstd,
+  bzip2,
+  xz,
+  lz4,
+  workbook,
+  unknown
+};
+
+constexpr bool is_read(Format format) { return format <= Format::csv; }
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 inline constexpr std::int64_t kSniffBytes = 6;  ///< as many as the longest of the magic numbers
@@ -20,14 +37,39 @@ constexpr Format sniff(std::string_view head) {
   if (head.starts_with("ARROW1")) return Format::ipc_file;
   if (head.starts_with("\xff\xff\xff\xff")) return Format::ipc_stream;  // the mark before each message since Arrow 0.15
   if (head.starts_with("PK\x03\x04")) return Format::zip;
+  if (head.starts_with("\x1f\x8b")) return Format::gzip;
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return Format::zstd;
+  if (head.starts_with("BZh") && head.substr(4, 2) == "1A") return Format::bzip2;  // after the level, a digit
+  if (head.starts_with(std::string_view("\xfd\x37zXZ\0", 6))) return Format::xz;
+  if (head.starts_with("\x04\x22\x4d\x18")) return Format::lz4;
+  if (head.starts_with("\xd0\xcf\x11\xe0\xa1\xb1")) return Format::workbook;
   return Format::unknown;
+}
+
+/// The command that decompresses a file of that format; empty where none does.
+constexpr std::string_view decompressor(Format format) {
+  switch (format) {
+    case Format::gzip:
+      return "gunzip";
+    case Format::zstd:
+      return "unzstd";
+    case Format::bzip2:
+      return "bunzip2";
+    case Format::xz:
+      return "unxz";
+    case Format::lz4:
+      return "unlz4";
+    default:
+      return "";
+  }
 }
 
 /// The bytes that some programs begin a text file with, to say that it is UTF-8.
 constexpr std::size_t size_of_mark(std::string_view text) { return text.starts_with("\xef\xbb\xbf") ? 3 : 0; }
 
 constexpr std::string_view describe(Format format) {
-  constexpr std::string_view kNames[] = {".npy", "Parquet", "Arrow IPC", "Arrow IPC", "CSV", "a .zip or .npz archive",
+  constexpr std::string_view kNames[] = {".npy", "Parquet",   "Arrow IPC", "Arrow IPC", "CSV", "a .zip or .npz archive",
+                                         "gzip", "Zstandard", "bzip2",     "xz",        "LZ4", "an Excel workbook",
                                          "?"};
   return kNames[static_cast<int>(format)];
 }

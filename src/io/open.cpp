@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/open.cpp: opens the table, or the column of one, that a source means.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "core/decimal.hpp"
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
 #include "io/npy_table.hpp"
-#include "io/number_lines.hpp"
+#include "io/posix.hpp"
 #include "io/source.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
@@ -20,13 +18,17 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::size_t kListedColumns = 20;  // in a message that lists them
-
 [[noreturn]] void refuse_format(const std::string& path, Format format) {
-  if (format == Format::zip) {
-    throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; save each array by itself with np.save",
-                                             path, describe(format)));
+  const auto refuse = [&](std::string_view advice) {
+    throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; {}", path, describe(format), advice));
+  };
+  if (const std::string_view command = decompressor(format); !command.empty()) {
+    throw Error(Code::malformed, fmt::format("{}: is compressed by {}; decompress it first, such as by {}", path,
+                                             describe(format), command));
   }
+  if (format == Format::zip && ends_in(path, ".npz")) refuse("save each array by itself with np.save");
+  if (format == Format::zip) refuse("unpack it first, or, if it is a spreadsheet, save it as CSV");
+  if (format == Format::workbook) refuse("save it as CSV");
   throw Error(Code::malformed,
               fmt::format("{}: is neither .npy nor Parquet nor Arrow IPC, nor named .csv; convert it to "
                           "one of these",
@@ -38,18 +40,9 @@ std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvC
   if (file_state(opened.file, path).size == 0) {
     throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
   }
-  if (opened.format == Format::zip || opened.format == Format::unknown) refuse_format(path, opened.format);
+  if (!is_read(opened.format)) refuse_format(path, opened.format);
   if (opened.format == Format::npy) return open_npy(std::move(opened), path).table;
   return open_arrow_table(opened.format, path, cells, choose, threads);
-}
-
-std::string list_columns(const std::vector<Field>& fields) {
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(fields.size(), kListedColumns); ++i) {
-    shown.push_back(printable(fields[i].name, 60));
-  }
-  const std::string more = fields.size() > kListedColumns ? fmt::format(", … ({} in all)", fields.size()) : "";
-  return fmt::format("{}{}", fmt::join(shown, ", "), more);
 }
 
 // The one that is asked for; where none is, the only one.
@@ -57,7 +50,7 @@ int find_column(const std::vector<Field>& fields, const Source& source) {
   if (!source.column && fields.size() == 1) return 0;
   const auto fail = [&](const std::string& what) {
     throw Error(Code::unknown_column,
-                fmt::format("{}: {}; its columns are: {}", source.path, what, list_columns(fields)));
+                fmt::format("{}: {}; its columns are: {}", source.path, what, names_of_columns(fields)));
   };
   if (!source.column) fail(fmt::format("has {} columns, so name one as FILE:COLUMN", fields.size()));
   const auto is_asked_for = [&](const Field& field) { return field.name == *source.column; };
@@ -69,19 +62,6 @@ int find_column(const std::vector<Field>& fields, const Source& source) {
   return static_cast<int>(found - fields.begin());
 }
 
-// A number where a name should be is the first row of a file without names.
-void require_name(const std::string& path, const std::string& column, std::string_view advice) {
-  Decimal number;
-  const NumberFault fault = parse_decimal(trimmed(column), number);
-  // A number that is refused, such as 1,000.00, is one all the same; "inf" may well be a name.
-  if (fault == NumberFault::no_number || fault == NumberFault::not_finite) return;
-  throw Error(
-      Code::malformed,
-      fmt::format("{}: the first line holds '{}', and a CSV file begins with a line of column names, which are no "
-                  "numbers; add such a line, {} if that is its name",
-                  path, printable(column, 60), advice));
-}
-
 TableColumn open_npy_column(Opened opened, const Source& source) {
   if (source.column) {
     throw Error(Code::unknown_column,
@@ -90,16 +70,12 @@ TableColumn open_npy_column(Opened opened, const Source& source) {
   return open_npy(std::move(opened), source.path);
 }
 
-// `advice`: what else to do where a CSV file has no names.
-TableColumn open_table_column(Opened opened, const Source& source, CsvCells cells, int threads,
-                              std::string_view advice) {
+TableColumn open_table_column(Opened opened, const Source& source, CsvCells cells, int threads) {
   if (!opened.regular || opened.format == Format::npy) return open_npy_column(std::move(opened), source);
-  const bool is_csv = opened.format == Format::csv;
   TableColumn result{nullptr, -1, {}};
   const ChooseColumn choose = [&](const std::vector<Field>& fields) {
     result.column = find_column(fields, source);
     const std::string& name = fields[static_cast<std::size_t>(result.column)].name;
-    if (is_csv && !source.column) require_name(source.path, name, advice);
     result.name = full_name(source.path, name);
     return result.column;
   };
@@ -125,8 +101,7 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) 
     return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
   }
   const Source found = split_source(std::string(source));
-  return std::make_unique<ColumnReader>(
-      open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN"));
+  return std::make_unique<ColumnReader>(open_table_column(open_file(found.path), found, CsvCells::typed, threads));
 }
 
 OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most) {
@@ -137,8 +112,7 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels
     return opened;
   }
   const Source found = split_source(std::string(source));
-  TableColumn column =
-      open_table_column(open_file(found.path), found, CsvCells::typed, threads, "or name the column as FILE:COLUMN");
+  TableColumn column = open_table_column(open_file(found.path), found, CsvCells::typed, threads);
   opened.lists = open_lists(column, threads, most);
   if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
   return opened;
@@ -150,8 +124,7 @@ std::optional<TableColumn> open_csv_column(std::string_view source) {
   Opened opened = open_file(found.path);
   if (opened.format != Format::csv) return std::nullopt;
   constexpr int kThreads = 1;  // for the pass that opening takes, which is short beside reading
-  return open_table_column(std::move(opened), found, CsvCells::text, kThreads,
-                           "name the file .txt for one number on each line, or the column as FILE:COLUMN");
+  return open_table_column(std::move(opened), found, CsvCells::text, kThreads);
 }
 
 }  // namespace upsweep::io

@@ -12,7 +12,6 @@
 #include <new>
 #include <system_error>
 
-#include "core/utf8.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -39,16 +38,6 @@ std::int64_t fully(std::int64_t bytes, std::string_view name, Step step) {
 
 FileState state_of(const struct stat& status) {
   return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
-
-// As C writes it in a string.
-std::string escaped(std::string_view bytes) {
-  if (bytes == "\n") return "\\n";
-  if (bytes == "\t") return "\\t";
-  if (bytes == "\r") return "\\r";
-  std::string text;
-  for (const char byte : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-  return text;
 }
 
 }  // namespace
@@ -113,19 +102,6 @@ bool is_standard_output(const std::string& path) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
   };
   return same(named, standard) && !(::stat("/dev/null", &null) == 0 && same(named, null));
-}
-
-std::string printable(std::string_view text, std::size_t limit) {
-  std::string line;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const CodePoint c = code_point(text, at);
-    const std::size_t bytes = std::max<std::size_t>(c.bytes, 1);
-    if (at + bytes > limit) return line + "…";
-    line += c.bytes == 0 || is_control(c.value) ? escaped(text.substr(at, bytes)) : text.substr(at, bytes);
-    at += bytes;
-  }
-  return line;
 }
 
 std::string full_name(const std::string& path, const std::string& column) { return path + ":" + printable(column); }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/printable.hpp"
+
 namespace upsweep::io {
 
 /// Owns a file descriptor.
@@ -80,9 +82,7 @@ std::string reason(int error);
 /// Whether the path leads to what standard output is, as /dev/stdout does. /dev/null is nobody's.
 [[nodiscard]] bool is_standard_output(const std::string& path);
 
-/// Text from a file, fit for a terminal: on one line, at most `limit` bytes of it, control characters and what is no UTF-8
-/// escaped.
-std::string printable(std::string_view text, std::size_t limit = 200);
+using upsweep::printable;
 
 /// What messages call a column of a file.
 std::string full_name(const std::string& path, const std::string& column);

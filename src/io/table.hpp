@@ -38,8 +38,7 @@ struct TableColumn {
 using ChooseColumn = std::function<int(const std::vector<Field>& fields)>;
 
 /// Opens `source`, "FILE" or "FILE:COLUMN" as open_column() takes them, where FILE is CSV, whose cells are text then; else
-/// nothing. Throws as open_table() does; unknown_column; malformed where no column is named and the only one is called by a
-/// number, as in a file without names.
+/// nothing. Throws as open_table() does; unknown_column.
 std::optional<TableColumn> open_csv_column(std::string_view source);
 
 }  // namespace upsweep::io

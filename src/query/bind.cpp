@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "core/decimal.hpp"
+#include "core/printable.hpp"
 #include "expression/builder.hpp"
 #include "expression/date.hpp"
 #include "expression/rules.hpp"
@@ -24,7 +25,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kDeepest = 500;                 // operators, one in another
-constexpr std::size_t kListedColumns = 20;    // in a message
 constexpr std::int64_t kMostMonths = 120000;  // of an interval: all that there are between two dates
 
 /// The node's only member: its name says what it is.
@@ -473,12 +473,7 @@ Node Binder::bind_column(const Json& body, int location) {
   const bool exact = found != fields_.end();
   if (!exact) found = std::find_if(fields_.begin(), fields_.end(), is_like_it);
   if (found == fields_.end()) {
-    std::string names;
-    for (std::size_t i = 0; i < std::min(fields_.size(), kListedColumns); ++i) {
-      names += (i > 0 ? ", " : "") + fields_[i].name;
-    }
-    const std::string more = fields_.size() > kListedColumns ? fmt::format(", … ({} in all)", fields_.size()) : "";
-    refuse(location, fmt::format("{} has no column '{}'; its columns are: {}{}", table_, name, names, more),
+    refuse(location, fmt::format("{} has no column '{}'; its columns are: {}", table_, name, names_of_columns(fields_)),
            Code::unknown_column);
   }
   const auto next =

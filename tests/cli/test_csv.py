@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/test_csv.py: quotes, ends of lines and separators of CSV files, in every command that reads them.
+# tests/cli/test_csv.py: quotes, ends of lines, delimiters, header rows and encodings of CSV files, in every command that reads them.
+import bz2
 import collections
 import csv
+import gzip
 import io
+import lzma
 import random
 
 import pytest
@@ -142,18 +145,62 @@ def test_an_empty_line_after_a_byte_order_mark_holds_no_names(upsweep):
     assert (result["value"], result["scale"]) == ("131.25", 2)
 
 
-@pytest.mark.parametrize("separator, called", [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
-@pytest.mark.parametrize("rows", [["a.b.c", "1.2.3", "4.5.6"], ['"a".b', '"x.y".2', "3.4"], ["a.b", "1,5.2", "1,7.3"]])
-def test_other_separators_are_named(upsweep, separator, called, rows):
-    name = upsweep.write("t.csv", "".join(row.replace(".", separator) + "\n" for row in rows))
-    for args in (
-        ["scan", f"{name}:b", "-o", "out.npy"],
-        ["reduce", name],
-        ["query", f"SELECT sum(b) FROM '{name}'"],
-        ["subset-sum", f"{name}:b", "--target", "1"],
-    ):
-        message = upsweep.fails("malformed", *args)["message"]
-        assert f"separated by {called}" in message, message
+def refused(upsweep, text, *words, row=None):
+    """With one message, whether or not the query names the column."""
+    upsweep.write("t.csv", text)
+    message = upsweep.fails("malformed", "query", "SELECT count(*) FROM 't.csv'", index=row)["message"]
+    assert message.startswith("t.csv: ") and all(word in message for word in words), message
+    assert upsweep.fails("malformed", "reduce", "t.csv:b", index=row)["message"] == message
+
+
+def value(upsweep, what, text):
+    upsweep.write("t.csv", text)
+    return upsweep.json("query", f"SELECT {what} FROM 't.csv'")["rows"][0][0]
+
+
+@pytest.mark.parametrize("delimiter, called", [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars"), ("~", "tildes")])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["a.b.c", "1.2.3", "4.5.6"],
+        ["a.b", "1.2"],
+        ['"a".b', '"x.y".2', "3.4"],
+        ['"a"."b"', '"1"."2"', '"3"."4"'],
+        ["a.b", "1,5.2", "1,7.3"],
+        ["a.b.c", "1.2", "3.4.5", "6.7.8"],
+        ["a.b", "1.2.", "3.4."],
+        ["a.b", "x.5", "y", "z.6"],
+    ],
+)
+def test_other_delimiters_are_named(upsweep, delimiter, called, rows):
+    text = "".join(row.replace(".", delimiter) + "\n" for row in rows)
+    refused(upsweep, text, f"separated by {called}", "write it with commas", "the name in quotes")
+
+
+@pytest.mark.parametrize("delimiter, called", [(":", "colons"), (" ", "blanks")])
+def test_delimiters_that_text_has_are_named_where_all_is_numbers(upsweep, delimiter, called):
+    for rows in (["a.b", "1.2", "3.4"], ["a.b.c", "1.2.-3.5", "4.5.6"]):
+        text = "".join(row.replace(".", delimiter, 2) + "\n" for row in rows)
+        refused(upsweep, text, f"separated by {called}")
+    for rows in (["a.b", "1.x", "3.y"], ["a.b", "1.2", "3"], ["a", "1.2", "3.4"], ["hh.mm"] + ["9.30"] * (delimiter == ":")):
+        assert value(upsweep, "count(*)", "".join(row.replace(".", delimiter) + "\n" for row in rows)) == len(rows) - 1
+    if delimiter == " ":  # several count as one
+        refused(upsweep, "a   b\n1   2\n 10 20 \n", "separated by blanks")
+
+
+@pytest.mark.parametrize("text", ["a;b\n1;2\n", "1\n2\n", "Report\na,b\n1,2\n", "a,b\n1,2\n3\n"])
+def test_every_command_refuses_alike(upsweep, text):
+    upsweep.write("t.csv", text)
+    commands = (
+        ["scan", "t.csv:b", "-o", "out.npy"],
+        ["reduce", "t.csv"],
+        ["offsets", "t.csv:a", "t.csv:b", "-o", "out.npy"],
+        ["select", "--mask", "t.csv:a", "t.csv:b", "-o", "out.npy"],
+        ["query", "SELECT sum(b) FROM 't.csv'"],
+        ["query", "SELECT count(*) FROM 't.csv'"],
+        ["subset-sum", "t.csv:b", "--target", "1"],
+    )
+    assert len({upsweep.fails("malformed", *args)["message"] for args in commands}) == 1
 
 
 def test_names_that_only_look_like_several(upsweep):
@@ -163,3 +210,195 @@ def test_names_that_only_look_like_several(upsweep):
     assert upsweep.json("query", "SELECT count(*) FROM 't.csv'")["rows"] == [[1]]
     upsweep.write("t.csv", "a;b,c\n1;2,3\n")
     assert upsweep.json("reduce", "t.csv:c")["value"] == 3
+
+
+# ------------------------------------------------------------------------------------- files that are not what is read
+
+
+@pytest.mark.parametrize(
+    "text, words, row",
+    [
+        # No header row.
+        ("1,2\n3,4\n5,6\n", ["no header row", "line 1 holds '1'", "in quotes"], None),
+        ("7\n", ["no header row", "line 1 holds '7'", ".txt"], None),
+        ("\n\n7\n8\n", ["no header row", "line 3 holds '7'"], None),
+        ("2001-12-31,5\n2002-01-01,6\n", ["no header row", "'2001-12-31'"], None),
+        ("Berlin,5.5\nParis,7\nRome,\n", ["no header row", "'5.5'"], None),
+        ("x,31/12/2001\ny,01/01/2002\n", ["no header row", "'31/12/2001'"], None),
+        ("x,true\ny,false\n", ["no header row", "'true'"], None),
+        ("Berlin,2019,2020\nParis,2018,2021\n", ["no header row", "'2019'"], None),
+        ('"1","2"\n"3","4"\n', ["no header row"], None),
+        ("1,2,3\n2,3,4\n", ["no header row"], None),
+        ("1,2\n" + "3,4\n" * 2000, ["no header row"], None),
+        # Titles and comments above the table.
+        ("Report\n\na;b\n1;2\n", ["line 1 ('Report') seems to be a title", "line 3 has 2", "semicolons", "tail -n +3"], None),
+        (
+            "Report\na,b\n1,2\n",
+            ["line 1 ('Report') seems to be a title", "it has 1 cell, and line 2 has 2", "tail -n +2"],
+            None,
+        ),
+        ("Sales, 2024\nAll\na,b,c\n1,2,3\n", ["line 1 ('Sales, 2024') seems to be a title", "tail -n +3"], None),
+        ("REPORT,,\n,,\na,b,c\n1,2,3\n", ["line 1 ('REPORT,,') seems to be a title", "tail -n +3"], None),
+        ("REPORT,,\na,b,c\n1,2,3\n", ["line 1 ('REPORT,,') seems to be a title", "tail -n +2"], None),
+        ("# made by x\na,b\n1,2\n", ["line 1 begins with '#'", "comment"], None),
+        ("# made by x\nb\n1\n", ["line 1 begins with '#'", "comment"], None),
+        ("\n#a\n#b\nb\n1\n", ["line 2 begins with '#'", "comment"], None),
+        ("sep=;\na;b\n1;2\n", ["line 1 is 'sep=;'", "semicolons"], None),
+        ('"SEP=|"\na|b\n1|2\n', ["line 1 is 'SEP=|'", "vertical bars"], None),
+        # Several header rows.
+        ("x,y\na,b\n1,2\n3,4\n", ["line 2 ('a,b') seems to be a second header row"], None),
+        ("x,y\na,b\nm,s\n1,2\n3,4\n", ["line 2 ('a,b') seems to be a second header row"], None),
+        ("name,length\n,mm\nrod,1\nbar,2\n", ["line 2 (',mm') seems to be a second header row"], None),
+        # Rows of other lengths.
+        ("a,b,c\n1,2,3\n4,5\n", ["line 3 has 2 cells, and the header row in line 1 has 3"], 1),
+        ("\na,b\n\n1,2\n\n3\n4,5,6\n", ["line 6 has 1 cell, and the header row in line 2 has 2"], 1),
+        ('a,b\n"x\ny",2\n3\n', ["line 4 has 1 cell, and the header row in line 1 has 2"], 1),
+        ("b\n\n1,2\n", ["line 3 has 2 cells, and the header row in line 1 has 1"], 1),
+        ("a,b\n1,2,\n3,4,\n", ["line 2 has 3 cells", "ends with a comma"], 0),
+        ("a,b\n1,2\n  \n3,4\n", ["line 3 has 1 cell", "only blanks"], 1),
+        ("a,b\n1,2\n# note\n3,4\n", ["line 3 has 1 cell", "'#'"], 1),
+        ("a,b\n1,2\nTotal: 1\n", ["line 3 has 1 cell"], 1),
+        ("a,b\nx\\, y,1\n", ["line 2 has 3 cells", "backslash"], 0),
+        # Quotes of another kind.
+        ('a,b,c\nx"y, z",1\np,q,2\n', ["line 2: a quote inside the unquoted cell 'x\"y'"], 0),
+        ('a,b\nx"y, z",1\n', ["line 2 has 3 cells", "a quote inside an unquoted cell"], 0),
+        ("a,b\n'x, y',1\n'z',2\n", ["line 2 has 3 cells", "apostrophes"], 0),
+        ("a,b\n'x',1\n'z',2\n", ["column 'a'", "apostrophes", "double quotes"], None),
+        ('a, "b"\n1, "x"\n', ["line 1: a blank stands before the quote"], None),
+        ('a,b\n1, "x"\n', ["line 2: a blank stands before the quote"], 0),
+        ('a,b\n1, "x, y"\n', ["line 2 has 3 cells", "a blank stands before a quote"], 0),
+    ],
+)
+def test_files_of_another_form_are_refused(upsweep, text, words, row):
+    refused(upsweep, text, *words, row=row)
+
+
+@pytest.mark.parametrize(
+    "text, what, expected",
+    [
+        ("city,2019,2020\nBerlin,5,6\nParis,7,8\n", 'sum("2020")', 14),
+        (",0,1,2\n0,5,9,7\n1,8,9,1\n", 'sum("2")', 8),
+        ("0,1,2\n5.5,6,7\n8,9,1\n", 'sum("0")', "13.5"),
+        ('"1","2"\n3,4\n', 'sum("1")', 3),
+        ('"7"\n8\n', 'sum("7")', 8),
+        ("city,0-17,65+\nBerlin,5,6\n", 'sum("65+")', 6),
+        ("x,y,10.00\n1,2,3\n", 'sum("10.00")', 3),
+        ("name,note\na,b\nc,d\n", "count(*)", 2),
+        ("name,note\n", "count(*)", 0),
+        ("name\n", "count(*)", 0),
+        ("name\nSmith; John\nDoe; Jane\n", "min(name)", "Doe; Jane"),
+        ("Full Name\nJohn Smith\nMary Jones\n", 'max("Full Name")', "Mary Jones"),
+        ("Start time\n2001-01-01 10:00:00\n2001-01-02 10:00:00\n", "count(*)", 2),
+        ("hh:mm\n9:30\n10:15\n", "count(*)", 2),
+        ("tags\na;b\nc\nd;e;f\n", "count(*)", 3),
+        ("#hits\n5\n6\n", 'sum("#hits")', 11),
+        ("#chrom,start\nx,5\n", "sum(start)", 5),
+        ("a,,c\n1,2,3\n", "sum(column1)", 2),
+        (",b\n1,2\n3,4\n", "sum(column0)", 4),
+        ('"",b,  \n1,2,3\n', "sum(column2)", 3),
+        ("a,,\n1,2,3\n4,5,6\n", "sum(column2)", 9),
+        ("a, b\n1, 2\n3, 4\n", "sum(b)", 6),
+        ('a,"b "\n1,2\n', "sum(b)", 2),
+        ("sep=,\na,b\n1,2\n", "sum(b)", 2),
+        ('"Sep=,"\r\n\r\na,b\r\n1,2\r\n', "sum(b)", 2),
+        ("x,y\nunknown,unknown\n1,2\n3,4\n", "count(*)", 3),
+        ("name,length\nfoo,unknown\nrod,1\nbar,2\n", "count(*)", 3),
+        ('a,b\n5" disk,3" disk\n', "count(*)", 1),
+        ('a,b\n5",3"\n', "max(b)", '3"'),
+        ("a,b\n'x',1\nit's,2\n", "count(*)", 2),
+        ("a,b\n1,2\n3,4\nTotal,6\n", "max(b)", 6),
+        ("b\n1\n\n2\n", "count(*)", 3),
+    ],
+)
+def test_files_that_only_look_odd_are_read(upsweep, text, what, expected):
+    assert value(upsweep, what, text) == expected
+
+
+def test_names_are_listed_in_quotes(upsweep):
+    upsweep.write("t.csv", '"a, b",c\n1,2\n')
+    upsweep.write("x.csv", "x\n1\n")
+    for args in (
+        ["reduce", "t.csv:d"],
+        ["query", "SELECT sum(d) FROM 't.csv'"],
+        ["subset-sum", "t.csv:c", "--target", "2", "--id", "d"],
+    ):
+        assert "'a, b', 'c'" in upsweep.fails("unknown_column", *args)["message"]
+
+
+# ----------------------------------------------------------------------------------------------- encodings, compression
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_utf16_is_read_as_the_same_text(upsweep, encoding, threads):
+    """Characters of one to four bytes of UTF-8, two and four of UTF-16, at every place of what is decoded at once."""
+    text = "name,n\r\n" + "".join(f"{'x' * (i % 7)}ü€😀{i % 11},{i}\r\n" for i in range(200_000))
+    upsweep.write("a.csv", text)
+    upsweep.write("b.csv", ("\ufeff" + text).encode(encoding))
+    sql = "SELECT name, count(*), sum(n) FROM '{}' GROUP BY name ORDER BY name"
+    answers = [upsweep.json("query", sql.format(name), "--threads", str(threads))["rows"] for name in ("a.csv", "b.csv")]
+    assert answers[0] == answers[1] and len(answers[0]) == 77
+    assert upsweep.json("reduce", "b.csv:n")["value"] == sum(range(200_000))
+
+
+def test_utf16_that_is_none(upsweep):
+    good = "\ufeffb\r\n1\r\n".encode("utf-16-le")
+    for text in (good + b"\x00\xd8", good + b"\x00\xdc1\0", good + b"1"):
+        refused(upsweep, text, "line 3", "not UTF-16")
+    refused(upsweep, "\ufeff".encode("utf-16-le"), "no header row")
+    for encoding in ("UTF-16LE", "UTF-16BE"):
+        refused(upsweep, "b\r\n1\r\n".encode(encoding), f"iconv -f {encoding}")
+    refused(upsweep, "b\r\n1\r\n".encode("utf-32"), "iconv -f UTF-32")
+
+
+def test_text_that_is_not_utf8(upsweep):
+    """An error where it is read: file, row and column, and the remedy. Columns that are not read do not matter."""
+    for before in (1, 300_000):
+        upsweep.write("t.csv", b"name,n\n" + b"a,1\n" * before + "Köln,2\n".encode() + "Köln,3\n".encode("latin-1"))
+        for what in ("max(name)", "count(name)"):
+            message = upsweep.fails("malformed", "query", f"SELECT {what} FROM 't.csv'", index=before + 1)["message"]
+            assert "t.csv:name" in message and "not UTF-8" in message and "iconv -f WINDOWS-1252 -t UTF-8" in message, message
+        assert upsweep.json("query", "SELECT sum(n), count(*) FROM 't.csv'")["rows"] == [[before + 5, before + 2]]
+    upsweep.fails("malformed", "subset-sum", "t.csv:n", "--target", "3", "--id", "name", index=before + 1)
+    text = "\nn,straße\n1,2\n".encode("latin-1")
+    refused(upsweep, text, "line 2", "column 1", "stra\\xdfe", "not UTF-8", "iconv")
+
+
+@pytest.mark.parametrize(
+    "head, called, command",
+    [
+        (gzip.compress(b"a,b\n1,2\n"), "gzip", "gunzip"),
+        (bz2.compress(b"a,b\n1,2\n"), "bzip2", "bunzip2"),
+        (lzma.compress(b"a,b\n1,2\n"), "xz", "unxz"),
+        (b"\x28\xb5\x2f\xfd\x20\x0a", "Zstandard", "unzstd"),
+        (b"\x04\x22\x4d\x18\x60\x40", "LZ4", "unlz4"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "Excel", "save it as CSV"),
+        (b"PK\x03\x04 and more", "zip", "save it as CSV"),
+    ],
+)
+def test_compressed_files_are_named(upsweep, head, called, command):
+    refused(upsweep, head, called, command)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_files_are_answered_or_refused(upsweep, seed):
+    """Whatever the bytes are: no crash, and none of it takes long."""
+    rng = random.Random(seed)
+    starts = [
+        "a,b,c\n1,2.5,x\n2,3.5,y\n",
+        "a;b\n1;2\n3;4\n",
+        "Title\n\na,b\n1,2\n",
+        'a,"b ""q"""\r\n1,"x\r\ny"\r\n',
+        "# note\nd,t\n2001-12-31,9:30\n",
+    ]
+    text = bytearray(rng.choice(starts).encode(rng.choice(["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])) * rng.randrange(1, 4))
+    for _ in range(rng.randrange(1, 8)):
+        place = rng.randrange(len(text) + 1)
+        piece = rng.choice(
+            [b"", b'"', b",", b";", b"\n", b"\r", b"\0", b"\xff", b"'", b" ", b"\xd8\0", bytes([rng.randrange(256)])]
+        )
+        text[place : place + rng.randrange(3)] = piece
+    upsweep.write("t.csv", bytes(text))
+    for sql in ("SELECT count(*) FROM 't.csv'", "SELECT max(b) FROM 't.csv'"):
+        done = upsweep.run("query", sql, "--json")
+        assert done.returncode in (0, 1, 2), (bytes(text), done)

@@ -654,7 +654,7 @@ def test_labels_that_are_refused(upsweep, arrow):
     upsweep.save("in.npy", [1, 2], "int64")
     ask = ["--target", "3", "--id"]
     error = upsweep.fails("unknown_column", "subset-sum", "t.parquet:x", *ask, "nope")
-    assert "nope" in error["message"] and "x, list" in error["message"]
+    assert "nope" in error["message"] and "'x', 'list'" in error["message"]
     upsweep.fails("unsupported_type", "subset-sum", "t.parquet:x", *ask, "list")
     for source in ("in.txt", "in.npy", "t.parquet"):
         assert "FILE:COLUMN" in upsweep.fails("invalid_argument", "subset-sum", source, *ask, "x")["message"]
@@ -927,7 +927,7 @@ def test_csv_without_rows_and_damaged(upsweep, arrow):
     check_no(upsweep.json("subset-sum", "t.csv:x", "--target", "3"))
     upsweep.write("t.csv", "x,y\n1,2\n1,2,3\n")
     error = upsweep.fails("malformed", "subset-sum", "t.csv:x", "--target", "3", index=1)
-    assert "row 1: Expected 2 columns, got 3" in error["message"]
+    assert "line 3 has 3 cells, and the header row in line 1 has 2" in error["message"]
     upsweep.write("t.csv", "x,x\n1,2\n")
     upsweep.fails("unknown_column", "subset-sum", "t.csv:x", "--target", "3")
 
@@ -979,21 +979,22 @@ def test_labels_of_other_formats_are_typed(upsweep, arrow):
             assert upsweep.json("subset-sum", f"{name}:x", "--target", "3", "--id", column)["ids"] == ids
 
 
-@pytest.mark.parametrize("first", ["10.00", "10", "+10", '"10.00"', " 10 ", "1e1", '"1,000.00"', str(2**64), "-5", ".5"])
-def test_csv_without_a_line_of_names(upsweep, arrow, first):
+@pytest.mark.parametrize("first", ["10.00", "10", "+10", " 10 ", "1e1", '"1,000.00"', str(2**64), "-5", ".5"])
+def test_csv_without_a_header_row(upsweep, arrow, first):
+    """A value that would be left out in silence is refused, also where it is asked for as if it were a name."""
     shown = first.strip('"')
-    upsweep.write("t.csv", f"{first}\n20.00\n")
-    error = upsweep.fails("malformed", "subset-sum", "t.csv", "--target", "30", index=None)
-    assert error["message"].startswith(f"t.csv: the first line holds '{shown}', and a CSV file begins with"), error
-    assert "add such a line" in error["message"] and ".txt" in error["message"], error
-    # A name that was asked for is one.
-    assert upsweep.json("subset-sum", f"t.csv:{shown}", "--target", "20")["items"] == [20]
-    upsweep.write("t.csv", f"A17,{first}\nB4,20.00\n")
-    assert shown in upsweep.fails("unknown_column", "subset-sum", "t.csv", "--target", "30")["message"]
-    # A value that would be left out in silence is refused elsewhere too, but a name that was asked for is one.
-    upsweep.write("t.csv", f"{first}\n20.00\n")
-    assert "t.csv: the first line holds" in upsweep.fails("malformed", "reduce", "t.csv", index=None)["message"]
-    assert upsweep.json("reduce", f"t.csv:{shown}")["value"] == "20.00"
+    for text in (f"{first}\n20.00\n", f"A17,{first}\nB4,20.00\n"):
+        upsweep.write("t.csv", text)
+        for source in ("t.csv", f"t.csv:{shown}", "t.csv:x"):
+            error = upsweep.fails("malformed", "subset-sum", source, "--target", "30", index=None)
+            assert error["message"].startswith(f"t.csv: has no header row: line 1 holds '{shown}', as"), error
+            assert ("from a file named .txt" in error["message"]) == ("A17" not in text), error
+
+
+def test_csv_names_that_are_numbers_in_quotes(upsweep, arrow):
+    upsweep.write("t.csv", '"10.00"\n20.00\n')
+    assert upsweep.json("subset-sum", "t.csv", "--target", "20")["items"] == [20]
+    assert upsweep.json("reduce", "t.csv:10.00")["value"] == "20.00"
 
 
 def test_csv_with_names_like_numbers(upsweep, arrow):

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_sample.hpp: the first rows of a CSV file, split at any delimiter, and what their cells look like.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace upsweep::io {
+
+/// A cell as it is written, without the quotes around it; quotes within those are still doubled.
+struct CsvCell {
+  std::string_view text;
+  bool quoted = false;
+};
+
+/// A line of the file, or several where quotes hold ends of lines.
+struct CsvRecord {
+  std::int64_t line = 0;         ///< of the file, counted from 1
+  std::int64_t row = 0;          ///< records before it
+  std::int64_t empty_lines = 0;  ///< before it, in the sample
+  std::string_view text;         ///< without its end
+  std::vector<CsvCell> cells;
+};
+
+struct CsvSample {
+  std::vector<CsvRecord> records;  ///< without empty lines; those before the fault where there is one
+  bool quote_fault = false;        ///< text follows a closing quote, or the file ends within quotes
+};
+
+/// Splits text that begins in line `line` of a file into records, and those into cells at `delimiter`: some 1,000 records at
+/// most. `whole`: the text ends where the file ends; otherwise a last record that does not end is left out. Quotes are those of
+/// RFC 4180. Where the delimiter is a blank, several blanks count as one, and those at the ends of a line as none.
+CsvSample split_sample(std::string_view text, char delimiter, std::int64_t line, bool whole);
+
+/// What a cell looks like. Names of columns rarely look like the values below them, unless both are text.
+struct CellLook {
+  enum class Kind : std::uint8_t {
+    empty,    ///< or a word for a missing value
+    number,   ///< digits, with or without a sign, a point and an exponent
+    boolean,  ///< true or false
+    figure,   ///< digits and other characters without letters: a date, a time, a range, a percentage
+    text,
+  };
+  Kind kind = Kind::empty;
+  std::string shape = {};  ///< of a figure: what is between its digits
+
+  [[nodiscard]] bool is_typed() const { return kind != Kind::empty && kind != Kind::text; }
+  bool operator==(const CellLook&) const = default;
+};
+
+CellLook look_of(std::string_view cell);
+
+/// What all cells of a column, from record `first` on, look like; text where they differ. Cells that are empty or not there are
+/// left out.
+CellLook look_of_column(const std::vector<CsvRecord>& records, std::size_t first, std::size_t column);
+
+}  // namespace upsweep::io
