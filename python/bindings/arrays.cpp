@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 
 #include <string>
+#include <string_view>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
@@ -33,6 +34,19 @@ int numpy_type_of(Type type) {
   return kNumpyTypes[static_cast<int>(type)];
 }
 
+bool is_movable(char kind, npy_intp size) {
+  constexpr std::string_view kKinds = "iufbcmM";
+  return kKinds.find(kind) != std::string_view::npos &&
+         (size == 1 || size == 2 || size == 4 || size == 8 || size == 16);
+}
+
+nb::object new_array_of(std::int64_t n, int numpy_type) {
+  const npy_intp shape[] = {n};
+  PyObject* const array = PyArray_SimpleNew(1, shape, numpy_type);
+  if (array == nullptr) throw nb::python_error();
+  return nb::steal(array);
+}
+
 [[noreturn]] void refuse(nb::handle object, const char* what) {
   const std::string text = std::string(what) +
                            ": an array of one dimension whose elements lie side by side is needed, not " +
@@ -59,14 +73,35 @@ bool is_plain_array(nb::handle object, Elements& elements) {
   elements.type = type_of_numpy(descr->kind, elements.size);
   elements.is_boolean = descr->kind == 'b';
   elements.is_writable = (flags & NPY_ARRAY_WRITEABLE) != 0;
+  elements.is_movable = is_movable(descr->kind, elements.size);
   return true;
 }
 
-nb::object new_array(std::int64_t n, Type type) {
+nb::object new_array(std::int64_t n, Type type) { return new_array_of(n, numpy_type_of(type)); }
+
+nb::object new_booleans(std::int64_t n) { return new_array_of(n, NPY_BOOL); }
+
+nb::object new_array_like(nb::handle array, std::int64_t n) {
   const npy_intp shape[] = {n};
-  PyObject* const array = PyArray_SimpleNew(1, shape, numpy_type_of(type));
-  if (array == nullptr) throw nb::python_error();
-  return nb::steal(array);
+  PyArray_Descr* const descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.ptr()));
+  Py_INCREF(descr);  // which the new array takes
+  PyObject* const made = PyArray_Empty(1, shape, descr, 0);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+Elements elements_of_new(nb::handle array) {
+  Elements elements;
+  is_plain_array(array, elements);
+  return elements;
+}
+
+nb::object new_scalar(const void* element, Type type) {
+  PyArray_Descr* const descr = PyArray_DescrFromType(numpy_type_of(type));
+  PyObject* const scalar = PyArray_Scalar(const_cast<void*>(element), descr, nullptr);  // which copies it
+  Py_DECREF(descr);
+  if (scalar == nullptr) throw nb::python_error();
+  return nb::steal(scalar);
 }
 
 Elements elements_of(nb::handle object, const char* what) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@
 
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/dynamic.hpp"
+#include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
@@ -27,6 +29,8 @@ struct Elements {
   int size = 0;              ///< bytes of each
   bool is_writable = false;
   bool is_boolean = false;
+  bool is_movable =
+      false;  ///< known of NumPy's arrays: of a size that is moved, and without pointers to Python's objects
 };
 
 /// A bitmap's booleans: bits of an array of bytes.
@@ -41,8 +45,16 @@ void import_numpy();
 
 /// Whether it is a NumPy array as above, then described in `elements`; subclasses are none.
 bool is_plain_array(nanobind::handle object, Elements& elements);
-/// A new NumPy array of n elements of that type, not initialised.
+/// A new NumPy array of n elements of that type, not initialized.
 nanobind::object new_array(std::int64_t n, Type type);
+/// The same of booleans.
+nanobind::object new_booleans(std::int64_t n);
+/// The same of another NumPy array's elements.
+nanobind::object new_array_like(nanobind::handle array, std::int64_t n);
+/// The elements of an array that was made by these.
+Elements elements_of_new(nanobind::handle array);
+/// One element as a scalar of NumPy's.
+nanobind::object new_scalar(const void* element, Type type);
 
 /// Throws nanobind::type_error, naming `what`.
 Elements elements_of(nanobind::handle object, const char* what);
@@ -67,5 +79,14 @@ Mask mask_of(nanobind::handle object, const char* what);
 Lists lists_of(nanobind::handle object, nanobind::handle valid);
 /// Pairs (content, out).
 std::vector<ContentColumn> columns_of(const nanobind::list& pairs);
+
+/// f(pointer) with bounds of lists as their own type. Throws Error unsupported_type.
+template <class F>
+auto visit_bounds(const dynamic::ConstArray& array, F&& f) {
+  if (array.type == Type::int32) return f(static_cast<const std::int32_t*>(array.data));
+  if (array.type == Type::uint32) return f(static_cast<const std::uint32_t*>(array.data));
+  if (array.type == Type::int64) return f(static_cast<const std::int64_t*>(array.data));
+  throw Error(Code::unsupported_type, "int32, uint32 or int64 are needed, not " + std::string(name(array.type)));
+}
 
 }  // namespace upsweep::python

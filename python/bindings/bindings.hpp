@@ -35,7 +35,7 @@ class SignalWatch {
   Clock::time_point next_ = Clock::now() + kPause;
 };
 
-// Of upsweep._core.
+// Of upsweep._core. All before define_plain().
 void define_scans(nanobind::module_& module);
 void define_lists(nanobind::module_& module);
 void define_moves(nanobind::module_& module);

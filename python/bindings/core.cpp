@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "place.hpp"
+#include "plain.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/operators.hpp"
 
@@ -78,6 +79,7 @@ NB_MODULE(_core, module) {
   define_moves(module);
   define_ladders(module);
   define_subset_sums(module);
+  define_plain(module);
   module.attr("__version__") = UPSWEEP_VERSION;
   module.def("devices", &devices);
   module.def("has_cuda", &upsweep::gpu::is_built);

@@ -2,6 +2,7 @@
 // bindings/errors.cpp: the library's errors as Python's own exceptions, with the attributes `code` and `index`.
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "bindings.hpp"
 #include "upsweep/error.hpp"
@@ -53,7 +54,12 @@ void raise(const Error& error) {
   // What a signal's handler has raised stands: the library was interrupted because of it.
   if (error.code() == Code::interrupted && PyErr_Occurred() != nullptr) return;
   const nb::object type = nb::borrow(exception_of(error.code()));
-  const nb::object exception = type(nb::str(error.what()));
+  // Names of files need not be UTF-8: Python has their other bytes as surrogates, as it has them in paths.
+  const std::string_view text = error.what();
+  const nb::object message =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+  if (!message.is_valid()) throw nb::python_error();
+  const nb::object exception = type(message);
   const std::string code(word(error.code()));
   exception.attr("code") = nb::str(code.c_str());
   exception.attr("index") = error.index() == kNoIndex ? nb::none() : nb::object(nb::int_(error.index()));

@@ -110,7 +110,10 @@ class FileList final : public Table {
   std::int64_t rows_ = 0;
 };
 
-std::shared_ptr<Table> open(const std::vector<std::string>& paths, int threads) {
+/// Paths are bytes, as the file system has them: they need not be UTF-8.
+std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads) {
+  std::vector<std::string> paths;
+  for (const nb::bytes& path : given) paths.emplace_back(path.c_str(), path.size());
   const nb::gil_scoped_release released;
   if (paths.size() == 1) return io::open_table(paths[0], io::CsvCells::typed, threads);
   return std::make_shared<FileList>(paths, threads);

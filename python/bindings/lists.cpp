@@ -13,6 +13,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "place.hpp"
+#include "plain.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
@@ -78,59 +79,84 @@ dynamic::Array results_from(const dynamic::Array& out, std::int64_t first, std::
   return {static_cast<std::byte*>(out.data) + first * size_of(out.type), count, out.type};
 }
 
-std::string_view segmented_reduce(const Place& place, std::string_view op, nb::handle lists, nb::handle lists_valid,
-                                  nb::handle content, nb::handle valid, nb::handle initial, nb::handle out) {
-  const Lists of = lists_of(lists, lists_valid);
-  const dynamic::ConstArray from = input(content, "content");
-  const dynamic::Array to = output(out, "out");
-  const Mask mask = mask_of(valid, "valid");
-  // A call that has the wrong number of results is refused as a whole.
-  const auto room = [&](const Lists& some) { return some.count == of.count ? to.length : some.count; };
-  if (const auto reducer = parse_reducer(op)) {
-    return place.run(work_of(of, from), [&](const auto& host_or_gpu) {
-      return in_pieces(
-          host_or_gpu, of, work_of(of, from), [&](const auto& policy, const Lists& some, std::int64_t first) {
-            return dynamic::segmented_reduce(policy, *reducer, some, from, results_from(to, first, room(some)), mask);
-          });
-    });
+/// What is computed of lists, and from what.
+struct ListCall {
+  Lists lists;
+  dynamic::ConstArray content;
+  dynamic::Array out;
+  const void* initial = nullptr;
+  Mask valid = {};
+
+  [[nodiscard]] std::int64_t work() const { return work_of(lists, content); }
+  /// A call that has the wrong number of results is refused as a whole.
+  [[nodiscard]] dynamic::Array results(const Lists& some, std::int64_t first) const {
+    return results_from(out, first, some.count == lists.count ? out.length : some.count);
   }
-  const Operator named = operator_named(op);
-  const void* const init = initial_of(initial, to.type);
-  return place.run(work_of(of, from), [&](const auto& host_or_gpu) {
+};
+
+std::string_view segmented_reduce(const Place& place, Reducer reducer, const ListCall& call) {
+  return place.run(call.work(), [&](const auto& host_or_gpu) {
     return in_pieces(
-        host_or_gpu, of, work_of(of, from), [&](const auto& policy, const Lists& some, std::int64_t first) {
-          return dynamic::segmented_reduce(policy, named, some, from, results_from(to, first, room(some)), init, mask);
+        host_or_gpu, call.lists, call.work(), [&](const auto& policy, const Lists& some, std::int64_t first) {
+          return dynamic::segmented_reduce(policy, reducer, some, call.content, call.results(some, first), call.valid);
         });
   });
 }
 
-std::string_view segmented_scan(const Place& place, std::string_view op, Truth exclusive, nb::handle lists,
-                                nb::handle lists_valid, nb::handle content, nb::handle valid, nb::handle initial,
-                                nb::handle out) {
-  const Lists of = lists_of(lists, lists_valid);
-  const dynamic::ConstArray from = input(content, "content");
-  const dynamic::Array to = output(out, "out");
-  const Mask mask = mask_of(valid, "valid");
-  const dynamic::ScanOptions options{operator_named(op), exclusive};
-  const void* const init = initial_of(initial, to.type);
-  return place.run(work_of(of, from), [&](const auto& policy) {
-    return dynamic::segmented_scan(policy, options, of, from, to, init, mask);
+std::string_view segmented_reduce(const Place& place, Operator op, const ListCall& call) {
+  return place.run(call.work(), [&](const auto& host_or_gpu) {
+    return in_pieces(host_or_gpu, call.lists, call.work(),
+                     [&](const auto& policy, const Lists& some, std::int64_t first) {
+                       return dynamic::segmented_reduce(policy, op, some, call.content, call.results(some, first),
+                                                        call.initial, call.valid);
+                     });
+  });
+}
+
+std::string_view segmented_scan(const Place& place, const dynamic::ScanOptions& options, const ListCall& call) {
+  return place.run(call.work(), [&](const auto& policy) {
+    return dynamic::segmented_scan(policy, options, call.lists, call.content, call.out, call.initial, call.valid);
   });
 }
 
 /// `positions`: what is written is where the elements lie, not these themselves.
-std::string_view segmented_sort(const Place& place, bool positions, nb::handle lists, nb::handle lists_valid,
-                                nb::handle content, Truth descending, Truth nan_first, nb::handle out) {
-  const Lists of = lists_of(lists, lists_valid);
-  const dynamic::ConstArray from = input(content, "content");
-  const dynamic::Array to = output(out, "out");
-  const SortOptions options{.descending = descending, .nan_first = nan_first};
-  return place.run(work_of(of, from), [&](const auto& host_or_gpu) {
-    return in_pieces(host_or_gpu, of, work_of(of, from), [&](const auto& policy, const Lists& some, std::int64_t) {
-      return positions ? dynamic::segmented_argsort(policy, some, from, to, options)
-                       : dynamic::segmented_sort(policy, some, from, to, options);
+std::string_view segmented_sort(const Place& place, bool positions, const SortOptions& options, const ListCall& call) {
+  return place.run(call.work(), [&](const auto& host_or_gpu) {
+    return in_pieces(host_or_gpu, call.lists, call.work(), [&](const auto& policy, const Lists& some, std::int64_t) {
+      return positions ? dynamic::segmented_argsort(policy, some, call.content, call.out, options)
+                       : dynamic::segmented_sort(policy, some, call.content, call.out, options);
     });
   });
+}
+
+std::string_view segmented_reduce_array(const Place& place, std::string_view op, nb::handle lists,
+                                        nb::handle lists_valid, nb::handle content, nb::handle valid,
+                                        nb::handle initial, nb::handle out) {
+  ListCall call{.lists = lists_of(lists, lists_valid),
+                .content = input(content, "content"),
+                .out = output(out, "out"),
+                .valid = mask_of(valid, "valid")};
+  if (const auto reducer = parse_reducer(op)) return segmented_reduce(place, *reducer, call);
+  call.initial = initial_of(initial, call.out.type);
+  return segmented_reduce(place, operator_named(op), call);
+}
+
+std::string_view segmented_scan_array(const Place& place, std::string_view op, Truth exclusive, nb::handle lists,
+                                      nb::handle lists_valid, nb::handle content, nb::handle valid, nb::handle initial,
+                                      nb::handle out) {
+  ListCall call{.lists = lists_of(lists, lists_valid),
+                .content = input(content, "content"),
+                .out = output(out, "out"),
+                .valid = mask_of(valid, "valid")};
+  call.initial = initial_of(initial, call.out.type);
+  return segmented_scan(place, {operator_named(op), exclusive}, call);
+}
+
+std::string_view segmented_sort_array(const Place& place, bool positions, nb::handle lists, nb::handle lists_valid,
+                                      nb::handle content, Truth descending, Truth nan_first, nb::handle out) {
+  return segmented_sort(
+      place, positions, {.descending = descending, .nan_first = nan_first},
+      {.lists = lists_of(lists, lists_valid), .content = input(content, "content"), .out = output(out, "out")});
 }
 
 // -------------------------------------------------------------------------------------------------------- runs of equal keys
@@ -245,22 +271,144 @@ std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, 
   });
 }
 
+// ------------------------------------------------------------------------------------------------------------ plain cases
+
+/// The content and the lists, which are given by position; false where one of them is not plain.
+bool plain_content(const PlainCall& call, ListCall& made) {
+  if (call.given().size() != 2) return false;
+  Elements content;
+  if (!plain_numbers(call.given()[0], content)) return false;
+  const auto lists = plain_lists(call.given()[1]);
+  if (!lists) return false;
+  made.lists = *lists;
+  made.content = as_input(content);
+  return true;
+}
+
+dynamic::Array as_output(nb::handle array, Type type) {
+  const Elements elements = elements_of_new(array);
+  return {elements.data, elements.length, type};
+}
+
+/// Offsets from the content's first element to its last: each of its elements is in a list.
+bool covers(const Lists& lists, const dynamic::ConstArray& content) {
+  if (!lists.are_adjacent() || lists.count == 0) return false;
+  return visit_bounds({lists.starts, lists.count + 1, lists.type}, [&](const auto* offsets) {
+    return offsets[0] == 0 && static_cast<std::int64_t>(offsets[lists.count]) == content.length;
+  });
+}
+
+nb::object plain_segmented_reduce(const PlainCall& call) {
+  ListCall made;
+  if (!plain_content(call, made)) return {};
+  const Place place{.checked = true};
+  if (const auto op = call.op()) {
+    const Type type = result_type(*op, made.content.type);
+    nb::object out = new_array(made.lists.count, type);
+    made.out = as_output(out, type);
+    segmented_reduce(place, *op, made);
+    return out;
+  }
+  const auto reducer = parse_reducer(call.op_name());
+  if (!reducer) return {};
+  const bool is_boolean = *reducer == Reducer::any || *reducer == Reducer::all;
+  nb::object out = is_boolean ? new_booleans(made.lists.count) : new_array(made.lists.count, Type::int64);
+  made.out = as_output(out, is_boolean ? Type::uint8 : Type::int64);
+  segmented_reduce(place, *reducer, made);
+  return out;
+}
+
+nb::object plain_segmented_scan(const PlainCall& call) {
+  ListCall made;
+  const auto op = call.op();
+  const auto exclusive = call.is_exclusive();
+  if (!op || !exclusive || !plain_content(call, made) || !covers(made.lists, made.content)) return {};
+  const Type type = result_type(*op, made.content.type);
+  nb::object out = new_array(made.content.length, type);
+  made.out = as_output(out, type);
+  segmented_scan(Place::plain(), {*op, *exclusive}, made);
+  return out;
+}
+
+template <bool kPositions>
+nb::object plain_sort(const PlainCall& call) {
+  ListCall made;
+  if (!plain_content(call, made) || !covers(made.lists, made.content)) return {};
+  const Type type = kPositions ? Type::int64 : made.content.type;
+  nb::object out = new_array(made.content.length, type);
+  made.out = as_output(out, type);
+  segmented_sort(Place::plain(), kPositions, {}, made);
+  return out;
+}
+
+/// Keys and as many values, which are given by position.
+bool plain_pairs(const PlainCall& call, Elements& keys, Elements& values) {
+  return call.given().size() == 2 && plain_numbers(call.given()[0], keys) && plain_numbers(call.given()[1], values) &&
+         keys.length == values.length;
+}
+
+nb::object plain_reduce_by_key(const PlainCall& call) {
+  Elements keys;
+  Elements values;
+  const auto op = call.op();
+  if (!op || !plain_pairs(call, keys, values)) return {};
+  const Place place = Place::plain();
+  const std::int64_t runs = count_key_runs(place, as_input(keys));
+  const nb::object firsts = new_array(runs, keys.type);
+  const nb::object folds = new_array(runs, result_type(*op, values.type));
+  reduce_by_key(place, name(*op), call.given()[0], call.given()[1], nb::none(), firsts, folds);
+  return nb::make_tuple(firsts, folds);
+}
+
+nb::object plain_scan_by_key(const PlainCall& call) {
+  Elements keys;
+  Elements values;
+  const auto op = call.op();
+  const auto exclusive = call.is_exclusive();
+  if (!op || !exclusive || !plain_pairs(call, keys, values)) return {};
+  nb::object out = new_array(values.length, result_type(*op, values.type));
+  scan_by_key(Place::plain(), name(*op), Truth{*exclusive}, call.given()[0], call.given()[1], nb::none(), out);
+  return out;
+}
+
+nb::object plain_group_by(const PlainCall& call) {
+  Elements keys;
+  Elements values;
+  const auto op = call.op();
+  if (!op || !plain_pairs(call, keys, values) || is_float(keys.type)) return {};
+  const Type type = result_type(*op, values.type);
+  if (type != values.type && *op != Operator::add) return {};  // Python converts the values
+  const nb::object firsts = new_array(keys.length, keys.type);
+  const nb::object folds = new_array(keys.length, type);
+  const std::int64_t groups =
+      group_by(Place::plain(), name(*op), call.given()[0], call.given()[1], firsts, folds, nb::none());
+  const nb::slice filled(groups);
+  return nb::make_tuple(firsts[filled], folds[filled]);
+}
+
 }  // namespace
 
 void define_lists(nb::module_& module) {
+  add_plain_cases({{"segmented_reduce", named(Keyword::op), &plain_segmented_reduce},
+                   {"segmented_scan", named(Keyword::op, Keyword::exclusive), &plain_segmented_scan},
+                   {"segmented_sort", 0, &plain_sort<false>},
+                   {"segmented_argsort", 0, &plain_sort<true>},
+                   {"reduce_by_key", named(Keyword::op), &plain_reduce_by_key},
+                   {"scan_by_key", named(Keyword::op, Keyword::exclusive), &plain_scan_by_key},
+                   {"group_by", named(Keyword::op), &plain_group_by}});
   module.def("group_by", &group_by, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
              nb::arg("out_keys"), nb::arg("out"), nb::arg("counts").none());
   module.def("reduce_by_key", &reduce_by_key, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
              nb::arg("initial").none(), nb::arg("out_keys"), nb::arg("out"));
   module.def("scan_by_key", &scan_by_key, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("keys"),
              nb::arg("values"), nb::arg("initial").none(), nb::arg("out"));
-  module.def("segmented_reduce", &segmented_reduce, nb::arg("place"), nb::arg("op"), nb::arg("lists"),
+  module.def("segmented_reduce", &segmented_reduce_array, nb::arg("place"), nb::arg("op"), nb::arg("lists"),
              nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(), nb::arg("initial").none(),
              nb::arg("out"));
-  module.def("segmented_scan", &segmented_scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("lists"),
-             nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(), nb::arg("initial").none(),
-             nb::arg("out"));
-  module.def("segmented_sort", &segmented_sort, nb::arg("place"), nb::arg("positions"), nb::arg("lists"),
+  module.def("segmented_scan", &segmented_scan_array, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"),
+             nb::arg("lists"), nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(),
+             nb::arg("initial").none(), nb::arg("out"));
+  module.def("segmented_sort", &segmented_sort_array, nb::arg("place"), nb::arg("positions"), nb::arg("lists"),
              nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("descending"), nb::arg("nan_first"),
              nb::arg("out"));
 }

@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "place.hpp"
+#include "plain.hpp"
 #include "upsweep/by_key.hpp"
 #include "upsweep/combinations.hpp"
 #include "upsweep/error.hpp"
@@ -55,43 +56,33 @@ template <class F>
 auto visit_elements(const dynamic::ConstArray& array, F&& f) {
   return visit_type(array.type, [&]<class T>(std::type_identity<T>) { return f(static_cast<const T*>(array.data)); });
 }
-/// The same of bounds.
-template <class F>
-auto visit_bounds(const dynamic::ConstArray& array, F&& f) {
-  if (array.type == Type::int32) return f(static_cast<const std::int32_t*>(array.data));
-  if (array.type == Type::uint32) return f(static_cast<const std::uint32_t*>(array.data));
-  if (array.type == Type::int64) return f(static_cast<const std::int64_t*>(array.data));
-  throw Error(Code::unsupported_type, "int32, uint32 or int64 are needed, not " + std::string(name(array.type)));
-}
-
 // ------------------------------------------------------------------------------------------------- selections and takes
+
+std::int64_t run_select(const Place& place, detail::SelectCall& call) {
+  place.run(call.mask.length, [&](const auto& policy) { detail::run_select(policy, call); });
+  return call.kept;
+}
 
 /// `lists`: None for plain compaction. Without columns what is kept is counted.
 std::int64_t select(const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle mask, nb::handle offsets,
                     const nb::list& pairs) {
-  const Mask kept = mask_of(mask, "mask");
   const auto columns = columns_of(pairs);
-  detail::SelectCall call{.mask = kept, .columns = columns};
+  detail::SelectCall call{.mask = mask_of(mask, "mask"), .columns = columns};
   if (!lists.is_none()) {
     call.has_lists = true;
     call.lists = lists_of(lists, lists_valid);
     call.out_offsets = offsets_for(offsets, call.lists.count);
   }
-  place.run(kept.length, [&](const auto& policy) { detail::run_select(policy, call); });
-  return call.kept;
+  return run_select(place, call);
 }
 
-std::int64_t partition(const Place& place, nb::handle mask, const nb::list& pairs) {
-  const Mask kept = mask_of(mask, "mask");
-  const auto columns = columns_of(pairs);
+std::int64_t partition(const Place& place, const Mask& kept, const std::vector<ContentColumn>& columns) {
   return place.run(kept.length, [&](const auto& policy) {
     return upsweep::partition(policy, kept, std::span<const SelectColumn>(columns));
   });
 }
 
-void take(const Place& place, nb::handle indices, const nb::list& pairs) {
-  const Indices at = indices_of(indices);
-  const auto columns = columns_of(pairs);
+void take(const Place& place, const Indices& at, const std::vector<ContentColumn>& columns) {
   place.run(at.length, [&](const auto& policy) { upsweep::take(policy, at, std::span<const SelectColumn>(columns)); });
 }
 
@@ -131,11 +122,8 @@ std::int64_t pack_offsets(const Place& place, nb::handle lists, nb::handle lists
   return place.run(of.count, [&](const auto& policy) { return upsweep::pack_offsets(policy, of, content, out).total; });
 }
 
-void pack_content(const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle offsets,
-                  const nb::list& pairs) {
-  const Lists of = lists_of(lists, lists_valid);
-  const auto* const at = offsets_for(offsets, of.count);
-  const auto columns = columns_of(pairs);
+void pack_content(const Place& place, const Lists& of, const std::int64_t* at,
+                  const std::vector<ContentColumn>& columns) {
   place.run(of.count + longest(columns),
             [&](const auto& policy) { upsweep::pack_content(policy, of, at, std::span<const PackColumn>(columns)); });
 }
@@ -279,13 +267,6 @@ Place without_rung(Place place) {
   return place;
 }
 
-std::int64_t count_key_runs(const Place& place, nb::handle keys) {
-  const dynamic::ConstArray of = input(keys, "keys");
-  return visit_elements(of, [&](const auto* each) {
-    return without_rung(place).run(of.length, [&](const auto& policy) { return count_runs(policy, each, of.length); });
-  });
-}
-
 std::int64_t key_offsets(const Place& place, nb::handle keys, nb::handle offsets) {
   const dynamic::ConstArray of = input(keys, "keys");
   auto* const out = output_of<std::int64_t>(offsets, "offsets");
@@ -296,19 +277,207 @@ std::int64_t key_offsets(const Place& place, nb::handle keys, nb::handle offsets
   });
 }
 
+// ------------------------------------------------------------------------------------------------------------ plain cases
+
+/// The contents of a call from that argument on, and an array for the result of each.
+class PlainContents {
+ public:
+  /// False where one is not plain.
+  bool take(std::span<PyObject* const> given) {
+    given_ = given;
+    Elements elements;
+    for (PyObject* const content : given) {
+      if (!plain_elements(content, elements)) return false;
+      columns_.emplace_back(elements.data, elements.length, nullptr, 0, elements.size);
+    }
+    return true;
+  }
+  /// Makes room for that many elements of each.
+  const std::vector<ContentColumn>& with_room(std::int64_t length) {
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      results_.push_back(new_array_like(given_[i], length));
+      columns_[i].out = elements_of_new(results_[i]).data;
+      columns_[i].capacity = length;
+    }
+    return columns_;
+  }
+  [[nodiscard]] std::int64_t length() const { return columns_.front().length; }
+  /// A tuple of what comes before the contents, if anything, and these; one content alone is no tuple.
+  [[nodiscard]] nb::object given_back(const nb::object& first = {}) const {
+    if (!first.is_valid() && results_.size() == 1) return results_.front();
+    const std::size_t before = first.is_valid() ? 1 : 0;
+    PyObject* const made = PyTuple_New(static_cast<Py_ssize_t>(before + results_.size()));
+    if (made == nullptr) throw nb::python_error();
+    if (before == 1) PyTuple_SetItem(made, 0, first.inc_ref().ptr());
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      PyTuple_SetItem(made, static_cast<Py_ssize_t>(before + i), results_[i].inc_ref().ptr());
+    }
+    return nb::steal(made);
+  }
+
+ private:
+  std::span<PyObject* const> given_;
+  std::vector<ContentColumn> columns_;
+  std::vector<nb::object> results_;
+};
+
+std::int64_t* pointer_to(nb::handle offsets) { return static_cast<std::int64_t*>(elements_of_new(offsets).data); }
+
+nb::object plain_select(const PlainCall& call) {
+  Mask mask;
+  PlainContents contents;
+  if (call.given().size() < 2 || !plain_mask(call.given()[0], mask) || !contents.take(call.given().subspan(1)))
+    return {};
+  detail::SelectCall work{.mask = mask};
+  nb::object offsets;
+  if (call.has(Keyword::lists)) {
+    const auto lists = plain_lists(call.named(Keyword::lists));
+    if (!lists) return {};
+    offsets = new_array(lists->count + 1, Type::int64);
+    work.has_lists = true;
+    work.lists = *lists;
+    work.out_offsets = pointer_to(offsets);
+  }
+  work.columns = contents.with_room(run_select(Place::plain(), work));
+  run_select(Place::plain(), work);
+  return contents.given_back(offsets);
+}
+
+nb::object plain_partition(const PlainCall& call) {
+  Mask mask;
+  PlainContents contents;
+  if (call.given().size() < 2 || !plain_mask(call.given()[0], mask) || !contents.take(call.given().subspan(1)))
+    return {};
+  return contents.given_back(nb::int_(partition(Place::plain(), mask, contents.with_room(contents.length()))));
+}
+
+nb::object plain_take(const PlainCall& call) {
+  Elements at;
+  PlainContents contents;
+  if (call.given().size() < 2 || !plain_bounds(call.given()[0], at) || !contents.take(call.given().subspan(1)))
+    return {};
+  Indices indices;
+  indices.data = at.data;
+  indices.length = at.length;
+  indices.type = at.type;
+  take(Place::plain(), indices, contents.with_room(at.length));
+  return contents.given_back();
+}
+
+nb::object plain_pack(const PlainCall& call) {
+  PlainContents contents;
+  if (call.given().size() < 2 || !contents.take(call.given().subspan(1))) return {};
+  const auto lists = plain_lists(call.given()[0]);
+  if (!lists) return {};
+  nb::object offsets = new_array(lists->count + 1, Type::int64);
+  std::int64_t* const at = pointer_to(offsets);
+  const std::int64_t total = Place::plain().run(lists->count, [&](const auto& policy) {
+    return upsweep::pack_offsets(policy, *lists, contents.length(), at).total;
+  });
+  pack_content(Place::plain(), *lists, at, contents.with_room(total));
+  return contents.given_back(offsets);
+}
+
+nb::object plain_lengths_to_offsets(const PlainCall& call) {
+  Elements lengths;
+  if (call.given().size() != 1 || !plain_bounds(call.given()[0], lengths)) return {};
+  nb::object offsets = new_array(lengths.length + 1, Type::int64);
+  lengths_to_offsets(Place::plain(), call.given()[0], nb::none(), offsets);
+  return offsets;
+}
+
+/// NumPy counts bytes in an int64: more elements are MemoryError, which is Python's to say.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
+
+/// How many elements the lists between offsets have; -1 where that is not plain to see.
+std::int64_t plain_total(nb::handle object) {
+  Elements offsets;
+  if (!plain_bounds(object, offsets) || offsets.length == 0) return -1;
+  return visit_bounds(as_input(offsets), [&](const auto* each) {
+    std::int64_t total = 0;
+    const bool is_out_of_range = __builtin_sub_overflow(each[offsets.length - 1], each[0], &total);
+    return is_out_of_range || total > kMostElements ? -1 : total;
+  });
+}
+
+template <std::int64_t (*kRun)(const Place&, nb::handle, nb::handle)>
+nb::object plain_positions(const PlainCall& call) {
+  const std::int64_t total = call.given().size() == 1 ? plain_total(call.given()[0]) : -1;
+  if (total < 0) return {};
+  nb::object out = new_array(total, Type::int64);
+  kRun(Place::plain(), call.given()[0], out);
+  return out;
+}
+
+nb::object plain_broadcast(const PlainCall& call) {
+  Elements values;
+  if (call.given().size() != 2 || !plain_elements(call.given()[0], values)) return {};
+  const std::int64_t total = plain_total(call.given()[1]);
+  if (total < 0) return {};
+  nb::object out = new_array_like(call.given()[0], total);
+  broadcast(Place::plain(), call.given()[1], call.given()[0], out);
+  return out;
+}
+
+nb::object plain_parents_to_offsets(const PlainCall& call) {
+  Elements parents;
+  if (call.given().size() != 2 || !plain_bounds(call.given()[0], parents)) return {};
+  const Py_ssize_t lists = PyLong_CheckExact(call.given()[1]) ? PyLong_AsSsize_t(call.given()[1]) : -1;
+  PyErr_Clear();
+  if (lists < 0 || lists > kMostElements) return {};
+  nb::object offsets = new_array(lists + 1, Type::int64);
+  parents_to_offsets(Place::plain(), call.given()[0], lists, offsets);
+  return offsets;
+}
+
+nb::object plain_flatten(const PlainCall& call) {
+  Elements outer;
+  if (call.given().size() != 2 || plain_total(call.given()[0]) < 0 || plain_total(call.given()[1]) < 0) return {};
+  plain_bounds(call.given()[0], outer);
+  nb::object offsets = new_array(outer.length, Type::int64);
+  flatten(Place::plain(), call.given()[0], call.given()[1], offsets);
+  return offsets;
+}
+
 }  // namespace
 
+std::int64_t count_key_runs(const Place& place, const dynamic::ConstArray& keys) {
+  return visit_elements(keys, [&](const auto* each) {
+    return without_rung(place).run(keys.length,
+                                   [&](const auto& policy) { return count_runs(policy, each, keys.length); });
+  });
+}
+
 void define_moves(nb::module_& module) {
+  add_plain_cases({{"select", named(Keyword::lists), &plain_select},
+                   {"partition", 0, &plain_partition},
+                   {"take", 0, &plain_take},
+                   {"pack", 0, &plain_pack},
+                   {"lengths_to_offsets", 0, &plain_lengths_to_offsets},
+                   {"offsets_to_parents", 0, &plain_positions<&offsets_to_parents>},
+                   {"local_index", 0, &plain_positions<&local_index>},
+                   {"broadcast", 0, &plain_broadcast},
+                   {"parents_to_offsets", 0, &plain_parents_to_offsets},
+                   {"flatten", 0, &plain_flatten}});
   module.def("select", &select, nb::arg("place"), nb::arg("lists").none(), nb::arg("lists_valid").none(),
              nb::arg("mask"), nb::arg("offsets").none(), nb::arg("pairs"));
-  module.def("partition", &partition);
-  module.def("take", &take);
+  module.def("partition", [](const Place& place, nb::handle mask, const nb::list& pairs) {
+    return partition(place, mask_of(mask, "mask"), columns_of(pairs));
+  });
+  module.def("take", [](const Place& place, nb::handle indices, const nb::list& pairs) {
+    take(place, indices_of(indices), columns_of(pairs));
+  });
   module.def("take_lists", &take_lists);
   module.def("take_positions", &take_positions);
   module.def("pack_offsets", &pack_offsets, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
              nb::arg("content"), nb::arg("offsets"));
-  module.def("pack_content", &pack_content, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
-             nb::arg("offsets"), nb::arg("pairs"));
+  module.def(
+      "pack_content",
+      [](const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle offsets, const nb::list& pairs) {
+        const Lists of = lists_of(lists, lists_valid);
+        pack_content(place, of, offsets_for(offsets, of.count), columns_of(pairs));
+      },
+      nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(), nb::arg("offsets"), nb::arg("pairs"));
   module.def("lengths_to_offsets", &lengths_to_offsets, nb::arg("place"), nb::arg("lengths"), nb::arg("valid").none(),
              nb::arg("offsets"));
   module.def("parents_to_offsets", &parents_to_offsets);
@@ -320,7 +489,8 @@ void define_moves(nb::module_& module) {
   module.def("combinations", &combinations, nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("n"),
              nb::arg("replacement"), nb::arg("offsets").none(), nb::arg("out"));
   module.def("cartesian", &cartesian, nb::arg("place"), nb::arg("inputs"), nb::arg("offsets").none(), nb::arg("out"));
-  module.def("count_key_runs", &count_key_runs);
+  module.def("count_key_runs",
+             [](const Place& place, nb::handle keys) { return count_key_runs(place, input(keys, "keys")); });
   module.def("key_offsets", &key_offsets);
 }
 

@@ -113,8 +113,8 @@ QueryProgress until_signalled() {
 }
 
 std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place, std::int64_t memory_bytes,
-                            std::string spill_folder) {
-  const QueryMemory memory{.bytes = memory_bytes, .spill_folder = std::move(spill_folder)};
+                            const nb::bytes& spill_folder) {
+  const QueryMemory memory{.bytes = memory_bytes, .spill_folder = {spill_folder.c_str(), spill_folder.size()}};
   return place.run(kManyElements, [&](const auto& policy) {
     return std::make_shared<Answer>(query.run(policy, table, until_signalled(), memory));
   });

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/scan.cpp: scans, reductions and offsets, in pieces between which Ctrl-C is looked at.
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -20,6 +15,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "place.hpp"
+#include "plain.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
@@ -137,20 +133,24 @@ std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::Cons
   return dynamic::reduce(policy, op, in, carry);
 }
 
-/// `value`: one element in the host's memory, wherever `in` is.
-std::string_view reduce(const Place& place, std::string_view op, nb::handle initial, nb::handle in, nb::handle value) {
-  const dynamic::ConstArray from = input(in, "x");
-  const dynamic::Array to = output(value, "out");
-  const Operator named = operator_named(op);
-  dynamic::Carry carry = initial.is_none() ? dynamic::Carry::identity(named, to.type) : carry_of(initial, to.type);
+/// Writes one element of the carry's type to `value`, in the host's memory.
+std::string_view reduce(const Place& place, Operator op, dynamic::ConstArray from, dynamic::Carry carry, void* value) {
   const std::string_view rung =
-      place.run(from.length, [&](const auto& policy) { return reduce_on(policy, named, from, carry); });
+      place.run(from.length, [&](const auto& policy) { return reduce_on(policy, op, from, carry); });
   if (place.checked && carry.wraps() != 0) {
-    throw Error(Code::overflow, "the sum does not fit " + std::string(name(to.type)) +
+    throw Error(Code::overflow, "the sum does not fit " + std::string(name(carry.type())) +
                                     ": pass dtype=\"float64\", or overflow=\"wrap\"");
   }
-  carry.value(to.data);
+  carry.value(value);
   return rung;
+}
+
+std::string_view reduce_array(const Place& place, std::string_view op, nb::handle initial, nb::handle in,
+                              nb::handle value) {
+  const dynamic::Array to = output(value, "out");
+  const Operator named = operator_named(op);
+  return reduce(place, named, input(in, "x"),
+                initial.is_none() ? dynamic::Carry::identity(named, to.type) : carry_of(initial, to.type), to.data);
 }
 
 std::string_view compact_offsets(const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets,
@@ -168,29 +168,7 @@ std::string_view compact_offsets(const Place& place, nb::handle starts, nb::hand
   });
 }
 
-// ------------------------------------------------------------------------------------------------------- cumulative sums
-
-/// Reads the context variable of `upsweep.options`; null until a block of it is entered, in whatever thread: most programs
-/// never do, and it takes as long as ten elements.
-std::atomic<PyObject*> read_options{nullptr};
-/// What it holds outside of all blocks.
-std::atomic<PyObject*> no_options{nullptr};
-
-void look_at_options(nb::object read, nb::object none) {
-  if (read_options.load(std::memory_order_acquire) != nullptr) return;
-  // They are never given back: another thread may be about to read them.
-  no_options.store(none.release().ptr(), std::memory_order_relaxed);
-  read_options.store(read.release().ptr(), std::memory_order_release);
-}
-
-/// Whether this thread or task is in a block of `upsweep.options`.
-bool is_in_options() {
-  PyObject* const read = read_options.load(std::memory_order_acquire);
-  if (read == nullptr) return false;
-  const nb::object now = nb::steal(PyObject_CallNoArgs(read));
-  if (!now.is_valid()) throw nb::python_error();
-  return now.ptr() != no_options.load(std::memory_order_relaxed);
-}
+// ------------------------------------------------------------------------------------------------------------ plain cases
 
 /// Whether the arrays are one, or lie apart.
 bool same_or_apart(const Elements& in, const Elements& out) {
@@ -200,175 +178,65 @@ bool same_or_apart(const Elements& in, const Elements& out) {
   return first + in.length * in.size <= other || other + out.length * out.size <= first;
 }
 
-/// The plain case, from plain array to plain array: without it ten elements would take three times as long. Null where
-/// something is to be seen to first, or refused.
-nb::object cumulative_of_plain(Operator op, nb::handle x, nb::handle given, bool checked) {
+nb::object plain_scan(Operator op, bool exclusive, const PlainCall& call) {
   Elements in;
-  if (!is_plain_array(x, in) || in.type == Type::custom || in.is_boolean) return {};
-  nb::object out = given.is_none() ? new_array(in.length, default_accumulator(in.type)) : nb::borrow(given);
+  if (call.given().size() != 1 || !plain_numbers(call.given()[0], in)) return {};
+  nb::object out =
+      call.has(Keyword::out) ? nb::borrow(call.named(Keyword::out)) : new_array(in.length, result_type(op, in.type));
   Elements to;
-  if (!is_plain_array(out, to) || to.type == Type::custom || to.is_boolean || !to.is_writable) return {};
+  if (!plain_numbers(out, to) || !to.is_writable) return {};
   if (to.length != in.length || is_float(in.type) != is_float(to.type) || !same_or_apart(in, to)) return {};
+  const Place place = Place::plain();
   dynamic::Carry carry(to.type);
-  Place place;
-  place.checked = checked;
   place.run(in.length, [&](const auto& policy) {
-    return scan_on(policy, {.op = op}, {in.data, in.length, in.type}, {to.data, to.length, to.type}, carry);
+    return scan_on(policy, {op, exclusive}, as_input(in), {to.data, to.length, to.type}, carry);
   });
   return out;
 }
 
-/// What may be given by name, in this order.
-constexpr const char* kKeywords[] = {"axis", "dtype", "include_initial", "out", "overflow"};
-constexpr std::size_t kKeywordCount = std::size(kKeywords);
-/// The same as Python's strings, which live as long as the process.
-std::array<PyObject*, kKeywordCount> keywords;
-
-struct CumulativeArguments {
-  nb::handle x;
-  std::array<nb::handle, kKeywordCount> named;
-
-  [[nodiscard]] nb::handle axis() const { return named[0]; }
-  [[nodiscard]] nb::handle dtype() const { return named[1]; }
-  [[nodiscard]] nb::handle include_initial() const { return named[2]; }
-  [[nodiscard]] nb::handle out() const { return named[3]; }
-  [[nodiscard]] nb::handle overflow() const { return named[4]; }
-};
-
-std::size_t keyword_at(nb::handle given, const std::string& function) {
-  for (std::size_t i = 0; i < kKeywordCount; ++i) {
-    if (given.ptr() == keywords[i] || PyUnicode_Compare(given.ptr(), keywords[i]) == 0) return i;
-  }
-  const std::string text = function + "() has no argument '" + nb::cast<std::string>(given) + "'";
-  throw nb::type_error(text.c_str());
+nb::object plain_scan(const PlainCall& call) {
+  const auto op = call.op();
+  const auto exclusive = call.is_exclusive();
+  return op && exclusive ? plain_scan(*op, *exclusive, call) : nb::object();
 }
 
-/// Of a call by CPython's vectorcall protocol: `count` values, then those of the names.
-CumulativeArguments arguments_of(const std::string& function, PyObject* const* values, Py_ssize_t count,
-                                 PyObject* names) {
-  if (count != 1) {
-    const std::string text = function + "() takes one array by position, not " + std::to_string(count);
-    throw nb::type_error(text.c_str());
-  }
-  CumulativeArguments arguments{.x = values[0], .named = {}};
-  arguments.named.fill(Py_None);
-  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
-  for (Py_ssize_t i = 0; i < named; ++i)
-    arguments.named[keyword_at(PyTuple_GetItem(names, i), function)] = values[1 + i];
-  return arguments;
-}
-
-bool is_true(nb::handle value) {
-  if (value.is_none() || value.ptr() == Py_False) return false;
-  const int truth = PyObject_IsTrue(value.ptr());
-  if (truth < 0) throw nb::python_error();
-  return truth != 0;
-}
-
-nb::object cumulative(Operator op, const CumulativeArguments& given) {
-  const bool include_initial = is_true(given.include_initial());
-  if (given.axis().is_none() && given.dtype().is_none() && given.overflow().is_none() && !include_initial &&
-      !is_in_options()) {
-    if (nb::object result = cumulative_of_plain(op, given.x, given.out(), true); result.is_valid()) return result;
-  }
-  return nb::module_::import_("upsweep._scan")
-      .attr("_cumulative")(name(op), given.x, given.axis(), given.dtype(), include_initial, given.out(),
-                           given.overflow());
-}
-
-/// A function of Python's own kind: pickled by its name, with a signature that `inspect` reads, an array that has no name,
-/// and called faster than nanobind's. What it throws Python raises.
 template <Operator kOp>
-PyObject* cumulative_by(PyObject* /*module*/, PyObject* const* values, Py_ssize_t count, PyObject* names) noexcept try {
-  const char* const function = kOp == Operator::add ? "cumulative_sum" : "cumulative_prod";
-  return cumulative(kOp, arguments_of(function, values, count, names)).release().ptr();
-} catch (nb::python_error& error) {
-  error.restore();
-  return nullptr;
-} catch (const nb::builtin_exception& error) {
-  PyErr_SetString(PyExc_TypeError, error.what());
-  return nullptr;
-} catch (const Error& error) {
-  raise(error);
-  return nullptr;
-} catch (const std::exception& error) {
-  PyErr_SetString(PyExc_RuntimeError, error.what());
-  return nullptr;
+nb::object plain_cumulative(const PlainCall& call) {
+  return plain_scan(kOp, false, call);
 }
 
-constexpr const char* kCumulativeSum =
-    R"(cumulative_sum($module, x, /, *, axis=None, dtype=None, include_initial=False, out=None, overflow=None)
---
-
-The sum of each element and all before it, as the Array API has it.
-
-Parameters
-----------
-x : array
-    Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides.
-axis : int, optional
-    Along which axis; an array of one dimension needs none.
-dtype : optional
-    The type of the result, and the one that is computed in: by default int64, uint64 or the float type itself.
-include_initial : bool
-    Begin with 0: one element more along the axis.
-out : array, optional
-    Where the result goes, of its shape; may be x. It is returned.
-overflow : {"checked", "wrap"}, optional
-    Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
-    2**bits (on a GPU, where "checked" is not possible).
-
-Returns
--------
-array
-    Of x's shape and library, in the same memory. See `scan` for the libraries, the errors and how floats are added.
-
-Examples
---------
->>> import numpy, upsweep
->>> upsweep.cumulative_sum(numpy.array([3, 1, 4, 1, 5]))
-array([ 3,  4,  8,  9, 14])
->>> upsweep.cumulative_sum(numpy.array([3, 1, 4]), include_initial=True)
-array([0, 3, 4, 8])
-)";
-
-constexpr const char* kCumulativeProd =
-    R"(cumulative_prod($module, x, /, *, axis=None, dtype=None, include_initial=False, out=None, overflow=None)
---
-
-The product of each element and all before it, as the Array API has it.
-
-Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, overflow="checked" of them is a
-NotImplementedError, and the initial element is 1.
-
-Examples
---------
->>> import numpy, upsweep
->>> upsweep.cumulative_prod(numpy.array([3, 1, 4, 1, 5]))
-array([ 3,  3, 12, 12, 60])
-)";
-
-PyMethodDef method(const char* name, decltype(&cumulative_by<Operator::add>) call, const char* doc) {
-  // What takes its arguments in another way is called by the flags.
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL | METH_KEYWORDS, doc};
+nb::object plain_reduce(const PlainCall& call) {
+  Elements in;
+  const auto op = call.op();
+  if (call.given().size() != 1 || !plain_numbers(call.given()[0], in) || !op || in.length == 0) return {};
+  const Type type = result_type(*op, in.type);
+  std::uint64_t value = 0;
+  reduce(Place::plain(), *op, as_input(in), dynamic::Carry::identity(*op, type), &value);
+  return new_scalar(&value, type);
 }
 
-void define_cumulative(nb::module_& module) {
-  static PyMethodDef methods[] = {method("cumulative_sum", &cumulative_by<Operator::add>, kCumulativeSum),
-                                  method("cumulative_prod", &cumulative_by<Operator::mul>, kCumulativeProd),
-                                  {}};
-  for (std::size_t i = 0; i < kKeywordCount; ++i) keywords[i] = PyUnicode_InternFromString(kKeywords[i]);
-  if (PyModule_AddFunctions(module.ptr(), methods) != 0) throw nb::python_error();
+nb::object plain_compact_offsets(const PlainCall& call) {
+  if (call.given().size() != 2) return {};
+  Elements starts;
+  Elements stops;
+  if (!plain_bounds(call.given()[0], starts) || !plain_bounds(call.given()[1], stops)) return {};
+  if (starts.type != stops.type || starts.length != stops.length) return {};
+  nb::object out = new_array(starts.length + 1, Type::int64);
+  compact_offsets(Place::plain(), call.given()[0], call.given()[1], out, Truth{false});
+  return out;
 }
 
 }  // namespace
 
 void define_scans(nb::module_& module) {
-  define_cumulative(module);
-  module.def("look_at_options", &look_at_options);
+  add_plain_cases({{"cumulative_sum", named(Keyword::out), &plain_cumulative<Operator::add>},
+                   {"cumulative_prod", named(Keyword::out), &plain_cumulative<Operator::mul>},
+                   {"scan", named(Keyword::op, Keyword::exclusive, Keyword::out), &plain_scan},
+                   {"reduce", named(Keyword::op), &plain_reduce},
+                   {"compact_offsets", 0, &plain_compact_offsets}});
   module.def("scan", &scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("initial").none(),
              nb::arg("x"), nb::arg("out"));
-  module.def("reduce", &reduce, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),
+  module.def("reduce", &reduce_array, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),
              nb::arg("out"));
   module.def("scan_along", &scan_along, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"),
              nb::arg("initial").none(), nb::arg("shape"), nb::arg("x"), nb::arg("out"));

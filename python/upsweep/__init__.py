@@ -2,7 +2,12 @@
 # upsweep/__init__.py: the names of the package.
 """upsweep: scans, ragged arrays, fused filtered aggregates and subset sums at the speed of memory, on CPUs and NVIDIA GPUs."""
 
-from ._core import __version__, cumulative_prod, cumulative_sum
+try:
+    from ._core import __version__
+except ImportError as error:
+    from ._libraries import import_error
+
+    raise import_error(error) from None
 from ._ladder import devices, ladder
 from ._moves import (
     broadcast,
@@ -20,13 +25,9 @@ from ._moves import (
 )
 from ._options import options
 from ._query import query
-from ._scan import compact_offsets, reduce, scan
+from ._scan import compact_offsets, cumulative_prod, cumulative_sum, reduce, scan
 from ._segments import group_by, reduce_by_key, scan_by_key, segmented_argsort, segmented_reduce, segmented_scan, segmented_sort
 from ._subset_sum import subset_sum
-
-for _function in (cumulative_prod, cumulative_sum):
-    _function.__module__ = __name__  # by which it is pickled
-del _function
 
 __all__ = [
     "__version__",

@@ -36,11 +36,19 @@ class Namespace:
         return array.dtype.itemsize
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        return self.module.empty(shape, dtype)
+        """A new array. MemoryError also for more elements than the library can count."""
+        try:
+            return self.module.empty(shape, dtype)
+        except (ValueError, OverflowError):
+            raise MemoryError(f"an array of shape {shape} of {dtype} needs more memory than there is") from None
 
     def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
         """A new array of another's elements."""
-        return self.module.empty(shape, array.dtype)
+        return self.empty(shape, array.dtype)
+
+    def count_up(self, n: int) -> Any:
+        """0, 1, … n - 1 as int64."""
+        return self.module.arange(n, dtype="int64")
 
     def astype(self, array: Any, dtype: str) -> Any:
         return array.astype(dtype, copy=False)
@@ -54,8 +62,22 @@ class Namespace:
         return array if self.is_contiguous(array) else array.copy()
 
     def is_contiguous(self, array: Any) -> bool:
-        """Side by side, each at a multiple of its size; CuPy's arrays always are."""
-        return array.flags.c_contiguous and getattr(array.flags, "aligned", True)
+        """Side by side, each where upsweep._core may read it."""
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            return False
+        return array.dtype.kind in "iufb" or array.ctypes.data % _raw(array.dtype).alignment == 0
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        """In bytes."""
+        return array.strides
+
+    def truths(self, array: Any) -> Any:
+        """Booleans as bytes of 0 and 1. Other libraries may store any byte as a true."""
+        is_plain = array.size == 0 or array.view(np.uint8).max() <= 1
+        return array if is_plain else array.view(np.uint8) != 0
+
+    def to_host(self, array: Any) -> np.ndarray:
+        return array
 
     def is_writable(self, array: Any) -> bool:
         return array.flags.writeable
@@ -90,10 +112,20 @@ class _Cupy(Namespace):
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         with self.module.cuda.Device(self.device):
-            return self.module.empty(shape, dtype)
+            return super().empty(shape, dtype)
 
-    def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
-        return self.empty(shape, array.dtype)
+    def count_up(self, n: int) -> Any:
+        with self.module.cuda.Device(self.device):
+            return super().count_up(n)
+
+    def is_contiguous(self, array: Any) -> bool:
+        return array.flags.c_contiguous
+
+    def truths(self, array: Any) -> Any:
+        return array.view(np.uint8) != 0  # a look at them first would wait for the GPU
+
+    def to_host(self, array: Any) -> np.ndarray:
+        return self.module.asnumpy(array)
 
     def is_writable(self, array: Any) -> bool:
         return True
@@ -135,6 +167,9 @@ class _Torch(Namespace):
     def like(self, array: Any, shape: int | tuple[int, ...]) -> Any:
         return self.module.empty(shape, dtype=array.dtype, device=array.device)
 
+    def count_up(self, n: int) -> Any:
+        return self.module.arange(n, device=f"cuda:{self.device}")
+
     def astype(self, array: Any, dtype: str) -> Any:
         return array.to(self._named(dtype))
 
@@ -146,6 +181,15 @@ class _Torch(Namespace):
 
     def is_contiguous(self, array: Any) -> bool:
         return array.is_contiguous()
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return tuple(stride * array.element_size() for stride in array.stride())
+
+    def truths(self, array: Any) -> Any:
+        return array.view(self.module.uint8) != 0
+
+    def to_host(self, array: Any) -> np.ndarray:
+        return array.cpu().numpy()
 
     def is_writable(self, array: Any) -> bool:
         return True
@@ -177,19 +221,26 @@ def _raw(dtype: np.dtype) -> Any:
 
 
 class Array:
-    """An argument: an array of one of three libraries, that library's namespace, and the way back to the argument's own."""
+    """An argument: an array of one of three libraries, that library's namespace, and the way back to the argument's own.
 
-    __slots__ = ("back", "data", "labels", "xp")
+    Elements of types that NumPy does not have are `opaque`: bytes of one size under the name of their own type. They are moved,
+    and never computed with.
+    """
 
-    def __init__(self, data: Any, xp: Namespace, back: Callable[[Any], Any] | None = None, labels: Any = None):
+    __slots__ = ("back", "data", "labels", "opaque", "xp")
+
+    def __init__(
+        self, data: Any, xp: Namespace, back: Callable[[Any], Any] | None = None, labels: Any = None, opaque: str | None = None
+    ):
         self.data = data
         self.xp = xp
         self.back = back
         self.labels = labels  # the index of a Series of pandas
+        self.opaque = opaque
 
     @property
     def dtype(self) -> str:
-        return self.xp.dtype(self.data)
+        return self.opaque or self.xp.dtype(self.data)
 
     def give(self, result: Any, *, beside: bool = False) -> Any:
         """A result in an array of the argument's own library; `beside`: its elements belong to the argument's, one to one."""
@@ -199,15 +250,27 @@ class Array:
         return given.set_axis(self.labels) if beside and self.labels is not None else given
 
 
+_LIBRARIES = ("awkward", "cupy", "jax", "jaxlib", "pandas", "polars", "pyarrow", "torch", "xarray")
+
+
+def library_of(value: Any) -> str:
+    """The library that a value's class is of, or that of a class which it derives from."""
+    for kind in type(value).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if library in _LIBRARIES:
+            return library
+    return type(value).__module__.partition(".")[0]
+
+
 def take_in(value: Any, name: str) -> Array:
     """`value` as an Array. TypeError for what is none, or cannot be seen as one without a loss."""
     if type(value) is np.ndarray:
         return Array(_native(value, name), NUMPY)
-    library = type(value).__module__.partition(".")[0]
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray):
             raise TypeError(f"{name}: a masked array: fill it first (x.filled(0)), or compress it (x.compressed())")
         return Array(_native(value.view(np.ndarray), name), NUMPY)
+    library = library_of(value)
     if library == "cupy":
         return Array(value, _Cupy(value))
     if library == "torch":
@@ -216,6 +279,10 @@ def take_in(value: Any, name: str) -> Array:
         return _from_columns(value, name, library)
     if library == "awkward":
         raise awkward_error(name)
+    if library == "xarray":
+        return _from_xarray(value, name)
+    if library in ("jax", "jaxlib"):
+        return _from_jax(value, name)
     if hasattr(value, "__cuda_array_interface__"):
         return _through_cupy(value, library, name)
     if hasattr(value, "__dlpack__"):
@@ -228,12 +295,34 @@ def take_in(value: Any, name: str) -> Array:
         return take_in(np.asarray(memoryview(value)), name)  # a buffer
     is_sequence = isinstance(value, (Sequence, int, float)) and not isinstance(value, str)
     if is_sequence or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        try:
-            array = np.asarray(value)
-        except ValueError as error:  # lists of several lengths
-            raise TypeError(f"{name}: no array: {error}") from None
-        return Array(_native(array, name), NUMPY)
+        return Array(_native(_of_numpy(value, name), name), NUMPY)
     raise TypeError(f"{name}: an array is needed, not {type(value).__name__}")
+
+
+def _of_numpy(value: Any, name: str) -> np.ndarray:
+    """What NumPy makes of a sequence, or of an object of another library, and integers as integers."""
+    try:
+        array = np.asarray(value)
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+        AttributeError,
+    ) as error:  # lists of several lengths; whatever __array__() raises
+        raise TypeError(f"{name}: no array can be made of this {_full_name(value)}: {error}") from error
+    if array.dtype.kind not in "fO" or not isinstance(value, (Sequence, int)):
+        return array
+    each = np.asarray(value, object)
+    if each.size == 0 or not all(isinstance(number, (int, np.integer)) for number in each.flat):
+        return array
+    least, greatest = min(each.flat), max(each.flat)
+    if least < 0 or greatest >= 2**64:
+        raise OverflowError(f"{name}: integers from {least} to {greatest} fit neither int64 nor uint64")
+    return each.astype(np.uint64)
+
+
+def _full_name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
 
 
 def awkward_error(name: str) -> TypeError:
@@ -241,20 +330,53 @@ def awkward_error(name: str) -> TypeError:
     return TypeError(f"{name}: an Awkward Array: see upsweep.awkward, or give its .layout's offsets and content")
 
 
+def take_in_numbers(value: Any, name: str) -> Array:
+    """An Array that upsweep computes with."""
+    array = take_in(value, name)
+    require_numbers(array, name)
+    return array
+
+
+def require_numbers(array: Array, name: str) -> None:
+    """TypeError for elements that upsweep does not compute with. Booleans are bytes of 0 and 1 afterwards."""
+    if number_type(array, name) == "bool":
+        array.data = array.xp.truths(array.data)
+
+
 def take_out(out: Any, name: str = "out") -> Array:
-    """`out` as an Array of its own memory. TypeError for what has none that could be written."""
-    library = type(out).__module__.partition(".")[0]
+    """`out` as an Array of its own memory. TypeError for what has none that could be written, ValueError where one element's memory
+    is another one's too."""
+    library = library_of(out)
     if isinstance(out, np.ndarray):
         if not out.dtype.isnative:
             raise TypeError(f"{name}: byte-swapped arrays are not written: give one in native byte order")
-    elif library in ("pyarrow", "polars", "pandas"):
+    elif library in ("pyarrow", "polars", "pandas", "xarray"):
         raise TypeError(f"{name}: {library}'s arrays are not written: give an array of NumPy's")
-    elif not (library in ("cupy", "torch") or hasattr(out, "__cuda_array_interface__") or hasattr(out, "__dlpack__")):
+    elif library == "torch":
+        if out.is_neg() or out.is_conj():
+            raise TypeError(f"{name}: a view that PyTorch negates or conjugates when it is read is not written: give a tensor")
+    elif not (library == "cupy" or hasattr(out, "__cuda_array_interface__") or hasattr(out, "__dlpack__")):
         try:
             out = np.asarray(memoryview(out))
         except TypeError:
             raise TypeError(f"{name}: an array that can be written is needed, not {type(out).__name__}") from None
-    return take_in(out, name)
+    taken = take_in(out, name)
+    if not _lie_apart(taken):
+        raise ValueError(f"{name}: its elements overlap in memory, as those of an expanded array do: give one without that")
+    return taken
+
+
+def _lie_apart(array: Array) -> bool:
+    """Whether each element has memory of its own: along any axis a step leads past all elements of the axes with shorter steps."""
+    shape = tuple(array.data.shape)
+    if 0 in shape:
+        return True
+    end = array.xp.itemsize(array.data)
+    for step, length in sorted((abs(step), length) for step, length in zip(array.xp.strides(array.data), shape) if length > 1):
+        if step < end:
+            return False
+        end += step * (length - 1)
+    return True
 
 
 def tuple_of(out: Any, count: int, what: str) -> Any:
@@ -286,10 +408,13 @@ def room_in(out: Any, dtype: str, length: int | None, inputs: Iterable[Any], new
 def written_to(given: Any, output: Any) -> Any:
     """`given`, or its first elements, with what has been written there or is to be copied there."""
     taken = take_out(given)
+    first = taken.data[: len(output)]
     if not taken.xp.is_contiguous(taken.data):
-        taken.data[: len(output)] = output
-        output = taken.data[: len(output)]
-    return given if len(given) == len(output) else output
+        first[...] = output
+    if len(given) == len(output):
+        return given
+    is_sliced = isinstance(given, np.ndarray) or library_of(given) in ("cupy", "torch")
+    return given[: len(output)] if is_sliced else taken.give(first)
 
 
 def has_capsules(value: Any) -> bool:
@@ -320,49 +445,126 @@ def _chunked(value: Any, name: str) -> Any:
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:
     if array.dtype.hasobject:
-        raise TypeError(f"{name}: an array of Python objects is not supported: one of numbers is needed, without None")
+        kind = f" ({type(array.flat[0]).__name__})" if array.size and array.dtype.kind == "O" else ""
+        raise TypeError(f"{name}: an array of Python objects{kind} is not supported: one of numbers is needed, without None")
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="))
     return array
 
 
+def _opaque(elements: np.ndarray, dtype: str, back: Callable[[Any], Any], own: Callable[[np.ndarray], Any]) -> Array:
+    """Elements that NumPy has as bytes alone: `own` makes an array of these again, `back` of any other result."""
+    return Array(elements, NUMPY, lambda result: own(result) if result.dtype.kind == "V" else back(result), opaque=dtype)
+
+
 def _from_torch(tensor: Any, name: str) -> Array:
     import torch
+    from torch.autograd import forward_ad
 
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name}: an array is needed, not {_full_name(tensor)}")
     if tensor.requires_grad:
         raise TypeError(f"{name}: a tensor that requires a gradient, which upsweep does not compute: call .detach() first")
+    if tensor.is_nested:
+        raise nested_error(name)
+    if tensor.is_quantized:
+        raise TypeError(f"{name}: a quantized tensor: give its integers, x.int_repr(), or its values, x.dequantize()")
+    if torch._is_functional_tensor(tensor):  # whose memory is another tensor's
+        raise TypeError(f"{name}: a tensor inside torch.func.functionalize: call upsweep outside of it")
     if tensor.layout is not torch.strided:
         raise TypeError(f"{name}: a {tensor.layout} tensor: a strided one is needed")
-    if tensor.is_cuda:
-        return Array(tensor, _Torch(tensor))
-    if tensor.device.type != "cpu":
+    if not tensor.is_cuda and tensor.device.type != "cpu":
         raise TypeError(f"{name}: a tensor on {tensor.device}: the CPU or an NVIDIA GPU is needed")
-    if tensor.dtype is torch.bfloat16:
-        raise TypeError(f"{name}: bfloat16 is not supported: float32 or float64 are")
-    return Array(tensor.numpy(), NUMPY, torch.from_numpy)
+    try:
+        if forward_ad.unpack_dual(tensor).tangent is not None:
+            raise TypeError(f"{name}: a tensor with a forward gradient, which upsweep does not compute: give its .primal alone")
+        tensor = tensor.resolve_conj().resolve_neg()
+        return Array(tensor, _Torch(tensor)) if tensor.is_cuda else _of_tensor(tensor, torch)
+    except (RuntimeError, NotImplementedError) as error:  # inside torch.vmap, torch.func.grad and the like
+        raise TypeError(f"{name}: this {_full_name(tensor)} of {tensor.dtype} has no memory that is seen: {error}") from error
+
+
+def nested_error(name: str) -> TypeError:
+    """The error of a nested tensor of PyTorch."""
+    return TypeError(
+        f"{name}: a nested tensor: give its content and offsets, x.values() and x.offsets(), of the layout torch.jagged"
+    )
+
+
+def _of_tensor(tensor: Any, torch: Any) -> Array:
+    """One on the CPU."""
+    try:
+        return Array(tensor.numpy(), NUMPY, torch.from_numpy)
+    except TypeError:  # bfloat16 and the like, which NumPy does not have
+        size = tensor.element_size()
+        elements = tensor.view(getattr(torch, f"int{8 * size}")).numpy().view(f"V{size}")
+    dtype = tensor.dtype
+    return _opaque(
+        elements,
+        str(dtype).removeprefix("torch."),
+        torch.from_numpy,
+        lambda result: torch.from_numpy(result.view(f"i{size}")).view(dtype),
+    )
+
+
+def require_column(value: Any, name: str, library: str) -> None:
+    """TypeError for a table of pyarrow, Polars or pandas, or another of their objects that is no array."""
+    if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "null_count")):
+        raise TypeError(f"{name}: {library}'s {type(value).__name__} is no array: give a column (upsweep.query takes tables)")
 
 
 def _from_columns(value: Any, name: str, library: str) -> Array:
+    require_column(value, name, library)
     module = sys.modules[library]
-    if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "null_count")):
-        raise TypeError(f"{name}: {library}'s {type(value).__name__} is no array: give a column (upsweep.query takes tables)")
     if library == "pandas":
         return _from_pandas(value, name, module)
     nulls = value.null_count if hasattr(value, "null_count") and not callable(value.null_count) else value.null_count()
     if nulls:
         raise ValueError(f"{name}: {nulls} nulls: fill them first, as only segmented_reduce and segmented_scan skip them")
-    if library == "polars":
-        return _from_polars(value, name, module)
-    if isinstance(value, module.ChunkedArray):
+    return _from_polars(value, name, module) if library == "polars" else _from_pyarrow(value, name, module)
+
+
+def _from_pyarrow(value: Any, name: str, pyarrow: Any) -> Array:
+    if isinstance(value, pyarrow.ChunkedArray):
         value = value.combine_chunks()
-    elements = _of_numbers(value.to_numpy(zero_copy_only=False), name, value.type)
-    return Array(elements, NUMPY, lambda result: module.array(result, value.type if _is_time(result, elements) else None))
+    kind = value.type
+    stored = value.storage if isinstance(value, pyarrow.ExtensionArray) else value
+    if _is_moved_as_bytes(stored.type, pyarrow.types):
+        return _bytes_of_pyarrow(stored, kind, pyarrow)
+    try:
+        elements = value.to_numpy(zero_copy_only=False)
+    except (pyarrow.ArrowException, NotImplementedError, ValueError, TypeError):
+        raise _unsupported(name, kind) from None
+    elements = _of_numbers(elements, name, kind)
+    return Array(elements, NUMPY, lambda result: pyarrow.array(result, kind if _is_time(result, elements) else None))
+
+
+def _is_moved_as_bytes(kind: Any, types: Any) -> bool:
+    """Types of one size that NumPy does not have."""
+    is_fixed = types.is_decimal(kind) or types.is_time(kind) or types.is_interval(kind) or types.is_fixed_size_binary(kind)
+    return is_fixed and kind.bit_width // 8 in MOVED_SIZES
+
+
+def _bytes_of_pyarrow(stored: Any, kind: Any, pyarrow: Any) -> Array:
+    size, first, end = stored.type.bit_width // 8, stored.offset, stored.offset + len(stored)
+    memory = stored.buffers()[1]
+    elements = np.empty(0, f"V{size}") if len(stored) == 0 else np.frombuffer(memory, f"V{size}", end)[first:]
+
+    def own(result: np.ndarray) -> Any:
+        made = pyarrow.Array.from_buffers(stored.type, len(result), [None, pyarrow.py_buffer(result)])
+        return made if kind == stored.type else pyarrow.ExtensionArray.from_storage(kind, made)
+
+    return _opaque(elements, str(kind), pyarrow.array, own)
+
+
+def _unsupported(name: str, kind: Any) -> TypeError:
+    return TypeError(f"{name}: {kind} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
 
 
 def _of_numbers(elements: np.ndarray, name: str, kind: Any) -> np.ndarray:
     """The elements, unless NumPy has them as objects or text only: they are refused by the name of their own type."""
     if elements.dtype.kind in "OSUT":
-        raise TypeError(f"{name}: {kind} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+        raise _unsupported(name, kind)
     return _native(elements, name)
 
 
@@ -372,15 +574,24 @@ def _is_time(result: np.ndarray, elements: np.ndarray) -> bool:
 
 
 def _from_polars(value: Any, name: str, polars: Any) -> Array:
+    kind = value.dtype
+    if kind == polars.Struct:
+        raise TypeError(f"{name}: {kind} is no array of numbers: give a field, such as x.struct.field({kind.fields[0].name!r})"
+                        if kind.fields else f"{name}: {kind} is no array of numbers")  # fmt: skip
+    if kind == polars.Array:
+        _refuse_nulls_inside(value, name, polars)
+    if kind in (polars.Decimal, polars.Time):
+        arrow = take_in(arrow_of_polars(value, name), name)
+        return Array(arrow.data, NUMPY, lambda result: polars.Series(value.name, arrow.give(result)), opaque=str(kind))
     try:
         elements = value.to_numpy(allow_copy=True)
     except polars.exceptions.PolarsError as error:
-        raise TypeError(f"{name}: {value.dtype} is not supported: {error}") from None
-    elements = _of_numbers(elements, name, value.dtype)
+        raise TypeError(f"{name}: {kind} is not supported: {error}") from None
+    elements = _of_numbers(elements, name, kind)
 
     def back(result: np.ndarray) -> Any:
         series = polars.Series(value.name, result)
-        zone = getattr(value.dtype, "time_zone", None)
+        zone = getattr(kind, "time_zone", None)
         if zone is None or not _is_time(result, elements):
             return series
         return series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
@@ -388,25 +599,92 @@ def _from_polars(value: Any, name: str, polars: Any) -> Array:
     return Array(elements, NUMPY, back)
 
 
+def arrow_of_polars(value: Any, name: str) -> Any:
+    """A Series as an array of pyarrow. TypeError of what only Polars has."""
+    try:
+        return value.to_arrow()
+    except ImportError:
+        raise
+    except Exception as error:  # of Arrow's, or a panic of Polars
+        raise TypeError(f"{name}: {value.dtype} is not supported: {error}") from error
+
+
+def _refuse_nulls_inside(value: Any, name: str, polars: Any) -> None:
+    """Rows of Polars' Array that are not null may have elements that are: NumPy would not see them."""
+    shape, inner = (len(value), *value.dtype.shape), value
+    while inner.dtype == polars.Array:
+        inner = inner.explode()
+    if inner.null_count() and 0 not in shape:
+        row, *inside = (int(i) for i in np.unravel_index(inner.is_null().arg_max(), shape))
+        raise ValueError(f"{name}: element {', '.join(map(str, inside))} of row {row} is null: fill nulls first")
+
+
 def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
-    nulls = 0 if isinstance(value.dtype, np.dtype) else int(value.isna().sum())
+    kind, label, labels = value.dtype, getattr(value, "name", None), getattr(value, "index", None)
+    nulls = 0 if isinstance(kind, np.dtype) else int(value.isna().sum())
     if nulls:  # as NaN, integers would become floats
         raise ValueError(f"{name}: {nulls} nulls: fill them first")
-    elements, label = _of_numbers(value.to_numpy(copy=False), name, value.dtype), getattr(value, "name", None)
-    return Array(elements, NUMPY, lambda result: pandas.Series(result, name=label), getattr(value, "index", None))
+
+    arrow = take_in(sys.modules["pyarrow"].array(value), name) if isinstance(kind, pandas.ArrowDtype) else None
+    zone = kind.tz if isinstance(kind, pandas.DatetimeTZDtype) else None
+    if arrow is not None:
+        elements = arrow.data
+    elif zone is not None:
+        elements = value.to_numpy(f"M8[{kind.unit}]")
+    else:
+        elements = _of_numbers(value.to_numpy(copy=False), name, kind)
+
+    def back(result: np.ndarray) -> Any:
+        if result.dtype.kind == "V":
+            return pandas.Series(arrow.give(result), dtype=kind, name=label)
+        series = pandas.Series(result, name=label)
+        return series if zone is None or result.dtype != elements.dtype else series.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+    return Array(elements, NUMPY, back, labels, None if arrow is None else arrow.opaque)
+
+
+def _from_xarray(value: Any, name: str) -> Array:
+    """A DataArray or a Variable is taken as the array that it holds, and the result is that array's kind."""
+    if not hasattr(value, "data") or not hasattr(value, "dims"):
+        raise TypeError(f"{name}: xarray's {type(value).__name__} is no array: give one of its variables, such as x['name']")
+    return take_in(value.data, name)
+
+
+def _from_jax(value: Any, name: str) -> Array:
+    import jax
+
+    if isinstance(value, jax.core.Tracer):
+        raise TypeError(
+            f"{name}: an array that JAX is tracing has no elements yet: call upsweep outside of jax.jit, jax.grad and jax.vmap, or "
+            "inside by jax.pure_callback"
+        )
+    if not isinstance(value, jax.Array):
+        raise TypeError(f"{name}: an array is needed, not {_full_name(value)}")
+    try:
+        dtype = np.dtype(value.dtype)
+    except TypeError:  # keys of random numbers
+        raise _unsupported(name, value.dtype) from None
+    if dtype.kind != "V" or any(device.platform != "cpu" for device in value.devices()):
+        return _from_dlpack(value, "jax", name)
+    size = dtype.itemsize  # bfloat16 and the like, which DLPack does not bring to NumPy
+    elements = np.asarray(value).view(f"V{size}")
+    return _opaque(elements, dtype.name, _to_jax, lambda result: jax.numpy.asarray(result.view(dtype)))
 
 
 def _from_dlpack(value: Any, library: str, name: str) -> Array:
-    kind, _ = value.__dlpack_device__()
-    if int(kind) in (2, 13):  # kDLCUDA, kDLCUDAManaged
+    try:
+        kind = int(value.__dlpack_device__()[0])
+    except (BufferError, RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+        raise TypeError(f"{name}: its __dlpack_device__() names no device: {error}") from error
+    if kind in (2, 13):  # kDLCUDA, kDLCUDAManaged
         return _through_cupy(value, library, name)
-    if int(kind) not in (1, 3):  # kDLCPU, kDLCUDAHost
+    if kind not in (1, 3):  # kDLCPU, kDLCUDAHost
         raise TypeError(
-            f"{name}: an array of {library} on a device of DLPack's kind {int(kind)}: the CPU or an NVIDIA GPU is needed"
+            f"{name}: an array of {library} on a device of DLPack's kind {kind}: the CPU or an NVIDIA GPU is needed"
         )
     try:
         array = np.from_dlpack(value)
-    except (BufferError, RuntimeError) as error:
+    except (BufferError, RuntimeError, ValueError, TypeError) as error:
         raise TypeError(f"{name}: its __dlpack__() gives no array: {error}") from error
     return Array(_native(array, name), NUMPY, _way_back(library))
 
@@ -460,13 +738,20 @@ def flat(array: Array) -> Any:
     return array.xp.elements(array.xp.contiguous(array.data).reshape(-1))
 
 
+# What libraries call a type otherwise than NumPy does; to NumPy "float" is float64.
+_OTHER_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64", "boolean": "bool"}
+
+
 def dtype_name(dtype: Any) -> str:
     """The name of a dtype given as NumPy's, a library's or a string."""
-    name = str(dtype).removeprefix("torch.") if not isinstance(dtype, type) else np.dtype(dtype).name
+    library = dtype.__module__.partition(".")[0] if isinstance(dtype, type) else library_of(dtype)
+    if library in ("pandas", "polars", "pyarrow", "torch"):
+        name = str(dtype).removeprefix("torch.").lower().partition("[")[0]
+        return _OTHER_NAMES.get(name, name)
     try:
-        return np.dtype(name).name
-    except TypeError:
-        return name
+        return np.dtype(dtype).name
+    except (TypeError, ValueError):
+        return str(dtype)
 
 
 def result_type(dtype: Any) -> str:
@@ -475,6 +760,27 @@ def result_type(dtype: Any) -> str:
     if name not in NUMBERS:
         raise TypeError(f"dtype: {name} is not supported: integers of 8 to 64 bits, float32 and float64 are")
     return name
+
+
+def word(value: Any, name: str, choices: Sequence[str]) -> str:
+    """One of these words. ValueError for anything else."""
+    if isinstance(value, str) and value in choices:
+        return value
+    *others, last = (f'"{choice}"' for choice in choices)
+    raise ValueError(f"{name}: {', '.join(others)} or {last}, not {value!r}")
+
+
+def text(value: Any, name: str) -> str:
+    """A string that UTF-8 has. TypeError for anything else, ValueError for one with half of a UTF-16 pair in it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: a string is needed, not {type(value).__name__}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{name}: character {error.start} is a surrogate alone, {value[error.start]!r}, which is no text"
+        ) from None
+    return value
 
 
 def flag(value: Any, name: str) -> bool:

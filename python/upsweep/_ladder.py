@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import result_type
+from ._arrays import result_type, text, word
 
 _COLUMNS = ("rung", "type", "n", "threads", "status", "seconds", "bytes_per_second", "of_limit", "speedup")
 
@@ -126,11 +126,10 @@ def ladder(
             [{"problem": each["name"], **rung} for each in _core.problems() for rung in each["rungs"]],
             ("problem", "rung", "idea", "needs"),
         )
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f'device: "cpu" or "cuda", not {device!r}')
+    word(device, "device", ("cpu", "cuda"))
     current = _options.current()
     rows = _core.climb(
-        problem,
+        text(problem, "problem"),
         [_integer(each, "sizes", 0) for each in _several(sizes, "sizes")],
         [_element_type(each) for each in _several(types, "types")],
         _settings(settings),
@@ -173,7 +172,8 @@ def _settings(settings: Any) -> dict[str, int | str]:
     for name, value in (settings or {}).items():
         if not isinstance(name, str):
             raise TypeError(f"settings: the name of a setting is a word, not {name!r}")
-        checked[name] = value if isinstance(value, str) else _integer(value, f"settings: {name}")
+        text(name, "settings")
+        checked[name] = text(value, f"settings: {name}") if isinstance(value, str) else _integer(value, f"settings: {name}")
     return checked
 
 

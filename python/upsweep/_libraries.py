@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_libraries.py: where the package's shared libraries lie.
+# upsweep/_libraries.py: where the package's shared libraries lie, and which Python its modules were built for.
+import platform
+import sys
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent / "lib"
@@ -16,3 +18,21 @@ def library_path(name):
             path=str(found),
         )
     return found
+
+
+def import_error(error):
+    """The error of upsweep._core, which cannot be imported: where it was built for another Python, which one."""
+    built = sorted(file.name.split(".")[1] for file in Path(__file__).parent.glob("_core.*.so"))
+    names = {"abi3": "CPython 3.12 and later"} | {
+        tag: f"CPython {tag[8]}.{tag[9:].partition('-')[0]}" for tag in built if tag.startswith("cpython-")
+    }
+    is_found = error.name != "upsweep._core" or not isinstance(error, ModuleNotFoundError)
+    if is_found and not (built == ["abi3"] and sys.version_info < (3, 12)):
+        return error  # another library is missing, which it names
+    here = f"this is {platform.python_implementation()} {platform.python_version()}"
+    if not built:
+        return ImportError(
+            f"upsweep: no compiled module is beside {__file__}: build the package, or install upsweep again; {here}"
+        )
+    made_for = ", ".join(names.get(tag, tag) for tag in built)
+    return ImportError(f"upsweep was built for {made_for}, and {here}: install upsweep for this Python", name=error.name)

@@ -8,7 +8,22 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import BOUNDS, NUMBERS, NUMPY, Array, Namespace, awkward_error, has_capsules, shown, take_in, whole
+from ._arrays import (
+    BOUNDS,
+    NUMBERS,
+    NUMPY,
+    Array,
+    Namespace,
+    arrow_of_polars,
+    awkward_error,
+    has_capsules,
+    library_of,
+    nested_error,
+    require_column,
+    shown,
+    take_in,
+    whole,
+)
 
 # More than any content has: where nobody says how long it is, lists may end anywhere before.
 UNKNOWN_LENGTH = 1 << 62
@@ -144,11 +159,15 @@ def in_place_of(content: Array, lists: Any, lists_valid: Any = None) -> Lists:
 
 def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
     """Content, lists and validity of a list array of Arrow."""
-    library = type(value).__module__.partition(".")[0]
+    library = library_of(value)
     if library == "awkward":
         raise awkward_error("content")
+    if getattr(value, "is_nested", False) is True:
+        raise nested_error("content")
+    if library in ("pyarrow", "polars"):
+        require_column(value, "content", library)
     if library == "polars":
-        value = value.to_arrow()
+        value = arrow_of_polars(value, "content")
     elif library != "pyarrow" and has_capsules(value):
         from ._capsules import from_capsules
 
@@ -157,17 +176,32 @@ def _of_list_array(value: Any) -> tuple[Any, Any, Any]:
             return (*value, None)
     if hasattr(value, "combine_chunks"):
         value = value.combine_chunks()
-    if not hasattr(value, "values") or not hasattr(value, "buffers"):
-        raise TypeError(f"lists: where the lists lie is missing, and {type(value).__name__} is no list array of Arrow")
+    kind = _kind_of_lists(value)
+    if kind is None:
+        what = f"an array of {value.type}" if library_of(value) == "pyarrow" else type(value).__name__
+        raise TypeError(f"lists: where the lists lie is missing, and {what} is no list array of Arrow")
     valid = Nulls(value).bits() if value.null_count else None
-    if hasattr(value, "sizes"):  # a list view: lists in any order
+    if kind == "view":  # lists in any order
         starts = value.offsets.to_numpy()
         return value.values, (starts, starts + value.sizes.to_numpy()), valid
-    if hasattr(value.type, "list_size"):
+    if kind == "fixed":
         size, count = value.type.list_size, len(value)
-        starts = (np.arange(count, dtype=np.int64) + value.offset) * size
-        return value.values, (starts, starts + size), valid
+        content = value.values.slice(value.offset * size, count * size)
+        return content, size or np.zeros(count + 1, np.int64), valid
     return value.values, value.offsets, valid
+
+
+def _kind_of_lists(value: Any) -> str | None:
+    """Which kind of a list array of pyarrow it is, or None for anything else."""
+    if library_of(value) != "pyarrow":
+        return None
+    from pyarrow import types
+
+    if types.is_list_view(value.type) or types.is_large_list_view(value.type):
+        return "view"
+    if types.is_fixed_size_list(value.type):
+        return "fixed"
+    return "offsets" if types.is_list(value.type) or types.is_large_list(value.type) else None
 
 
 class Nulls:
@@ -190,13 +224,17 @@ class Nulls:
 
 def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
     """An Array, and which of its elements are not null: an array of pyarrow or Polars may have such."""
-    if type(value).__module__.partition(".")[0] == "polars" and value.null_count():
-        value = value.to_arrow()
-    if hasattr(value, "combine_chunks") and hasattr(value, "null_count"):
-        value = value.combine_chunks()
-    if type(value).__module__.partition(".")[0] != "pyarrow" or not value.null_count:
+    library = library_of(value)
+    if library in ("polars", "pyarrow"):
+        require_column(value, name, library)
+    if library == "polars" and value.null_count():
+        value, library = arrow_of_polars(value, name), "pyarrow"
+    if library != "pyarrow" or not value.null_count:
         return take_in(value, name), None
     import pyarrow
+
+    if isinstance(value, pyarrow.ChunkedArray):
+        value = value.combine_chunks()
 
     if pyarrow.types.is_boolean(value.type):
         return take_in(value.fill_null(False), name), Nulls(value)
@@ -210,6 +248,8 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
 def mask(value: Any, like: Array, name: str) -> Any:
     """Booleans as upsweep._core takes them, where `like` is."""
     array = take_in(value, name)
+    if array.data.size == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
+        return np.empty(0, np.bool_)
     if array.dtype not in ("bool", "uint8", "int8"):
         raise TypeError(f"{name}: booleans are needed, not {shown(array.dtype)}")
     if array.data.ndim != 1:

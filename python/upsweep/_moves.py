@@ -9,6 +9,7 @@ from typing import Any
 from . import _core, _options
 from ._arrays import MOVED_SIZES, Array, flag, room_in, shown, take_in, tuple_of, whole, written_to
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
+from ._plain import plain
 from ._segments import _give, _result
 
 # NumPy has no words for more bytes than an int64 counts.
@@ -59,6 +60,7 @@ def _place_of(array: Array) -> _core.Place:
     return _options.place(array.xp.device, array.xp.stream)
 
 
+@plain
 def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) -> Any:
     """The elements whose mask is true, of an array or of every list.
 
@@ -115,6 +117,7 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
     return (like.give(offsets), *_given(columns, outputs, out))
 
 
+@plain
 def partition(mask_: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
     """The elements whose mask is true, then the others, both in order.
 
@@ -140,6 +143,7 @@ def partition(mask_: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]
     return (count, *_given(columns, outputs, out))
 
 
+@plain
 def take(indices: Any, /, *contents: Any, lists: Any = None, index_lists: Any = None, out: Any = None) -> Any:
     """Elements by their positions, of an array or of every list. Negative positions count from the end.
 
@@ -200,6 +204,7 @@ def _take_of_lists(columns: list[Array], of: Lists, at: Lists, positions: Any, o
     return (like.give(offsets), *_given(columns, outputs, out))
 
 
+@plain
 def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
     """Lists that lie anywhere in their content, gathered one after the other.
 
@@ -244,6 +249,7 @@ def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
 # -------------------------------------------------------------------------------------------- lengths, offsets, positions
 
 
+@plain
 def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
     """The offsets of lists of such lengths, packed one after the other.
 
@@ -276,6 +282,7 @@ def lengths_to_offsets(lengths: Any, /, *, out: Any = None) -> Any:
     return _give(each, result, given, out)
 
 
+@plain
 def parents_to_offsets(parents: Any, lists: int, /, *, out: Any = None) -> Any:
     """The offsets of lists, from the list that each element is of.
 
@@ -320,6 +327,7 @@ def _of_offsets(lists: Any) -> tuple[Lists, Array, int]:
     return of, offsets, max(total, 0)
 
 
+@plain
 def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
     """The list of each element of the lists between these offsets.
 
@@ -350,6 +358,7 @@ def offsets_to_parents(offsets: Any, /, *, out: Any = None) -> Any:
     return _give(like, result, given, out)
 
 
+@plain
 def local_index(offsets: Any, /, *, out: Any = None) -> Any:
     """The position of each element in its list, of the lists between these offsets.
 
@@ -367,6 +376,7 @@ def local_index(offsets: Any, /, *, out: Any = None) -> Any:
     return _give(like, result, given, out)
 
 
+@plain
 def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
     """A value for each list, given to each of its elements.
 
@@ -403,6 +413,7 @@ def broadcast(values: Any, offsets: Any, /, *, out: Any = None) -> Any:
     return _give(each, result, given, out)
 
 
+@plain
 def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
     """The offsets of lists of lists without their middle level: inner[outer[i]].
 

@@ -10,6 +10,7 @@ from types import EllipsisType
 from typing import Any, NamedTuple, Self
 
 from . import _core
+from ._arrays import word
 
 
 class Settings(NamedTuple):
@@ -28,9 +29,7 @@ _MOST_THREADS = 2**31 - 1
 
 def check_overflow(overflow: str | None) -> str | None:
     """The word itself; ValueError for any other."""
-    if overflow is not None and overflow not in OVERFLOWS:
-        raise ValueError(f'overflow: "checked" or "wrap", not {overflow!r}')
-    return overflow
+    return None if overflow is None else word(overflow, "overflow", OVERFLOWS)
 
 
 def _check_threads(threads: Any) -> int:
@@ -135,7 +134,7 @@ def checks(device: int, overflow: str | None) -> bool:
     return mode == "checked"
 
 
-def place(device: int = -1, stream: int = 0, overflow: str | None = None) -> _core.Place:
-    """Where and how a call runs."""
+def place(device: int = -1, stream: int = 0, overflow: str | None = None, *, rung: str | None = None) -> _core.Place:
+    """Where and how a call runs; `rung` takes the place of the options' one."""
     settings = current()
-    return _core.Place(settings.threads, settings.rung, checks(device, overflow), device, stream)
+    return _core.Place(settings.threads, settings.rung if rung is None else rung, checks(device, overflow), device, stream)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _options
-from ._arrays import NUMPY
+from ._arrays import NUMPY, text, whole, word
 
 _SHOWN_ROWS = 20
 
@@ -97,6 +97,7 @@ class Answer:
             if column not in self.columns:
                 raise KeyError(f"no column is called {column!r}; there are: {', '.join(self.columns)}")
             return self.columns.index(column)
+        column = whole(column, "column")
         if not -len(self.columns) <= column < len(self.columns):
             raise IndexError(f"there are {len(self.columns)} columns, no number {column}")
         return column % len(self.columns)
@@ -217,7 +218,7 @@ def query(
     """
     statement = parsed(sql)
     most_bytes = _bytes(memory)
-    spill_folder = "" if spill_dir is None else os.fsdecode(spill_dir)
+    spill_folder = b"" if spill_dir is None else _bytes_of_path(spill_dir, "spill_dir")
     source = statement.path or given(statement, merged(tables, named_tables), ("device", "memory", "spill_dir"))
     place = _place(device)
     table, whole = _table(source, statement.path or statement.table, statement)
@@ -226,9 +227,7 @@ def query(
 
 def parsed(sql: str) -> Any:
     """The statement; its errors are those of SQL."""
-    if not isinstance(sql, str):
-        raise TypeError(f"sql: text is needed, not {type(sql).__name__}")
-    return native().Statement(sql)
+    return native().Statement(text(sql, "sql"))
 
 
 def typed(statement: Any, table: Any, whole: Any) -> Any:
@@ -252,7 +251,7 @@ def _bytes(memory: Any) -> int:
     if memory is None:
         return 0
     if isinstance(memory, str):
-        number = native().parse_bytes(memory)
+        number = native().parse_bytes(text(memory, "memory"))
         if number is None:
             raise ValueError(f"memory: a size such as '4GB' or '500MB' is needed, not {memory!r}")
         return int(number)
@@ -266,8 +265,7 @@ def _bytes(memory: Any) -> int:
 
 
 def _place(device: str) -> Any:
-    if device not in ("cpu", "cuda", "auto"):
-        raise ValueError(f'device: "cpu", "cuda" or "auto", not {device!r}')
+    word(device, "device", ("cpu", "cuda", "auto"))
     on_gpu = device == "cuda" or (device == "auto" and any(not each["error"] for each in _core.devices()))
     return _options.place(0 if on_gpu else -1)
 
@@ -281,6 +279,7 @@ def merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
     for name in tables:
         if not isinstance(name, str):
             raise TypeError(f"tables: the names of tables are str, not {type(name).__name__}")
+        text(name, "tables")
         if name in named:
             raise TypeError(f"tables: {name} is given by its name too")
     return {**tables, **named}
@@ -305,7 +304,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
     paths = paths_of(source)
     if paths:
-        return files_module().open(matching(paths), _options.current().threads), None
+        return open_files(matching(paths), _options.current().threads), None
     if isinstance(source, Mapping):
         return _columns(source, name, statement), None
     library = type(source).__module__.partition(".")[0]
@@ -389,6 +388,7 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
     for column in columns:
         if not isinstance(column, str):
             raise TypeError(f"{name}: the names of columns are str, not {type(column).__name__}")
+        text(column, f"{name}: a column's name")
         values = columns[column]
         if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
             raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
@@ -480,6 +480,22 @@ def _matching(path: str) -> list[str]:
     if not files:
         raise FileNotFoundError(f"{path}: no file is called so")
     return files
+
+
+def open_files(paths: Sequence[str], threads: int) -> Any:
+    """A table of these files."""
+    return files_module().open([_bytes_of_path(path, "a file's name") for path in paths], threads)
+
+
+def _bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
+    """As the file system has it, which need not be UTF-8."""
+    try:
+        found = os.fsencode(path)
+    except UnicodeEncodeError:
+        found = b"\0"
+    if b"\0" in found:
+        raise ValueError(f"{what}: no file can be called {os.fspath(path)!r}")
+    return found
 
 
 def files_module() -> Any:

@@ -5,20 +5,28 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from . import _core, _options
-from ._arrays import NUMPY, Array, dtype_name, flag, flat, number_type, result_type, take_in, take_out, whole
+from ._arrays import NUMPY, Array, dtype_name, flag, flat, number_type, result_type, take_in_numbers, take_out, whole
 from ._lists import take_in_pair
+from ._plain import plain
 
 OPERATORS = ("add", "mul", "min", "max", "and", "or", "xor")
 
 
-def _operator(op: str) -> str:
-    if op not in OPERATORS:
-        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+def operator_name(op: Any, others: Iterable[str] = ()) -> str:
+    """The name of an operator, or one of the others. TypeError for what is no name, ValueError for another name."""
+    names = (*OPERATORS, *others)
+    if not isinstance(op, str):
+        called = getattr(op, "__name__", None)
+        hint = f': write op="{called}"' if called in names else ""
+        raise TypeError(f"op: the name of an operator is needed, one of {', '.join(names)}, not {op!r}{hint}")
+    if op not in names:
+        raise ValueError(f"op: one of {', '.join(names)}, not {op!r}")
     return op
 
 
@@ -43,7 +51,10 @@ def default_type(dtype: str, op: str) -> str:
 
 
 def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: str | None) -> str:
-    """What is asked for, else `out`'s type, else the default. NotImplementedError where products are to be checked."""
+    """What is asked for, else `out`'s type, else the default. NotImplementedError where products are to be checked.
+
+    Booleans that are folded into int8 are int8 afterwards: to upsweep._core they are uint8, which int8 does not hold.
+    """
     usual = default_type(x.dtype, op)
     if dtype is not None:
         wanted = usual if dtype_name(dtype) == usual else result_type(dtype)
@@ -57,8 +68,10 @@ def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: s
         raise TypeError(
             f"{'out' if dtype is None else 'dtype'}: {x.dtype} elements are not folded into {wanted}: convert them first"
         )
-    if op == "mul" and overflow == "checked" and not wanted.startswith("float"):
+    if op == "mul" and _options.check_overflow(overflow) == "checked" and not wanted.startswith("float"):
         raise NotImplementedError('overflow: products of integers wrap around, and are never checked: pass overflow="wrap"')
+    if x.dtype == "bool" and wanted == "int8":
+        x.data = x.xp.view_as(x.data, wanted)
     return wanted
 
 
@@ -111,6 +124,7 @@ def checked_out(out: Any, like: Array, shape: tuple[int, ...]) -> Array | None:
     return given
 
 
+@plain
 def scan(
     x: Any,
     /,
@@ -176,15 +190,84 @@ def scan(
     >>> upsweep.scan(numpy.array([3, 1, 4, 1, 5]), exclusive=True, initial=10)
     array([10, 13, 14, 18, 19])
     """
-    return _scan(x, _operator(op), flag(exclusive, "exclusive"), initial, axis, dtype, overflow, out, "scan")
+    return _scan(x, operator_name(op), flag(exclusive, "exclusive"), initial, axis, dtype, overflow, out, "scan")
+
+
+@plain
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+    out: Any = None,
+    overflow: str | None = None,
+) -> Any:
+    """The sum of each element and all before it, as the Array API has it.
+
+    Parameters
+    ----------
+    x : array
+        Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides.
+    axis : int, optional
+        Along which axis; an array of one dimension needs none.
+    dtype : optional
+        The type of the result, and the one that is computed in: by default int64, uint64 or the float type itself.
+    include_initial : bool
+        Begin with 0: one element more along the axis.
+    out : array, optional
+        Where the result goes, of its shape; may be x. It is returned.
+    overflow : {"checked", "wrap"}, optional
+        Sums of integers that do not fit: OverflowError with the first such `index` (the default in the host's memory), or modulo
+        2**bits (on a GPU, where "checked" is not possible).
+
+    Returns
+    -------
+    array
+        Of x's shape and library, in the same memory. See `scan` for the libraries, the errors and how floats are added.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.cumulative_sum(numpy.array([3, 1, 4, 1, 5]))
+    array([ 3,  4,  8,  9, 14])
+    >>> upsweep.cumulative_sum(numpy.array([3, 1, 4]), include_initial=True)
+    array([0, 3, 4, 8])
+    """
+    return _cumulative("add", x, axis, dtype, include_initial, out, overflow)
+
+
+@plain
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+    out: Any = None,
+    overflow: str | None = None,
+) -> Any:
+    """The product of each element and all before it, as the Array API has it.
+
+    Parameters and errors are those of `cumulative_sum`; products of integers are modulo 2**bits, overflow="checked" of them is a
+    NotImplementedError, and the initial element is 1.
+
+    Examples
+    --------
+    >>> import numpy, upsweep
+    >>> upsweep.cumulative_prod(numpy.array([3, 1, 4, 1, 5]))
+    array([ 3,  3, 12, 12, 60])
+    """
+    return _cumulative("mul", x, axis, dtype, include_initial, out, overflow)
 
 
 def _cumulative(op: str, x: Any, axis: Any, dtype: Any, include_initial: bool, out: Any, overflow: Any) -> Any:
-    """What upsweep._core.cumulative_sum and cumulative_prod do not do themselves."""
     name = "cumulative_sum" if op == "add" else "cumulative_prod"
     if not flag(include_initial, "include_initial"):
         return _scan(x, op, False, None, axis, dtype, overflow, out, name)
-    return _with_initial(take_in(x, "x"), op, axis, dtype, overflow, out, name)
+    return _with_initial(take_in_numbers(x, "x"), op, axis, dtype, overflow, out, name)
 
 
 def _with_initial(x: Array, op: str, axis: int | None, dtype: Any, overflow: str | None, out: Any, name: str) -> Any:
@@ -209,8 +292,7 @@ def _with_initial(x: Array, op: str, axis: int | None, dtype: Any, overflow: str
 
 
 def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: Any, overflow: Any, out: Any, name: str) -> Any:
-    x = take_in(value, "x")
-    number_type(x, "x")
+    x = take_in_numbers(value, "x")
     if x.data.ndim == 0:
         raise ValueError(f"{name}: an array without dimensions: at least one is needed")
     along = _axis(axis, x.data.ndim, name)
@@ -234,12 +316,10 @@ def _scan(value: Any, op: str, exclusive: bool, initial: Any, axis: Any, dtype: 
         target = given.data if direct else xp.empty(source.shape, wanted)
         try:
             _scan_last(xp, source, target, op, exclusive, first, overflow)
-        except OverflowError as error:
-            if ends:
-                raise
-            place = np.unravel_index(error.index, source.shape)
-            place = (*place[:along], place[-1], *place[along:-1])
-            raise _at(int(np.ravel_multi_index(place, x.data.shape)), error) from None
+        except OverflowError:
+            if not ends:  # the first of the elements in their own order is another one's index than that of the first row's
+                _scan_columns(x.data, np.empty(x.data.shape, wanted), along, op, exclusive, first, overflow)
+            raise
         result = target if ends else xp.moveaxis(target, -1, along)
     if direct:
         return out
@@ -269,7 +349,7 @@ def _outer_length_inner(shape: tuple[int, ...], along: int) -> tuple[int, int, i
 
 
 def _scan_columns(data: Any, target: Any, along: int, op: str, exclusive: bool, initial: Any, overflow: Any) -> None:
-    where = _options.place(-1, 0, overflow)
+    where = _options.place(-1, 0, overflow, rung="")  # which has no rungs
     flat_in, flat_out = NUMPY.contiguous(data).reshape(-1), target.reshape(-1)
     _core.scan_along(where, op, exclusive, initial, _outer_length_inner(data.shape, along), flat_in, flat_out)
 
@@ -299,6 +379,7 @@ def _scan_last(xp: Any, source: Any, target: Any, op: str, exclusive: bool, init
         raise
 
 
+@plain
 def reduce(
     x: Any,
     /,
@@ -341,15 +422,15 @@ def reduce(
     >>> upsweep.reduce(numpy.array([[3, 1], [4, 1]]), op="max", axis=0)
     array([4, 1])
     """
-    _operator(op)
-    given_x = take_in(x, "x")
-    number_type(given_x, "x")
-    xp, data = given_x.xp, given_x.data
-    along = None if axis is None else _axis(axis, data.ndim, "reduce")
-    shape = () if along is None else (*data.shape[:along], *data.shape[along + 1 :])
+    operator_name(op)
+    given_x = take_in_numbers(x, "x")
+    xp, of = given_x.xp, tuple(given_x.data.shape)
+    along = None if axis is None else _axis(axis, len(of), "reduce")
+    shape = () if along is None else (*of[:along], *of[along + 1 :])
     given = checked_out(out, given_x, shape)
     wanted = type_of_result(given_x, op, dtype, given, overflow)
-    if op in ("min", "max") and initial is None and (data.size if along is None else data.shape[along]) == 0:
+    data = given_x.data
+    if op in ("min", "max") and initial is None and 0 in (of if along is None else of[along : along + 1]):
         raise ValueError(f"x: the {op}imum of no elements: give initial=")
     first = beginning(initial, op, wanted)
     where = _options.place(xp.device, xp.stream, overflow)
@@ -382,6 +463,7 @@ def _reduce_along(xp: Any, where: Any, op: str, initial: Any, data: Any, along: 
         raise _at(error.index, error, "the sum of list") from None
 
 
+@plain
 def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:
     """The offsets of lists, packed one after the other, from where each starts and stops.
 

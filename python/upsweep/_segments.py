@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _core, _options
-from ._arrays import Array, dtype_name, flag, number_type, room_in, take_in, take_out, tuple_of, written_to
+from ._arrays import Array, dtype_name, flag, require_numbers, room_in, take_in, take_in_numbers, take_out, tuple_of, written_to
 from ._lists import Ragged, take_in_ragged
-from ._scan import OPERATORS, beginning, checked_out, type_of_result
+from ._plain import plain
+from ._scan import beginning, checked_out, operator_name, type_of_result
 
 REDUCERS = {"any": "bool", "all": "bool", "count": "int64", "count_nonzero": "int64", "argmin": "int64", "argmax": "int64"}
 
@@ -24,7 +26,7 @@ def _result(like: Array, shape: tuple[int, ...], dtype: str, out: Any, inputs: S
             raise TypeError(f"out: {dtype} is needed, not {given.dtype}")
         if like.xp.is_contiguous(given.data) and not any(like.xp.overlap(given.data, array) for array in inputs):
             return given.data, given
-    return like.xp.empty(shape, dtype), given
+    return like.xp.like(like.data, shape) if dtype == like.dtype else like.xp.empty(shape, dtype), given
 
 
 def _give(like: Array, result: Any, given: Array | None, out: Any, beside: bool = False) -> Any:
@@ -45,17 +47,16 @@ def _elements(ragged: Ragged) -> Any:
 
 
 def _reduced_type(content: Array, op: str, initial: Any, dtype: Any, out: Any, overflow: str | None) -> str:
-    if op in REDUCERS:
+    if operator_name(op, REDUCERS) in REDUCERS:
         if dtype is not None and dtype_name(dtype) != REDUCERS[op]:
             raise TypeError(f"dtype: results of {op} are {REDUCERS[op]}")
         if initial is not None:
             raise TypeError(f"initial: {op} begins with nothing")
         return REDUCERS[op]
-    if op not in OPERATORS:
-        raise ValueError(f"op: one of {', '.join((*OPERATORS, *REDUCERS))}, not {op!r}")
     return type_of_result(content, op, dtype, take_out(out) if out is not None else None, overflow)
 
 
+@plain
 def segmented_reduce(
     content: Any,
     lists: Any = None,
@@ -121,7 +122,7 @@ def segmented_reduce(
     array([ 0, -1,  0])
     """
     ragged = take_in_ragged(content, lists, valid)
-    number_type(ragged.content, "content")
+    require_numbers(ragged.content, "content")
     wanted = _reduced_type(ragged.content, op, initial, dtype, out, overflow)
     first = None if op in REDUCERS else beginning(initial, op, wanted)
     result, given = _result(ragged.content, (ragged.lists.count,), wanted, out, ragged.inputs)
@@ -132,6 +133,7 @@ def segmented_reduce(
     return _give(ragged.content, result, given, out)
 
 
+@plain
 def segmented_scan(
     content: Any,
     lists: Any = None,
@@ -168,12 +170,12 @@ def segmented_scan(
     array([1, 3, 3, 7])
     """
     ragged = take_in_ragged(content, lists, valid)
-    number_type(ragged.content, "content")
-    if op not in OPERATORS:
-        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    require_numbers(ragged.content, "content")
+    operator_name(op)
     wanted = type_of_result(ragged.content, op, dtype, take_out(out) if out is not None else None, overflow)
     result, given = _result(ragged.content, ragged.content.data.shape, wanted, out, ragged.inputs)
-    _clear_outside(ragged, result)
+    if not _covers_content(ragged):
+        result[...] = 0
     _core.segmented_scan(
         _where(ragged, overflow), op, flag(exclusive, "exclusive"), ragged.lists.bounds, ragged.lists.valid, _elements(ragged),
         ragged.valid, beginning(initial, op, wanted), ragged.content.xp.elements(result),
@@ -181,30 +183,76 @@ def segmented_scan(
     return _give(ragged.content, result, given, out, beside=True)
 
 
-def _clear_outside(ragged: Ragged, result: Any) -> None:
-    """Zeroes, unless it is certain that the lists cover all of the content."""
+def _covers_content(ragged: Ragged) -> bool:
+    """Whether it is certain that each element of the content is in a list that is not null."""
     bounds, content = ragged.lists.bounds, ragged.content
-    has_size = isinstance(bounds, tuple) and isinstance(bounds[0], int)
-    is_looked_at = not isinstance(bounds, tuple) and ragged.lists.valid is None and content.xp.device < 0
-    if has_size or (is_looked_at and bounds[0] == 0 and bounds[-1] == content.data.shape[0]):
-        return
-    result[...] = 0
+    if ragged.lists.valid is not None:
+        return False
+    if isinstance(bounds, tuple):
+        return isinstance(bounds[0], int)
+    return content.xp.device < 0 and bounds[0] == 0 and bounds[-1] == content.data.shape[0]
 
 
 def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, out: Any) -> Any:
-    number_type(ragged.content, "content")
+    content, lists = ragged.content, ragged.lists
+    require_numbers(content, "content")
     if ragged.valid is not None:
         raise ValueError("content: nulls have no place in an order: fill them first")
-    wanted = "int64" if positions else ragged.content.dtype
-    result, given = _result(ragged.content, ragged.content.data.shape, wanted, out, ragged.inputs)
-    _clear_outside(ragged, result)
-    _core.segmented_sort(
-        _where(ragged), positions, ragged.lists.bounds, ragged.lists.valid, _elements(ragged),
-        flag(descending, "descending"), flag(nan_first, "nan_first"), ragged.content.xp.elements(result),
-    )  # fmt: skip
-    return _give(ragged.content, result, given, out)
+    how = flag(descending, "descending"), flag(nan_first, "nan_first")
+    wanted, xp = "int64" if positions else content.dtype, content.xp
+    result, given = _result(content, content.data.shape, wanted, out, ragged.inputs)
+    if not _covers_content(ragged):
+        result[...] = 0 if positions else content.data
+    where, elements = _where(ragged), _elements(ragged)
+    if not isinstance(lists.bounds, tuple) or isinstance(lists.bounds[0], int):
+        _core.segmented_sort(where, positions, lists.bounds, lists.valid, elements, *how, xp.elements(result))
+    else:
+        offsets, elements, places = _packed(ragged, where)
+        packed = xp.empty(places.shape, wanted)
+        _core.segmented_sort(where, positions, offsets, None, elements, *how, xp.elements(packed))
+        result[places] = packed
+    return _give(content, result, given, out)
 
 
+def _packed(ragged: Ragged, where: _core.Place) -> tuple[Any, Any, Any]:
+    """Lists that lie anywhere one after the other: their offsets, their elements, and the place of each in the content. ValueError of
+    lists that overlap."""
+    content, lists, xp = ragged.content, ragged.lists, ragged.content.xp
+    length = content.data.shape[0]
+    offsets = xp.empty(lists.count + 1, "int64")
+    total = _core.pack_offsets(where, lists.bounds, lists.valid, length, xp.elements(offsets))
+    if total > length:
+        raise _overlapping(xp, lists.arrays, offsets)
+    packed, places = xp.like(content.data, (total,)), xp.empty(total, "int64")
+    columns = [(_elements(ragged), packed), (xp.count_up(length), places)]
+    _core.pack_content(
+        where, lists.bounds, lists.valid, xp.elements(offsets), [tuple(map(xp.elements, each)) for each in columns]
+    )
+    is_sorted = xp.empty(length, "uint8")
+    is_sorted[...] = 0
+    is_sorted[places] = 1
+    if int(is_sorted.sum()) < total:
+        raise _overlapping(xp, lists.arrays, offsets)
+    return xp.elements(offsets), xp.elements(packed), places
+
+
+def _overlapping(xp: Any, bounds: Sequence[Any], offsets: Any) -> ValueError:
+    """The error of the first list that overlaps one before it. `offsets`: of the lists' lengths, null ones being empty."""
+    starts, stops = (xp.to_host(each) for each in bounds)
+    filled = np.flatnonzero(np.diff(xp.to_host(offsets)))
+
+    def overlap(count: int) -> bool:
+        """Whether some of the first lists do."""
+        order = filled[:count][np.argsort(starts[filled[:count]], kind="stable")]
+        return bool((np.maximum.accumulate(stops[order])[:-1] > starts[order[1:]]).any())
+
+    index = int(filled[bisect.bisect_left(range(len(filled) + 1), True, key=overlap) - 1])
+    error = ValueError(f"list {index} overlaps a list before it: lists that are sorted must lie apart")
+    error.index, error.code = index, "invalid_argument"
+    return error
+
+
+@plain
 def segmented_sort(
     content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
 ) -> Any:
@@ -224,7 +272,7 @@ def segmented_sort(
     Returns
     -------
     array of shape (m,)
-        The lists lie where they lay; elements in no list are 0. Equal elements keep their order.
+        The lists lie where they lay; elements in no list stay as they are. Equal elements keep their order.
 
     Raises
     ------
@@ -240,6 +288,7 @@ def segmented_sort(
     return _sorted(take_in_ragged(content, lists), False, descending, nan_first, out)
 
 
+@plain
 def segmented_argsort(
     content: Any, lists: Any = None, /, *, descending: bool = False, nan_first: bool = False, out: Any = None
 ) -> Any:
@@ -264,8 +313,7 @@ def segmented_argsort(
 
 
 def _keys(keys: Any) -> Array:
-    taken = take_in(keys, "keys")
-    number_type(taken, "keys")
+    taken = take_in_numbers(keys, "keys")
     if taken.data.ndim != 1:
         raise ValueError(f"keys: one dimension is needed, not {taken.data.ndim}")
     taken.data = taken.xp.contiguous(taken.data)
@@ -283,7 +331,7 @@ def _require_as_many(keys: Array, values: Any) -> Array:
     taken = take_in(values, "values")
     if tuple(taken.data.shape) != tuple(keys.data.shape):
         raise ValueError(f"values: shape {tuple(taken.data.shape)}, but that of the keys is {tuple(keys.data.shape)}")
-    number_type(taken, "values")
+    require_numbers(taken, "values")
     if taken.xp.device != keys.xp.device:
         raise ValueError("values: they must be where the keys are, on the same device")
     taken.data = taken.xp.contiguous(taken.data)
@@ -295,6 +343,7 @@ def _give_first(like: Array, result: Any, out: Any) -> Any:
     return like.give(result) if out is None else written_to(out, result)
 
 
+@plain
 def reduce_by_key(
     keys: Any,
     values: Any,
@@ -362,6 +411,7 @@ def reduce_by_key(
     return _give_first(taken, firsts, places[0]), _give_first(given, folded, places[1])
 
 
+@plain
 def scan_by_key(
     keys: Any,
     values: Any,
@@ -390,8 +440,7 @@ def scan_by_key(
     """
     taken = _keys(keys)
     given = _require_as_many(taken, values)
-    if op not in OPERATORS:
-        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    operator_name(op)
     wanted = type_of_result(given, op, dtype, take_out(out) if out is not None else None, overflow)
     result, place = _result(given, given.data.shape, wanted, out, [taken.data, given.data])
     where = _options.place(taken.xp.device, taken.xp.stream, overflow)
@@ -414,6 +463,7 @@ def _values_for(values: Array, op: str, dtype: str) -> Any:
     return values.xp.astype(values.data, dtype)
 
 
+@plain
 def group_by(
     keys: Any,
     values: Any,
@@ -466,8 +516,7 @@ def group_by(
     """
     taken = _keys(keys)
     given = _require_as_many(taken, values)
-    if op not in OPERATORS:
-        raise ValueError(f"op: one of {', '.join(OPERATORS)}, not {op!r}")
+    operator_name(op)
     wanted = type_of_result(given, op, dtype, None, overflow)
     given.data = _values_for(given, op, wanted)
     results = [(taken, taken.dtype), (given, wanted)]

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_calls.py: calls from several threads, calls that a signal ends, what importing the package brings in,
-# and the docstrings' examples.
+# arguments of every wrong kind, and the docstrings' examples.
 import doctest
+import inspect
+import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -230,6 +233,103 @@ def test_what_is_imported():
     code = "import numpy, sys; before = set(sys.modules); import upsweep; print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pyarrow", "awkward", "pandas", "polars", "torch", "cupy", "ctypes.util"} & set(output)
+
+
+def imported_from(folder, *modules):
+    """What importing the package from that folder prints, where these are all of its compiled modules."""
+    folder.mkdir()
+    for file in pathlib.Path(upsweep.__file__).parent.glob("*.py"):
+        (folder / file.name).symlink_to(file.resolve())
+    for name in modules:
+        (folder / name).touch()
+    done = subprocess.run(
+        [sys.executable, "-c", "import upsweep"],
+        check=False,
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": ""},
+    )
+    assert done.returncode == 1
+    return done.stderr.splitlines()[-1]
+
+
+def test_a_package_for_another_python_says_for_which(tmp_path):
+    this = rf"and this is CPython {sys.version_info[0]}\.{sys.version_info[1]}\."
+    other = imported_from(tmp_path / "upsweep", "_core.cpython-399-x86_64-linux-gnu.so")
+    assert re.fullmatch(
+        rf"ImportError: upsweep was built for CPython 3\.99, {this}\d+\S*: install upsweep for this Python", other
+    )
+    tmp_path = tmp_path / "without"
+    tmp_path.mkdir()
+    assert "no compiled module is beside " in imported_from(tmp_path / "upsweep")
+
+
+# What may be given by position, so that the rest of a call is right.
+RIGHT = {
+    "broadcast": ([1, 2], [0, 1, 2]),
+    "cartesian": ([0, 2], [0, 2]),
+    "combinations": ([0, 2], 2),
+    "compact_offsets": ([0], [1]),
+    "flatten": ([0, 1], [0, 2]),
+    "group_by": ([1], [1]),
+    "ladder": ("scan",),
+    "local_index": ([0, 2],),
+    "offsets_to_parents": ([0, 2],),
+    "options": (),
+    "pack": ([0, 2], [1, 2]),
+    "parents_to_offsets": ([0, 1], 3),
+    "partition": ([True], [1]),
+    "query": ("SELECT SUM(x) FROM t", {"t": {"x": [1]}}),
+    "reduce_by_key": ([1], [1]),
+    "scan_by_key": ([1], [1]),
+    "segmented_argsort": ([1, 2], [0, 2]),
+    "segmented_reduce": ([1, 2], [0, 2]),
+    "segmented_scan": ([1, 2], [0, 2]),
+    "segmented_sort": ([1, 2], [0, 2]),
+    "select": ([True], [1]),
+    "subset_sum": ([1, 2], 3),
+    "take": ([0], [1]),
+}
+WRONG = [None, object(), "text", "\ud800", b"x", 1.5, float("nan"), -1, 2**80, [], {}, (), [None], ["a"], [[1], [2, 3]], [1, 2, 3],
+         np.array(3), np.array("a"), np.array([1, None]), np.array([[1]]), np.array([1.5]), True, len, int, ("a", "b"), (1, 2, 3),
+         np.datetime64("2020"), range(3), slice(1), 1j, ..., np.add, {"a": 1}]  # fmt: skip
+# Words of Python's, NumPy's and the binding's own, which do not say what is wrong with an argument.
+INSIDE = re.compile(
+    r"incompatible function arguments|nanobind|std::|_core|_queries|\.hpp|operand|has no attribute|is not (iterable|subscriptable|callable)"
+    r"|has no len|unhashable|unpack|unable to convert|not supported between|ambiguous",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("name", [name for name in upsweep.__all__ if name not in ("__version__", "devices")])
+def test_wrong_arguments_are_refused_in_words_of_their_own(name):
+    function, right = getattr(upsweep, name), RIGHT.get(name, ([1, 2],))
+    quick = {"sizes": [10], "types": ["int32"], "max_seconds": 0} if name == "ladder" else {}
+    calls = [((*right[:i], wrong, *right[i + 1 :]), quick) for i in range(len(right)) for wrong in WRONG]
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            calls += [(right, {**quick, parameter.name: wrong}) for wrong in WRONG]
+    for given, named in calls:
+        try:
+            function(*given, **named)
+        except (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError, MemoryError, OSError) as error:
+            assert not INSIDE.search(str(error)) and not isinstance(error, UnicodeError), (given, named, error)
+
+
+def test_operators_are_given_by_name():
+    for call in (
+        upsweep.scan,
+        upsweep.reduce,
+        lambda x, op: upsweep.segmented_reduce(x, [0, 2], op=op),
+        lambda x, op: upsweep.group_by(x, x, op=op),
+    ):
+        with pytest.raises(TypeError, match='^op: the name of an operator is needed, .*: write op="add"'):
+            call([1, 2], op=np.add)
+        with pytest.raises(TypeError, match='^op: the name of an operator is needed, .*: write op="max"'):
+            call([1, 2], op=max)
+        with pytest.raises(ValueError, match="^op: one of add, mul, .*, not 'nonsense'"):
+            call([1, 2], op="nonsense")
 
 
 def test_names():

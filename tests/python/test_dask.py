@@ -487,6 +487,8 @@ UNKNOWN = ONE[ONE > 0]
         (lambda: upsweep.dask.scan(ONE.astype(int), op="mul", overflow="checked"), NotImplementedError, "overflow: products"),
         (lambda: upsweep.dask.scan(da.ones((2, 2), dtype=int), axis=0, dtype="int8"), NotImplementedError, "dtype: int64 in several"),
         (lambda: upsweep.dask.reduce(ONE[:0], op="min").compute(), ValueError, "x: the minimum of no elements"),
+        (lambda: upsweep.dask.reduce(ONE[:0] > 0, op="min").compute(), ValueError, "x: the minimum of no elements"),
+        (lambda: upsweep.dask.reduce(ONE[:0] > 0, op="max").compute(), ValueError, "x: the maximum of no elements"),
         (lambda: upsweep.dask.segmented_reduce(da.ones((2, 2)), [0]), ValueError, "content: one dimension is needed, not 2"),
         (lambda: upsweep.dask.segmented_reduce(ONE, [0.5]), TypeError, "offsets: integers are needed, not float64"),
         (lambda: upsweep.dask.segmented_reduce(ONE, da.ones(2)), TypeError, "offsets: integers are needed, not float64"),

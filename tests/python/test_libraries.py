@@ -239,3 +239,337 @@ def test_buffers_and_streams_of_arrow():
     assert upsweep.cumulative_sum(Stream(pa.chunked_array([[1], [2]]))).to_pylist() == [1, 3]
     with pytest.raises(TypeError, match="x: struct<a: int64> is not supported"):
         upsweep.cumulative_sum(Stream(pa.table({"a": [1]}).to_reader()))
+
+
+# ------------------------------------------------------------------------------- what is moved, and what is refused by name
+
+MASK = np.array([True, False, True])
+
+
+def moved(array):
+    """The first and the last of three elements, selected, taken and packed, of lists too: all the same."""
+    kept = upsweep.select(MASK, array)
+    others = [
+        upsweep.take(np.array([0, 2]), array),
+        upsweep.partition(MASK, array)[1][:2],
+        upsweep.pack((np.array([0, 2]), np.array([1, 3])), array)[1],
+        upsweep.select(MASK, array, lists=np.array([0, 1, 3]))[1],
+        upsweep.broadcast(kept, np.array([0, 1, 2])),
+    ]
+    assert all(type(each) is type(kept) and list(each) == list(kept) for each in others)
+    assert list(upsweep.select(MASK, array, lists=np.array([0, 1, 3]))[0]) in ([0, 1, 2], [int_of(array, i) for i in range(3)])
+    return kept
+
+
+def int_of(array, i):
+    """Offsets come in an array of the content's library, whose elements may be its own objects."""
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.scalar(i)
+
+
+def test_types_of_arrow_that_numpy_does_not_have_are_moved():
+    pyarrow = pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    binary = pyarrow.array([b"a" * 16, b"b" * 16, b"c" * 16], pyarrow.binary(16))
+    for array in (
+        pyarrow.array([Decimal("1.5"), Decimal("-2.5"), Decimal("3.5")]),
+        pyarrow.array([1, 2, 3], pyarrow.time32("s")),
+        pyarrow.array([1, 2, 3], pyarrow.time64("ns")),
+        pyarrow.array([1, 2, 3], pyarrow.date32()),
+        pyarrow.array([1, 2, 3], pyarrow.timestamp("us", "Europe/Paris")),
+        pyarrow.array([(1, 2, 3), (4, 5, 6), (7, 8, 9)], pyarrow.month_day_nano_interval()),
+        binary,
+        pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), binary),
+    ):
+        longer = pyarrow.concat_arrays([array, array])[2:5]  # at an offset
+        for given in (array, pyarrow.chunked_array([array[:1], array[1:]]), Capsules(array)):
+            kept = moved(given)
+            assert kept.type == array.type and kept.to_pylist() == [array[0].as_py(), array[2].as_py()]
+        assert moved(longer).to_pylist() == [array[2].as_py(), array[1].as_py()]
+        with pytest.raises(TypeError, match="^x: .* is not supported"):
+            upsweep.cumulative_sum(array)
+
+
+def test_types_of_arrow_that_are_refused_by_name():
+    pyarrow = pytest.importorskip("pyarrow")
+    union = pyarrow.UnionArray.from_sparse(pyarrow.array([0], pyarrow.int8()), [pyarrow.array([1])])
+    for array in (
+        union,
+        pyarrow.array([[1]]),
+        pyarrow.array([{"a": 1}]),
+        pyarrow.array(["a"], pyarrow.string_view()),
+        pyarrow.array([1], pyarrow.decimal256(50, 2)),
+        pyarrow.array(["a"]).dictionary_encode(),
+    ):
+        for call in (upsweep.cumulative_sum, lambda array: upsweep.select(np.array([True]), array)):
+            with pytest.raises(
+                TypeError, match=r"^(x|content): (sparse_union|list|struct|string_view|decimal256|dictionary)<?.* is not"
+            ):
+                call(array)
+    for array in (union, pyarrow.RunEndEncodedArray.from_arrays(pyarrow.array([2], pyarrow.int32()), pyarrow.array([5]))):
+        with pytest.raises(TypeError, match="^lists: where the lists lie is missing, and an array of .* is no list array"):
+            upsweep.segmented_reduce(array)
+
+
+def test_tables_where_content_is_needed():
+    pyarrow, polars, pandas = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    for table in (pyarrow.table({"a": [1]}), polars.DataFrame({"a": [1]}), pandas.DataFrame({"a": [1]})):
+        for call in (upsweep.segmented_reduce, upsweep.segmented_scan, upsweep.segmented_sort):
+            with pytest.raises(TypeError, match="^content: .* is no array: give a column"):
+                call(table, [0, 1])
+    for table in (pyarrow.table({"a": [[1]]}), polars.DataFrame({"a": [[1]]})):
+        with pytest.raises(TypeError, match="^content: .* is no array: give a column"):
+            upsweep.segmented_reduce(table)
+
+
+def test_lists_of_one_size_are_scanned():
+    pyarrow = pytest.importorskip("pyarrow")
+    pairs = pyarrow.array([[1, 2], None, [3, 4]], pyarrow.list_(pyarrow.int64(), 2))
+    assert upsweep.segmented_scan(pairs).to_pylist() == [1, 3, 0, 0, 3, 7]
+    assert upsweep.segmented_scan(pairs[2:]).to_pylist() == [3, 7]
+    assert upsweep.segmented_sort(pairs[2:], descending=True).to_pylist() == [4, 3]
+    assert upsweep.segmented_reduce(pairs).to_pylist() == [3, 0, 7]
+    nothing = pyarrow.array([[], []], pyarrow.list_(pyarrow.int64(), 0))
+    assert upsweep.segmented_reduce(nothing).to_pylist() == [0, 0]
+    polars = pytest.importorskip("polars")
+    arrays = polars.Series([[1, 2], [3, None]], dtype=polars.Array(polars.Int64, 2))
+    assert upsweep.segmented_scan(arrays).to_pylist() == [1, 3, 3, 3]
+
+
+def test_types_of_polars():
+    polars = pytest.importorskip("polars")
+    import datetime
+    from decimal import Decimal
+
+    for values in ([Decimal("1.5"), Decimal("2.5"), Decimal("3.5")], [datetime.time(1), datetime.time(2), datetime.time(3)]):
+        series = polars.Series("s", values)
+        kept = moved(series)
+        assert kept.dtype == series.dtype and kept.name == "s" and kept.to_list() == [values[0], values[2]]
+        with pytest.raises(TypeError, match="^x: (Decimal|Time).* is not supported"):
+            upsweep.cumulative_sum(series)
+    arrays = polars.Series([[[1, 2], [3, 4]], [[5, 6], [7, None]]], dtype=polars.Array(polars.Int64, (2, 2)))
+    with pytest.raises(ValueError, match="^x: element 1, 1 of row 1 is null"):
+        upsweep.cumulative_sum(arrays, axis=0)
+    assert upsweep.cumulative_sum(arrays[:1], axis=1).to_list() == [[[1, 2], [4, 6]]]
+    with pytest.raises(TypeError, match=r"^x: Struct.* is no array of numbers: give a field, such as x.struct.field\('a'\)"):
+        upsweep.reduce(polars.Series([{"a": 1, "b": 10}]))
+    for series in (
+        polars.Series([1], dtype=polars.Int128),
+        polars.Series(["a"], dtype=polars.Categorical),
+        polars.Series([object()]),
+    ):
+        with pytest.raises(TypeError, match="^x: (Int128|Categorical|Object).* is not supported"):
+            upsweep.reduce(series)
+    with pytest.raises(TypeError, match="^content: Int128 is not supported"):
+        upsweep.segmented_reduce(polars.Series([1, None], dtype=polars.Int128), 1)
+
+
+def test_types_of_pandas():
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    times = pandas.Series(pandas.date_range("2020", periods=3, tz="Europe/Paris"), name="t")
+    decimals = pandas.Series(
+        [Decimal("1.5"), Decimal("2.5"), Decimal("3.5")], dtype=pandas.ArrowDtype(pyarrow.decimal128(5, 2))
+    )
+    for series in (times, decimals):
+        kept = moved(series)
+        assert kept.dtype == series.dtype and list(kept) == [series[0], series[2]]
+        with pytest.raises(TypeError, match="^x: .* is not supported"):
+            upsweep.cumulative_sum(series)
+
+
+def test_types_of_results_by_their_own_names():
+    single = np.ones(2, np.float32)
+    for dtype in ("float32", np.float32, np.dtype(np.float32), np.dtype(">f4")):
+        assert upsweep.reduce(single, dtype=dtype).dtype == np.float32
+    for dtype in (float, "float", np.float64):
+        assert upsweep.reduce(single, dtype=dtype).dtype == np.float64
+    for library, names in (("pyarrow", ("float32", "float64")), ("polars", ("Float32", "Float64"))):
+        module = pytest.importorskip(library)
+        for name, right in zip(names, (np.float32, np.float64)):
+            dtype = getattr(module, name)
+            assert upsweep.reduce(single, dtype=dtype() if library == "pyarrow" else dtype).dtype == right
+    pandas = pytest.importorskip("pandas")
+    assert upsweep.reduce(np.ones(2, np.int8), dtype=pandas.Int32Dtype()).dtype == np.int32
+    for dtype in ({}, 5, object(), "x,y", bool, np.complex128):
+        with pytest.raises(TypeError, match="^dtype: .* is not supported"):
+            upsweep.reduce(single, dtype=dtype)
+
+
+def test_any_byte_that_is_not_0_is_true():
+    odd = np.array([1, 2, 0, 255], np.uint8).view(np.bool_)
+    x = np.arange(4)
+    assert upsweep.cumulative_sum(odd).tolist() == [1, 2, 2, 3] and upsweep.reduce(odd) == 3
+    assert upsweep.reduce(odd[:2], op="and") == np.True_ and upsweep.scan(odd, op="xor").tolist() == [True, False, False, True]
+    assert upsweep.cumulative_sum(odd.reshape(2, 2), axis=0).tolist() == [[1, 1], [1, 2]]
+    assert upsweep.cumulative_sum(odd, include_initial=True).tolist() == [0, 1, 2, 2, 3]
+    assert upsweep.segmented_reduce(odd, [0, 4]).tolist() == [3] and upsweep.segmented_scan(odd, [0, 4]).tolist() == [
+        1,
+        2,
+        2,
+        3,
+    ]
+    assert upsweep.segmented_sort(odd, [0, 4]).view(np.uint8).tolist() == [0, 1, 1, 1]
+    for keys, values in (upsweep.reduce_by_key(odd[:2], x[:2]), upsweep.group_by(odd[:2], x[:2])):
+        assert keys.tolist() == [True] and values.tolist() == [1]
+    assert upsweep.scan_by_key(odd[:2], odd[:2]).tolist() == [1, 2]
+    assert upsweep.select(odd, x).tolist() == [0, 1, 3] and upsweep.segmented_reduce(x, [0, 4], valid=odd).tolist() == [4]
+    assert upsweep.select(x < 2, odd[:4]).view(np.uint8).tolist() == [1, 2]  # which is moved as it is
+    pyarrow = pytest.importorskip("pyarrow")
+    bytes_ = pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), pyarrow.array([1, 0, 2], pyarrow.int8()))
+    assert upsweep.cumulative_sum(bytes_).to_pylist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64", "uint64"])
+def test_booleans_fit_every_integer_type(dtype):
+    x, keys = np.array([True, False]), np.array([1, 1])
+    for op in ("min", "max"):
+        right = int(op == "max")
+        one = {"op": op, "dtype": dtype}
+        for result in (
+            upsweep.reduce(x, **one),
+            upsweep.reduce(x.reshape(2, 1), axis=0, **one),
+            upsweep.segmented_reduce(x, [0, 2], **one),
+            upsweep.scan(x, **one)[1:],
+            upsweep.scan(x.reshape(2, 1), axis=0, **one)[1:],
+            upsweep.segmented_scan(x, [0, 2], **one)[1:],
+            upsweep.reduce_by_key(keys, x, **one)[1],
+            upsweep.scan_by_key(keys, x, **one)[1:],
+            upsweep.group_by(keys, x, **one)[1],
+        ):
+            assert result.dtype == dtype and result == right
+
+
+def test_integers_of_lists_stay_integers():
+    for value in ([2**63, 1], (2**63, 1), [[2**63], [1]], [True, 2**63], [np.uint64(2**63), 1], 2**63, range(2**63, 2**63 + 1)):
+        assert upsweep.reduce(value, overflow="wrap").dtype == np.uint64
+    assert upsweep.cumulative_sum([2**63, 1]).tolist() == [2**63, 2**63 + 1]
+    assert upsweep.reduce([2**63, 1.5]).dtype == np.float64  # a float among them
+    for value in ([2**64, 1], [-1, 2**63], 2**64, [[-(2**70)]]):
+        with pytest.raises(OverflowError, match="^x: integers from .* fit neither int64 nor uint64"):
+            upsweep.reduce(value)
+
+
+def test_objects_that_are_no_numbers():
+    from decimal import Decimal
+
+    with pytest.raises(TypeError, match=r"^x: an array of Python objects \(Decimal\) is not supported"):
+        upsweep.reduce([Decimal("0.1")])
+
+    class Broken:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("ragged")
+
+    with pytest.raises(TypeError, match=r"^x: no array can be made of this test_libraries\.\S*Broken: ragged"):
+        upsweep.reduce(Broken())
+    assert upsweep.select([], []).tolist() == []
+    assert upsweep.segmented_reduce([], [0, 0], valid=[]).tolist() == [0]
+
+
+def test_elements_of_out_that_overlap():
+    strided = np.lib.stride_tricks.as_strided
+    x = np.arange(3)
+    for out in (strided(np.zeros(1, np.int64), (3,), (0,)), strided(np.zeros(3, np.int64), (3,), (4,))):
+        for function, given in (
+            (upsweep.cumulative_sum, (x,)),
+            (upsweep.segmented_scan, (x, [0, 3])),
+            (upsweep.select, (x < 5, x)),
+            (upsweep.lengths_to_offsets, (x[:2],)),
+        ):
+            with pytest.raises(ValueError, match="^out: its elements overlap"):
+                function(*given, out=out)
+    square = strided(np.zeros(9, np.int64), (3, 2), (8, 8))
+    with pytest.raises(ValueError, match="^out: its elements overlap"):
+        upsweep.cumulative_sum(np.ones((3, 2), np.int64), axis=0, out=square)
+    out = np.zeros((4, 6), np.int64).T[::-1, ::2]  # strided, and apart
+    assert upsweep.cumulative_sum(np.ones((6, 2), np.int64), axis=0, out=out) is out and out[5, 1] == 6
+
+
+def test_results_shorter_than_out_are_of_its_library():
+    x = np.arange(3)
+    for out in (np.zeros(5, np.int64), np.zeros(10, np.int64)[::2]):
+        kept = upsweep.select(MASK, x, out=out)
+        assert kept.tolist() == [0, 2] == out[:2].tolist() and np.shares_memory(kept, out)
+    assert upsweep.select(MASK, x.astype(np.uint8), out=bytearray(5)).tolist() == [0, 2]
+    torch = pytest.importorskip("torch")
+    for out in (torch.zeros(5, dtype=torch.int64), torch.zeros(10, dtype=torch.int64)[::2]):
+        for kept in (
+            upsweep.select(MASK, torch.arange(3), out=out),
+            upsweep.group_by([0, 0, 2], torch.arange(3), out=(None, out))[1],
+        ):
+            assert isinstance(kept, torch.Tensor) and len(kept) == 2 and kept.data_ptr() == out.data_ptr()
+
+
+def test_tensors_of_types_that_numpy_does_not_have():
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.complex32, torch.float16):
+        x = torch.tensor([1.0, 2.0, 4.0]).to(dtype)
+        kept = upsweep.select(MASK, x)
+        assert kept.dtype == dtype and torch.equal(kept.float().real, torch.tensor([1.0, 4.0]))
+        offsets, kept = upsweep.select(MASK, x, lists=torch.tensor([0, 1, 3]))
+        assert offsets.tolist() == [0, 1, 2] and kept.dtype == dtype
+        out = torch.zeros(3).to(dtype)
+        assert upsweep.take(torch.tensor([2, 0, 1]), x, out=out) is out and out.float().real.tolist() == [4.0, 1.0, 2.0]
+        assert upsweep.broadcast(x, torch.tensor([0, 1, 1, 2]), out=x[:2]).float().real.tolist() == [1.0, 4.0]
+        with pytest.raises(TypeError, match=f"^x: {str(dtype)[6:]} is not supported"):
+            upsweep.cumulative_sum(x)
+
+
+def test_tensors_that_are_more_than_their_memory():
+    torch = pytest.importorskip("torch")
+    from torch.autograd import forward_ad
+    from torch.func import functionalize, grad, jvp
+
+    class Sub(torch.Tensor):
+        pass
+
+    x = torch.ones(3)
+    assert isinstance(upsweep.cumulative_sum(x.as_subclass(Sub)), torch.Tensor)
+    assert upsweep.cumulative_sum(torch.tensor([1 + 2j, 3 + 4j]).conj().imag).tolist() == [-2.0, -6.0]
+    with forward_ad.dual_level(), pytest.raises(TypeError, match="forward gradient"):
+        upsweep.cumulative_sum(forward_ad.make_dual(x, x))
+    for call in (
+        lambda: jvp(upsweep.cumulative_sum, (x,), (x,)),
+        lambda: grad(upsweep.reduce)(x),
+        lambda: functionalize(upsweep.cumulative_sum)(x),
+        lambda: torch.vmap(upsweep.cumulative_sum)(torch.ones(2, 3)),
+        lambda: upsweep.cumulative_sum(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)),
+        lambda: upsweep.cumulative_sum(torch.nested.nested_tensor([x, x])),
+        lambda: upsweep.cumulative_sum(x, out=torch.tensor([1 + 2j] * 3, dtype=torch.complex64).conj().imag),
+        lambda: upsweep.cumulative_sum(torch.float32),
+    ):
+        with pytest.raises(TypeError, match="^(x|out): "):
+            call()
+    with pytest.raises(ValueError, match="^out: its elements overlap"):
+        upsweep.cumulative_sum(x, out=torch.zeros(1).expand(3))
+
+
+def test_jax_while_it_traces_and_types_of_its_own():
+    jax = pytest.importorskip("jax")
+    for call in (jax.jit(upsweep.reduce), jax.grad(upsweep.reduce), jax.vmap(lambda x: upsweep.select(MASK, x))):
+        with pytest.raises(TypeError, match="^(x|content): an array that JAX is tracing .* outside of jax.jit"):
+            call(jax.numpy.ones((3,) if call is not None else 3) if "vmap" not in repr(call) else jax.numpy.ones((2, 3)))
+    for dtype in (jax.numpy.bfloat16, jax.numpy.float8_e4m3fn):
+        kept = upsweep.select(MASK, jax.numpy.array([1, 2, 4], dtype))
+        assert isinstance(kept, jax.Array) and kept.dtype == dtype and kept.astype("float32").tolist() == [1.0, 4.0]
+        with pytest.raises(TypeError, match="^x: (bfloat16|float8_e4m3fn) is not supported"):
+            upsweep.reduce(jax.numpy.ones(3, dtype))
+    with pytest.raises(TypeError, match="^x: key<.*> is not supported"):
+        upsweep.reduce(jax.random.key(0))
+
+
+def test_xarray():
+    xarray = pytest.importorskip("xarray")
+    assert upsweep.reduce(xarray.DataArray(np.ones(3), name="q")) == 3.0
+    assert upsweep.cumulative_sum(xarray.DataArray(np.ones((2, 3))), axis=1).tolist() == [[1.0, 2.0, 3.0]] * 2
+    with pytest.raises(TypeError, match="^x: xarray's Dataset is no array: give one of its variables"):
+        upsweep.reduce(xarray.Dataset({"a": ("t", np.ones(3))}))
+
+
+def test_more_elements_than_memory():
+    for lists in (2**45, 2**62, 2**63 - 1):
+        for parents in ([0], np.array([0])):
+            with pytest.raises(MemoryError):
+                upsweep.parents_to_offsets(parents, lists)

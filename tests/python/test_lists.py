@@ -56,7 +56,7 @@ def test_scans_and_sorts(lengths, dtype, descending):
         in_order = np.sort(each)
         assert np.array_equal(sorted_[a:b], in_order[::-1] if descending else in_order)
         assert np.array_equal(each[positions[a:b]], sorted_[a:b])
-    assert not scanned[:2].any() and not sorted_[:2].any()
+    assert not scanned[:2].any() and np.array_equal(sorted_[:2], content[:2])
 
 
 @given(lengths_of_lists, st.sampled_from([*NUMBERS, "complex128", "M8[s]", "bool"]), st.randoms(use_true_random=False))
@@ -521,3 +521,69 @@ def test_groups_are_folded_in_a_type_that_holds_the_values(values, given, folds)
     assert found.dtype == folds.dtype and found.tolist() == folds.tolist()
     with pytest.raises(NotImplementedError, match="the same type"):
         upsweep.group_by(np.array([3, 3, 3]), values.astype("int64"), dtype="int16")
+
+
+# ------------------------------------------------------------------------------------------- sorts of lists that lie anywhere
+
+
+@given(
+    lengths_of_lists, st.sampled_from(["int8", "int64", "float32", "uint16"]), st.randoms(use_true_random=False), st.booleans()
+)
+def test_sorts_of_lists_by_starts_and_stops(lengths, dtype, random, descending):
+    content, offsets, _ = ragged(lengths, dtype, first=3)
+    content = np.concatenate([content, content[:2]])  # in no list
+    order = np.array(random.sample(range(len(lengths)), len(lengths)), np.int64)
+    lists = (offsets[:-1][order], offsets[1:][order])
+    expected, positions = content.copy(), np.zeros(len(content), np.int64)
+    for start, stop in zip(*lists):
+        each = content[start:stop]
+        expected[start:stop] = np.sort(each)[::-1] if descending else np.sort(each)
+        at = np.argsort(-each.astype(np.float64) if descending else each, kind="stable")
+        positions[start:stop] = at
+    assert np.array_equal(upsweep.segmented_sort(content, lists, descending=descending), expected)
+    assert np.array_equal(upsweep.segmented_argsort(content, lists, descending=descending), positions)
+    pair = (offsets[:-1], offsets[1:])  # which are offsets in memory
+    assert np.array_equal(upsweep.segmented_sort(content, pair, descending=descending), expected)
+    out = np.full_like(content, 77)
+    assert upsweep.segmented_sort(content, lists, descending=descending, out=out) is out and np.array_equal(out, expected)
+    assert upsweep.segmented_sort(content, lists, descending=descending, out=content) is content
+    assert np.array_equal(content, expected)
+
+
+def test_elements_outside_of_lists_stay_as_they_are():
+    x = np.array([9, 3, 1, 8, 5, 7])
+    for lists in (np.array([1, 3, 3, 5]), (np.array([3, 1]), np.array([5, 3]))):
+        assert upsweep.segmented_sort(x, lists).tolist() == [9, 1, 3, 5, 8, 7]
+        assert upsweep.segmented_argsort(x, lists).tolist() == [0, 1, 0, 1, 0, 0]
+        mine = x.copy()
+        assert upsweep.segmented_sort(mine, lists, out=mine) is mine and mine.tolist() == [9, 1, 3, 5, 8, 7]
+    pyarrow = pytest.importorskip("pyarrow")
+    lists = pyarrow.ListArray.from_arrays(
+        pyarrow.array([0, 2, 4, 6]), pyarrow.array(x), mask=pyarrow.array([False, True, False])
+    )
+    assert upsweep.segmented_sort(lists).to_pylist() == [3, 9, 1, 8, 5, 7]
+    view = pyarrow.ListViewArray.from_arrays(
+        pyarrow.array([4, 2], pyarrow.int32()), pyarrow.array([2, 2], pyarrow.int32()), pyarrow.array(x)
+    )
+    assert upsweep.segmented_sort(view, descending=True).to_pylist() == [9, 3, 8, 1, 7, 5]
+
+
+@pytest.mark.parametrize("function", [upsweep.segmented_sort, upsweep.segmented_argsort])
+def test_lists_that_overlap_are_not_sorted(function):
+    x = np.arange(6)
+    for starts, stops, index in (
+        ([0, 1], [2, 3], 1),
+        ([1, 0], [3, 2], 1),
+        ([0, 4, 2, 3], [2, 6, 4, 5], 3),
+        ([0, 3, 3, 0], [6, 3, 3, 1], 3),
+        ([0, 0, 0], [6, 6, 6], 1),
+        ([2, 2], [4, 4], 1),
+    ):
+        with pytest.raises(ValueError, match=f"^list {index} overlaps a list before it") as caught:
+            function(x, (np.array(starts), np.array(stops)))
+        assert caught.value.index == index and caught.value.code == "invalid_argument"
+    assert len(function(x, (np.array([0, 3, 3, 3]), np.array([3, 3, 6, 3])))) == 6  # empty ones lie anywhere
+    for stop in (3, 7):
+        with pytest.raises(ValueError, match="^list 1") as caught:
+            function(x, (np.array([0, 4]), np.array([2, stop])))
+        assert caught.value.index == 1

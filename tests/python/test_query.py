@@ -791,7 +791,7 @@ def test_columns_are_named_where_they_are_wrong():
         with pytest.raises(error, match=message):
             upsweep.query("SELECT SUM(x) FROM t", t={"x": column})
     assert upsweep.query("SELECT SUM(x) AS s FROM t", t={"x": [2**63, 1]}).rows() == [(2**63 + 1,)]
-    with pytest.raises(TypeError, match="sql: text"):
+    with pytest.raises(TypeError, match="sql: a string is needed, not NoneType"):
         upsweep.query(None)
     with pytest.raises(ValueError, match="option of query"):
         upsweep.query("SELECT SUM(x) FROM device")
@@ -840,3 +840,29 @@ def test_paths_that_are_bytes(tmp_path):
             return bytes(tmp_path / "x.npy")
 
     assert upsweep.query("SELECT COUNT(*) AS n FROM t", t=Path()).to_dict() == {"n": [4]}
+
+
+def test_files_whose_names_are_not_utf8(tmp_path):
+    name = os.path.join(os.fsencode(tmp_path), b"caf\xe9.csv")
+    with open(name, "wb") as file:
+        file.write(b"x\n1\n2\n")
+    path = os.fsdecode(name)
+    for given in (path, [path, path], os.path.join(tmp_path, "caf*.csv")):
+        assert upsweep.query("SELECT SUM(x) FROM t", t=given).rows() == [(6 if isinstance(given, list) else 3,)]
+    missing = path.replace("caf", "tea")
+    with pytest.raises(FileNotFoundError) as caught:
+        upsweep.query("SELECT SUM(x) FROM t", t=missing)
+    assert missing in str(caught.value)
+    for none in ("\ud800", "a\0b"):
+        with pytest.raises(ValueError, match="^a file's name: no file can be called"):
+            upsweep.query("SELECT SUM(x) FROM t", t=none)
+        with pytest.raises(ValueError, match="^spill_dir: no file can be called"):
+            upsweep.query("SELECT SUM(x) FROM t", t={"x": [1]}, spill_dir=none)
+    for call in (
+        lambda: upsweep.query("SELECT SUM(x) FROM '\ud800'"),
+        lambda: upsweep.query("SELECT SUM(x) FROM t", t={"x": [1], "\ud800": [2]}),
+        lambda: upsweep.query("SELECT SUM(x) FROM t", {"t": {"x": [1]}}, memory="\ud800"),
+        lambda: upsweep.ladder("\ud800"),
+    ):
+        with pytest.raises(ValueError, match="is a surrogate alone"):
+            call()

@@ -349,3 +349,26 @@ def test_negative_sums_along_an_axis_do_not_fit_unsigned_types(of, to):
     assert index(upsweep.reduce, op="add") == 1
     assert np.array_equal(upsweep.scan(x, axis=0, dtype=to, initial=9), np.cumsum(x, 0) + 9)
     assert np.array_equal(upsweep.scan(abs(x), axis=0, dtype=to), np.cumsum(abs(x), 0))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3, 4), (5, 1, 3)])
+def test_the_index_of_an_overflow_is_that_of_the_first_element_in_every_layout(shape):
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        x = random.integers(2**59, 2**62, shape)
+        for axis in range(len(shape)):
+            exact = np.cumsum(x.astype(object), axis=axis)
+            bad = np.flatnonzero(exact > 2**63 - 1)
+            longer = np.flatnonzero(np.insert(exact, 0, 0, axis=axis) > 2**63 - 1)
+            for layout in (x, np.asfortranarray(x), x[::-1].copy()[::-1], np.swapaxes(np.swapaxes(x, 0, 1).copy(), 0, 1)):
+                for named, expected in (
+                    ({}, bad),
+                    ({"out": np.empty(shape, np.int64, order="F")}, bad),
+                    ({"include_initial": True}, longer),
+                ):
+                    if len(expected) == 0:
+                        upsweep.cumulative_sum(layout, axis=axis, **named)
+                        continue
+                    with pytest.raises(OverflowError, match=f"^element {expected[0]} of the result") as caught:
+                        upsweep.cumulative_sum(layout, axis=axis, **named)
+                    assert caught.value.index == expected[0]

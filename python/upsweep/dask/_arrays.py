@@ -175,7 +175,7 @@ def scan(
     >>> upsweep.dask.scan(x, exclusive=True, initial=10).compute()
     array([10, 13, 14, 18, 19])
     """
-    op, exclusive = _scan._operator(op), flag(exclusive, "exclusive")
+    op, exclusive = _scan.operator_name(op), flag(exclusive, "exclusive")
     if _awkward.is_lists(x):
         return _awkward.scan(x, axis, op, exclusive, initial, dtype, overflow)
     return _scanned(x, op, exclusive, initial, axis, dtype, overflow, "scan")
@@ -327,9 +327,9 @@ def reduce(x: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None
     9
     """
     x = array_of(x, "x", is_counted=False)
-    wanted = type_of(x, "x", _scan._operator(op), dtype, overflow)
+    wanted = type_of(x, "x", _scan.operator_name(op), dtype, overflow)
     checked = is_checked(op, wanted, overflow)
-    first = _scan.beginning(initial, op, wanted)
+    first = _scan.one(initial, wanted, "initial")
     name, totals = new_name("reduce"), new_name("total")
     fold = exact_sum if checked else folded
     keys = [(totals, *key) for key in itertools.product(*map(range, x.numblocks))]

@@ -120,7 +120,7 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str) -> tuple[Pl
     if not files:
         raise ValueError(f"{name}: the list of files is empty: at least one is needed")
     options = how()
-    table = _query.files_module().open(files[:1], options["threads"])
+    table = _query.open_files(files[:1], options["threads"])
     _query.typed(statement, table, None)
     return Plan(sql, table.fields, files[0], options), [(_fold_file, file) for file in files], []
 
@@ -160,7 +160,7 @@ def _computed(plan: Plan, tasks: list[tuple], parts: list, client: Any) -> Any:
 
 
 def _fold_file(plan: Plan, path: str) -> tuple[int, Any]:
-    return _folded(plan, path, lambda: _query.files_module().open([path], plan.options["threads"]))
+    return _folded(plan, path, lambda: _query.open_files([path], plan.options["threads"]))
 
 
 def _fold_partition(plan: Plan, frame: Any, number: int, schema: Any) -> tuple[int, Any]:
