@@ -39,8 +39,9 @@ class Answer:
     """What a query comes to: a small table.
 
     `pyarrow.table(answer)`, `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and DuckDB take it by its
-    `__arrow_c_stream__`: integers are int64 (uint64, or decimals of 38 digits, where one does not fit), decimals have 38 digits
-    and the scale of the expression, dates are date32, text is utf8.
+    `__arrow_c_stream__`. There integers are int64 (uint64, or decimals of 38 digits, where one does not fit), decimals have 38
+    digits and the scale of the expression, dates are date32, text is utf8. `pandas.DataFrame(answer)` takes its rows, and the names
+    of the columns from the first one; an answer without rows has no columns there.
 
     Attributes
     ----------
@@ -111,7 +112,9 @@ class Answer:
         return list(zip(*(self._values(index) for index in range(len(self.columns))), strict=True))
 
     def __iter__(self) -> Any:
-        return iter(self.rows())
+        """The rows, which name their fields: `pandas.DataFrame(answer)` takes its columns from the first one."""
+        row = type("Row", (tuple,), {"_fields": tuple(self.columns), "__slots__": ()})
+        return map(row, self.rows())
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._answer.stream()

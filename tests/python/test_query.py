@@ -488,7 +488,7 @@ def test_polars(table):
         upsweep.query(sql, t=frame.lazy())
     with pytest.raises(TypeError, match="single column"):
         upsweep.query(sql, t=frame["key"])
-    with pytest.raises(ValueError, match="flag, day"):
+    with pytest.raises(ValueError, match="'flag', 'day'"):
         upsweep.query("SELECT SUM(nokey) FROM t", t=frame)
 
 
@@ -501,6 +501,8 @@ def test_pandas(table):
     answer = upsweep.query(sql, t=frame)
     assert answer.rows() == upsweep.query(sql, t=table).rows()
     assert upsweep.query("SELECT SUM(a) FROM t", t={"a": pandas.Series([1.5, 2.0])}).rows() == [(3.5,)]
+    frame = pandas.DataFrame(answer)
+    assert list(frame.columns) == answer.columns and frame["s"].tolist() == answer["s"].tolist()
     if hasattr(pandas.DataFrame, "from_arrow"):
         assert pandas.DataFrame.from_arrow(answer)["s"].tolist() == answer["s"].tolist()
 
@@ -522,7 +524,7 @@ def test_errors(table):
     error = raised(ValueError, "SELECT SUM(x FROM t")
     assert error.code == "bad_sql" and error.index == 13 and "^" in str(error)
     error = raised(ValueError, "SELECT SUM(none) FROM t")
-    assert error.code == "unknown_column" and "key, whole, i8" in str(error)
+    assert error.code == "unknown_column" and "'key', 'whole', 'i8'" in str(error)
     error = raised(ValueError, "SELECT SUM(key) FROM other")
     assert error.code == "unknown_table" and "given are: t" in str(error)
     assert "give it by its name" in str(pytest.raises(ValueError, upsweep.query, "SELECT SUM(key) FROM other").value)
