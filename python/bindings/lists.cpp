@@ -274,11 +274,9 @@ std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, 
 // ------------------------------------------------------------------------------------------------------------ plain cases
 
 /// The content and the lists, which are given by position; false where one of them is not plain.
-bool plain_content(const PlainCall& call, ListCall& made) {
-  if (call.given().size() != 2) return false;
-  Elements content;
-  if (!plain_numbers(call.given()[0], content)) return false;
-  const auto lists = plain_lists(call.given()[1]);
+bool plain_content(const PlainCall& call, Elements& content, ListCall& made) {
+  if (call.given().size() != 2 || !plain_counts(call.given()[0], content)) return false;
+  const auto lists = plain_lists(call.given()[1], content.length);
   if (!lists) return false;
   made.lists = *lists;
   made.content = as_input(content);
@@ -290,8 +288,9 @@ dynamic::Array as_output(nb::handle array, Type type) {
   return {elements.data, elements.length, type};
 }
 
-/// Offsets from the content's first element to its last: each of its elements is in a list.
+/// Offsets from the content's first element to its last, or lists of one size: each of its elements is in a list.
 bool covers(const Lists& lists, const dynamic::ConstArray& content) {
+  if (lists.has_size) return true;
   if (!lists.are_adjacent() || lists.count == 0) return false;
   return visit_bounds({lists.starts, lists.count + 1, lists.type}, [&](const auto* offsets) {
     return offsets[0] == 0 && static_cast<std::int64_t>(offsets[lists.count]) == content.length;
@@ -300,10 +299,12 @@ bool covers(const Lists& lists, const dynamic::ConstArray& content) {
 
 nb::object plain_segmented_reduce(const PlainCall& call) {
   ListCall made;
-  if (!plain_content(call, made)) return {};
-  const Place place{.checked = true};
+  Elements content;
+  if (!plain_content(call, content, made)) return {};
+  const Place place = Place::plain();
   if (const auto op = call.op()) {
-    const Type type = result_type(*op, made.content.type);
+    if (content.is_boolean && *op != Operator::add) return {};
+    const Type type = result_type(*op, content);
     nb::object out = new_array(made.lists.count, type);
     made.out = as_output(out, type);
     segmented_reduce(place, *op, made);
@@ -320,10 +321,12 @@ nb::object plain_segmented_reduce(const PlainCall& call) {
 
 nb::object plain_segmented_scan(const PlainCall& call) {
   ListCall made;
+  Elements content;
   const auto op = call.op();
   const auto exclusive = call.is_exclusive();
-  if (!op || !exclusive || !plain_content(call, made) || !covers(made.lists, made.content)) return {};
-  const Type type = result_type(*op, made.content.type);
+  if (!op || !exclusive || !plain_content(call, content, made) || !covers(made.lists, made.content)) return {};
+  if (content.is_boolean && *op != Operator::add) return {};
+  const Type type = result_type(*op, content);
   nb::object out = new_array(made.content.length, type);
   made.out = as_output(out, type);
   segmented_scan(Place::plain(), {*op, *exclusive}, made);
@@ -333,7 +336,8 @@ nb::object plain_segmented_scan(const PlainCall& call) {
 template <bool kPositions>
 nb::object plain_sort(const PlainCall& call) {
   ListCall made;
-  if (!plain_content(call, made) || !covers(made.lists, made.content)) return {};
+  Elements content;
+  if (!plain_content(call, content, made) || !covers(made.lists, made.content) || content.is_boolean) return {};
   const Type type = kPositions ? Type::int64 : made.content.type;
   nb::object out = new_array(made.content.length, type);
   made.out = as_output(out, type);
@@ -355,7 +359,7 @@ nb::object plain_reduce_by_key(const PlainCall& call) {
   const Place place = Place::plain();
   const std::int64_t runs = count_key_runs(place, as_input(keys));
   const nb::object firsts = new_array(runs, keys.type);
-  const nb::object folds = new_array(runs, result_type(*op, values.type));
+  const nb::object folds = new_array(runs, result_type(*op, values));
   reduce_by_key(place, name(*op), call.given()[0], call.given()[1], nb::none(), firsts, folds);
   return nb::make_tuple(firsts, folds);
 }
@@ -366,7 +370,7 @@ nb::object plain_scan_by_key(const PlainCall& call) {
   const auto op = call.op();
   const auto exclusive = call.is_exclusive();
   if (!op || !exclusive || !plain_pairs(call, keys, values)) return {};
-  nb::object out = new_array(values.length, result_type(*op, values.type));
+  nb::object out = new_array(values.length, result_type(*op, values));
   scan_by_key(Place::plain(), name(*op), Truth{*exclusive}, call.given()[0], call.given()[1], nb::none(), out);
   return out;
 }
@@ -376,7 +380,7 @@ nb::object plain_group_by(const PlainCall& call) {
   Elements values;
   const auto op = call.op();
   if (!op || !plain_pairs(call, keys, values) || is_float(keys.type)) return {};
-  const Type type = result_type(*op, values.type);
+  const Type type = result_type(*op, values);
   if (type != values.type && *op != Operator::add) return {};  // Python converts the values
   const nb::object firsts = new_array(keys.length, keys.type);
   const nb::object folds = new_array(keys.length, type);

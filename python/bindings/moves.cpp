@@ -331,7 +331,7 @@ nb::object plain_select(const PlainCall& call) {
   detail::SelectCall work{.mask = mask};
   nb::object offsets;
   if (call.has(Keyword::lists)) {
-    const auto lists = plain_lists(call.named(Keyword::lists));
+    const auto lists = plain_lists(call.named(Keyword::lists), contents.length());
     if (!lists) return {};
     offsets = new_array(lists->count + 1, Type::int64);
     work.has_lists = true;
@@ -367,7 +367,7 @@ nb::object plain_take(const PlainCall& call) {
 nb::object plain_pack(const PlainCall& call) {
   PlainContents contents;
   if (call.given().size() < 2 || !contents.take(call.given().subspan(1))) return {};
-  const auto lists = plain_lists(call.given()[0]);
+  const auto lists = plain_lists(call.given()[0], contents.length());
   if (!lists) return {};
   nb::object offsets = new_array(lists->count + 1, Type::int64);
   std::int64_t* const at = pointer_to(offsets);

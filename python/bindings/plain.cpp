@@ -229,6 +229,15 @@ bool plain_numbers(nb::handle object, Elements& elements) {
   return is_plain_array(object, elements) && elements.type != Type::custom && !elements.is_boolean;
 }
 
+bool plain_counts(nb::handle object, Elements& elements) {
+  if (!is_plain_array(object, elements) || elements.type == Type::custom) return false;
+  if (!elements.is_boolean) return true;
+  const auto* const bytes = static_cast<const std::uint8_t*>(elements.data);
+  std::uint8_t any = 0;
+  for (std::int64_t i = 0; i < elements.length; ++i) any |= bytes[i];
+  return any <= 1;
+}
+
 bool plain_bounds(nb::handle object, Elements& elements) {
   return plain_numbers(object, elements) &&
          (elements.type == Type::int64 || elements.type == Type::int32 || elements.type == Type::uint32);
@@ -246,7 +255,13 @@ bool plain_mask(nb::handle object, Mask& mask) {
   return true;
 }
 
-std::optional<Lists> plain_lists(nb::handle object) {
+std::optional<Lists> plain_lists(nb::handle object, std::int64_t content) {
+  if (PyLong_CheckExact(object.ptr())) {
+    const Py_ssize_t size = PyLong_AsSsize_t(object.ptr());
+    PyErr_Clear();
+    if (size < 1 || content % size != 0) return std::nullopt;
+    return Lists::of_size(content / size, size);
+  }
   Elements first;
   Elements last;
   if (plain_bounds(object, first)) {

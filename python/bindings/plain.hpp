@@ -75,18 +75,21 @@ bool is_in_options();
 // Arguments of plain cases; false, or nothing, where they are to be looked at by Python.
 /// Numbers, but no booleans.
 bool plain_numbers(nanobind::handle object, Elements& elements);
+/// Numbers, or booleans that are stored as 0 and 1.
+bool plain_counts(nanobind::handle object, Elements& elements);
 /// Of a type that bounds of lists and indices have.
 bool plain_bounds(nanobind::handle object, Elements& elements);
 /// Elements that are moved: those that have no pointers.
 bool plain_elements(nanobind::handle object, Elements& elements);
 /// Bytes that are true or false.
 bool plain_mask(nanobind::handle object, Mask& mask);
-/// Offsets, or a tuple of starts and stops of one type.
-std::optional<Lists> plain_lists(nanobind::handle object);
+/// Offsets, a tuple of starts and stops of one type, or the size of every list of a content of that length.
+std::optional<Lists> plain_lists(nanobind::handle object, std::int64_t content);
 
-/// A sum's and a product's type is the widest of its kind.
-inline Type result_type(Operator op, Type type) {
-  return op == Operator::add || op == Operator::mul ? default_accumulator(type) : type;
+/// A sum's and a product's type is the widest of its kind; booleans are counted as int64.
+inline Type result_type(Operator op, const Elements& elements) {
+  if (op != Operator::add && op != Operator::mul) return elements.type;
+  return elements.is_boolean ? Type::int64 : default_accumulator(elements.type);
 }
 
 inline dynamic::ConstArray as_input(const Elements& elements) {

@@ -180,9 +180,10 @@ bool same_or_apart(const Elements& in, const Elements& out) {
 
 nb::object plain_scan(Operator op, bool exclusive, const PlainCall& call) {
   Elements in;
-  if (call.given().size() != 1 || !plain_numbers(call.given()[0], in)) return {};
+  if (call.given().size() != 1 || !plain_counts(call.given()[0], in)) return {};
+  if (in.is_boolean && op != Operator::add) return {};
   nb::object out =
-      call.has(Keyword::out) ? nb::borrow(call.named(Keyword::out)) : new_array(in.length, result_type(op, in.type));
+      call.has(Keyword::out) ? nb::borrow(call.named(Keyword::out)) : new_array(in.length, result_type(op, in));
   Elements to;
   if (!plain_numbers(out, to) || !to.is_writable) return {};
   if (to.length != in.length || is_float(in.type) != is_float(to.type) || !same_or_apart(in, to)) return {};
@@ -208,8 +209,9 @@ nb::object plain_cumulative(const PlainCall& call) {
 nb::object plain_reduce(const PlainCall& call) {
   Elements in;
   const auto op = call.op();
-  if (call.given().size() != 1 || !plain_numbers(call.given()[0], in) || !op || in.length == 0) return {};
-  const Type type = result_type(*op, in.type);
+  if (call.given().size() != 1 || !plain_counts(call.given()[0], in) || !op || in.length == 0) return {};
+  if (in.is_boolean && *op != Operator::add) return {};
+  const Type type = result_type(*op, in);
   std::uint64_t value = 0;
   reduce(Place::plain(), *op, as_input(in), dynamic::Carry::identity(*op, type), &value);
   return new_scalar(&value, type);

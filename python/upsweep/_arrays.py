@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,12 @@ BOUNDS = ("int32", "uint32", "int64")
 MOVED_SIZES = (1, 2, 4, 8, 16)
 
 
+@functools.lru_cache(256)
+def _name(dtype: np.dtype) -> str:
+    """NumPy makes the name anew each time, which takes a microsecond."""
+    return dtype.name
+
+
 class Namespace:
     """What is asked of an array library: here NumPy, by functions that CuPy has too."""
 
@@ -30,7 +37,7 @@ class Namespace:
         self.module = module
 
     def dtype(self, array: Any) -> str:
-        return array.dtype.name
+        return _name(array.dtype)
 
     def itemsize(self, array: Any) -> int:
         return array.dtype.itemsize

@@ -117,6 +117,35 @@ def test_bounds(dtype, n):
     require_same(upsweep.segmented_reduce, np.ones(n), offsets)
 
 
+@pytest.mark.parametrize("n", LENGTHS)
+def test_booleans(n):
+    x = numbers("int8", n) > 1
+    require_same(upsweep.cumulative_sum, x)
+    require_same(upsweep.reduce, x, is_plain=n > 0)
+    for op in ["add", *REDUCERS]:
+        require_same(upsweep.segmented_reduce, x, bounds(n), op=op)
+    for exclusive in (False, True):
+        require_same(upsweep.scan, x, exclusive=exclusive)
+        require_same(upsweep.segmented_scan, x, covering(n), exclusive=exclusive)
+    for op in OPERATORS[1:]:
+        require_same(upsweep.reduce, x, op=op, is_plain=False)
+        require_same(upsweep.scan, x, op=op, is_plain=False)
+        require_same(upsweep.scan, x, op=op, exclusive=True, is_plain=False)
+        require_same(upsweep.segmented_reduce, x, bounds(n), op=op, is_plain=False)
+        require_same(upsweep.segmented_scan, x, covering(n), op=op, is_plain=False)
+    require_same(upsweep.segmented_sort, x, covering(n), is_plain=False)
+    require_same(upsweep.cumulative_sum, (x * np.uint8(2)).view(np.bool_), is_plain=False)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 10, -1, 0, 3, 2**70, True])
+def test_lists_of_one_size(size):
+    x, mask, is_plain = np.arange(10.0), np.arange(10) % 3 == 0, size in (1, 2, 5, 10) and size is not True
+    for function in (upsweep.segmented_reduce, upsweep.segmented_scan, upsweep.segmented_sort, upsweep.segmented_argsort):
+        require_same(function, x, size, is_plain=is_plain)
+    require_same(upsweep.select, mask, x, lists=size, is_plain=is_plain)
+    require_same(upsweep.pack, size, x, is_plain=is_plain)
+
+
 def test_errors():
     x, full = np.arange(10), np.full(3, 2**62)
     back = np.array([0, 5, 3])
@@ -148,7 +177,7 @@ def test_errors():
 
 def test_calls_that_are_not_plain():
     x = np.arange(6)
-    for given in (x[::2], x.reshape(2, 3), x > 2, list(x), x.astype(">i8"), np.ma.array(x), x.astype("float16"), None, "x"):
+    for given in (x[::2], x.reshape(2, 3), list(x), x.astype(">i8"), np.ma.array(x), x.astype("float16"), None, "x"):
         for function in (upsweep.cumulative_sum, upsweep.scan, upsweep.reduce):
             require_same(function, given, is_plain=False)
         require_same(upsweep.segmented_reduce, given, np.array([0, 1, 3]), is_plain=False)
