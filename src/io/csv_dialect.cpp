@@ -139,7 +139,7 @@ class Inspection {
 
   void require_comma() const {
     for (const Delimiter& delimiter : kDelimiters) {
-      if (delimiter.is_common && (width_of_commas() > 1 || sample_.quote_fault)) continue;
+      if (delimiter.is_common && width_of_commas() > 1) continue;
       const CsvSample other = split(delimiter.character);
       if (other.quote_fault || other.records.empty()) continue;
       if (delimiter.is_common ? separates_numbers(other.records) : separates(other.records)) {
@@ -161,11 +161,11 @@ class Inspection {
     return has_several(records.front()) && several > 0 && 2 * several >= std::ssize(records) - 1;
   }
 
-  // The same of a character that texts have: all rows have as many cells, and below the names all are numbers. Times have
-  // colons too.
+  // The same of a character that text has too: all rows have as many cells, and below the names all are numbers. In times,
+  // colons separate numbers as well.
   static bool separates_numbers(const Records& records) {
     if (records.size() < 2 || records.front().cells.size() < 2) return false;
-    if (first_of_other_length(records) < records.size() || has_numbers(records.front())) return false;
+    if (first_of_other_length(records) < records.size()) return false;
     const auto is_number = [](const CsvCell& cell) { return look_of(cell.text).kind == Kind::number; };
     const auto is_time = [](const CsvRecord& record) {
       return record.text.find(':') != std::string_view::npos &&

@@ -179,7 +179,7 @@ def test_other_delimiters_are_named(upsweep, delimiter, called, rows):
 
 @pytest.mark.parametrize("delimiter, called", [(":", "colons"), (" ", "blanks")])
 def test_delimiters_that_text_has_are_named_where_all_is_numbers(upsweep, delimiter, called):
-    for rows in (["a.b", "1.2", "3.4"], ["a.b.c", "1.2.-3.5", "4.5.6"]):
+    for rows in (["a.b", "1.2", "3.4"], ["a.b.c", "1.2.-3.5", "4.5.6"], ["1.2", "3.4"], ['"a"."b"', "1.2"]):
         text = "".join(row.replace(".", delimiter, 2) + "\n" for row in rows)
         refused(upsweep, text, f"separated by {called}")
     for rows in (["a.b", "1.x", "3.y"], ["a.b", "1.2", "3"], ["a", "1.2", "3.4"], ["hh.mm"] + ["9.30"] * (delimiter == ":")):
