@@ -84,7 +84,7 @@ nb::object new_booleans(std::int64_t n) { return new_array_of(n, NPY_BOOL); }
 nb::object new_array_like(nb::handle array, std::int64_t n) {
   const npy_intp shape[] = {n};
   PyArray_Descr* const descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(array.ptr()));
-  Py_INCREF(descr);  // which the new array takes
+  Py_INCREF(reinterpret_cast<PyObject*>(descr));  // which the new array takes
   PyObject* const made = PyArray_Empty(1, shape, descr, 0);
   if (made == nullptr) throw nb::python_error();
   return nb::steal(made);
@@ -99,7 +99,7 @@ Elements elements_of_new(nb::handle array) {
 nb::object new_scalar(const void* element, Type type) {
   PyArray_Descr* const descr = PyArray_DescrFromType(numpy_type_of(type));
   PyObject* const scalar = PyArray_Scalar(const_cast<void*>(element), descr, nullptr);  // which copies it
-  Py_DECREF(descr);
+  Py_DECREF(reinterpret_cast<PyObject*>(descr));
   if (scalar == nullptr) throw nb::python_error();
   return nb::steal(scalar);
 }

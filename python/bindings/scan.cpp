@@ -134,7 +134,7 @@ std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::Cons
 }
 
 /// Writes one element of the carry's type to `value`, in the host's memory.
-std::string_view reduce(const Place& place, Operator op, dynamic::ConstArray from, dynamic::Carry carry, void* value) {
+std::string_view reduce(const Place& place, Operator op, dynamic::ConstArray from, dynamic::Carry& carry, void* value) {
   const std::string_view rung =
       place.run(from.length, [&](const auto& policy) { return reduce_on(policy, op, from, carry); });
   if (place.checked && carry.wraps() != 0) {
@@ -149,8 +149,8 @@ std::string_view reduce_array(const Place& place, std::string_view op, nb::handl
                               nb::handle value) {
   const dynamic::Array to = output(value, "out");
   const Operator named = operator_named(op);
-  return reduce(place, named, input(in, "x"),
-                initial.is_none() ? dynamic::Carry::identity(named, to.type) : carry_of(initial, to.type), to.data);
+  dynamic::Carry carry = initial.is_none() ? dynamic::Carry::identity(named, to.type) : carry_of(initial, to.type);
+  return reduce(place, named, input(in, "x"), carry, to.data);
 }
 
 std::string_view compact_offsets(const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets,
@@ -212,8 +212,9 @@ nb::object plain_reduce(const PlainCall& call) {
   if (call.given().size() != 1 || !plain_counts(call.given()[0], in) || !op || in.length == 0) return {};
   if (in.is_boolean && *op != Operator::add) return {};
   const Type type = result_type(*op, in);
+  dynamic::Carry carry = dynamic::Carry::identity(*op, type);
   std::uint64_t value = 0;
-  reduce(Place::plain(), *op, as_input(in), dynamic::Carry::identity(*op, type), &value);
+  reduce(Place::plain(), *op, as_input(in), carry, &value);
   return new_scalar(&value, type);
 }
 

@@ -37,7 +37,7 @@ void require_arrays(const detail::SegmentedScanCall& call) {
   detail::require_mask(call.valid, call.n, "the validity of the elements");
   if (!call.lists.are_adjacent()) {
     throw Error(Code::unsupported,
-                "lists by starts and stops may overlap, and their scans with them: pack them first (pack.hpp)");
+                "lists by starts and stops may overlap, and their scans with them: pack them first");
   }
   const std::int64_t bytes = call.n * call.out_size;
   if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, bytes)) {
