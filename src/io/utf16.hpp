@@ -56,6 +56,8 @@ class Utf16Text {
     std::int64_t utf8;
   };
 
+  [[noreturn]] void refuse_end(const Descriptor& file) const;
+
   // Decodes what lies between two marks.
   std::string_view decode(const Descriptor& file, std::int64_t begin, std::int64_t end,
                           std::vector<char>& buffer) const;
