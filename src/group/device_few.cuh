@@ -13,6 +13,7 @@
 
 #include "group/device_table.cuh"
 #include "group/device_warp_sums.cuh"
+#include "upsweep/detail/large_launch.cuh"
 
 namespace upsweep::grouping {
 
@@ -282,17 +283,18 @@ class FewGroups {
   }
   FewGroups(const gpu::Policy& policy, const Call& call, int multiprocessors, const FewSize& size)
       : policy_(policy), each_(size.most + 1) {
-    FewCall<Key, In> few{.keys = static_cast<const Key*>(call.keys),
-                         .values = static_cast<const In*>(call.in),
-                         .n = call.n,
-                         .block_rows = gpu::divided_up(call.n, most_blocks(call.n, multiprocessors, size)),
-                         .size = size,
-                         .by = secret(),
-                         .check = SizeCheck::of(call.checked, call.n),
-                         .counts = call.out_counts != nullptr,
-                         .partials = nullptr,
-                         .found = nullptr,
-                         .facts = nullptr};
+    FewCall<Key, In> few{
+        .keys = static_cast<const Key*>(call.keys),
+        .values = static_cast<const In*>(call.in),
+        .n = call.n,
+        .block_rows = gpu::divided_up(call.n, most_blocks(call.n, policy.device, multiprocessors, size)),
+        .size = size,
+        .by = secret(),
+        .check = SizeCheck::of(call.checked, call.n),
+        .counts = call.out_counts != nullptr,
+        .partials = nullptr,
+        .found = nullptr,
+        .facts = nullptr};
     blocks_ = gpu::divided_up(call.n, few.block_rows);
     memory_.emplace(policy, [&](gpu::ScratchParts& parts) {
       few.partials = parts.take<Partial<Total>>(blocks_ * each_);
@@ -307,7 +309,7 @@ class FewGroups {
                                  .threads = static_cast<unsigned>(32 * size.warps),
                                  .stream = policy.stream,
                                  .shared_bytes = FewTables<Total>::bytes(size)};
-    gpu::require(gpu::detail::launch(grid, fold_few<Key, In>, few), kWhat);
+    gpu::require(gpu::detail::launch_large<FewCall<Key, In>>(grid, policy.device, fold_few<Key, In>, few), kWhat);
     gpu::fetch(&facts_, few.facts, sizeof facts_, policy.stream);
   }
 
@@ -340,11 +342,10 @@ class FewGroups {
   static constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
   /// As many as are resident at once.
-  static std::int64_t most_blocks(std::int64_t n, int multiprocessors, const FewSize& size) {
+  static std::int64_t most_blocks(std::int64_t n, int device, int multiprocessors, const FewSize& size) {
     const auto shared = FewTables<Total>::bytes(size);
-    gpu::require(
-        cudaFuncSetAttribute(fold_few<Key, In>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-        kWhat);
+    const auto* const kernel = reinterpret_cast<const void*>(fold_few<Key, In>);
+    gpu::require(gpu::detail::allow_shared_memory_once<FewCall<Key, In>>(kernel, device), kWhat);
     int resident = 0;
     gpu::require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, fold_few<Key, In>, 32 * size.warps, shared),
                  kWhat);

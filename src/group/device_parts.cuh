@@ -12,6 +12,7 @@
 
 #include "group/device_numbers.cuh"
 #include "group/device_warp_sums.cuh"
+#include "upsweep/detail/large_launch.cuh"
 
 namespace upsweep::grouping {
 
@@ -197,10 +198,7 @@ bool sum_by_parts(const gpu::Policy& policy, const Call& call, const NumberedIte
                                .stream = policy.stream,
                                .shared_bytes = static_cast<std::size_t>(split.locals()) * (sizeof(Total) * warps + 4) +
                                                static_cast<std::size_t>(warps * kLaneRows * sums.vote_words) * 4};
-  gpu::require(cudaFuncSetAttribute(fold_parts<In>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(grid.shared_bytes)),
-               kWhat);
-  gpu::require(gpu::detail::launch(grid, fold_parts<In>, sums), kWhat);
+  gpu::require(gpu::detail::launch_large<PartsCall<In>>(grid, policy.device, fold_parts<In>, sums), kWhat);
   if (sums.check.least_large > 0) {
     std::uint32_t is_too_large = 0;
     gpu::fetch(&is_too_large, sums.is_too_large, sizeof is_too_large, policy.stream);
