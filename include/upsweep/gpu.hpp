@@ -29,6 +29,7 @@
 
 #include "upsweep/policy.hpp"
 
+struct CUevent_st;
 struct CUstream_st;
 
 namespace upsweep::gpu {
@@ -48,17 +49,27 @@ class MemoryResource {
 /// device's memory; cudaMalloc() of the same process gets it where nothing else is free.
 MemoryResource& pool() noexcept;
 
+/// What rungs leave in the kept bytes of a workspace for their next call.
+enum class Kept : std::uint8_t {
+  tagged_words,  ///< values that carry the number of the launch: scans, reductions, offsets, filtered sums
+  list_counts,   ///< how many parts of lists are missing: segmented_reduce by cuda.pipeline
+};
+
 /// Bytes of device memory that a rung needs besides the arrays.
 struct WorkspaceSize {
   std::int64_t kept = 0;     ///< zero before the first call, kept from one to the next
   std::int64_t scratch = 0;  ///< anything
+  Kept kept_as = Kept::tagged_words;
 };
 
-/// Device memory for calls of one function to use, one after the other: of one stream, or of streams that wait for each other. Another
-/// function finds in it what is of no use to it, and needs one of its own.
+/// Device memory for calls to use, one after the other: of one stream, or of streams that wait for each other. All of them keep
+/// the same in it (`Kept`): a call that keeps something else is an invalid_argument error, and needs a workspace of its own.
+///
+/// Memory is allocated, cleared and freed in the order of the workspace's own stream. The first call in another stream waits for the
+/// clearing, and freeing waits for the calls in other streams, except for replays of a CUDA graph: keep the workspace until they end.
 class Workspace {
  public:
-  /// Allocates from `memory` and clears, in the stream's order. Throws Error no_device, device_memory.
+  /// Throws Error no_device, device_memory.
   explicit Workspace(WorkspaceSize size, int device = 0, Stream stream = nullptr, MemoryResource& memory = pool());
   ~Workspace();
   Workspace(const Workspace&) = delete;
@@ -70,12 +81,23 @@ class Workspace {
   [[nodiscard]] void* scratch() const noexcept { return scratch_; }
 
  private:
+  friend class DeviceCall;
+  enum class Serves : std::uint8_t { one_stream, any_stream };
+  Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory, Serves serves);
+  void begin_call(WorkspaceSize needed, Stream stream);
+  void end_call(Stream stream) noexcept;
+  void free() noexcept;
+
   WorkspaceSize size_;
   int device_;
   Stream stream_;
   MemoryResource& memory_;
   void* kept_ = nullptr;
   void* scratch_ = nullptr;
+  CUevent_st* event_ = nullptr;  ///< the clearing, and later the last call in another stream
+  bool is_used_ = false;         ///< by a call that keeps what size_.kept_as says
+  bool is_ordered_ = false;      ///< a call in another stream has waited for the clearing
+  bool is_used_elsewhere_ = false;
 };
 
 /// How to run a call on a GPU. Copy one and change it.

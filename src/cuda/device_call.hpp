@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -58,12 +59,16 @@ const char* lookahead_refusal(int device) noexcept;
 class DeviceCall {
  public:
   DeviceCall(const Policy& policy, WorkspaceSize needed);
+  ~DeviceCall();
+  DeviceCall(const DeviceCall&) = delete;
+  DeviceCall& operator=(const DeviceCall&) = delete;
 
   [[nodiscard]] const Launch& launch() const { return launch_; }
 
  private:
   Launch launch_;
-  std::optional<Workspace> own_;
+  std::unique_ptr<Workspace> own_;
+  Workspace* workspace_ = nullptr;  ///< the policy's, or own_, or null where the call needs no memory
 };
 
 /// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or its outcome.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/capture.hpp"
@@ -139,20 +140,25 @@ bool is_built() noexcept { return true; }
 // ---------------------------------------------------------------------------------------------------------- workspace
 
 Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory)
+    : Workspace(size, device, stream, memory, Serves::any_stream) {}
+
+Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResource& memory, Serves serves)
     : size_(size), device_(device), stream_(stream), memory_(memory) {
   const CurrentDevice current(device);
   require_own_stream(device, stream);
-  if (size.kept > 0) {
-    kept_ = memory.allocate(size.kept, stream);
-    const cudaError_t error = cudaMemsetAsync(kept_, 0, static_cast<std::size_t>(size.kept), stream);
-    if (error != cudaSuccess) memory.deallocate(kept_, size.kept, stream);
-    require(error, "clearing a workspace");
-  }
-  if (size.scratch == 0) return;
   try {
-    scratch_ = memory.allocate(size.scratch, stream);
+    if (size.kept > 0) {
+      kept_ = memory.allocate(size.kept, stream);
+      require(cudaMemsetAsync(kept_, 0, static_cast<std::size_t>(size.kept), stream), "clearing a workspace");
+    }
+    if (size.scratch > 0) scratch_ = memory.allocate(size.scratch, stream);
+    // Now, and not when another stream turns up: that one may be captured, when nothing can be put into the default stream.
+    if (serves == Serves::any_stream && (size.kept > 0 || size.scratch > 0)) {
+      require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+      require(cudaEventRecord(event_, stream), "clearing a workspace");
+    }
   } catch (...) {
-    if (kept_ != nullptr) memory.deallocate(kept_, size.kept, stream);
+    free();
     throw;
   }
 }
@@ -161,9 +167,47 @@ Workspace::~Workspace() {
   int before = 0;
   (void)cudaGetDevice(&before);
   restore_current(device_);
+  free();
+  restore_current(before);
+}
+
+void Workspace::free() noexcept {
+  if (is_used_elsewhere_) (void)cudaStreamWaitEvent(stream_, event_);
+  if (event_ != nullptr) (void)cudaEventDestroy(event_);
   if (scratch_ != nullptr) memory_.deallocate(scratch_, size_.scratch, stream_);
   if (kept_ != nullptr) memory_.deallocate(kept_, size_.kept, stream_);
-  restore_current(before);
+}
+
+/// What a call puts into `stream` from now on finds the workspace cleared. Throws invalid_argument where it does not fit.
+void Workspace::begin_call(WorkspaceSize needed, Stream stream) {
+  if (size_.kept < needed.kept || size_.scratch < needed.scratch) {
+    throw Error(Code::invalid_argument, "the workspace has " + std::to_string(size_.kept) + " + " +
+                                            std::to_string(size_.scratch) + " bytes; the call needs " +
+                                            std::to_string(needed.kept) + " + " + std::to_string(needed.scratch));
+  }
+  if (needed.kept > 0) {
+    if (is_used_ && size_.kept_as != needed.kept_as) {
+      throw Error(Code::invalid_argument,
+                  "the workspace was used by a function that keeps something else in it; give this one a workspace of "
+                  "its own");
+    }
+    is_used_ = true;
+    size_.kept_as = needed.kept_as;
+  }
+  if (stream == stream_ || event_ == nullptr || std::exchange(is_ordered_, true)) return;
+  if (capture_of(stream) == cudaStreamCaptureStatusNone) {
+    require(cudaStreamWaitEvent(stream, event_), "waiting for a workspace");
+  } else {  // a graph cannot wait for what is not in it
+    const DuringCapture allowed;
+    require(cudaEventSynchronize(event_), "waiting for a workspace");
+  }
+}
+
+void Workspace::end_call(Stream stream) noexcept {
+  if (stream == stream_ || event_ == nullptr) return;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone) return;
+  is_used_elsewhere_ = cudaEventRecord(event_, stream) == cudaSuccess || is_used_elsewhere_;
 }
 
 // --------------------------------------------------------------------------------------------------------------- calls
@@ -241,23 +285,26 @@ Launch launch_on(const Policy& policy) {
 }
 
 DeviceCall::DeviceCall(const Policy& policy, WorkspaceSize needed) : launch_(launch_on(policy)) {
-  Workspace* workspace = policy.workspace;
-  if (workspace == nullptr && (needed.kept > 0 || needed.scratch > 0)) {
+  workspace_ = policy.workspace;
+  if (workspace_ == nullptr) {
+    if (needed.kept == 0 && needed.scratch == 0) return;
     MemoryResource& memory = policy.memory != nullptr ? *policy.memory : pool();
-    workspace = &own_.emplace(needed, policy.device, policy.stream, memory);
+    own_ = std::unique_ptr<Workspace>(
+        new Workspace(needed, policy.device, policy.stream, memory, Workspace::Serves::one_stream));
+    workspace_ = own_.get();
   }
-  if (workspace == nullptr) return;
-  launch_.kept = workspace->kept();
-  launch_.scratch = workspace->scratch();
-  launch_.size = workspace->size();
-  if (workspace->device() != policy.device || launch_.size.kept < needed.kept ||
-      launch_.size.scratch < needed.scratch) {
-    throw Error(Code::invalid_argument, "the workspace has " + std::to_string(launch_.size.kept) + " + " +
-                                            std::to_string(launch_.size.scratch) + " bytes on device " +
-                                            std::to_string(workspace->device()) + ", the call needs " +
-                                            std::to_string(needed.kept) + " + " + std::to_string(needed.scratch) +
-                                            " on device " + std::to_string(policy.device));
+  if (workspace_->device() != policy.device) {
+    throw Error(Code::invalid_argument, "the workspace is on device " + std::to_string(workspace_->device()) +
+                                            "; the call is on device " + std::to_string(policy.device));
   }
+  workspace_->begin_call(needed, policy.stream);
+  launch_.kept = workspace_->kept();
+  launch_.scratch = workspace_->scratch();
+  launch_.size = workspace_->size();
+}
+
+DeviceCall::~DeviceCall() {
+  if (workspace_ != nullptr) workspace_->end_call(launch_.stream);
 }
 
 }  // namespace upsweep::gpu

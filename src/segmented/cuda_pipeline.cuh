@@ -1395,7 +1395,9 @@ inline std::int64_t needed_blocks(const detail::SegmentedCall& call) {
 }
 /// Kept: what blocks count in. Scratch: the parts.
 inline gpu::WorkspaceSize memory_for(std::int64_t shares) {
-  return {.kept = std::int64_t{sizeof(Control)} + shares * 4, .scratch = shares * (16 + 16 + 16)};
+  return {.kept = std::int64_t{sizeof(Control)} + shares * 4,
+          .scratch = shares * (16 + 16 + 16),
+          .kept_as = gpu::Kept::list_counts};
 }
 inline Control* control_at(void* kept) { return static_cast<Control*>(kept); }
 inline Parts parts_at(void* kept, void* scratch, std::int64_t shares) {
