@@ -102,7 +102,7 @@ template <class In, class T, class Op = Add>
 void reduce_async(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
                   std::type_identity_t<T> init, Op op = {}) {
   const detail::Rank rank(comm);
-  constexpr T kIdentity = Op::template identity<T>();  // of ranks without elements
+  constexpr T kIdentity = identity<T>(operator_of<Op, T>());  // of ranks without elements
   gpu::MemoryResource& memory = policy.memory != nullptr ? *policy.memory : gpu::pool();
   const gpu::Workspace room({.scratch = std::int64_t{sizeof(T)} * (rank.count + 1)}, policy.device, policy.stream,
                             memory);

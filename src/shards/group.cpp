@@ -147,15 +147,31 @@ void Group::State::copy(const void* from, void* to, std::int64_t bytes, std::siz
           "copying from device to device");
 }
 
-/// Every member's stream waits for what is in all others'.
-void Group::State::settle() const {
-  for (std::size_t m = 0; m < members.size(); ++m) done.record(m);
+namespace {
+
+/// Whether step() has done what it should.
+template <class Step>
+bool attempt(Step step) noexcept {
+  try {
+    step();
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+/// Every member's stream waits for what is in all others', as far as that is possible: this ends a call that has failed, and the
+/// call's own error is the one that its caller gets.
+void Group::State::settle() const noexcept {
   for (std::size_t m = 0; m < members.size(); ++m) {
+    if (!attempt([&] { done.record(m); })) continue;
     for (std::size_t other = 0; other < members.size(); ++other) {
-      if (other != m) done.wait_for(other, m);
+      if (other != m) (void)attempt([&] { done.wait_for(m, other); });
     }
   }
-  join();
+  (void)attempt([&] { join(); });
 }
 
 void Group::State::join() const {

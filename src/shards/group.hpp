@@ -145,7 +145,7 @@ struct Group::State {
  private:
   [[nodiscard]] bool fork() const;
   void join() const;
-  void settle() const;
+  void settle() const noexcept;
 
   std::vector<bool> access_;                  ///< of each member to each other one
   mutable std::vector<GrownMemory> shared_;   ///< of each member
