@@ -34,12 +34,12 @@ TEST_F(GpuTest, ThreadsShareAKernelWithDifferentSharedMemory) {
   double seconds = 0;
   std::shared_ptr<const gpu::Program> program;
   try {
-    program = gpu::program_of(kSource, seconds);
+    program = gpu::program_of(kSource, 0, seconds);
   } catch (const Error& error) {
     if (error.code() == Code::unsupported) GTEST_SKIP() << error.what();
     throw;
   }
-  const auto most = gpu::launch_limits().shared_per_block;
+  const auto most = gpu::launch_limits(0).shared_per_block;
   std::atomic<int> failed{0};
   const auto launch_often = [&](std::int64_t shared_bytes) {
     DeviceArray<unsigned> out(1);
@@ -61,6 +61,25 @@ TEST_F(GpuTest, ThreadsShareAKernelWithDifferentSharedMemory) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(failed, 0);
+}
+
+TEST_F(GpuTest, AProgramIsForItsDeviceWhicheverOneIsCurrent) {
+  if (gpu::devices().size() < 2) GTEST_SKIP() << "needs two devices";
+  tests::require(cudaSetDevice(0));
+  double seconds = 0;
+  const auto program = gpu::program_of(kSource, 1, seconds);
+  int current = -1;
+  tests::require(cudaGetDevice(&current));
+  EXPECT_EQ(current, 0);
+  tests::require(cudaSetDevice(1));
+  DeviceArray<unsigned> out(1);
+  const std::int64_t most = gpu::launch_limits(1).shared_per_block / 4 * 4;
+  const std::array<std::uint64_t, 2> words = {reinterpret_cast<std::uintptr_t>(out.data()),
+                                              static_cast<std::uint64_t>(most)};
+  program->launch("touch", 1, 32, most, nullptr, words);
+  tests::require(cudaDeviceSynchronize());
+  EXPECT_EQ(out.values()[0], most / 4 - 1);
+  tests::require(cudaSetDevice(0));
 }
 
 }  // namespace

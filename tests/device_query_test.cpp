@@ -12,11 +12,18 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "expression/dictionary.hpp"
 #include "expression/number.hpp"
 #include "metered_memory.hpp"
+#include "query/answer.hpp"
+#include "query/bind.hpp"
+#include "query/cuda_source.hpp"
+#include "query/device_chunk.hpp"
+#include "query/execute.hpp"
+#include "query/sql.hpp"
 #include "rungs.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
@@ -720,6 +727,179 @@ TEST_F(DeviceQuery, KeepsWithinALimitOfTheDevicesMemory) {
     EXPECT_EQ(tests::code_of([&] { (void)query.run(gpu::Policy{}, table, {}, {.device_bytes = -1}); }),
               Code::invalid_argument);
   }
+}
+
+query::Plan plan_of(const std::string& sql, const Table& table) {
+  return query::bind(sql, query::parse(sql), "t", table.fields());
+}
+
+// A limit of memory that leaves one block: its sum is that of all rows, which 64 bits do not hold, though they hold those of a
+// multiprocessor.
+TEST_F(DeviceQuery, SumsHoldTheRowsThatASmallGridGivesABlock) {
+#if UPSWEEP_EMULATED_GPU
+  constexpr std::int64_t kCount = 120'000;
+  constexpr std::int64_t kFactor = (std::int64_t{1} << 39) - 1;
+#else
+  constexpr std::int64_t kCount = std::int64_t{1} << 26;
+  constexpr std::int64_t kFactor = (std::int64_t{1} << 34) - 1;
+#endif
+  const std::vector<std::uint8_t> x(kCount, 255);
+  MemoryTable table;
+  table.add("x", x);
+  const DeviceTable there(gpu::Policy{}, table);
+  const query::Plan plan = plan_of(fmt::format("SELECT SUM(x * {}) FROM t", kFactor), there);
+  const expression::Kernels& kernels = expression::kernels(Isa::best);
+  constexpr std::int64_t kOneBlock = 130;  // fewer bytes than users may ask for
+  const query::Folded folded =
+      query::execute(plan, there, gpu::Policy{}, kOneBlock, {}, std::make_unique<query::Totals>(plan, kernels));
+  EXPECT_EQ(folded.rows_by_cpu, 0);
+  const Answer answer = query::answer_of(plan, *folded.totals, kernels, 1, std::int64_t{1} << 30, [] {});
+  EXPECT_TRUE(answer.rows[0][0].exact == Int128{255} * kFactor * kCount) << text(answer.columns[0], answer.rows[0][0]);
+}
+
+TEST_F(DeviceQuery, LessDeviceMemoryThanAMegabyteIsRefused) {
+  const Columns columns(10, false, 8);
+  const Query query("SELECT SUM(si) FROM t", columns.table());
+  const DeviceTable there(gpu::Policy{}, columns.table());
+  constexpr std::int64_t kLeast = QueryMemory::kLeastDeviceBytes;
+  for (const std::int64_t bytes : {std::int64_t{-1}, std::int64_t{300}, kLeast - 1}) {
+    EXPECT_EQ(tests::code_of([&] { (void)query.run(gpu::Policy{}, there, {}, {.device_bytes = bytes}); }),
+              Code::invalid_argument);
+    EXPECT_EQ(tests::code_of([&] { (void)query.fold(gpu::Policy{}, there, {}, bytes); }), Code::invalid_argument);
+  }
+  EXPECT_EQ(query.run(gpu::Policy{}, there, {}, {.device_bytes = kLeast}).rows.size(), 1U);
+}
+
+// Otherwise each of a dashboard's queries is compiled, and its code is kept.
+TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
+  const Columns columns(10, true, 8);
+  const auto source_of = [&](const std::string& sql) {
+    const query::Plan plan = plan_of("SELECT " + sql, columns.table());
+    const query::SourceOptions options{.columns = std::vector<expression::ColumnShape>(plan.columns.size()),
+                                       .copies = plan.keys.empty() ? query::Copies::registers : query::Copies::threads};
+    return query::fold_source(plan, options).text;
+  };
+  const auto expect_same_source = [&](const std::string& one, const std::string& other) {
+    EXPECT_EQ(source_of(one), source_of(other)) << one << " and " << other;
+  };
+  expect_same_source("SUM(si) FROM t WHERE n > 5", "SUM(si) FROM t WHERE n > 123456789");
+  expect_same_source("SUM(si) FROM t WHERE n BETWEEN -5 AND 5", "SUM(si) FROM t WHERE n BETWEEN 0 AND 7");
+  expect_same_source("SUM(si + 3) FROM t WHERE sd < 0.05", "SUM(si + 4) FROM t WHERE sd < 0.06");
+  expect_same_source("COUNT(*) FROM t WHERE day < date '1994-01-01'", "COUNT(*) FROM t WHERE day < date '1995-02-03'");
+  expect_same_source("COUNT(*) FROM t WHERE f64 < 1.5e0", "COUNT(*) FROM t WHERE f64 < 2.5e0");
+  expect_same_source("COUNT(*) FROM t WHERE d16 < 123456789012345678901.5",
+                     "COUNT(*) FROM t WHERE d16 < 123456789012345678902.5");
+  expect_same_source("COUNT(*) FROM t WHERE few = 'N'", "COUNT(*) FROM t WHERE few = 'R'");
+  EXPECT_NE(source_of("SUM(si) FROM t WHERE n > 5"), source_of("SUM(si) FROM t WHERE n < 5"));
+}
+
+TEST_F(DeviceQuery, MoreLiteralsThanArgumentsAreInTheText) {
+  std::string some = "0";
+  for (int i = 1; i < 300; ++i) some += ", " + std::to_string(3 * i);
+  compare({"COUNT(*), SUM(si) FROM t WHERE n IN (" + some + ")"});
+}
+
+/// Text whose NULL rows hold what is no index.
+class NoIndicesInNulls {
+ public:
+  NoIndicesInNulls() {
+    for (std::size_t i = 0; i < indices_.size(); ++i) {
+      const bool is_null = i % 3 == 1;
+      indices_[i] = is_null ? (i % 2 == 0 ? -7 : std::numeric_limits<std::int32_t>::max()) : static_cast<int>(i % 4);
+      if (!is_null) validity_[i / 8] = static_cast<std::uint8_t>(validity_[i / 8] | 1 << (i % 8));
+    }
+  }
+  [[nodiscard]] ColumnData column() const {
+    return {.values = indices_.data(), .validity = validity_.data(), .dictionary = words_};
+  }
+  [[nodiscard]] std::int64_t rows() const { return std::ssize(indices_); }
+
+ private:
+  std::vector<std::int32_t> indices_ = std::vector<std::int32_t>(1000);
+  std::vector<std::uint8_t> validity_ = std::vector<std::uint8_t>(125);
+  std::shared_ptr<const Dictionary> words_ = expression::dictionary_of(std::vector<std::string>{"a", "bb", "", "dddd"});
+};
+
+const Field kTextField{.name = "s", .kind = ValueKind::text, .storage = Storage::int32};
+
+TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
+  const NoIndicesInNulls texts;
+  const ColumnData column = texts.column();
+  MemoryTable table;
+  table.add(kTextField, column.values, texts.rows(), column.validity, column.dictionary);
+  for (const char* const sql : {"SELECT s, COUNT(*) FROM t GROUP BY s ORDER BY s", "SELECT MIN(s), MAX(s) FROM t",
+                                "SELECT COUNT(*) FROM t WHERE s >= 'b' OR s = ''"}) {
+    expect_same(ask(sql, gpu::Policy{}, table), ask(sql, par, table), sql);
+  }
+  EXPECT_EQ(ask("SELECT s, COUNT(*) FROM t GROUP BY s ORDER BY s", gpu::Policy{}, table).cells,
+            (std::vector<std::vector<std::string>>{
+                {"", "167"}, {"a", "167"}, {"bb", "166"}, {"dddd", "167"}, {"NULL", "333"}}));
+  const std::int32_t bad[] = {0, 1, 4};
+  try {
+    MemoryTable().add(kTextField, bad, 3, nullptr, column.dictionary);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid_argument);
+    EXPECT_EQ(error.index(), 2);
+    EXPECT_EQ(std::string(error.what()), "s: row 2 has index 4 past its dictionary, which has 4 entries");
+  }
+  // Nothing but NULL, of a dictionary without entries.
+  const std::vector<std::uint8_t> none(125, 0);
+  MemoryTable empty;
+  empty.add(kTextField, column.values, texts.rows(), none.data(), std::make_shared<const Dictionary>());
+  const char* const sql = "SELECT s, COUNT(*), MIN(s) FROM t WHERE s IS NULL OR s < 'x' GROUP BY s";
+  EXPECT_EQ(ask(sql, par, empty).cells, (std::vector<std::vector<std::string>>{{"NULL", "1000", "NULL"}}));
+  expect_same(ask(sql, gpu::Policy{}, empty), ask(sql, par, empty), sql);
+}
+
+// A table of somebody else's may give out such batches itself.
+TEST_F(DeviceQuery, NullTextsOfABatchMayHaveAnyIndex) {
+  const NoIndicesInNulls texts;
+  gpu::Staging staging;
+  query::ChunkBuilder builder(staging, {kTextField}, texts.rows());
+  Batch batch{.rows = texts.rows(), .columns = {texts.column()}};
+  builder.append(batch);
+  const query::DeviceChunk chunk = builder.finish(false);
+  std::vector<std::int32_t> entries(static_cast<std::size_t>(texts.rows()));
+  staging.copy_out(entries.data(), chunk.columns[0].values, 4 * texts.rows());
+  EXPECT_TRUE(std::all_of(entries.begin(), entries.end(), [](std::int32_t entry) { return 0 <= entry && entry < 4; }));
+}
+
+// Plans with more than 48 KB of shared memory among them.
+TEST_F(DeviceQuery, RunOnTheLastDeviceWhicheverOneIsCurrent) {
+  const int last = std::max(static_cast<int>(gpu::devices().size()) - 1, 0);
+  const auto policy = gpu::Policy{}.with_device(last);
+  const Columns columns(kManyRows, true, 5);
+  const DeviceTable there(policy, columns.table());
+  for (const std::string& sql :
+       {std::string("SELECT ") + kPricing, std::string("SELECT SUM(price * sd), COUNT(*) FROM t WHERE si < 24"),
+        std::string("SELECT i16, COUNT(*), SUM(i64) FROM t GROUP BY i16 ORDER BY i16 LIMIT 1000")}) {
+    const Outcome expected = ask(sql, par, columns.table());
+    for (const Table* from : {static_cast<const Table*>(&columns.table()), static_cast<const Table*>(&there)}) {
+      const Outcome found = ask(sql, policy, *from);
+      expect_same(found, expected, sql);
+      EXPECT_EQ(found.rows_by_cpu, 0) << sql;
+    }
+  }
+}
+
+TEST_F(DeviceQuery, ThreadsAskOneTableAtTheSameTime) {
+  const Columns columns(kManyRows, true, 5);
+  const DeviceTable there(gpu::Policy{}, columns.table());
+  const std::string queries[] = {std::string("SELECT ") + kPricing, "SELECT few, SUM(n), COUNT(*) FROM t GROUP BY few",
+                                 "SELECT COUNT(*), SUM(n) FROM t WHERE si < 3",
+                                 "SELECT COUNT(*), SUM(n) FROM t WHERE si < 4"};
+  std::vector<Outcome> expected;
+  for (const std::string& sql : queries) expected.push_back(ask(sql, par, columns.table()));
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; i < t + 4; ++i) {
+        expect_same(ask(queries[i % 4], gpu::Policy{}, there), expected[i % 4], queries[i % 4]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(DeviceQuery, OtherRungsAreRefused) {

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/recent_values.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/program.hpp"
 #include "cuda/staging.hpp"
@@ -257,17 +258,13 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
   }
 }
 
-std::shared_ptr<const Program> program_of(const std::string& source, double& seconds) {
-  static std::map<std::string, std::shared_ptr<const Program>> all;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  auto& program = all[source];
-  if (!program) program = std::make_shared<const Program>(std::make_unique<Program::State>(source));
+std::shared_ptr<const Program> program_of(const std::string& source, int /*device*/, double& seconds) {
+  static RecentValues<std::string, Program> programs(kMostPrograms);
   seconds += 1e-9;
-  return program;
+  return programs.get(source, [&] { return std::make_shared<const Program>(std::make_unique<Program::State>(source)); });
 }
 
-LaunchLimits launch_limits() {
+LaunchLimits launch_limits(int /*device*/) {
   return {.multiprocessors = 2, .shared_per_block = 64 << 10, .shared_per_multiprocessor = 100 << 10};
 }
 
@@ -323,6 +320,7 @@ void Staging::start_copies(int /*slot*/, std::span<const Copy> copies) {
 void Staging::wait(int /*slot*/) {}
 void Staging::compute(const std::function<void(const Policy&)>& run) { run({}); }
 void Staging::fill(void* to, int byte, std::int64_t bytes) { std::memset(to, byte, static_cast<std::size_t>(bytes)); }
+int Staging::device() const { return 0; }
 const StagingTimes& Staging::times() const { return state_->times; }
 
 }  // namespace upsweep::gpu

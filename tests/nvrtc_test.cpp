@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/temporary_folder.hpp"
@@ -68,6 +69,37 @@ TEST_F(NvrtcTest, ADamagedFileIsCompiledAnewAndReplaced) {
     EXPECT_EQ(gpu::compiled(kSource, 9, 0), code_);
     EXPECT_EQ(content(), whole);
   }
+}
+
+TEST_F(NvrtcTest, AFileSaysHowItWasCompiled) {
+  EXPECT_NE(content().find("--fmad=false"), std::string::npos);
+  std::string otherwise = content();
+  otherwise.replace(otherwise.find("--fmad=false"), 12, "--fmad=true ");
+  replace(otherwise);
+  EXPECT_EQ(gpu::compiled(kSource, 9, 0), code_);
+  EXPECT_NE(content(), otherwise);
+}
+
+TEST(NvrtcCache, OnlyAbsoluteFoldersAreUsed) {
+  const auto folder_with = [](const char* own, const char* cache, const char* home) {
+    for (const auto& [name, value] : {std::pair("UPSWEEP_CACHE", own), {"XDG_CACHE_HOME", cache}, {"HOME", home}}) {
+      if (value == nullptr) {
+        (void)::unsetenv(name);
+      } else {
+        (void)::setenv(name, value, 1);
+      }
+    }
+    return gpu::cache_folder();
+  };
+  const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
+  EXPECT_EQ(folder_with("/own", "/cache", "/home/a"), "/own");
+  EXPECT_EQ(folder_with("own", "/cache", "/home/a"), "");
+  EXPECT_EQ(folder_with("", "/cache", "/home/a"), "");
+  EXPECT_EQ(folder_with(nullptr, "/cache", "/home/a"), "/cache/upsweep");
+  EXPECT_EQ(folder_with(nullptr, "cache", "/home/a"), "/home/a/.cache/upsweep");
+  EXPECT_EQ(folder_with(nullptr, nullptr, "."), "");
+  EXPECT_EQ(folder_with(nullptr, nullptr, nullptr), "");
+  (void)::setenv("HOME", home.c_str(), 1);
 }
 
 TEST_F(NvrtcTest, ADeviceNewerThanNvrtcGetsPtx) {

@@ -37,7 +37,8 @@
 
 namespace upsweep {
 
-/// Columns in memory. Nothing is copied: the arrays outlive the table's use.
+/// Columns in memory. Arrays are not copied, and outlive the table's use, except for the indices of a text column where a NULL row holds
+/// one past its dictionary.
 class MemoryTable final : public Table {
  public:
   MemoryTable();
@@ -45,8 +46,9 @@ class MemoryTable final : public Table {
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
 
-  /// `validity`: bit i is 0 where row i is NULL (LSB first); null: no row is. Throws Error unequal_lengths,
-  /// invalid_argument, unsupported_type (of `field`).
+  /// `validity`: bit i is 0 where row i is NULL (LSB first); null: no row is. `values` of text are int32 indices into `dictionary`,
+  /// which are read once to check them; NULL rows may hold any. Throws Error unequal_lengths, invalid_argument (index: the first
+  /// row whose index is past the dictionary), unsupported_type (of `field`).
   MemoryTable& add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity = nullptr,
                    std::shared_ptr<const Dictionary> dictionary = nullptr);
 
@@ -205,14 +207,15 @@ struct Answer {
 /// is left of it however the process ends. Besides, a query takes what it reads at a time: some batches, or row groups of
 /// Parquet, for each thread.
 struct QueryMemory {
+  static constexpr std::int64_t kLeastDeviceBytes = std::int64_t{1} << 20;
   /// 0: three quarters of what is free once there are many groups.
   std::int64_t bytes = 0;
   /// Of these, at most for groups; 0: all.
   std::int64_t group_bytes = 0;
   /// Empty: $TMPDIR, or the system's folder for temporary files.
   std::string spill_folder = {};
-  /// Of a query on a GPU, at most so much of its memory for rows of a table that does not lie there, and for groups. 0: what it takes to
-  /// have sixteen pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
+  /// Of a query on a GPU, at most so much of its memory for rows of a table that does not lie there, and for groups: kLeastDeviceBytes or
+  /// more, otherwise an invalid_argument error. 0: what it takes to have sixteen pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
   /// of which the groups do not fit. Of a table that lies there: besides four bytes for each row of its longest chunk.
   std::int64_t device_bytes = 0;
 };
@@ -312,6 +315,7 @@ class Query {
   /// What run() makes its answer of, all of it in memory. Throws as run() does, and out_of_memory of more groups than fit three
   /// quarters of what is free twice.
   [[nodiscard]] QueryCarry fold(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
+  /// `device_bytes`: as QueryMemory has it.
   [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
                                 std::int64_t device_bytes = 0) const;
   /// A carry from its bytes. Throws Error malformed, invalid_argument (of another query).

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "upsweep/error.hpp"
@@ -21,6 +23,25 @@ namespace upsweep::gpu {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// How every source is compiled. No fused multiply-add: products of floats are rounded as on the CPU.
+constexpr std::array kOptions = {"--std=c++17", "--device-int128", "--fmad=false", "--disable-warnings"};
+
+/// The value of an environment variable that names a folder; empty where it is not an absolute path: what is in a relative one depends
+/// on where the program is started.
+std::string folder_in(const char* variable) {
+  const char* const folder = std::getenv(variable);
+  return folder != nullptr && fs::path(folder).is_absolute() ? folder : std::string();
+}
+
+/// 12 of a driver for CUDA 12.8; 0 where there is no driver.
+int driver_major() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) return 0;
+  const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
+  int version = 0;
+  return version_of != nullptr && version_of(&version) == 0 ? version / 1000 : 0;
+}
 
 /// The functions of nvrtc.h that are used here; it need not be there when upsweep is built.
 class Nvrtc {
@@ -41,9 +62,8 @@ class Nvrtc {
     // For a device that is newer than NVRTC: PTX of the newest architecture it knows, which the driver compiles.
     const std::string arch =
         (known == device ? "--gpu-architecture=sm_" : "--gpu-architecture=compute_") + std::to_string(known);
-    // No fused multiply-add: products of floats are rounded as on the CPU.
-    const std::array<const char*, 5> options = {arch.c_str(), "--std=c++17", "--device-int128", "--fmad=false",
-                                                "--disable-warnings"};
+    std::vector<const char*> options = {arch.c_str()};
+    options.insert(options.end(), kOptions.begin(), kOptions.end());
     const int failed = compile_program_(program, static_cast<int>(options.size()), options.data());
     std::string code;
     if (failed != 0) {
@@ -75,20 +95,26 @@ class Nvrtc {
   static void* open() {
     std::vector<std::string> folders = {""};
     for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-      const char* const root = std::getenv(variable);
-      if (root != nullptr) folders.push_back(std::string(root) + "/lib64/");
+      if (const std::string root = folder_in(variable); !root.empty()) folders.push_back(root + "/lib64/");
     }
     folders.emplace_back("/usr/local/cuda/lib64/");
+    // A driver does not load the code of a newer NVRTC.
+    const int newest = driver_major() == 0 ? kMajors.front() : driver_major();
     for (const std::string& folder : folders) {
-      for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
-        void* const library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+      for (const int major : kMajors) {
+        if (major > newest) continue;
+        void* const library = dlopen((folder + "libnvrtc.so." + std::to_string(major)).c_str(), RTLD_NOW | RTLD_LOCAL);
         if (library != nullptr) return library;
       }
     }
     throw Error(Code::unsupported,
-                "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found: "
-                "install it and have LD_LIBRARY_PATH or CUDA_HOME lead to it, or run the query on the CPU");
+                "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found "
+                "that is not newer than the driver (CUDA " +
+                    std::to_string(newest) +
+                    "): install it and have LD_LIBRARY_PATH or CUDA_HOME (an absolute path) lead to it, or run the "
+                    "query on the CPU");
   }
+  static constexpr std::array kMajors = {13, 12};  // the newest one first
 
   /// A function of the library, as a pointer of any type.
   struct Found {
@@ -156,8 +182,9 @@ std::uint64_t hash_of(std::string_view text) {  // FNV-1a
 
 /// What a file of the cache starts with: all that its code depends on, so that equal hashes do no harm.
 std::string head_of(const std::string& source, int major, int minor, const std::string& version) {
-  return "upsweep " + std::to_string(major) + "." + std::to_string(minor) + " NVRTC " + version + " " +
-         std::to_string(source.size()) + "\n" + source + "\n";
+  std::string head = "upsweep " + std::to_string(major) + "." + std::to_string(minor) + " NVRTC " + version;
+  for (const char* option : kOptions) head += std::string(" ") + option;
+  return head + " " + std::to_string(source.size()) + "\n" + source + "\n";
 }
 
 std::string read(const fs::path& path) {
@@ -181,7 +208,8 @@ std::string code_in(const std::string& file, const std::string& head) {
 void write(const fs::path& path, const std::string& content) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
-  const fs::path unfinished = path.string() + "." + std::to_string(::getpid());
+  static std::atomic<unsigned> files{0};  // threads may compile the same source, each for its own device
+  const fs::path unfinished = path.string() + "." + std::to_string(::getpid()) + "." + std::to_string(++files);
   {
     std::ofstream file(unfinished, std::ios::binary);
     file << content;
@@ -197,12 +225,11 @@ void write(const fs::path& path, const std::string& content) {
 }  // namespace
 
 std::string cache_folder() {
-  if (const char* const own = std::getenv("UPSWEEP_CACHE"); own != nullptr) return own;
-  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::string(cache) + "/upsweep";
+  if (std::getenv("UPSWEEP_CACHE") != nullptr) return folder_in("UPSWEEP_CACHE");
+  for (const auto& [variable, folder] : {std::pair("XDG_CACHE_HOME", "/upsweep"), {"HOME", "/.cache/upsweep"}}) {
+    if (const std::string root = folder_in(variable); !root.empty()) return root + folder;
   }
-  const char* const home = std::getenv("HOME");
-  return home != nullptr && *home != '\0' ? std::string(home) + "/.cache/upsweep" : std::string();
+  return {};
 }
 
 std::string compiled(const std::string& source, int major, int minor) {

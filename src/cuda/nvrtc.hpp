@@ -10,8 +10,8 @@ namespace upsweep::gpu {
 /// the capability. Throws Error unsupported where no NVRTC is found, device_failed where it does not take the source.
 std::string compiled(const std::string& source, int major, int minor);
 
-/// Where compiled code is kept: $UPSWEEP_CACHE, or upsweep/ in $XDG_CACHE_HOME or ~/.cache; empty: nowhere, which
-/// UPSWEEP_CACHE= asks for.
+/// The folder that keeps compiled code: $UPSWEEP_CACHE, or upsweep/ in $XDG_CACHE_HOME or ~/.cache. Empty where code is not
+/// kept, which UPSWEEP_CACHE= asks for. A relative path counts as empty: code must not come from where the program is started.
 std::string cache_folder();
 
 }  // namespace upsweep::gpu

@@ -1,48 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/program.cpp: loads compiled code by the CUDA runtime, once per process and device, and launches its kernels.
+// cuda/program.cpp: loads compiled code by the CUDA runtime, keeps what was used last, and launches its kernels.
 #include "cuda/program.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <chrono>
-#include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/recent_values.hpp"
 #include "cuda/check.hpp"
+#include "cuda/device_call.hpp"
 #include "cuda/nvrtc.hpp"
+#include "upsweep/detail/large_launch.cuh"
 
 namespace upsweep::gpu {
 
-namespace {
-
-/// Lets a kernel have all the shared memory that a block of the current device can have.
-void allow_shared_memory(cudaKernel_t kernel, int most) {
-  const void* const handle = reinterpret_cast<const void*>(kernel);
-  cudaFuncAttributes attributes = {};
-  require(cudaFuncGetAttributes(&attributes, handle), "asking for a kernel's shared memory");
-  const int dynamic = most - static_cast<int>(attributes.sharedSizeBytes);
-  require(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic),
-          "asking for shared memory");
-}
-
-}  // namespace
-
 struct Program::State : Owned<cudaLibrary_t, cudaLibraryUnload> {
-  explicit State(const std::string& code) {
+  /// On the current device, which is `device`.
+  State(const std::string& code, int device) {
     require(cudaLibraryLoadData(&handle_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "loading a query's code");
-    allow_all_shared_memory();
-  }
-  // Once, here: threads share the kernels, and one could lower the limit between another's asking and its launch.
-  void allow_all_shared_memory() const {
-    const auto most = static_cast<int>(launch_limits().shared_per_block);
     unsigned count = 0;
     require(cudaLibraryGetKernelCount(&count, handle_), "counting a query's kernels");
     std::vector<cudaKernel_t> kernels(count);
     require(cudaLibraryEnumerateKernels(kernels.data(), count, handle_), "listing a query's kernels");
-    for (cudaKernel_t kernel : kernels) allow_shared_memory(kernel, most);
+    for (cudaKernel_t kernel : kernels) {
+      require(detail::allow_shared_memory(reinterpret_cast<const void*>(kernel), device), "asking for shared memory");
+    }
   }
 };
 
@@ -60,26 +45,22 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
           "starting a query's kernel");
 }
 
-std::shared_ptr<const Program> program_of(const std::string& source, double& seconds) {
+std::shared_ptr<const Program> program_of(const std::string& source, int device, double& seconds) {
+  using Key = std::pair<int, std::string>;
   // Never taken down: at the end of the process the driver may go first.
-  static auto* const all = new std::map<std::pair<int, std::string>, std::shared_ptr<const Program>>;
-  static std::mutex mutex;
-  int device = 0;
-  require(cudaGetDevice(&device), "asking for the current device");
-  const std::lock_guard lock(mutex);
-  auto& program = (*all)[{device, source}];
-  if (program) return program;
-  const auto start = std::chrono::steady_clock::now();
-  const Device& properties = devices()[static_cast<std::size_t>(device)];
-  program = std::make_shared<const Program>(
-      std::make_unique<Program::State>(compiled(source, properties.major, properties.minor)));
-  seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return program;
+  static auto* const programs = new RecentValues<Key, Program>(kMostPrograms);
+  return programs->get({device, source}, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    const CurrentDevice current(device);
+    const Device& properties = devices()[static_cast<std::size_t>(device)];
+    auto program = std::make_shared<const Program>(
+        std::make_unique<Program::State>(compiled(source, properties.major, properties.minor), device));
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return program;
+  });
 }
 
-LaunchLimits launch_limits() {
-  int device = 0;
-  require(cudaGetDevice(&device), "asking for the current device");
+LaunchLimits launch_limits(int device) {
   const auto ask = [&](cudaDeviceAttr attribute) {
     int value = 0;
     require(cudaDeviceGetAttribute(&value, attribute, device), "asking for the device's limits");

@@ -2,6 +2,7 @@
 // cuda/program.hpp: code that is compiled when it is needed, and its kernels, which take one array of 64-bit words.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -13,8 +14,8 @@ namespace upsweep::gpu {
 
 class Program {
  public:
-  /// Blocks × threads of the kernel of that name, which takes a struct of `words`, with that much dynamic shared memory.
-  /// Throws Error device_failed.
+  /// Blocks × threads of the kernel of that name, which takes a struct of `words`, with that much dynamic shared memory. The
+  /// program's device is current. Throws Error device_failed.
   void launch(const char* kernel, std::int64_t blocks, int threads, std::int64_t shared_bytes, Stream stream,
               std::span<const std::uint64_t> words) const;
 
@@ -28,16 +29,20 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
-/// The source's program for the current device: what was loaded before is not loaded again. `seconds` grows by the time
-/// that it takes. Throws as compiled() does.
-std::shared_ptr<const Program> program_of(const std::string& source, double& seconds);
+/// How many programs a process keeps loaded: those that it used last. A program of a query takes some 100 KB on its device.
+inline constexpr std::size_t kMostPrograms = 256;
 
-/// What bounds a launch on the current device.
+/// The source's program for a device, which need not be current: compiled and loaded where the process does not keep it.
+/// Threads that ask for other programs do not wait meanwhile. `seconds` grows by the time that compiling and loading take.
+/// Throws as compiled() does, and device_failed.
+std::shared_ptr<const Program> program_of(const std::string& source, int device, double& seconds);
+
+/// What bounds a launch on a device.
 struct LaunchLimits {
   int multiprocessors = 0;
   std::int64_t shared_per_block = 0;  ///< bytes, static and dynamic together
   std::int64_t shared_per_multiprocessor = 0;
 };
-LaunchLimits launch_limits();
+LaunchLimits launch_limits(int device);
 
 }  // namespace upsweep::gpu

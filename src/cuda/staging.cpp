@@ -233,6 +233,7 @@ void Staging::fill(void* to, int byte, std::int64_t bytes) {
   require(cudaMemsetAsync(to, byte, static_cast<std::size_t>(bytes), state_->stream()), "filling an array");
 }
 
+int Staging::device() const { return state_->device; }
 const StagingTimes& Staging::times() const { return state_->times; }
 
 }  // namespace upsweep::gpu

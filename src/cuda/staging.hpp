@@ -49,6 +49,7 @@ class Staging {
   /// Bytes of the device, in the order of compute() and start_copies(), inside and between them.
   void fill(void* to, int byte, std::int64_t bytes);
 
+  [[nodiscard]] int device() const;
   [[nodiscard]] const StagingTimes& times() const;
 
  private:

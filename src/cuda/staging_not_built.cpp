@@ -21,6 +21,7 @@ void Staging::start_copies(int, std::span<const Copy>) { refuse(); }
 void Staging::wait(int) { refuse(); }
 void Staging::compute(const std::function<void(const Policy&)>&) { refuse(); }
 void Staging::fill(void*, int, std::int64_t) { refuse(); }
+int Staging::device() const { refuse(); }
 const StagingTimes& Staging::times() const { return state_->times; }
 
 struct Program::State {};
@@ -29,7 +30,7 @@ Program::~Program() = default;
 void Program::launch(const char*, std::int64_t, int, std::int64_t, Stream, std::span<const std::uint64_t>) const {
   refuse();
 }
-std::shared_ptr<const Program> program_of(const std::string&, double&) { refuse(); }
-LaunchLimits launch_limits() { refuse(); }
+std::shared_ptr<const Program> program_of(const std::string&, int, double&) { refuse(); }
+LaunchLimits launch_limits(int) { refuse(); }
 
 }  // namespace upsweep::gpu

@@ -10,6 +10,9 @@
 namespace upsweep::expression {
 namespace {
 
+/// Words of literals that are arguments, of the 4 KB that a kernel takes on any device. More are constants of the text.
+constexpr std::size_t kMostLiteralWords = 128;
+
 /// An integer as a constant of the text.
 Value constant(Int128 value) {
   const auto bits = static_cast<UInt128>(value);
@@ -22,6 +25,17 @@ Value constant(Int128 value) {
           .bound = magnitude(value)};
 }
 Value power(int exponent) { return constant(power_of_ten(exponent)); }
+
+/// A literal as a constant of the text.
+Value spelled_literal(const Expression& node) {
+  if (node.type.kind == ValueKind::real) {
+    return {.text = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(node.real)), .form = Form::real};
+  }
+  if (node.type.kind == ValueKind::boolean) {
+    return {.text = node.exact != 0 ? "true" : "false", .form = Form::boolean};
+  }
+  return constant(node.exact);
+}
 
 int index_of(Op op, Op first) { return static_cast<int>(op) - static_cast<int>(first); }
 
@@ -58,8 +72,10 @@ Value ValueWriter::compute(const Expression& node) {
     case Op::literal:
     case Op::null:
       return literal(node);
-    case Op::rescale:
-      return exact(Op::multiply, operands(node), limits_of(node.type, node.wide));
+    case Op::rescale: {
+      const Value v = value(node.args[0]);
+      return exact(Op::multiply, {v, spelled(node.args[1]), v.null}, limits_of(node.type, node.wide));
+    }
     case Op::to_real:
       return to_real(node);
     case Op::add:
@@ -135,18 +151,33 @@ Value ValueWriter::column(const Expression& node) {
   return v;
 }
 
+/// A word of a literal as the text has it.
+std::string ValueWriter::argument(std::uint64_t word) {
+  if (literals_.size() == kMostLiteralWords) return fmt::format("{}ULL", word);
+  literals_.push_back(word);
+  return fmt::format("LITERAL_{}", literals_.size() - 1);
+}
+
 Value ValueWriter::literal(const Expression& node) {
-  Value v;
-  if (node.type.kind == ValueKind::real) {
-    v = {.text = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(node.real)), .form = Form::real};
-  } else if (node.type.kind == ValueKind::boolean) {
-    v = {.text = node.exact != 0 ? "true" : "false", .form = Form::boolean};
-  } else {
-    v = constant(node.exact);
+  if (node.op == Op::null) {
+    Value v = spelled_literal(node);
+    v.null = "true";
+    return v;
   }
-  if (node.op == Op::null) v.null = "true";
+  if (node.type.kind == ValueKind::boolean) return spelled_literal(node);
+  if (node.type.kind == ValueKind::real) {
+    return {.text = fmt::format("real({})", argument(std::bit_cast<std::uint64_t>(node.real))), .form = Form::real};
+  }
+  Value v = constant(node.exact);
+  const std::string low = argument(static_cast<std::uint64_t>(node.exact));
+  v.text = v.form == Form::wide
+               ? fmt::format("join({}, {})", low, argument(static_cast<std::uint64_t>(node.exact >> 64)))
+               : fmt::format("((i64){})", low);
   return v;
 }
+
+/// The value of a node; a literal is a constant of the text. For divisors and powers of ten: the compiler makes cheaper code of them.
+Value ValueWriter::spelled(const Node& node) { return node->op == Op::literal ? spelled_literal(*node) : value(node); }
 
 /// Integers, decimals and dates: unchecked where the rule says that nothing can happen.
 Value ValueWriter::exact(Op op, const Operands& operands, const Limits& limits) {
@@ -181,7 +212,9 @@ Value ValueWriter::arithmetic(const Expression& node) {
 }
 
 Value ValueWriter::divide(const Expression& node) {
-  const auto [a, b, null] = operands(node);
+  const Value a = value(node.args[0]);
+  const Value b = spelled(node.args[1]);
+  const std::string null = null_of(a, b);
   if (node.type.kind == ValueKind::real) {
     trouble(b.text + " == 0", null);
     return named(Form::real, a.text + " / " + b.text, null);

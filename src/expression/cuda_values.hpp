@@ -74,6 +74,8 @@ class ValueWriter {
   [[nodiscard]] const ColumnShape& shape(int column) const { return shapes_[static_cast<std::size_t>(column)]; }
   /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, word) is whether test i passes.
   [[nodiscard]] const std::vector<const Expression*>& word_tests() const { return word_tests_; }
+  /// Literals that the text calls LITERAL_0, LITERAL_1, …: with other values the text is the same, and needs no compiling.
+  [[nodiscard]] const std::vector<std::uint64_t>& literals() const { return literals_; }
 
  private:
   std::string fresh(char kind) { return fmt::format("{}{}", kind, names_++); }
@@ -87,7 +89,9 @@ class ValueWriter {
   Value compute(const Expression& node);
   std::string null_of(const Value& a, const Value& b);
   Value column(const Expression& node);
-  static Value literal(const Expression& node);
+  Value literal(const Expression& node);
+  Value spelled(const Node& node);
+  std::string argument(std::uint64_t word);
   Value exact(Op op, const Operands& operands, const Limits& limits);
   Value arithmetic(const Expression& node);
   Value divide(const Expression& node);
@@ -106,6 +110,7 @@ class ValueWriter {
   int troubles_ = 0;
   std::vector<std::map<int, Value>> scopes_{1};
   std::vector<const Expression*> word_tests_;
+  std::vector<std::uint64_t> literals_;
 };
 
 }  // namespace upsweep::expression

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // query/api.cpp: the public face: statements, queries and their answers.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -85,6 +87,18 @@ Query::~Query() = default;
 Query::Query(Query&&) noexcept = default;
 Query& Query::operator=(Query&&) noexcept = default;
 
+namespace {
+
+void require_device_bytes(std::int64_t bytes) {
+  if (bytes == 0 || bytes >= QueryMemory::kLeastDeviceBytes) return;
+  throw Error(Code::invalid_argument,
+              fmt::format("the limit of device memory is {} bytes; it must be at least {}, or 0 "
+                          "for no limit",
+                          bytes, QueryMemory::kLeastDeviceBytes));
+}
+
+}  // namespace
+
 /// Throws where the table has other columns than the one that the query was made for.
 void Query::require_fields(const Table& table) const {
   const auto same = [](const Field& a, const Field& b) {
@@ -112,9 +126,10 @@ query::Folded Query::folded(const Policy& policy, const Table& table, const Quer
 template <class Policy>
 Answer Query::answered(const Policy& policy, const Table& table, const QueryProgress& progress,
                        const QueryMemory& memory) const {
-  if (memory.bytes < 0 || memory.group_bytes < 0 || memory.device_bytes < 0) {
+  if (memory.bytes < 0 || memory.group_bytes < 0) {
     throw Error(Code::invalid_argument, "the memory of a query is a positive number of bytes, or 0 for what is free");
   }
+  require_device_bytes(memory.device_bytes);
   const auto begin = std::chrono::steady_clock::now();
   const detail::LargeMemoryUse use;
   const expression::Kernels& kernels = expression::kernels(Isa::best);
@@ -158,7 +173,7 @@ QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProg
 }
 QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress,
                        std::int64_t device_bytes) const {
-  if (device_bytes < 0) throw Error(Code::invalid_argument, "device_bytes are a positive number, or 0");
+  require_device_bytes(device_bytes);
   return carried(policy, table, progress, device_bytes);
 }
 

@@ -327,6 +327,7 @@ void Generator::add_arguments() {
   int next = argument::first_column + 2 * static_cast<int>(plan_.columns.size());
   for (std::size_t i = 0; i < word_tests().size(); ++i) line("#define PASSES_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < source_.ranked.size(); ++i) line("#define RANKS_{} a.w[{}]", i, next++);
+  for (std::size_t i = 0; i < literals().size(); ++i) line("#define LITERAL_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < plan_.keys.size(); ++i) line("#define SLOTS_{} (i64)a.w[{}]", i, next++);
   source_.arguments = next;
 }
@@ -337,6 +338,7 @@ KernelSource Generator::finish() {
                              kPrelude, source_.arguments, options_.threads, source_.rows_per_thread,
                              std::max(source_.own_words, 1), std::max(source_.words, 1), take());
   source_.word_tests = word_tests();
+  source_.literals = literals();
   return std::move(source_);
 }
 

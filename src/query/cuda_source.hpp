@@ -55,7 +55,7 @@ enum : std::uint8_t {
   keys,      ///< by group and word
   found,     ///< uint32: the number of groups
   limit,
-  first_column  ///< values and validity of each column; then passes, ranks, slots: see KernelSource
+  first_column  ///< values and validity of each column; then passes, ranks, literals, slots: see KernelSource
 };
 }  // namespace argument
 
@@ -83,6 +83,7 @@ struct KernelSource {
   int rows_per_thread = 0;
   std::vector<const Expression*> word_tests;  ///< argument: a byte per entry of the dictionary, 1 where it passes
   std::vector<int> ranked;                    ///< columns; argument: int32 per entry, its place in their order
+  std::vector<std::uint64_t> literals;        ///< arguments
   std::vector<bool> wide_keys;                ///< of number_source: whether a key takes two words
   int arguments = 0;
 };

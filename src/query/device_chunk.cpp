@@ -92,14 +92,24 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   if (field.kind != ValueKind::text) {
     std::memcpy(to, static_cast<const std::byte*>(from.values) + first * size, static_cast<std::size_t>(count * size));
   } else {
-    translate(column, from.dictionary);
-    const auto* in = static_cast<const std::int32_t*>(from.values) + first;
-    auto* out = reinterpret_cast<std::int32_t*>(to);
-    for (std::int64_t i = 0; i < count; ++i) out[i] = column.to[static_cast<std::size_t>(in[i])];
+    stage_texts(from, column, first, count, reinterpret_cast<std::int32_t*>(to));
   }
   if (field.storage == Storage::int64) {
     column.magnitude |=
         expression::kernels(Isa::best).magnitude(reinterpret_cast<const std::int64_t*>(to), static_cast<int>(count));
+  }
+}
+
+/// Entries of the chunk's dictionary. NULL rows may hold any index: they get 0, which no kernel takes for a text.
+void ChunkBuilder::stage_texts(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count,
+                               std::int32_t* out) {
+  translate(column, from.dictionary);
+  const auto* const in = static_cast<const std::int32_t*>(from.values) + first;
+  const std::int32_t* const entries = column.to.data();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t bit = from.offset + first + i;
+    const bool is_null = from.validity != nullptr && (from.validity[bit / 8] >> (bit % 8) & 1) == 0;
+    out[i] = is_null ? 0 : entries[in[i]];
   }
 }
 

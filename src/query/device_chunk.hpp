@@ -60,6 +60,7 @@ class ChunkBuilder {
   };
 
   void stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count);
+  void stage_texts(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count, std::int32_t* out);
   void translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary);
   void flush();
   [[nodiscard]] std::int64_t bytes_of(std::size_t which, std::int64_t rows) const;

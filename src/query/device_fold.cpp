@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "cuda/scratch_parts.hpp"
+
 namespace upsweep::query {
 namespace {
 
@@ -19,8 +21,6 @@ constexpr std::int64_t kMostNumbered = std::int64_t{1} << 20;  // groups of a ch
 constexpr int kBlockThreads = 256;
 constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
 constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
-constexpr int kChunkBits = 26;
-static_assert(std::int64_t{1} << kChunkBits == kMostChunkRows);
 
 /// In front of merged states.
 struct Control {
@@ -55,8 +55,12 @@ std::vector<std::int32_t> order_of(const Dictionary& words) {
 
 DeviceFold::DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array,
                        std::int64_t most_bytes)
-    : plan_(plan), kernels_(kernels), staging_(staging), first_array_(first_array), most_bytes_(most_bytes) {
-  staging_.compute([&](const gpu::Policy&) { limits_ = gpu::launch_limits(); });
+    : plan_(plan),
+      kernels_(kernels),
+      staging_(staging),
+      first_array_(first_array),
+      most_bytes_(most_bytes),
+      limits_(gpu::launch_limits(staging.device())) {
   options_.columns.resize(plan.columns.size(), {.bits = 0});
 }
 
@@ -72,15 +76,12 @@ void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
 std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   if (chunk.rows == 0) return Groups(plan_, kernels_);
   widen_shapes(chunk);
-  const std::int64_t most_by_block = chunk.rows / limits_.multiprocessors + 8 * kBlockThreads;
-  options_.copy_bits = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most_by_block))) + 3) / 4 * 4;
-  options_.threads = kBlockThreads;
-  if (plan_.keys.empty()) return fold(chunk, fold_source(plan_, options_), 1, nullptr);
+  if (plan_.keys.empty()) return fold(chunk, fold_launch(chunk, 1), 1, nullptr);
   options_.keying = Keying::direct;
   options_.copies = Copies::threads;
   if (const auto groups = direct_groups(chunk)) {
-    const KernelSource source = choose_copies(*groups);
-    if (options_.copies == Copies::threads) return fold(chunk, source, *groups, nullptr);
+    const FoldLaunch launch = fold_launch(chunk, *groups);
+    if (options_.copies == Copies::threads) return fold(chunk, launch, *groups, nullptr);
   }
   options_.threads = kBlockThreads;
   options_.keying = Keying::hashed;
@@ -88,8 +89,7 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   const auto numbered = number(chunk);
   if (!numbered) return std::nullopt;
   if (numbered->groups == 0) return Groups(plan_, kernels_);
-  const KernelSource source = choose_copies(numbered->groups);
-  return fold(chunk, source, numbered->groups, &*numbered);
+  return fold(chunk, fold_launch(chunk, numbered->groups), numbered->groups, &*numbered);
 }
 
 // -------------------------------------------------------------------------------------------------------------- grouping
@@ -130,7 +130,6 @@ KernelSource DeviceFold::choose_copies(std::int64_t groups) {
     if (bytes * threads <= shared) return threads == kBlockThreads ? std::move(source) : fold_source(plan_, options_);
   }
   options_.copies = Copies::warps;
-  options_.copy_bits = kChunkBits;
   options_.threads = kBlockThreads;
   return fold_source(plan_, options_);
 }
@@ -139,7 +138,7 @@ KernelSource DeviceFold::choose_copies(std::int64_t groups) {
 /// cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
   Numbered all{.source = number_source(plan_, options_)};
-  const auto program = gpu::program_of(all.source.text, compile_seconds_);
+  const auto program = gpu::program_of(all.source.text, staging_.device(), compile_seconds_);
   for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostNumbered}) {
     const std::int64_t tags = 4 * limit;
     if (tags * 4 + limit * all.source.words * kWord > most_bytes_ / 2) return std::nullopt;
@@ -208,7 +207,7 @@ std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std:
       std::clamp<std::int64_t>(limits_.shared_per_multiprocessor / (shared_bytes + kStaticShared), 1,
                                std::max(kResidentThreads / options_.threads, 1));
   const std::int64_t tile = std::int64_t{options_.threads} * rows_per_thread;
-  return std::min((rows + tile - 1) / tile, resident * limits_.multiprocessors);
+  return std::min(gpu::divided_up(rows, tile), resident * limits_.multiprocessors);
 }
 
 /// What kernels are called with, but for the words that belong to one of them; tables of dictionaries are on the device then.
@@ -237,38 +236,71 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
     }
     words[next++] = address(staging_.upload(table++, ranks.data(), std::ssize(ranks) * 4));
   }
+  for (const std::uint64_t word : source.literals) words[next++] = word;
   if (options_.keying == Keying::direct) {
     for (const std::int64_t slots : slots(chunk)) words[next++] = static_cast<std::uint64_t>(slots);
   }
   return words;
 }
 
-std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const KernelSource& source, std::int64_t groups,
-                                       const Numbered* numbered) {
-  const auto program = gpu::program_of(source.text, compile_seconds_);
+/// As many blocks as the device has room for; fewer where the limit of memory leaves none for their states. None where not even one
+/// fits.
+DeviceFold::FoldLaunch DeviceFold::grid_of(const DeviceChunk& chunk, KernelSource source, std::int64_t groups) const {
   const std::int64_t own_bytes = groups * source.own_words * kWord;
+  const std::int64_t copies_of_block = options_.copies == Copies::warps ? options_.threads / 32 : 1;
+  const std::int64_t merged_bytes = (kControlWords + groups * source.words) * kWord;
+  const std::int64_t fit = (most_bytes_ / 2 - merged_bytes) / (own_bytes * copies_of_block);
+  FoldLaunch launch;
+  launch.shared_bytes = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
+  launch.blocks = std::clamp<std::int64_t>(fit, 0, blocks_for(chunk.rows, source.rows_per_thread, launch.shared_bytes));
+  launch.copies = launch.blocks * copies_of_block;
+  launch.source = std::move(source);
+  return launch;
+}
+
+/// The kernels whose copies hold the sums of the rows that the grid gives to each. The grid depends on the bytes of a copy, and these
+/// depend on how many rows it may fold. A copy for more rows is never smaller, so the loop ends.
+DeviceFold::FoldLaunch DeviceFold::fold_launch(const DeviceChunk& chunk, std::int64_t groups) {
+  const auto bits_for = [](std::int64_t rows) {  // in steps, so that chunks seldom need code of their own
+    return (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))) + 3) / 4 * 4;
+  };
+  const Copies copies = options_.copies;
+  // Most grids have a block for each multiprocessor.
+  options_.copy_bits = bits_for(chunk.rows / limits_.multiprocessors + 8 * kBlockThreads);
+  for (;;) {
+    options_.threads = kBlockThreads;
+    options_.copies = copies;
+    FoldLaunch launch =
+        grid_of(chunk, copies == Copies::registers ? fold_source(plan_, options_) : choose_copies(groups), groups);
+    if (launch.blocks == 0) return launch;
+    const std::int64_t tile = std::int64_t{options_.threads} * launch.source.rows_per_thread;
+    const int bits = bits_for(gpu::divided_up(gpu::divided_up(chunk.rows, tile), launch.blocks) * tile);
+    if (bits <= options_.copy_bits) return launch;
+    options_.copy_bits = bits;
+  }
+}
+
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
+                                       const Numbered* numbered) {
+  if (launch.blocks == 0) return std::nullopt;
+  const KernelSource& source = launch.source;
+  const auto program = gpu::program_of(source.text, staging_.device(), compile_seconds_);
   const bool by_warps = options_.copies == Copies::warps;
-  const std::int64_t shared = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
-  std::int64_t blocks = blocks_for(chunk.rows, source.rows_per_thread, shared);
+  const std::int64_t own_bytes = groups * source.own_words * kWord;
   const std::int64_t merged_words = kControlWords + groups * source.words;
-  const std::int64_t copies_of_block = by_warps ? options_.threads / 32 : 1;
-  const std::int64_t fit = (most_bytes_ / 2 - merged_words * kWord) / (own_bytes * copies_of_block);
-  if (fit < 1) return std::nullopt;
-  blocks = std::min(blocks, fit);
-  const std::int64_t copies = blocks * copies_of_block;
   auto* const control = array<std::uint64_t>(Array::merged, merged_words);
-  auto* const partials = array<std::uint64_t>(Array::partials, copies * groups * source.own_words);
+  auto* const partials = array<std::uint64_t>(Array::partials, launch.copies * groups * source.own_words);
   auto words = arguments(chunk, source);
   words[argument::groups] = static_cast<std::uint64_t>(groups);
-  words[argument::copies] = static_cast<std::uint64_t>(copies);
+  words[argument::copies] = static_cast<std::uint64_t>(launch.copies);
   words[argument::partials] = address(partials);
   words[argument::merged] = address(control + kControlWords);
   words[argument::trouble] = address(control);
   words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(Array::ids, chunk.rows));
   staging_.compute([&](const gpu::Policy& policy) {
     staging_.fill(control, 0, sizeof(Control));
-    if (by_warps) staging_.fill(partials, 0, copies * own_bytes);
-    program->launch("fold", blocks, options_.threads, shared, policy.stream, words);
+    if (by_warps) staging_.fill(partials, 0, launch.copies * own_bytes);
+    program->launch("fold", launch.blocks, options_.threads, launch.shared_bytes, policy.stream, words);
     constexpr std::int64_t kMergeWarps = 4;
     program->launch("merge", std::min((groups + kMergeWarps - 1) / kMergeWarps, std::int64_t{1} << 16),
                     32 * kMergeWarps, 0, policy.stream, words);

@@ -37,8 +37,17 @@ class DeviceFold {
   void widen_shapes(const DeviceChunk& chunk);
   [[nodiscard]] std::optional<std::int64_t> direct_groups(const DeviceChunk& chunk) const;
   std::optional<Numbered> number(const DeviceChunk& chunk);
+  /// The kernels that fold a chunk, and how they are launched.
+  struct FoldLaunch {
+    KernelSource source;
+    std::int64_t shared_bytes = 0;
+    std::int64_t blocks = 0;
+    std::int64_t copies = 0;  ///< of all groups' states
+  };
   KernelSource choose_copies(std::int64_t groups);
-  std::optional<Groups> fold(const DeviceChunk& chunk, const KernelSource& source, std::int64_t groups,
+  FoldLaunch grid_of(const DeviceChunk& chunk, KernelSource source, std::int64_t groups) const;
+  FoldLaunch fold_launch(const DeviceChunk& chunk, std::int64_t groups);
+  std::optional<Groups> fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
                              const Numbered* numbered);
   Groups groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered, std::int64_t groups,
                    const std::uint64_t* merged) const;

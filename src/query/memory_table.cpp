@@ -2,7 +2,11 @@
 // query/memory_table.cpp: columns in memory as a table, whose parts are stretches of rows.
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "expression/dictionary.hpp"
 #include "expression/kernels.hpp"
@@ -15,6 +19,7 @@ namespace upsweep {
 struct MemoryTable::State {
   std::vector<Field> fields;
   std::vector<ColumnData> columns;
+  std::vector<std::unique_ptr<const std::vector<std::int32_t>>> indices;  ///< of text columns whose own do not suffice
   std::int64_t rows = 0;
 };
 
@@ -39,6 +44,28 @@ bool suits(ValueKind kind, Storage storage) {
       return storage == Storage::int32;
   }
   detail::no_such_value();
+}
+
+/// Indices of which every one is an entry of the dictionary, in NULL rows too, as queries look entries up before they look at NULLs.
+/// Null where the given ones are such. Throws invalid_argument for an index of a row that is not NULL.
+std::unique_ptr<const std::vector<std::int32_t>> indices_within(const std::string& name, const std::int32_t* given,
+                                                                std::int64_t rows, const std::uint8_t* validity,
+                                                                std::int64_t entries) {
+  const auto is_outside = [&](std::int32_t index) { return index < 0 || index >= entries; };
+  if (std::none_of(given, given + rows, is_outside)) return nullptr;
+  auto within = std::make_unique<std::vector<std::int32_t>>(given, given + rows);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int32_t& index = (*within)[static_cast<std::size_t>(row)];
+    if (!is_outside(index)) continue;
+    if (validity == nullptr || (validity[row / 8] >> (row % 8) & 1) != 0) {
+      throw Error(Code::invalid_argument,
+                  name + ": row " + std::to_string(row) + " has index " + std::to_string(index) +
+                      " past its dictionary, which has " + std::to_string(entries) + " entries",
+                  row);
+    }
+    index = 0;
+  }
+  return within;
 }
 
 class Reader final : public BatchReader {
@@ -89,6 +116,15 @@ MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows
     throw Error(Code::unequal_lengths, field.name + " has " + std::to_string(rows) + " rows, the columns before it " +
                                            std::to_string(state_->rows));
   }
+  if (field.kind == ValueKind::text) {
+    const auto* const indices = static_cast<const std::int32_t*>(values);
+    if (auto within = indices_within(field.name, indices, rows, validity, std::ssize(*dictionary))) {
+      values = within->data();
+      state_->indices.push_back(std::move(within));
+      // Every row is NULL then, and none of them is this.
+      if (dictionary->empty()) dictionary = std::make_shared<const Dictionary>(Dictionary{std::string_view()});
+    }
+  }
   state_->rows = rows;
   state_->fields.push_back(std::move(field));
   state_->columns.push_back({.values = values, .validity = validity, .dictionary = std::move(dictionary)});
@@ -107,12 +143,6 @@ MemoryTable& MemoryTable::add_dates(std::string name, std::span<const std::int32
 
 MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_t> indices,
                                    std::vector<std::string> dictionary) {
-  const auto outside = [&](std::int32_t index) { return index < 0 || index >= std::ssize(dictionary); };
-  if (const auto bad = std::find_if(indices.begin(), indices.end(), outside); bad != indices.end()) {
-    throw Error(Code::invalid_argument,
-                name + ": row " + std::to_string(bad - indices.begin()) + " points past its dictionary",
-                bad - indices.begin());
-  }
   return add(Field{.name = std::move(name), .kind = ValueKind::text, .storage = Storage::int32}, indices.data(),
              std::ssize(indices), nullptr, expression::dictionary_of(std::move(dictionary)));
 }
