@@ -105,12 +105,12 @@ TEST_F(CudaAggregate, EveryRowAloneCounts) {
   OnDevice columns(rows, 1);
   const std::uint32_t kept = 29;
   for (std::size_t i = 0; i < rows.key.size(); ++i) {
-    require(cudaMemcpy(columns.key.data() + i, &kept, sizeof kept, cudaMemcpyHostToDevice));
+    tests::copy_in(columns.key.data() + i, &kept, sizeof kept);
     for (const auto& rung : rungs()) {
       const auto policy = gpu::Policy{}.with_rung(rung.id);
       ASSERT_EQ(columns.sum(policy, 30), rows.quantity[i] * rows.price[i]) << rung.id << " row " << i;
     }
-    require(cudaMemcpy(columns.key.data() + i, &rows.key[i], sizeof kept, cudaMemcpyHostToDevice));
+    tests::copy_in(columns.key.data() + i, &rows.key[i], sizeof kept);
   }
 }
 
@@ -168,8 +168,7 @@ TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
                 rung.id);
     });
     for (int run = 0; run < 300; ++run) {
-      require(cudaMemsetAsync(out.data(), run, 8, stream));
-      replay.launch();
+      replay.launch(out);
       require(cudaStreamSynchronize(stream));
       ASSERT_EQ(out.values()[0], rows.sum(30)) << rung.id << " run " << run;
     }
@@ -193,7 +192,7 @@ TEST_F(CudaAggregate, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
     for (const std::int64_t n : {std::int64_t{-7}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
                                  std::int64_t{131}, std::int64_t{1'000'003}, columns.count, columns.count + 5}) {
       require(cudaMemcpyAsync(length.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
-      replay.launch();
+      replay.launch(out);
       require(cudaStreamSynchronize(stream));
       const std::int64_t kept = std::clamp<std::int64_t>(n, 0, columns.count);
       ASSERT_EQ(out.values()[0],

@@ -122,7 +122,7 @@ TEST_F(CudaByKey, FloatsAreEqualAsNumbersAreAndNanIsOneKey) {
 
 TEST_F(CudaByKey, KeysMayBeBool) {
   DeviceArray<bool> keys(4);
-  tests::require(cudaMemcpy(keys.data(), "\1\1\0\1", 4, cudaMemcpyHostToDevice));
+  tests::copy_in(keys.data(), "\1\1\0\1", 4);
   EXPECT_EQ(count_key_runs(gpu::Policy{}, keys.data(), 4), 3);
 }
 

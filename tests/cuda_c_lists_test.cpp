@@ -72,7 +72,7 @@ class Memory {
       return kept.data();
     }
     auto& kept = there_.emplace_back(static_cast<std::int64_t>(bytes));
-    require(cudaMemcpy(kept.data(), from, bytes, cudaMemcpyHostToDevice));
+    tests::copy_in(kept.data(), from, bytes);
     return kept.data();
   }
 

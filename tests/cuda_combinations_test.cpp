@@ -51,6 +51,9 @@ struct DeviceOut {
       pointers.push_back(arrays.back()->data());
     }
   }
+  void poison() {
+    for (const auto& array : arrays) array->poison();
+  }
   [[nodiscard]] bool intact() const {
     return std::ranges::all_of(arrays, [](const auto& array) { return array->intact(); });
   }
@@ -282,8 +285,8 @@ TEST_F(GpuTest, TheFirstBadListOfCombinationsIsNamed) {
   const auto set = [&](std::int64_t list, std::int64_t start, std::int64_t stop) {
     starts[static_cast<std::size_t>(list)] = start;
     stops[static_cast<std::size_t>(list)] = stop;
-    require(cudaMemcpy(from.data() + list, &start, sizeof start, cudaMemcpyHostToDevice));
-    require(cudaMemcpy(to.data() + list, &stop, sizeof stop, cudaMemcpyHostToDevice));
+    tests::copy_in(from.data() + list, &start, sizeof start);
+    tests::copy_in(to.data() + list, &stop, sizeof stop);
   };
   expect(2, false);
   for (const std::int64_t list : {std::int64_t{0}, std::int64_t{4095}, std::int64_t{4096}, kLists - 1}) {
@@ -383,8 +386,8 @@ TEST_F(GpuTest, AGraphReplaysCombinationsWhoseStatusStaysOnTheDevice) {
       for (std::size_t i = 1; i < lists.size(); ++i) products.add(lists[i - 1], lists[i]);
       DeviceArray<std::int64_t> given(lists, 0);
       DeviceArray<std::int64_t> offsets(n + 1);
-      const DeviceOut out(positions, expected.total(), 0);
-      const DeviceOut of_products(2, products.total(), 1);
+      DeviceOut out(positions, expected.total(), 0);
+      DeviceOut of_products(2, products.total(), 1);
       DeviceArray<gpu::CombinationsStatus> status(3);
       const tests::OwnStream stream;
       auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
@@ -411,10 +414,9 @@ TEST_F(GpuTest, AGraphReplaysCombinationsWhoseStatusStaysOnTheDevice) {
       for (int run = 0; run < 4; ++run) {
         const bool bad = run == 2;
         const std::int64_t bound = bad ? -1 : lists[778];
-        require(cudaMemcpy(given.data() + 778, &bound, sizeof bound, cudaMemcpyHostToDevice));
+        tests::copy_in(given.data() + 778, &bound, sizeof bound);
         require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
-        require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8, stream));
-        replay.launch();
+        replay.launch(offsets, out, of_products, status);
         require(cudaStreamSynchronize(stream));
         const auto ended = status.values();
         for (std::size_t i = 0; i < 3; ++i) {

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <future>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "device_array.hpp"
 #include "upsweep/by_key.hpp"
+#include "upsweep/detail/large_launch.cuh"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
@@ -61,6 +64,7 @@ void check(Op op) {
       for (const int how : {0, 1, 2, 3}) {
         const bool exclusive = how % 2 == 1;
         const auto policy = gpu::Policy{}.with_rung(how < 2 ? "cuda.lookahead" : "cuda.lookback");
+        to.poison();
         if (exclusive) {
           exclusive_scan(policy, from.data(), n, to.data(), init, op);
         } else {
@@ -136,6 +140,7 @@ void check_widening() {
     DeviceArray<In> from(in, 1);
     DeviceArray<T> to(n, 3);
     for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+      to.poison();
       inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), n, to.data(), KeepWidenedEnds{});
       tests::require(cudaDeviceSynchronize());
       const auto result = to.values();
@@ -185,6 +190,7 @@ TEST_F(GpuTest, RunningMomentsAreOfEveryPrefix) {
   DeviceArray<Moments> from(in, 0);
   DeviceArray<Moments> to(n);
   for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+    to.poison();
     // [guide: scan]
     inclusive_scan(gpu::Policy{}.with_rung(rung), from.data(), n, to.data(), Merge{});
     // [guide: end]
@@ -234,6 +240,7 @@ TEST_F(GpuTest, OperatorsMayBeOfTheDeviceAlone) {
   };
   inclusive_scan(gpu::Policy{}, from.data(), n, to.data(), DeviceOnly{});
   EXPECT_TRUE(is_right());
+  to.poison();
   EXPECT_EQ(scan_with_lambda(from.data(), n, to.data()), 1000005U);
   EXPECT_TRUE(is_right());
   EXPECT_EQ(reduce(gpu::Policy{}, from.data(), n, 5U, DeviceOnly{}).value, ~0U);
@@ -486,15 +493,18 @@ TEST_F(GpuTest, FoldsOfListsThatDoNotWaitSayHowTheyEnded) {
     segmented_reduce_async(policy.with_workspace(workspace).with_memory(none), between, from.data(), lists.elements,
                            to.data(), status.data(), Multiply{}, one);
   });
-  for (int run = 0; run < 3; ++run) replay.launch();
-  tests::require(cudaStreamSynchronize(stream));
-  EXPECT_EQ(status.values()[0].first_bad, kNoIndex);
-  expect_same(to.values(), folded(lists, content, one, Multiply{}, {}, {}), "replayed");
+  const auto expected = folded(lists, content, one, Multiply{}, {}, {});
+  for (int run = 0; run < 3; ++run) {
+    replay.launch(to, status);
+    tests::require(cudaStreamSynchronize(stream));
+    EXPECT_EQ(status.values()[0].first_bad, kNoIndex);
+    expect_same(to.values(), expected, "replayed");
+  }
 
   std::vector<std::int64_t> bad = offsets;
   bad[7] = bad[6] - 1;
-  tests::require(cudaMemcpy(on_device.data(), bad.data(), bad.size() * sizeof bad[0], cudaMemcpyHostToDevice));
-  replay.launch();
+  tests::copy_in(on_device.data(), bad.data(), bad.size() * sizeof bad[0]);
+  replay.launch(to, status);
   tests::require(cudaStreamSynchronize(stream));
   EXPECT_EQ(status.values()[0].first_bad, 6);
   EXPECT_EQ(status.values()[0].code, Code::stop_before_start);
@@ -561,6 +571,208 @@ TEST_F(GpuTest, OperatorsOnListsMayBeLambdasOfTheDevice) {
   EXPECT_EQ(to.values(), std::vector<unsigned>(3, 2'000'000'005U));
 }
 
+// ----------------------------------------------------------------------------------------------------- workspaces
+
+/// The workspace's next launches have the last tags before these begin again. The words hold what launches with the first tags left.
+void set_epoch(gpu::Workspace& workspace, unsigned epoch) {
+  auto* const control = static_cast<gpu::detail::Control*>(workspace.kept());
+  tests::copy_in(&control->epoch, &epoch, sizeof epoch);
+}
+unsigned epoch_of(const gpu::Workspace& workspace) {
+  unsigned epoch = 0;
+  tests::require(cudaMemcpy(&epoch, &static_cast<const gpu::detail::Control*>(workspace.kept())->epoch, sizeof epoch,
+                            cudaMemcpyDeviceToHost));
+  return epoch;
+}
+
+TEST_F(GpuTest, TagsBeginAgain) {
+  constexpr unsigned kLast = 0x7ffffffe;
+  constexpr std::int64_t n = 700'001;
+  std::mt19937_64 random(29);
+  std::vector<Affine<std::uint32_t>> in(n);
+  for (auto& x : in) x = {static_cast<std::uint32_t>(random()) | 1U, static_cast<std::uint32_t>(random())};
+  std::vector<Affine<std::uint32_t>> expected = in;
+  for (std::size_t i = 1; i < expected.size(); ++i) expected[i] = Compose{}(expected[i - 1], in[i]);
+  const std::vector<std::int64_t> starts(n, 0);
+  const std::vector<std::int64_t> stops(n, 3);
+  DeviceArray<Affine<std::uint32_t>> from(in, 1);
+  DeviceArray<Affine<std::uint32_t>> to(n);
+  DeviceArray<std::int64_t> bounds[] = {{starts, 0}, {stops, 0}};
+  DeviceArray<std::int64_t> offsets(n + 1);
+  for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+    auto policy = gpu::Policy{}.with_rung(rung);
+    gpu::Workspace workspace(
+        {.kept = std::max(gpu::scan_workspace<Affine<std::uint32_t>, Affine<std::uint32_t>>(policy, n, Compose{}).kept,
+                          gpu::offsets_workspace<std::int64_t>({}, n).kept)});
+    policy = policy.with_workspace(workspace);
+    const auto scan = [&](std::int64_t length) {
+      to.poison();
+      inclusive_scan(policy, from.data(), length, to.data(), Compose{});
+      tests::require(cudaDeviceSynchronize());
+      const auto result = to.values();
+      return std::memcmp(result.data(), expected.data(), static_cast<std::size_t>(length) * sizeof in[0]) == 0;
+    };
+    for (int run = 0; run < 3; ++run) ASSERT_TRUE(scan(n)) << rung;  // leaves words with tags 1, 2, 3
+    set_epoch(workspace, kLast - 3);
+    // Short ones in between leave the other words as they are.
+    for (int run = 0; run < 8; ++run) ASSERT_TRUE(scan(run % 2 == 0 ? 100'003 : n)) << rung << " run " << run;
+    EXPECT_LT(epoch_of(workspace), 8U) << rung;
+    set_epoch(workspace, kLast - 2);
+    for (int run = 0; run < 5; ++run) {  // another function on the same words
+      offsets.poison();
+      const auto result = compact_offsets(gpu::Policy{}.with_workspace(workspace), bounds[0].data(), bounds[1].data(),
+                                          n, offsets.data());
+      ASSERT_EQ(result.total, 3 * n) << run;
+      ASSERT_EQ(offsets.values()[n - 1], 3 * (n - 1)) << run;
+      ASSERT_TRUE(scan(n)) << rung << " run " << run;
+    }
+  }
+}
+
+/// Device memory that holds anything at first, and again as soon as it is given back.
+class DirtyMemory final : public gpu::MemoryResource {
+ public:
+  void* allocate(std::int64_t bytes, gpu::Stream stream) override {
+    parts_.push_back(std::make_unique<DeviceArray<std::byte>>(bytes));
+    tests::require(cudaMemsetAsync(parts_.back()->data(), 0xA5, static_cast<std::size_t>(bytes), stream));
+    return parts_.back()->data();
+  }
+  void deallocate(void* memory, std::int64_t bytes, gpu::Stream stream) noexcept override {
+    (void)cudaMemsetAsync(memory, 0x5A, static_cast<std::size_t>(bytes), stream);
+  }
+
+ private:
+  std::vector<std::unique_ptr<DeviceArray<std::byte>>> parts_;
+};
+
+/// Holds a stream up until it is let go.
+class Held {
+ public:
+  explicit Held(cudaStream_t stream) {
+    tests::require(
+        cudaLaunchHostFunc(stream, [](void* held) { static_cast<Held*>(held)->may_go_.get_future().wait(); }, this));
+  }
+  void let_go() { may_go_.set_value(); }
+
+ private:
+  std::promise<void> may_go_;
+};
+
+TEST_F(GpuTest, AWorkspaceIsClearedBeforeAndFreedAfterTheCallsOfAnotherStream) {
+  constexpr std::int64_t n = 700'001;
+  const std::vector<int> in(n, 1);
+  DeviceArray<int> from(in, 0);
+  DeviceArray<int> to(n);
+  DirtyMemory memory;
+  const tests::OwnStream calls;
+  const tests::OwnStream own;
+  for (const cudaStream_t clearing : {static_cast<cudaStream_t>(own), cudaStream_t{nullptr}}) {
+    for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
+      const auto policy = gpu::Policy{}.with_stream(calls).with_rung(rung);
+      const auto size = gpu::scan_workspace<int, int>(policy, n);
+      to.poison();
+      Held clears(clearing);
+      auto workspace = std::make_unique<gpu::Workspace>(size, 0, clearing, memory);
+      inclusive_scan(policy.with_workspace(*workspace), from.data(), n, to.data());
+      clears.let_go();
+      tests::require(cudaStreamSynchronize(calls));
+      EXPECT_EQ(to.values().back(), n) << rung << ": cleared too late";
+
+      to.poison();
+      Held computes(calls);
+      inclusive_scan(policy.with_workspace(*workspace), from.data(), n, to.data());
+      workspace.reset();
+      computes.let_go();
+      tests::require(cudaDeviceSynchronize());
+      EXPECT_EQ(to.values().back(), n) << rung << ": freed too early";
+    }
+  }
+}
+
+TEST_F(GpuTest, ACapturedCallWaitsForAWorkspaceOfTheDefaultStream) {
+  constexpr std::int64_t n = 700'001;
+  const std::vector<int> in(n, 1);
+  DeviceArray<int> from(in, 0);
+  DeviceArray<int> to(n);
+  DirtyMemory memory;
+  cudaStream_t blocking = nullptr;  // during its capture nothing can be put into the default stream
+  tests::require(cudaStreamCreate(&blocking));
+  gpu::Workspace workspace(gpu::scan_workspace<int, int>({}, n), 0, nullptr, memory);
+  const tests::Replay replay(blocking, [&] {
+    inclusive_scan(gpu::Policy{}.with_stream(blocking).with_workspace(workspace), from.data(), n, to.data());
+  });
+  for (int run = 0; run < 3; ++run) {
+    replay.launch(to);
+    tests::require(cudaStreamSynchronize(blocking));
+    EXPECT_EQ(to.values().back(), n);
+  }
+  tests::require(cudaStreamDestroy(blocking));
+}
+
+TEST_F(GpuTest, AWorkspaceServesOneKindOfCall) {
+  constexpr std::int64_t n = 300'000;
+  const std::vector<int> in(n, 1);
+  DeviceArray<int> from(in, 0);
+  DeviceArray<int> to(n);
+  const Lists lists = Lists::of_size(3, n / 3);
+  const auto scan_size = gpu::scan_workspace<int, int>({}, n);
+  const auto pipeline = gpu::Policy{}.with_rung("cuda.pipeline");
+  const auto list_size = gpu::segmented_workspace<int, int>(pipeline, lists, n);
+  const gpu::WorkspaceSize both{.kept = std::max(scan_size.kept, list_size.kept),
+                                .scratch = std::max(scan_size.scratch, list_size.scratch)};
+  const auto scan = [&](gpu::Workspace& workspace) {
+    to.poison();
+    inclusive_scan(gpu::Policy{}.with_workspace(workspace), from.data(), n, to.data());
+    EXPECT_EQ(to.values().back(), n);
+  };
+  const auto fold = [&](gpu::Workspace& workspace) {
+    to.poison();
+    segmented_reduce(pipeline.with_workspace(workspace), lists, from.data(), n, to.data());
+    EXPECT_EQ(to.values()[2], n / 3);
+  };
+  const auto refused = [](auto call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.code() == Code::invalid_argument &&
+             std::string(error.what()).find("a workspace of its own") != std::string::npos;
+    }
+    return false;
+  };
+  gpu::Workspace of_scans(both);
+  scan(of_scans);
+  EXPECT_TRUE(refused([&] { fold(of_scans); }));
+  scan(of_scans);
+  gpu::Workspace of_lists(both);
+  fold(of_lists);
+  EXPECT_TRUE(refused([&] { scan(of_lists); }));
+  fold(of_lists);
+}
+
+__global__ void write_last_word(unsigned* out, int words) {
+  extern __shared__ unsigned shared[];
+  shared[words - 1] = 7;
+  *out = shared[words - 1];
+}
+__global__ void write_first_word(unsigned* out, int words) {
+  extern __shared__ unsigned shared[];
+  shared[0] = 8 + words - words;
+  *out = shared[0];
+}
+
+// As after a reset of the device, when what was allowed is no more: the launch fails at first, which nobody may see.
+TEST_F(GpuTest, AFailureThatIsHandledLeavesNoErrorBehind) {
+  struct Key {};
+  constexpr int kBytes = 64 << 10;
+  DeviceArray<unsigned> out(1);
+  const gpu::detail::Grid grid{.blocks = 1, .threads = 1, .shared_bytes = kBytes};
+  tests::require(gpu::detail::launch_large<Key>(grid, 0, write_last_word, out.data(), kBytes / 4));
+  tests::require(gpu::detail::launch_large<Key>(grid, 0, write_first_word, out.data(), kBytes / 4));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  tests::require(cudaDeviceSynchronize());
+  EXPECT_EQ(out.values()[0], 8U);
+}
+
 // ---------------------------------------------------------------------------------------------------------- the calls
 
 TEST_F(GpuTest, CustomOperatorsRunInAWorkspaceAndInAGraph) {
@@ -581,20 +793,17 @@ TEST_F(GpuTest, CustomOperatorsRunInAWorkspaceAndInAGraph) {
     gpu::Workspace workspace(gpu::scan_workspace<T, T>(policy, n, KeepEnds{}), 0, stream);
     gpu::Workspace sums(gpu::reduce_workspace<T, T>(reducing, n, KeepEnds{}), 0, stream);
     tests::CountingMemory none(1);  // nothing else is allocated
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t replay = nullptr;
-    tests::require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    inclusive_scan(policy.with_workspace(workspace).with_memory(none), from.data(), n, to.data(), KeepEnds{});
-    reduce_async(reducing.with_workspace(sums).with_memory(none), from.data() + 1, n - 1, total.data(), in[0],
-                 KeepEnds{});
-    tests::require(cudaStreamEndCapture(stream, &graph));
-    tests::require(cudaGraphInstantiate(&replay, graph, 0));
-    for (int run = 0; run < 3; ++run) tests::require(cudaGraphLaunch(replay, stream));
-    tests::require(cudaStreamSynchronize(stream));
-    EXPECT_EQ(to.values().back(), expected) << rung;
-    EXPECT_EQ(total.values()[0], expected) << rung;
-    tests::require(cudaGraphExecDestroy(replay));
-    tests::require(cudaGraphDestroy(graph));
+    const tests::Replay replay(stream, [&] {
+      inclusive_scan(policy.with_workspace(workspace).with_memory(none), from.data(), n, to.data(), KeepEnds{});
+      reduce_async(reducing.with_workspace(sums).with_memory(none), from.data() + 1, n - 1, total.data(), in[0],
+                   KeepEnds{});
+    });
+    for (int run = 0; run < 3; ++run) {
+      replay.launch(to, total);
+      tests::require(cudaStreamSynchronize(stream));
+      EXPECT_EQ(to.values().back(), expected) << rung;
+      EXPECT_EQ(total.values()[0], expected) << rung;
+    }
   }
 }
 

@@ -4,9 +4,12 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -136,6 +139,44 @@ TEST_F(CudaGroup, FloatSumsHaveTheSameBitsOnEveryRun) {
     if (run == 0) first = sums;
     EXPECT_EQ(first, sums);
   }
+}
+
+// Threads launch the same kernels with tables of different sizes.
+TEST_F(CudaGroup, ThreadsGroupAtTheSameTime) {
+  constexpr std::int64_t n = 70'001;
+  std::atomic<int> wrong{0};
+  const auto group_often = [&](std::int64_t groups, std::string_view rung) {
+    std::vector<std::int64_t> keys(n);
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i) % groups;
+    const auto values = small_values<double>(n);
+    const ExpectedGroups<std::int64_t> expected(keys.data(), n);
+    const auto folds = grouping::expected_folds<double>(expected, values.data(), add);
+    DeviceArray<std::int64_t> on_device(keys, 0);
+    DeviceArray<double> content(values, 0);
+    DeviceArray<std::int64_t> out_keys(groups);
+    DeviceArray<double> out(groups);
+    const tests::OwnStream stream;
+    const gpu::Policy policy = gpu::Policy{}.with_stream(stream).with_rung(rung);
+    for (int run = 0; run < 500; ++run) {
+      try {
+        out.poison();
+        const auto result =
+            group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), groups, add);
+        const bool is_right = result.groups == groups && first_wrong_group(expected, folds, out_keys.values().data(),
+                                                                           out.values().data(), nullptr) == kNoIndex;
+        if (!is_right) ++wrong;
+      } catch (const Error& error) {
+        if (wrong++ == 0) ADD_FAILURE() << error.what();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (const std::int64_t groups : {3, 100, 900, 30'000}) {
+    threads.emplace_back(group_often, groups, "");
+    threads.emplace_back(group_often, groups, groups <= 100 ? "cuda.adaptive" : "cuda.partitioned");
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(CudaGroup, ThatHaveAnEmptySlotsKeyAreGroups) {

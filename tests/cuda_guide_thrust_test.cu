@@ -301,8 +301,8 @@ TEST_F(GuideThrust, SumsOfLists) {
 
 TEST_F(GuideThrust, ListsSorted) {
   std::int64_t* const of_list = their_longs;
-  require(cudaMemcpy(theirs, x, n * sizeof(int), cudaMemcpyDeviceToDevice));
-  require(cudaMemcpy(of_list, parents, n * sizeof(std::int64_t), cudaMemcpyDeviceToDevice));
+  upsweep::tests::copy_in(theirs, x, n * sizeof(int));
+  upsweep::tests::copy_in(of_list, parents, n * sizeof(std::int64_t));
   require(cudaDeviceSynchronize());
   // [segmented sort]
   // Thrust: by value, then by list; `theirs` and `of_list` are copies of x and parents

@@ -31,8 +31,8 @@ using LargeGpuLists = tests::LargeGpuTest<20>;
 class Bytes {
  public:
   explicit Bytes(std::int64_t n, const std::vector<std::int64_t>& ones = {}) : bytes_(n) {
-    require(cudaMemset(bytes_.data(), 0, static_cast<std::size_t>(n)));
-    for (const std::int64_t at : ones) require(cudaMemset(bytes_.data() + at, 1, 1));
+    tests::fill(bytes_.data(), 0, static_cast<std::size_t>(n));
+    for (const std::int64_t at : ones) tests::fill(bytes_.data() + at, 1, 1);
   }
   [[nodiscard]] std::uint8_t* data() { return bytes_.data(); }
   [[nodiscard]] std::uint8_t at(std::int64_t i) {
@@ -72,7 +72,7 @@ TEST_F(LargeGpuLists, OffsetsOf32BitsWithoutASignReachPastTheLimitOfSignedOnes) 
 
 TEST_F(LargeGpuLists, MoreThanTwoToThe31EmptyOnesAreReduced) {
   DeviceArray<std::int32_t> offsets(kPast31 + 1);
-  require(cudaMemset(offsets.data(), 0, static_cast<std::size_t>(kPast31 + 1) * sizeof(std::int32_t)));
+  tests::fill(offsets.data(), 0, static_cast<std::size_t>(kPast31 + 1) * sizeof(std::int32_t));
   DeviceArray<std::uint8_t> out(kPast31);
   const std::uint8_t three = 3;
   DeviceArray<std::uint8_t> nothing(1);
@@ -130,7 +130,7 @@ TEST_F(LargeGpuLists, AreTakenFromPastTheLimitsOf32Bits) {
 
 TEST_F(LargeGpuLists, ABadIndexPastTheLimitOf32BitsIsNamed) {
   DeviceArray<std::int32_t> indices(kPast31);
-  require(cudaMemset(indices.data(), 0, static_cast<std::size_t>(kPast31) * sizeof(std::int32_t)));
+  tests::fill(indices.data(), 0, static_cast<std::size_t>(kPast31) * sizeof(std::int32_t));
   Bytes content(3, {0});
   Bytes out(kPast31);
   DeviceArray<std::int64_t> offsets(3);
@@ -147,7 +147,7 @@ TEST_F(LargeGpuLists, ABadIndexPastTheLimitOf32BitsIsNamed) {
   EXPECT_EQ(reduce(gpu::Policy{}, static_cast<const std::uint8_t*>(out.data()), kPast31, std::uint64_t{0}).value,
             std::uint64_t{5});
   const std::int32_t two = 2;
-  require(cudaMemcpy(indices.data() + kPast31 - 2, &two, sizeof two, cudaMemcpyHostToDevice));
+  tests::copy_in(indices.data() + kPast31 - 2, &two, sizeof two);
   EXPECT_EQ(tests::failure_of(call), (tests::Failure{Code::index_out_of_range, kPast31 - 2}));
 }
 

@@ -38,7 +38,7 @@ class Ones {
   ~Ones() { (void)cudaFree(memory_); }
   Ones(const Ones&) = delete;
   Ones& operator=(const Ones&) = delete;
-  void fill(int byte) { require(cudaMemset(memory_, byte, bytes_)); }
+  void fill(int byte) { tests::fill(memory_, byte, bytes_); }
   [[nodiscard]] T* data() const { return static_cast<T*>(memory_); }
 
  private:
@@ -73,7 +73,7 @@ __global__ void find_wrong(const T* data, std::int64_t n, std::uint64_t first, s
 template <class T>
 std::int64_t first_off(const T* data, std::int64_t n, std::uint64_t first, std::uint64_t step) {
   tests::DeviceArray<unsigned long long> lowest(1);
-  require(cudaMemset(lowest.data(), 0xFF, 8));
+  tests::fill(lowest.data(), 0xFF, 8);
   find_wrong<<<1024, 256>>>(data, n, first, step, lowest.data());
   require(cudaGetLastError());
   return static_cast<std::int64_t>(lowest.values()[0]);
@@ -83,7 +83,7 @@ TEST_F(LargeGpu, EveryRungWithoutALimitSumsPast32Bits) {
   const std::int64_t n = (std::int64_t{1} << 32) + 12345;
   const Ones<std::int32_t> array(n);
   for (const auto& rung : long_rungs("scan")) {
-    require(cudaMemset(array.data(), 1, static_cast<std::size_t>(n) * 4));
+    tests::fill(array.data(), 1, static_cast<std::size_t>(n) * 4);
     try {
       inclusive_scan(gpu::Policy{}.with_rung(rung), array.data(), n, array.data());
     } catch (const Error& error) {
@@ -194,7 +194,7 @@ TEST_F(LargeGpu, OffsetsOfMoreThan31BitsOfLists) {
     EXPECT_EQ(compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()).total, n * kOnes) << rung;
     EXPECT_EQ(first_off(offsets.data(), n + 1, 0, kOnes), -1) << rung;
     const std::int64_t bad = (std::int64_t{1} << 31) + 5;
-    require(cudaMemset(stops.data() + bad, 0xFF, 4));
+    tests::fill(stops.data() + bad, 0xFF, 4);
     try {
       compact_offsets(policy, starts.data(), stops.data(), n, offsets.data());
       ADD_FAILURE() << rung << " missed the bad list";
@@ -202,7 +202,7 @@ TEST_F(LargeGpu, OffsetsOfMoreThan31BitsOfLists) {
       EXPECT_EQ(error.code(), Code::stop_before_start) << rung;
       EXPECT_EQ(error.index(), bad) << rung;
     }
-    require(cudaMemset(stops.data() + bad, 1, 4));
+    tests::fill(stops.data() + bad, 1, 4);
   }
 }
 
@@ -213,7 +213,7 @@ TEST_F(LargeGpu, AdjacentListsPast31Bits) {
   bounds.fill(0);
   const std::int64_t place = n - 3;
   // The last four bounds: one list of kOnes·2^32 + kOnes elements, and three of none.
-  require(cudaMemset(bounds.data() + place, 1, 32));
+  tests::fill(bounds.data() + place, 1, 32);
   const std::int64_t total = (std::int64_t{kOnes} << 32) | kOnes;
   const auto result = compact_offsets(gpu::Policy{}, bounds.data(), bounds.data() + 1, n, offsets.data());
   EXPECT_EQ(result.rung, "cuda.adjacent");

@@ -399,16 +399,14 @@ TEST_F(GpuTest, AGraphReplaysPacksWhoseStatusStaysOnTheDevice) {
       pack_offsets_async(policy, lists.view(), given.content(), alone.data(), status.data() + 3);
     });
     for (int run = 0; run < 4; ++run) {
-      require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(given.lists() + 1) * 8, stream));
-      require(cudaMemsetAsync(alone.data(), run, static_cast<std::size_t>(given.lists() + 1) * 8, stream));
       require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
       const std::int64_t bad = run == 2 ? -5 : given.stops[0];
       const std::int64_t start = run == 2 ? 7 : given.starts[0];
       if (given.valid[0]) {
-        require(cudaMemcpy(lists.stops(), &bad, sizeof bad, cudaMemcpyHostToDevice));
-        require(cudaMemcpy(lists.starts(), &start, sizeof start, cudaMemcpyHostToDevice));
+        tests::copy_in(lists.stops(), &bad, sizeof bad);
+        tests::copy_in(lists.starts(), &start, sizeof start);
       }
-      replay.launch();
+      replay.launch(offsets, alone, column, status);
       require(cudaStreamSynchronize(stream));
       const bool fails = run == 2 && given.valid[0];
       for (const gpu::PackStatus& reported : status.values()) {

@@ -243,7 +243,7 @@ TEST_F(GpuTest, ListsAnywhereAreFoundByOffsets) {
   const auto past = std::ranges::find_if(stops, [](std::int32_t stop) { return stop > 8000; }) - stops.begin();
   EXPECT_EQ(failure_of([&] { run(8'000, total); }), (Failure{Code::stop_past_end, past}));
   for (const std::int64_t other : {offsets[1000] + 1, offsets[1000] - 7, kLeast, kMost}) {
-    require(cudaMemcpy(given.data() + 1000, &other, sizeof other, cudaMemcpyHostToDevice));
+    tests::copy_in(given.data() + 1000, &other, sizeof other);
     EXPECT_EQ(failure_of([&] { run(16'000, total); }), (Failure{Code::unequal_lengths, 999})) << other;
   }
   EXPECT_TRUE(positions.intact());
@@ -262,7 +262,7 @@ TEST_F(GpuTest, LevelsAreFlattened) {
     Positions expected(offsets.size());
     const Failure failure = failure_of([&] { flatten(par, offsets, inner_offsets, expected); });
     DeviceArray<std::int64_t> given(offsets, 1);
-    require(cudaMemcpy(inner_at.data(), inner_offsets.data(), inner_offsets.size() * 4, cudaMemcpyHostToDevice));
+    tests::copy_in(inner_at.data(), inner_offsets.data(), inner_offsets.size() * 4);
     DeviceArray<std::int64_t> out(n + 1, 1);
     EXPECT_EQ(failure_of([&] { flatten(gpu::Policy{}, lists_at(given, n), lists_at(inner_at, kInner), out.data()); }),
               failure);
@@ -476,11 +476,10 @@ TEST_F(GpuTest, AGraphReplaysPositionsWhoseStatusStaysOnTheDevice) {
   for (int run = 0; run < 4; ++run) {
     const bool bad = run == 2;
     const std::int64_t length = bad ? -1 : lengths[5001];
-    require(cudaMemcpy(given.data() + 5001, &length, sizeof length, cudaMemcpyHostToDevice));
+    tests::copy_in(given.data() + 5001, &length, sizeof length);
     require(
         cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(workspace.size().scratch), stream));
-    require(cudaMemsetAsync(local.data(), run, static_cast<std::size_t>(total) * 8, stream));
-    replay.launch();
+    replay.launch(made, local, parents, spread, again, positions, flat, status);
     require(cudaStreamSynchronize(stream));
     const auto ended = status.values();
     EXPECT_EQ(ended[0].code, bad ? Code::stop_before_start : Code::ok) << run;

@@ -198,7 +198,7 @@ TEST_F(GpuTest, PartsOfASequenceCarryOn) {
   }
   EXPECT_EQ(offsets.values(), expected.offsets);
   const std::int32_t wrong = std::numeric_limits<std::int32_t>::max();
-  require(cudaMemcpy(starts.data() + 10, &wrong, sizeof wrong, cudaMemcpyHostToDevice));
+  tests::copy_in(starts.data() + 10, &wrong, sizeof wrong);
   const Failure found = failure_of(
       [&] { compact_offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
   EXPECT_EQ(found.code, Code::stop_before_start);
@@ -226,8 +226,7 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
     const bool bad = run % 3 == 1;
     const std::int64_t stop = bad ? std::numeric_limits<std::int64_t>::min() : lists.stops[777];
     require(cudaMemcpyAsync(stops.data() + 777, &stop, sizeof stop, cudaMemcpyHostToDevice, stream));
-    require(cudaMemsetAsync(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8, stream));
-    replay.launch();
+    replay.launch(offsets, status);
     require(cudaStreamSynchronize(stream));
     const auto reported = status.values()[0];
     EXPECT_EQ(reported.code, bad ? Code::stop_before_start : Code::ok);
@@ -263,8 +262,7 @@ void check_counts_on_device(bool are_adjacent) {
   });
   for (const std::int64_t n : {kMost, std::int64_t{0}, std::int64_t{1}, kMost - 1, std::int64_t{100'000}, kMost + 5}) {
     require(cudaMemcpyAsync(count.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
-    require(cudaMemsetAsync(offsets.data(), 0x7B, (kMost + 1) * 8, stream));
-    replay.launch();
+    replay.launch(offsets, status);
     require(cudaStreamSynchronize(stream));
     const std::int64_t lists_there = std::min(n, kMost);
     const auto reported = status.values()[0];
@@ -272,7 +270,7 @@ void check_counts_on_device(bool are_adjacent) {
     const auto all = offsets.values();
     ASSERT_EQ(reported.total, expected.offsets[static_cast<std::size_t>(lists_there)]) << n;
     ASSERT_TRUE(std::equal(all.begin(), all.begin() + lists_there + 1, expected.offsets.begin())) << n;
-    const auto untouched = [](std::int64_t x) { return x == 0x7B7B7B7B7B7B7B7B; };
+    const auto untouched = [](std::int64_t x) { return x == static_cast<std::int64_t>(0xA5A5A5A5A5A5A5A5); };
     ASSERT_TRUE(std::all_of(all.begin() + lists_there + 1, all.end(), untouched)) << n;
   }
 }
@@ -314,8 +312,8 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
   const auto policy = gpu::Policy{}.with_workspace(workspace);
   for (int run = 0; run < 1000; ++run) {
     require(cudaMemsetAsync(elsewhere.data(), run, 32 << 20, other));
-    require(cudaMemset(workspace.scratch(), run, static_cast<std::size_t>(size.scratch)));
-    require(cudaMemset(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8));
+    tests::fill(workspace.scratch(), run, static_cast<std::size_t>(size.scratch));
+    tests::fill(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8);
     const auto result = compact_offsets(policy, starts.data(), stops.data(), n, offsets.data());
     ASSERT_EQ(result.total, expected.offsets.back()) << run;
     if (run % 20 == 0) {
@@ -384,7 +382,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
   EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.none"), bounds.data(), offsets.data()), Code::unknown_rung);
   try {
     const std::int64_t early = 0;
-    require(cudaMemcpy(bounds.data() + 42, &early, sizeof early, cudaMemcpyHostToDevice));
+    tests::copy_in(bounds.data() + 42, &early, sizeof early);
     DeviceArray<std::int64_t> ones(host, 0);
     compact_offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
     FAIL() << "a list that stops before it starts passed";

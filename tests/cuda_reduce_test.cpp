@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -87,8 +88,10 @@ TYPED_TEST(CudaReduce, EveryOperatorAndWiderSums) {
     const auto policy = gpu::Policy{}.with_rung(rung);
     for (const std::int64_t n : {1, 700, 100003, 5000011}) {
       const auto in = tests::make<TypeParam>(Pattern::random, n, 7);
+      std::vector<TypeParam> signs = in;  // whose products are exact
+      for (TypeParam& x : signs) x = x < TypeParam{} ? static_cast<TypeParam>(-1) : TypeParam{1};
       for_each_operator<TypeParam>([&]<class Op>(Op op) {
-        EXPECT_TRUE((!tests::is_exact<TypeParam, Op> || check(policy, in, in[0], op, n % 2)));
+        EXPECT_TRUE(check(policy, tests::is_exact<TypeParam, Op> ? in : signs, in[0], op, n % 2));
       });
       if constexpr (std::is_integral_v<TypeParam>) {
         using Wide = std::conditional_t<std::is_signed_v<TypeParam>, std::int64_t, std::uint64_t>;
@@ -121,6 +124,23 @@ TYPED_TEST(CudaReduce, FloatsHaveTheSameBitsOnEveryRunAndAlignment) {
         if (rung.determinism != Determinism::always) continue;
         if (run == 0) first = sum;
         EXPECT_EQ(std::memcmp(&first, &sum, sizeof sum), 0) << rung.id << " run " << run;
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaReduce, ExtremesOfNanAreNan) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    for (const char* rung : {"cuda.one_kernel", "cuda.cub"}) {
+      const auto policy = gpu::Policy{}.with_rung(rung);
+      for (const std::int64_t n : {1, 33, 5000, 5'000'011}) {
+        for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+          std::vector<TypeParam> in(static_cast<std::size_t>(n), TypeParam{2});
+          in[static_cast<std::size_t>(at)] = std::numeric_limits<TypeParam>::quiet_NaN();
+          DeviceArray<TypeParam> from(in, 1);
+          EXPECT_TRUE(std::isnan(reduce(policy, from.data(), n, TypeParam{1}, min).value)) << rung << ' ' << at;
+          EXPECT_TRUE(std::isnan(reduce(policy, from.data(), n, TypeParam{1}, max).value)) << rung << ' ' << at;
+        }
       }
     }
   }
@@ -170,8 +190,7 @@ TEST_F(GpuTest, AGraphReplaysReductionsIntoDeviceMemory) {
     EXPECT_EQ(reduce_async(policy, from.data(), n, to.data(), 100), "cuda.one_kernel");
   });
   for (int run = 0; run < 1000; ++run) {
-    require(cudaMemsetAsync(to.data(), run, 8, stream));
-    replay.launch();
+    replay.launch(to);
     require(cudaStreamSynchronize(stream));
     ASSERT_EQ(to.values()[0], sum) << run;
   }

@@ -344,9 +344,8 @@ TEST_F(GpuTest, AGraphReplaysScansWhoseStatusStaysOnTheDevice) {
     const bool bad = run % 3 == 1;
     const std::int64_t stop = bad ? -1 : offsets[778];
     require(cudaMemcpyAsync(bounds.data() + 778, &stop, sizeof stop, cudaMemcpyHostToDevice, stream));
-    require(cudaMemsetAsync(out.data(), run, static_cast<std::size_t>(n) * 8, stream));
     require(cudaMemsetAsync(workspace.scratch(), run, static_cast<std::size_t>(workspace.size().scratch), stream));
-    replay.launch();
+    replay.launch(out, status);
     require(cudaStreamSynchronize(stream));
     EXPECT_EQ(status.values()[0].code, bad ? Code::stop_before_start : Code::ok) << run;
     EXPECT_EQ(status.values()[0].first_bad, bad ? 777 : kNoIndex) << run;

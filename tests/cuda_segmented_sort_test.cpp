@@ -488,7 +488,7 @@ TEST_F(GpuTest, AGraphReplaysSortsOfListsAnywhere) {
   });
   for (int run = 0; run < 3; ++run) {
     require(cudaMemsetAsync(workspace.scratch(), 7 * run, static_cast<std::size_t>(workspace.size().scratch), stream));
-    replay.launch();
+    replay.launch(out, positions, statuses);
     require(cudaStreamSynchronize(stream));
     for (const gpu::ListsStatus& status : statuses.values()) EXPECT_EQ(status.code, Code::ok);
     EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), sorted.data(), sorted.size() * sizeof(float)));
@@ -525,9 +525,8 @@ TEST_F(GpuTest, AGraphReplaysSortsWhoseStatusStaysOnTheDevice) {
     const bool bad = run % 3 == 1;
     const std::int64_t stop = bad ? -1 : offsets[778];
     require(cudaMemcpyAsync(bounds.data() + 778, &stop, sizeof stop, cudaMemcpyHostToDevice, stream));
-    require(cudaMemsetAsync(out.data(), run, static_cast<std::size_t>(n) * sizeof(double), stream));
     require(cudaMemsetAsync(workspace.scratch(), run, static_cast<std::size_t>(workspace.size().scratch), stream));
-    replay.launch();
+    replay.launch(out, positions, statuses);
     require(cudaStreamSynchronize(stream));
     for (const gpu::ListsStatus& status : statuses.values()) {
       EXPECT_EQ(status.code, bad ? Code::stop_before_start : Code::ok) << run;
@@ -551,7 +550,7 @@ TEST_F(GpuTest, SortsAreRightAHundredTimesBesideOtherWork) {
   const tests::OwnStream other;
   for (int run = 0; run < 100; ++run) {
     require(cudaMemsetAsync(elsewhere.data(), run, 32 << 20, other));
-    require(cudaMemset(out.data(), run, static_cast<std::size_t>(n) * sizeof(float)));
+    tests::fill(out.data(), run, static_cast<std::size_t>(n) * sizeof(float));
     segmented_sort(gpu::Policy{}, on_device(bounds, offsets.size()), in.data(), n, out.data(), n);
     ASSERT_EQ(first_wrong(expected, expected.sorted, out.values(), content), kNoIndex) << run;
   }

@@ -600,8 +600,7 @@ TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
         const bool bad = run % 3 == 1;
         const std::int64_t first = bad ? -3 : 0;
         require(cudaMemcpyAsync(offsets, &first, sizeof first, cudaMemcpyHostToDevice, stream));
-        require(cudaMemsetAsync(out.data(), run, static_cast<std::size_t>(given.count()) * 8, stream));
-        replay.launch();
+        replay.launch(out, status);
         require(cudaStreamSynchronize(stream));
         const auto reported = status.values()[0];
         EXPECT_EQ(reported.code, bad ? Code::negative_start : Code::ok) << rung.id;
@@ -639,9 +638,7 @@ TEST_F(GpuTest, AsManyListsAsDeviceMemorySays) {
     });
     for (const std::int64_t n : {most, std::int64_t{0}, std::int64_t{1}, most / 2, most - 1, most + 3}) {
       require(cudaMemcpyAsync(there.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
-      require(cudaMemsetAsync(out.data(), 0x7B, static_cast<std::size_t>(most) * 8, stream));
-      require(cudaMemsetAsync(lengths.data(), 0x7B, static_cast<std::size_t>(most) * 8, stream));
-      replay.launch();
+      replay.launch(out, lengths, status);
       require(cudaStreamSynchronize(stream));
       const std::int64_t folded = std::min(n, most);
       const auto results = out.values();
@@ -699,7 +696,7 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfOtherSizesAndReducers) {
   const auto policy = gpu::Policy{}.with_workspace(workspace);
   for (const ListPattern pattern : kPatterns) {
     for (const std::int64_t n : {900, 90'000, 300'000}) {
-      require(cudaMemset(workspace.scratch(), static_cast<int>(n % 251), static_cast<std::size_t>(size.scratch)));
+      tests::fill(workspace.scratch(), static_cast<int>(n % 251), static_cast<std::size_t>(size.scratch));
       const Given given = of_pattern(pattern, n);
       DeviceLists<std::int64_t> lists(given, 0);
       DeviceArray<std::int64_t> out(given.count());

@@ -357,12 +357,10 @@ TEST_F(GpuTest, AGraphReplaysSelectionsWhoseStatusStaysOnTheDevice) {
         if (none) require(cudaMemsetAsync(mask.data(), 0, given.mask.size(), stream));
         if (run == 3) {
           const DeviceBooleans again(given.mask);
-          require(cudaMemcpy(mask.data(), const_cast<DeviceBooleans&>(again).data(), given.mask.size(),
-                             cudaMemcpyDeviceToDevice));
+          tests::copy_in(mask.data(), const_cast<DeviceBooleans&>(again).data(), given.mask.size());
         }
-        require(cudaMemsetAsync(out.data(), run, static_cast<std::size_t>(given.lists() + 1) * 8, stream));
         require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
-        replay.launch();
+        replay.launch(out, column, status);
         require(cudaStreamSynchronize(stream));
         const auto reported = status.values()[0];
         EXPECT_EQ(reported.code, Code::ok) << rung.id;

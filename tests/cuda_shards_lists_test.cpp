@@ -234,10 +234,10 @@ TEST_F(CudaShardsLists, AGraphReplaysOffsets) {
       for (int m = 0; m < group.size(); ++m) {
         const auto& shard = shards.all()[static_cast<std::size_t>(m)];
         require(cudaSetDevice(group.policy(m).device));
-        require(cudaMemset(shard.offsets, 0, static_cast<std::size_t>(shard.n + 1) * sizeof(std::int64_t)));
+        tests::fill(shard.offsets, 0, static_cast<std::size_t>(shard.n + 1) * sizeof(std::int64_t));
       }
       require(cudaSetDevice(0));
-      replay.launch();
+      replay.launch(status);
       ASSERT_EQ(shards.offsets(), wanted) << members.text();
       ASSERT_EQ(status.values()[0].total, wanted.back());
       ASSERT_EQ(status.values()[0].first_bad, kNoIndex);
@@ -476,10 +476,10 @@ TEST_F(CudaShardsLists, AGraphReplaysReductions) {
       for (int m = 0; m < group.size(); ++m) {
         const auto& shard = shards.all()[static_cast<std::size_t>(m)];
         require(cudaSetDevice(group.policy(m).device));
-        require(cudaMemset(shard.out, 0, static_cast<std::size_t>(shard.lists.count) * sizeof(std::int32_t)));
+        tests::fill(shard.out, 0, static_cast<std::size_t>(shard.lists.count) * sizeof(std::int32_t));
       }
       require(cudaSetDevice(0));
-      replay.launch();
+      replay.launch(status);
       ASSERT_EQ(shards.results(), wanted) << members.text();
       ASSERT_EQ(status.values()[0].first_bad, kNoIndex);
     }
@@ -510,7 +510,7 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
     if (wrong.value < 0) continue;
     ListsInShards<std::int32_t, std::int32_t, std::uint32_t> shards(group, narrow, content, begin);
     const auto value = static_cast<std::uint32_t>(wrong.value);
-    require(cudaMemcpy(shards.offsets(wrong.shard) + wrong.offset, &value, sizeof value, cudaMemcpyHostToDevice));
+    tests::copy_in(shards.offsets(wrong.shard) + wrong.offset, &value, sizeof value);
     const std::string text = "list " + std::to_string(wrong.list) + ",";
     expect_error(wrong.code, wrong.list, text, [&] { segmented_reduce(group, shards.all()); });
     auto masked = shards.all();
@@ -519,8 +519,7 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
   }
   for (const Wrong& wrong : all) {
     const ListsInShards<std::int32_t, std::int32_t, std::int64_t> shards(group, offsets, content, begin);
-    require(cudaMemcpy(shards.offsets(wrong.shard) + wrong.offset, &wrong.value, sizeof wrong.value,
-                       cudaMemcpyHostToDevice));
+    tests::copy_in(shards.offsets(wrong.shard) + wrong.offset, &wrong.value, sizeof wrong.value);
     expect_error(wrong.code, wrong.list, "list " + std::to_string(wrong.list) + ",",
                  [&] { segmented_reduce(group, shards.all()); });
     DeviceArray<gpu::ListsStatus> status(1);

@@ -54,6 +54,14 @@ class Shards {
   }
 
   [[nodiscard]] const std::vector<Shard<In, Out>>& all() const { return shards_; }
+  void poison() {
+    group_.wait();
+    for (int m = 0; m < group_.size(); ++m) {
+      require(cudaSetDevice(group_.policy(m).device));
+      out_[static_cast<std::size_t>(m)]->poison();
+    }
+    require(cudaSetDevice(0));
+  }
   [[nodiscard]] std::vector<Out> results() {
     group_.wait();
     std::vector<Out> all;
@@ -118,8 +126,10 @@ void check(Op op, Out init) {
         Shards<In, Out> shards(group, x, begin, misaligned++);
         ASSERT_EQ(inclusive_scan(group, shards.all(), op).count, n);
         ASSERT_TRUE(same_bits(shards.results(), inclusive));
+        shards.poison();
         exclusive_scan(group, shards.all(), init, op);
         ASSERT_TRUE(same_bits(shards.results(), exclusive));
+        shards.poison();
         // Computed in the first member's stream, and overwritten there once the call is in it.
         const cudaStream_t first = group.policy(0).stream;
         void* memory = nullptr;  // of a pool, which other devices have no access to
@@ -164,10 +174,11 @@ void check_reduction(Op op, T init) {
       for (const In& each : x) wanted = static_cast<T>(op(wanted, static_cast<T>(each)));
       for (const auto& begin : cuts(n, group.size())) {
         Shards<In, In> shards(group, x, begin, 1);
+        out.poison();
         reduce_async(group, shards.all(), out.data(), init, op);
         group.wait();
         ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << members.text();
-        require(cudaMemcpy(out.data(), &init, sizeof init, cudaMemcpyHostToDevice));
+        tests::copy_in(out.data(), &init, sizeof init);
         reduce_async(group, shards.all(), out.data(), gpu::ValueAt(out.data()), op);
         group.wait();
         ASSERT_TRUE(same_bits(out.values(), {wanted})) << n << " elements, " << members.text();
@@ -352,11 +363,7 @@ TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsScan) {
       for (int run = 0; run < 3; ++run) {
         inclusive_scan(group, large.all());
         ASSERT_TRUE(is_count(large.results())) << members.text();
-        for (const auto& shard : small.all()) {
-          require(cudaMemset(shard.out, 0, static_cast<std::size_t>(shard.n) * sizeof(double)));
-        }
-        require(cudaDeviceSynchronize());
-        replay.launch();
+        replay.launch(small);
         require(cudaStreamSynchronize(group.policy(0).stream));
         ASSERT_TRUE(is_count(small.results())) << members.text() << " run " << run;
       }
@@ -398,11 +405,11 @@ TEST_F(CudaShards, AsManyElementsAsDeviceMemorySays) {
         const std::int64_t n = some[(static_cast<std::size_t>(run) + m) % 6];
         there.push_back(std::min(n, most));
         require(cudaSetDevice(group.policy(static_cast<int>(m)).device));
-        require(cudaMemcpy(lengths[m]->data(), &n, sizeof n, cudaMemcpyHostToDevice));
-        require(cudaMemset(counted[m].out, 0, static_cast<std::size_t>(most) * sizeof(std::int64_t)));
+        tests::copy_in(lengths[m]->data(), &n, sizeof n);
+        tests::fill(counted[m].out, 0, static_cast<std::size_t>(most) * sizeof(std::int64_t));
       }
       require(cudaSetDevice(group.policy(0).device));
-      replay.launch();
+      replay.launch(total);
       std::vector<std::int64_t> wanted(kLength);
       std::int64_t sum = 0;
       for (std::size_t m = 0; m < counted.size(); ++m) {
@@ -432,13 +439,7 @@ TEST_F(CudaShards, AGraphReplaysTheCall) {
       reduce_async(group, shards.all(), total.data(), 1);
     });
     for (int run = 0; run < 3; ++run) {
-      for (int m = 0; m < group.size(); ++m) {
-        const auto& shard = shards.all()[static_cast<std::size_t>(m)];
-        require(cudaSetDevice(group.policy(m).device));
-        require(cudaMemset(shard.out, 0, static_cast<std::size_t>(shard.n) * sizeof(std::int32_t)));
-      }
-      require(cudaSetDevice(group.policy(0).device));
-      replay.launch();
+      replay.launch(shards, total);
       ASSERT_TRUE(same_bits(shards.results(), wanted)) << "run " << run;
       ASSERT_EQ(total.values()[0], Add{}(1, wanted.back())) << "run " << run;
     }
@@ -467,7 +468,7 @@ TEST_F(CudaShards, AGraphKeepsTheMemoryOfItsReduction) {
     group.wait();
     EXPECT_EQ(total.values()[0], sum_of(x));
     for (int run = 0; run < 3; ++run) {
-      replay.launch();
+      replay.launch(total);
       require(cudaStreamSynchronize(group.policy(0).stream));
       ASSERT_EQ(total.values()[0], sum_of(few)) << members.text() << " run " << run;
     }

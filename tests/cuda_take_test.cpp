@@ -132,9 +132,9 @@ TEST_F(GpuTest, AGraphReplaysPartitions) {
     for (int run = 0; run < 3; ++run) {
       const bool none = run == 1;  // the mask may change between replays
       DeviceBooleans now(none ? std::vector<bool>(n) : booleans);
-      require(cudaMemcpy(mask.data(), now.data(), n, cudaMemcpyDeviceToDevice));
+      tests::copy_in(mask.data(), now.data(), n);
       require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
-      replay.launch();
+      replay.launch(column, narrow, status);
       require(cudaStreamSynchronize(stream));
       const gpu::SelectStatus reported = status.values()[0];
       EXPECT_EQ(reported.code, Code::ok);
@@ -516,10 +516,9 @@ TEST_F(GpuTest, AGraphReplaysTakesWhoseStatusStaysOnTheDevice) {
   for (int run = 0; run < 4; ++run) {
     const bool fails = run == 2;
     const std::int64_t index = fails ? 1000 : made.indices[at];
-    require(cudaMemcpy(given.indices.data() + at, &index, sizeof index, cudaMemcpyHostToDevice));
-    require(cudaMemset(positions.data(), 0, static_cast<std::size_t>(taken) * 8));
+    tests::copy_in(given.indices.data() + at, &index, sizeof index);
     require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
-    replay.launch();
+    replay.launch(given.offsets, column, positions, again, status);
     require(cudaStreamSynchronize(stream));
     const auto reported = status.values();
     for (const std::size_t k : {0U, 1U}) {
@@ -557,9 +556,9 @@ TEST_F(GpuTest, AGraphReplaysTakesOfAnArrayByEveryRung) {
         stream, [&] { take_async(policy, Indices(indices.data(), n), std::span(&view, 1), status.data()); });
     for (int run = 0; run < 3; ++run) {
       const std::int64_t index = run == 1 ? 5000 : positions[777];
-      require(cudaMemcpy(indices.data() + 777, &index, sizeof index, cudaMemcpyHostToDevice));
+      tests::copy_in(indices.data() + 777, &index, sizeof index);
       require(cudaMemsetAsync(workspace.scratch(), 0xB0 + run, static_cast<std::size_t>(size.scratch), stream));
-      replay.launch();
+      replay.launch(column, status);
       require(cudaStreamSynchronize(stream));
       const gpu::TakeStatus reported = status.values()[0];
       EXPECT_EQ(reported.code, run == 1 ? Code::index_out_of_range : Code::ok);

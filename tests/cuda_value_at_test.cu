@@ -70,7 +70,7 @@ void check_scans(Op op, T init, const Policy& policy) {
       inclusive.push_back(total);
     }
     DeviceArray<T> start(1, 1);
-    require(cudaMemcpy(start.data(), &init, sizeof(T), cudaMemcpyHostToDevice));
+    tests::copy_in(start.data(), &init, sizeof(T));
     DeviceArray<T> in(x, 1);
     DeviceArray<T> out(n);
     inclusive_scan(policy, in.data(), n, out.data(), op, ValueAt(start.data()));
@@ -100,7 +100,7 @@ void check_reductions(Op op, T init) {
     for (const T& each : x) total = static_cast<T>(op(total, each));
     DeviceArray<T> in(x, 1);
     DeviceArray<T> out(1);
-    require(cudaMemcpy(out.data(), &init, sizeof(T), cudaMemcpyHostToDevice));
+    tests::copy_in(out.data(), &init, sizeof(T));
     reduce_async(Policy{}, in.data(), n, out.data(), ValueAt(out.data()), op);
     EXPECT_TRUE(same_bits(out.values(), {total})) << n;
   }
@@ -128,8 +128,15 @@ TEST_F(CudaValueAt, AGraphScansChunkAfterChunk) {
     }
   });
   for (const std::int64_t start : {0, 1000}) {
-    require(cudaMemcpy(out.data(), &start, sizeof start, cudaMemcpyHostToDevice));
-    replay.launch();
+    struct {
+      DeviceArray<std::int64_t>& out;
+      std::int64_t start;
+      void poison() {
+        out.poison();
+        tests::copy_in(out.data(), &start, sizeof start);
+      }
+    } after_start{out, start};
+    replay.launch(after_start);
     require(cudaStreamSynchronize(stream));
     std::vector<std::int64_t> wanted{start};
     for (const std::int64_t each : x) wanted.push_back(wanted.back() + each);
@@ -140,7 +147,7 @@ TEST_F(CudaValueAt, AGraphScansChunkAfterChunk) {
 
 template <class T>
 void set(DeviceArray<T>& to, const T& value) {
-  require(cudaMemcpy(to.data(), &value, sizeof value, cudaMemcpyHostToDevice));
+  tests::copy_in(to.data(), &value, sizeof value);
 }
 
 /// What is in device memory, and how many elements that is of so many.
@@ -202,6 +209,8 @@ void check_reduced_lengths(Op op, T init) {
     DeviceArray<std::int64_t> length(1);
     for (const Given& given : lengths_up_to(most)) {
       set(length, given.length);
+      tests::fill(wanted.data(), 0x3C, sizeof(T));
+      out.poison();
       const std::int64_t n = std::clamp<std::int64_t>(given.length, 0, most);
       reduce_async(Policy{}, in.data(), n, wanted.data(), init, op);
       reduce_async(Policy{}, in.data(), {length.data(), most}, out.data(), init, op);
@@ -240,12 +249,10 @@ void check_replays(std::string_view rung) {
   });
   for (const std::int64_t n : {kMost, std::int64_t{1}, std::int64_t{0}, std::int64_t{2'000'000}, kMost - 1}) {
     set(length, n);
-    require(cudaMemset(out.data(), 0, static_cast<std::size_t>(kMost) * sizeof(std::int64_t)));
-    require(cudaDeviceSynchronize());
-    replay.launch();
+    replay.launch(out, total);
     require(cudaStreamSynchronize(stream));
     std::vector<std::int64_t> wanted(sums.begin(), sums.begin() + n);
-    wanted.resize(static_cast<std::size_t>(kMost));
+    wanted.resize(static_cast<std::size_t>(kMost), static_cast<std::int64_t>(0xA5A5A5A5A5A5A5A5));  // poison
     EXPECT_EQ(out.values(), wanted) << n;
     EXPECT_EQ(total.values()[0], n > 0 ? sums[static_cast<std::size_t>(n - 1)] : 0) << n;
   }

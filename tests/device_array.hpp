@@ -22,6 +22,17 @@ inline void require(cudaError_t error) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 
+/// As cudaMemset() and cudaMemcpy() on the device, but over when they return: those only put it into the default stream, for which
+/// streams such as OwnStream do not wait.
+inline void fill(void* to, int byte, std::size_t bytes) {
+  require(cudaMemset(to, byte, bytes));
+  require(cudaStreamSynchronize(nullptr));
+}
+inline void copy_in(void* to, const void* from, std::size_t bytes) {
+  require(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+  require(cudaStreamSynchronize(nullptr));
+}
+
 /// Leaves an error in the runtime, as a caller does that has not asked for it yet.
 inline void leave_stale_error() { ASSERT_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice); }
 
@@ -67,16 +78,18 @@ class DeviceArray {
     void* memory = nullptr;
     require(cudaMalloc(&memory, static_cast<std::size_t>(bytes_)));
     memory_ = static_cast<std::byte*>(memory);
-    require(cudaMemset(memory_, kPoison, static_cast<std::size_t>(bytes_)));
+    fill(memory_, kPoison, static_cast<std::size_t>(bytes_));
   }
   DeviceArray(const std::vector<T>& values, std::int64_t misaligned_elements)
       : DeviceArray(std::ssize(values), misaligned_elements) {
-    require(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+    copy_in(data(), values.data(), values.size() * sizeof(T));
   }
   ~DeviceArray() { (void)cudaFree(memory_); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
 
+  /// All elements poisoned again, so that a call that writes none is seen.
+  void poison() { fill(data(), kPoison, static_cast<std::size_t>(n_) * sizeof(T)); }
   [[nodiscard]] T* data() { return reinterpret_cast<T*>(memory_ + before_); }
   [[nodiscard]] std::vector<T> values() {
     std::vector<T> values(static_cast<std::size_t>(n_));
@@ -122,9 +135,9 @@ class OwnStream {
 class Replay {
  public:
   template <class Work>
-  Replay(cudaStream_t stream, Work work) : stream_(stream) {
+  Replay(cudaStream_t stream, Work work, cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) : stream_(stream) {
     cudaGraph_t graph = nullptr;
-    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    require(cudaStreamBeginCapture(stream, mode));
     work();
     require(cudaStreamEndCapture(stream, &graph));
     require(cudaGraphInstantiate(&replay_, graph, 0));
@@ -134,7 +147,13 @@ class Replay {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  void launch() const { require(cudaGraphLaunch(replay_, stream_)); }
+  /// The graph's outputs are poisoned before it is launched, so that a replay that writes none is seen.
+  template <class... Outputs>
+    requires(sizeof...(Outputs) > 0)
+  void launch(Outputs&... outputs) const {
+    (outputs.poison(), ...);
+    require(cudaGraphLaunch(replay_, stream_));
+  }
 
  private:
   cudaStream_t stream_;

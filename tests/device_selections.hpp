@@ -82,6 +82,7 @@ class DeviceColumn {
     room_ = room;
     out_.emplace(room * size_, misaligned_);
   }
+  void poison() { out_->poison(); }
   [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_->data(), room_, size_}; }
   [[nodiscard]] std::string complaint(const std::vector<std::int64_t>& positions) {
     if (!intact()) return "something was written around the output or the content";

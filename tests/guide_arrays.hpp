@@ -66,7 +66,7 @@ class GuideTest : public GpuTest {
   template <class T>
   T* output(std::int64_t elements, int byte) {
     T* const memory = array(std::vector<T>(static_cast<std::size_t>(elements)));
-    require(cudaMemset(memory, byte, static_cast<std::size_t>(elements) * sizeof(T)));
+    tests::fill(memory, byte, static_cast<std::size_t>(elements) * sizeof(T));
     return memory;
   }
   /// The values of an array on the GPU, once all work is done.
