@@ -629,20 +629,17 @@ TEST_F(GpuTest, TagsBeginAgain) {
   }
 }
 
-/// Device memory that holds anything at first, and again as soon as it is given back.
+/// One piece of device memory, made beforehand. It holds anything at first, and again as soon as it is given back.
 class DirtyMemory final : public gpu::MemoryResource {
  public:
-  void* allocate(std::int64_t bytes, gpu::Stream stream) override {
-    parts_.push_back(std::make_unique<DeviceArray<std::byte>>(bytes));
-    tests::require(cudaMemsetAsync(parts_.back()->data(), 0xA5, static_cast<std::size_t>(bytes), stream));
-    return parts_.back()->data();
-  }
+  explicit DirtyMemory(std::int64_t bytes) : memory_(bytes) {}
+  void* allocate(std::int64_t, gpu::Stream) override { return memory_.data(); }
   void deallocate(void* memory, std::int64_t bytes, gpu::Stream stream) noexcept override {
     (void)cudaMemsetAsync(memory, 0x5A, static_cast<std::size_t>(bytes), stream);
   }
 
  private:
-  std::vector<std::unique_ptr<DeviceArray<std::byte>>> parts_;
+  DeviceArray<std::byte> memory_;
 };
 
 /// Holds a stream up until it is let go.
@@ -663,13 +660,15 @@ TEST_F(GpuTest, AWorkspaceIsClearedBeforeAndFreedAfterTheCallsOfAnotherStream) {
   const std::vector<int> in(n, 1);
   DeviceArray<int> from(in, 0);
   DeviceArray<int> to(n);
-  DirtyMemory memory;
   const tests::OwnStream calls;
   const tests::OwnStream own;
   for (const cudaStream_t clearing : {static_cast<cudaStream_t>(own), cudaStream_t{nullptr}}) {
     for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
       const auto policy = gpu::Policy{}.with_stream(calls).with_rung(rung);
       const auto size = gpu::scan_workspace<int, int>(policy, n);
+      DirtyMemory memory(size.kept);
+      inclusive_scan(policy, from.data(), n, to.data());  // loads the kernel, for which the device must not be held up
+      tests::require(cudaDeviceSynchronize());
       to.poison();
       Held clears(clearing);
       auto workspace = std::make_unique<gpu::Workspace>(size, 0, clearing, memory);
@@ -694,10 +693,11 @@ TEST_F(GpuTest, ACapturedCallWaitsForAWorkspaceOfTheDefaultStream) {
   const std::vector<int> in(n, 1);
   DeviceArray<int> from(in, 0);
   DeviceArray<int> to(n);
-  DirtyMemory memory;
   cudaStream_t blocking = nullptr;  // during its capture nothing can be put into the default stream
   tests::require(cudaStreamCreate(&blocking));
-  gpu::Workspace workspace(gpu::scan_workspace<int, int>({}, n), 0, nullptr, memory);
+  const auto size = gpu::scan_workspace<int, int>({}, n);
+  DirtyMemory memory(size.kept);
+  gpu::Workspace workspace(size, 0, nullptr, memory);
   const tests::Replay replay(blocking, [&] {
     inclusive_scan(gpu::Policy{}.with_stream(blocking).with_workspace(workspace), from.data(), n, to.data());
   });

@@ -95,7 +95,8 @@ TYPED_TEST(CudaScan, SumsMatchTheReferenceAtEverySizeAndPattern) {
     }
     const bool compiled_for_all = rung.id == "cuda.lookahead" || rung.id == "cuda.lookback" || rung.id == "cuda.cub";
     const bool taught = sizeof(TypeParam) >= 4 && (!std::is_unsigned_v<TypeParam>);
-    EXPECT_EQ(ran, compiled_for_all || taught) << rung.id;
+    const bool may_be_missing = rung.id == "cuda.cub_newer";  // built where PyPI's CUB is
+    EXPECT_TRUE(ran == (compiled_for_all || taught) || (may_be_missing && !ran)) << rung.id;
   }
 }
 
@@ -422,7 +423,9 @@ TEST_F(GpuTest, AStreamOfEitherDeviceIsCapturedAndOnlyByItsOwn) {
                 Code::invalid_argument);
       EXPECT_EQ(code_of([&] { inclusive_scan(policy, from.data(), n, to.data()); }), Code::ok);
     });
+    require(cudaSetDevice(device));
     replay.launch(to);
+    require(cudaSetDevice(0));
     require(cudaStreamSynchronize(stream));
     EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to.values().data(), n, false),
               kNoIndex);
