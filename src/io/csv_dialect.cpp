@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/csv_sample.hpp"
+#include "io/number_lines.hpp"
 #include "io/source.hpp"
 #include "upsweep/error.hpp"
 
@@ -228,7 +229,7 @@ class Inspection {
     if (any([](std::string_view cell) { return cell.starts_with('\''); })) {
       return "cells are quoted with double quotes only, not with apostrophes: write the file with double quotes";
     }
-    if (any([](std::string_view cell) { return cell.starts_with(' ') && cell[cell.find_first_not_of(' ')] == '"'; })) {
+    if (any([](std::string_view cell) { return cell.starts_with(' ') && trimmed(cell).starts_with('"'); })) {
       return "a blank stands before a quote, which is then part of the cell: remove such blanks";
     }
     if (any([](std::string_view cell) { return cell.find('"') != std::string_view::npos; })) {
@@ -271,8 +272,8 @@ class Inspection {
     const std::string_view cell = record.cells[column].text;
     const std::size_t quote = cell.find('"');
     if (quote == std::string_view::npos) return;
-    const std::size_t end = cell.find_last_not_of(" \t");
-    if (is_blank(cell.substr(0, quote)) && end > quote && cell[end] == '"') {
+    const std::string_view inner = trimmed(cell);
+    if (inner.size() > 1 && inner.starts_with('"') && inner.ends_with('"')) {
       refuse(fmt::format(
                  "line {}: a blank stands before the quote of {}, which is then part of the cell; remove such blanks",
                  record.line, quoted(cell)),
@@ -296,18 +297,18 @@ class Inspection {
 
   // All cells of a column, the name among them or not.
   void require_no_apostrophes(std::size_t column) const {
-    std::size_t enclosed = 0;
+    std::string_view enclosed;
     for (std::size_t i = 1; i < records().size(); ++i) {
       const CsvCell& cell = records()[i].cells[column];
       if (is_blank(cell.text)) continue;
       if (cell.quoted || cell.text.size() < 2 || !cell.text.starts_with('\'') || !cell.text.ends_with('\'')) return;
-      ++enclosed;
+      enclosed = cell.text;
     }
-    if (enclosed == 0) return;
+    if (enclosed.empty()) return;
     refuse(fmt::format(
         "column {} has all cells in apostrophes, such as {}, and only double quotes are read as quotes; write "
         "the file with double quotes",
-        quoted(first().cells[column].text), quoted(records()[1].cells[column].text)));
+        quoted(first().cells[column].text), quoted(enclosed)));
   }
 
   // The names must differ from the values below them, in one column at least that is not text.
@@ -326,7 +327,7 @@ class Inspection {
       if (below != look || (is_needlessly_quoted(name) && !is_quoted_below(column))) return;
       alike.push_back(column);
     }
-    if (alike.empty() || are_years_or_counts(alike)) return;
+    if (alike.empty() || may_be_names(alike)) return;
     const std::string_view example = first().cells[alike.front()].text;
     refuse(fmt::format(
         "has no header row: line {} holds {}{}, and a CSV file begins with a line of names; add one, or, if these are "
@@ -364,9 +365,12 @@ class Inspection {
     return columns.size() > 2;
   }
 
-  // Names that are numbers: years, above values that are not all years; or 0, 1, 2, as of columns without names.
-  [[nodiscard]] bool are_years_or_counts(const std::vector<std::size_t>& columns) const {
+  // Names that are numbers: years, above values that are not all years; 0, 1, 2, as of columns without names; or any, where the
+  // first column has no name, as that of row numbers, but a value in every row.
+  [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
     if (width() == 1 || records().size() == 1) return false;
+    const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
+    if (begins_empty(first())) return std::none_of(records().begin() + 1, records().end(), begins_empty);
     const auto are_years = [&](const CsvRecord& record) {
       return std::all_of(columns.begin(), columns.end(),
                          [&](std::size_t column) { return is_year(small_integer(record, column)); });

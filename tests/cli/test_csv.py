@@ -228,6 +228,7 @@ def test_names_that_only_look_like_several(upsweep):
         ("x,true\ny,false\n", ["no header row", "'true'"], None),
         ("Berlin,2019,2020\nParis,2018,2021\n", ["no header row", "'2019'"], None),
         ('"1","2"\n"3","4"\n', ["no header row"], None),
+        (",1\n,2\nx,3\n", ["no header row"], None),
         ("1,2,3\n2,3,4\n", ["no header row"], None),
         ("1,2\n" + "3,4\n" * 2000, ["no header row"], None),
         # Titles and comments above the table.
@@ -256,6 +257,7 @@ def test_names_that_only_look_like_several(upsweep):
         ("b\n\n1,2\n", ["line 3 has 2 cells, and the header row in line 1 has 1"], 1),
         ("a,b\n1,2,\n3,4,\n", ["line 2 has 3 cells", "ends with a comma"], 0),
         ("a,b\n1,2\n  \n3,4\n", ["line 3 has 1 cell", "only blanks"], 1),
+        ("a,b\n1,  ,2\n3,4\n", ["line 2 has 3 cells", "correct the row"], 0),
         ("a,b\n1,2\n# note\n3,4\n", ["line 3 has 1 cell", "'#'"], 1),
         ("a,b\n1,2\nTotal: 1\n", ["line 3 has 1 cell"], 1),
         ("a,b\nx\\, y,1\n", ["line 2 has 3 cells", "backslash"], 0),
@@ -278,6 +280,7 @@ def test_files_of_another_form_are_refused(upsweep, text, words, row):
     [
         ("city,2019,2020\nBerlin,5,6\nParis,7,8\n", 'sum("2020")', 14),
         (",0,1,2\n0,5,9,7\n1,8,9,1\n", 'sum("2")', 8),
+        (",1,2\nA,0.5,3\nB,0.25,4\n", 'sum("1")', "0.75"),
         ("0,1,2\n5.5,6,7\n8,9,1\n", 'sum("0")', "13.5"),
         ('"1","2"\n3,4\n', 'sum("1")', 3),
         ('"7"\n8\n', 'sum("7")', 8),
