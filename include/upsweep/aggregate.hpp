@@ -21,16 +21,23 @@
 #include <type_traits>
 
 #include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/result.hpp"
 #include "upsweep/scan.hpp"
 
 namespace upsweep {
 
-/// The sum and the rung that ran. Converts to the sum.
+/// The sum and the rung that ran. Converts to the sum, as a Reduction does.
 struct SelectSum {
-  std::int64_t sum;
+  std::int64_t sum = 0;
   std::string_view rung;
 
-  constexpr operator std::int64_t() const { return sum; }  // NOLINT(google-explicit-constructor): as Reduction does
+  constexpr SelectSum() = default;
+  constexpr SelectSum(std::int64_t answer, std::string_view id) : sum(answer), rung(id) {}
+  constexpr operator std::int64_t() const { return sum; }  // NOLINT(google-explicit-constructor): it is the answer
+
+ private:
+  template <detail::OtherNumber<std::int64_t> U>
+  SelectSum(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
 namespace detail {
@@ -73,6 +80,14 @@ SelectSum select_sum(const Policy& policy, const Key& key, const Quantity& quant
   return select_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
                     std::ssize(key), limit);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto select_sum(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp. cuda.zero_copy takes pinned host memory too.

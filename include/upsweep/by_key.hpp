@@ -49,6 +49,10 @@ Keys keys_at(const T* keys, std::int64_t n) {
   static_assert(type_of<ElementType<T>>() != Type::custom, "keys must be of a type of types.hpp, or bool");
   return {keys, n, type_of<ElementType<T>>()};
 }
+template <class R>
+Keys keys_of(const R& keys) {
+  return keys_at(data_of(keys), length_of(keys));
+}
 
 template <class In, class Out, class Op>
 SegmentedResult scan_by_key(const Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
@@ -70,40 +74,39 @@ SegmentedResult scan_by_key(const gpu::Policy& policy, const Keys& keys, const I
 // ---------------------------------------------------------------------------------------------------------------- runs
 
 /// How many runs of equal keys there are.
-template <detail::InputArray Keys>
+template <detail::ArrayArgument Keys>
 std::int64_t count_key_runs(const Policy& policy, const Keys& keys) {
-  return detail::count_key_runs(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)));
+  return detail::count_key_runs(policy, detail::keys_of(keys));
 }
 
 /// The offsets of the runs. Returns how many runs there are.
-template <detail::InputArray Keys, detail::OutputArray Offsets>
-  requires std::same_as<detail::ElementOf<Offsets>, std::int64_t>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Offsets>
 std::int64_t key_offsets(const Policy& policy, const Keys& keys, Offsets&& offsets) {
-  return detail::write_key_offsets(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
-                                   std::ranges::data(offsets), std::ssize(offsets));
+  return detail::write_key_offsets(policy, detail::keys_of(keys), detail::offsets_of(offsets),
+                                   detail::length_of(offsets));
 }
 
 // ------------------------------------------------------------------------------------------------------------ reductions
 
 /// out_keys[r], out[r] = the key of run r, init ⊕ its values: `reduce_by_key(par, keys, values, out_keys, out, add, 0)`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
-          class Op>
-  requires std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, class Op>
 ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            Op op, detail::ElementOf<Out> init) {
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  const auto reduction =
-      detail::host_fold_call({}, std::ranges::data(values), std::ssize(values), std::ranges::data(out), op, init, {});
-  return detail::run_by_key(policy, {.keys = detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
+  static_assert(std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>>,
+                "keys are written to an array of their type");
+  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(values));
+  const auto reduction = detail::host_fold_call({}, detail::data_of(values), detail::length_of(values),
+                                                detail::output_of(out), op, init, {});
+  return detail::run_by_key(policy, {.keys = detail::keys_of(keys),
                                      .reduction = &reduction,
-                                     .out_keys = std::ranges::data(out_keys),
-                                     .keys_room = std::ssize(out_keys),
-                                     .room = std::ssize(out)});
+                                     .out_keys = detail::output_of(out_keys),
+                                     .keys_room = detail::length_of(out_keys),
+                                     .room = detail::length_of(out)});
 }
 /// The same, beginning with the operator's identity: `reduce_by_key(par, keys, values, out_keys, out)`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
-          class Op = Add>
-  requires std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, class Op = Add>
 ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            Op op = {}) {
   return reduce_by_key(policy, keys, values, out_keys, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
@@ -112,36 +115,60 @@ ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values&
 // ----------------------------------------------------------------------------------------------------------------- scans
 
 /// Inclusive scans of the runs' values, each beginning with `init`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray Out, class Op>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
 SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
                                       detail::ElementOf<Out> init) {
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(out));
-  return detail::scan_by_key(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
-                             std::ranges::data(values), std::ranges::data(out), op, init, false);
+  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(values));
+  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(out));
+  return detail::scan_by_key(policy, detail::keys_of(keys), detail::data_of(values), detail::output_of(out), op, init,
+                             false);
 }
 /// The same, beginning with the operator's identity: `inclusive_scan_by_key(par, keys, values, out)`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
   return inclusive_scan_by_key(policy, keys, values, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray Out, class Op>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
                                       detail::ElementOf<Out> init) {
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(out));
-  return detail::scan_by_key(policy, detail::keys_at(std::ranges::data(keys), std::ssize(keys)),
-                             std::ranges::data(values), std::ranges::data(out), op, init, true);
+  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(values));
+  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(out));
+  return detail::scan_by_key(policy, detail::keys_of(keys), detail::data_of(values), detail::output_of(out), op, init,
+                             true);
 }
 /// The same, beginning with the operator's identity.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
   return exclusive_scan_by_key(policy, keys, values, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto count_key_runs(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto key_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto reduce_by_key(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto inclusive_scan_by_key(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto exclusive_scan_by_key(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp. All wait for the stream.

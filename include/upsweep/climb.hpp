@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/types.hpp"
@@ -39,7 +40,7 @@ struct Setting {
   int scale = 0;  ///< of a decimal: in units of 10^-scale
 };
 
-struct ClimbRequest {
+struct UPSWEEP_CONTAINERS ClimbRequest {
   std::string_view problem;
   std::vector<std::int64_t> sizes = {};  ///< empty: the usual ones
   std::vector<Type> types = {};          ///< empty: the usual ones
@@ -78,7 +79,7 @@ struct Span {
 };
 
 /// A run that begins with the input in the host's memory.
-struct Staged {
+struct UPSWEEP_CONTAINERS Staged {
   double total_s = 0;     ///< by the host's clock
   double transfer_s = 0;  ///< to the device and back; of overlapping parts, until the last input is there
   double kernel_s = 0;    ///< kernels, and what the host adds up; of overlapping parts, what is left of the total
@@ -98,7 +99,7 @@ struct Kernel {
 };
 
 /// A rung at one type and size.
-struct Row {
+struct UPSWEEP_CONTAINERS Row {
   RungInfo rung = {};
   RowStatus status = RowStatus::skipped;
   std::string reason = {};  ///< why it failed or was skipped
@@ -119,7 +120,7 @@ struct Row {
 using Fact = std::pair<std::string_view, std::variant<std::monostate, bool, std::int64_t, double, std::string>>;
 
 /// All rungs at one place, type, size and count of threads, timed in one run.
-struct Group {
+struct UPSWEEP_CONTAINERS Group {
   std::string title;                                       ///< "scan of 1,000 int32"
   std::vector<std::string> lines;                          ///< what else there is to be said of the instance
   std::vector<std::pair<std::string, double>> times = {};  ///< what was timed beside the rungs, in seconds
@@ -169,6 +170,6 @@ using ClimbProgress = std::function<void(const std::string& what)>;
 /// order; a rung that runs on one thread or on every core, whatever is asked for, is in one of them alone. Throws Error for
 /// an unknown problem or rung, for an input that the problem cannot take, for a negative count of threads, and not_built or
 /// no_device where a GPU is asked for and none can be used.
-std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress);
+UPSWEEP_CONTAINERS std::vector<Group> climb(const ClimbRequest& request, const ClimbProgress& progress);
 
 }  // namespace upsweep

@@ -156,6 +156,26 @@ Combinations cartesian(const Policy& policy, std::initializer_list<CartesianInpu
   return cartesian(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets), pointers.data(), room);
 }
 
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto combinations(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto combinations_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto cartesian(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto cartesian_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
+
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // Lists, offsets and positions are the device's; the array of `out`, whose pointers are copied, and `inputs` are the host's.
 // These wait for the stream, as a bad list is an error.

@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep {
 
 /// Fields and rows are the source's. Queries on the CPU can read it too: batches are copied back.
-class DeviceTable final : public Table {
+class UPSWEEP_CONTAINERS DeviceTable final : public Table {
  public:
   /// Copies the columns of those names, or all that queries compute with, to the policy's device. Throws Error
   /// unknown_column, device_memory (where a query on the source itself brings it there piece by piece), no_device,

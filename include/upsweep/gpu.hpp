@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/policy.hpp"
 
 struct CUevent_st;
@@ -153,7 +154,7 @@ struct Device {
 };
 
 /// The GPUs of this machine by their ordinals; none where there is no driver or this build has no CUDA.
-[[nodiscard]] const std::vector<Device>& devices();
+UPSWEEP_CONTAINERS [[nodiscard]] const std::vector<Device>& devices();
 
 /// Whether this build has CUDA.
 [[nodiscard]] bool is_built() noexcept;

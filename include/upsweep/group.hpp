@@ -71,40 +71,55 @@ GroupCall group_call(const Key* keys, const In* values, std::int64_t n, Key* out
           .room = room};
 }
 
+/// The same of arrays, vectors, spans.
+template <class Keys, class Values, class OutKeys, class Out, class Op>
+GroupCall group_call(const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, const Op& op) {
+  const auto* const key = data_of(keys);
+  const auto* const value = data_of(values);
+  auto* const out_key = output_of(out_keys);
+  auto* const result = output_of(out);
+  static_assert(GroupKey<ElementOf<Keys>>,
+                "keys must be integers of 8 to 64 bits; for others, see queries (query.hpp)");
+  static_assert(std::same_as<ElementOf<Keys>, ElementOf<OutKeys>>, "keys are written to an array of their type");
+  static_assert(!kIsBitsOfFloats<Op, ElementOf<Out>>, "bit operators are for integers, not for floats");
+  static_assert(
+      GroupsCompiled<ElementOf<Values>, ElementOf<Out>, Op>,
+      "group_by takes the operators of upsweep/operators.hpp and values of the types of upsweep/types.hpp; results "
+      "are of the values' type, or sums of integers of the 64 bits of their sign");
+  require_equal_lengths(length_of(keys), length_of(values));
+  return group_call(key, value, length_of(keys), out_key, length_of(out_keys), result, length_of(out), op);
+}
+
 }  // namespace detail
 
 /// out_keys[g], out[g] = the key of group g, the fold of its values: `group_by(par, keys, values, out_keys, out, max)`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
-          class Op = Add>
-  requires detail::GroupKey<detail::ElementOf<Keys>> &&
-           std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>> &&
-           detail::GroupsCompiled<detail::ElementOf<Values>, detail::ElementOf<Out>, Op>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, class Op = Add>
+  requires(!std::ranges::range<Op>)
 Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                  Op op = {}) {
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  return detail::run_group(policy,
-                           detail::group_call(std::ranges::data(keys), std::ranges::data(values), std::ssize(keys),
-                                              std::ranges::data(out_keys), std::ssize(out_keys), std::ranges::data(out),
-                                              std::ssize(out), op));
+  return detail::run_group(policy, detail::group_call(keys, values, out_keys, out, op));
 }
 
 /// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
-template <detail::InputArray Keys, detail::InputArray Values, detail::OutputArray OutKeys, detail::OutputArray Out,
-          detail::OutputArray Counts, class Op = Add>
-  requires detail::GroupKey<detail::ElementOf<Keys>> &&
-           std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>> &&
-           std::same_as<detail::ElementOf<Counts>, std::int64_t> &&
-           detail::GroupsCompiled<detail::ElementOf<Values>, detail::ElementOf<Out>, Op>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, std::ranges::range Counts, class Op = Add>
 Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                  Counts&& counts, Op op = {}) {
-  detail::require_equal_lengths(std::ssize(keys), std::ssize(values));
-  auto call = detail::group_call(std::ranges::data(keys), std::ranges::data(values), std::ssize(keys),
-                                 std::ranges::data(out_keys), std::ssize(out_keys), std::ranges::data(out),
-                                 std::ssize(out), op);
-  call.out_counts = std::ranges::data(counts);
-  call.counts_room = std::ssize(counts);
+  static_assert(std::same_as<detail::ElementOf<Counts>, std::int64_t>, "counts are of std::int64_t");
+  auto call = detail::group_call(keys, values, out_keys, out, op);
+  call.out_counts = detail::output_of(counts);
+  call.counts_room = detail::length_of(counts);
   return detail::run_group(policy, call);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto group_by(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp. Waits for the stream.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep {
@@ -78,7 +79,7 @@ struct SettingInfo {
 };
 
 /// A problem as its folder declares it.
-struct ProblemInfo {
+struct UPSWEEP_CONTAINERS ProblemInfo {
   std::string_view name;                           ///< "scan"
   std::vector<RungInfo> rungs;                     ///< from the naive loop up
   std::span<const InputInfo> inputs;               ///< the columns that it is climbed on
@@ -89,7 +90,7 @@ struct ProblemInfo {
 };
 
 /// Every problem there is.
-[[nodiscard]] const std::vector<ProblemInfo>& problems();
+UPSWEEP_CONTAINERS [[nodiscard]] const std::vector<ProblemInfo>& problems();
 
 /// Throws Error invalid_argument, naming those there are.
 [[nodiscard]] const ProblemInfo& problem(std::string_view name);

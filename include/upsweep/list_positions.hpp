@@ -51,11 +51,13 @@ std::int64_t lengths_to_offsets(const Policy& policy, const T* lengths, std::int
                                 const Mask& valid = {}) {
   return detail::run_lengths_to_offsets(policy, type_of<T>(), lengths, n, valid, offsets);
 }
-template <detail::BoundArray Lengths, detail::PositionsOut Offsets>
+template <std::ranges::range Lengths, std::ranges::range Offsets>
 std::int64_t lengths_to_offsets(const Policy& policy, const Lengths& lengths, Offsets&& offsets,
                                 const Mask& valid = {}) {
-  detail::require_offsets(std::ssize(offsets), std::ssize(lengths));
-  return lengths_to_offsets(policy, std::ranges::data(lengths), std::ssize(lengths), std::ranges::data(offsets), valid);
+  const auto* const from = detail::bounds_of(lengths);
+  std::int64_t* const to = detail::offsets_of(offsets);
+  detail::require_offsets(detail::length_of(offsets), detail::length_of(lengths));
+  return lengths_to_offsets(policy, from, detail::length_of(lengths), to, valid);
 }
 
 /// Offsets of the contents of lists of lists: list i of the result has all elements of the inner lists of outer list i, as
@@ -64,10 +66,10 @@ std::int64_t lengths_to_offsets(const Policy& policy, const Lengths& lengths, Of
 inline void flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
   detail::run_flatten(policy, outer, inner, offsets);
 }
-template <detail::PositionsOut Offsets>
+template <std::ranges::range Offsets>
 void flatten(const Policy& policy, const Lists& outer, const Lists& inner, Offsets&& offsets) {
-  detail::require_offsets(std::ssize(offsets), outer.count);
-  flatten(policy, outer, inner, std::ranges::data(offsets));
+  detail::require_offsets(detail::length_of(offsets), outer.count);
+  flatten(policy, outer, inner, detail::offsets_of(offsets));
 }
 
 // --------------------------------------------------------------------------------------------------------------- parents
@@ -77,9 +79,9 @@ inline std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists,
                                        std::int64_t capacity) {
   return detail::run_positions(policy, detail::parents_call(lists, parents, capacity)).total;
 }
-template <detail::PositionsOut Parents>
+template <std::ranges::range Parents>
 std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, Parents&& parents) {
-  return offsets_to_parents(policy, lists, std::ranges::data(parents), std::ssize(parents));
+  return offsets_to_parents(policy, lists, detail::offsets_of(parents), detail::length_of(parents));
 }
 
 /// Offsets of n lists from the sorted parents of their elements; offsets holds n + 1. Errors name the first element whose
@@ -89,10 +91,12 @@ void parents_to_offsets(const Policy& policy, const T* parents, std::int64_t ele
                         std::int64_t* offsets) {
   detail::run_parents_to_offsets(policy, type_of<T>(), parents, elements, n, offsets);
 }
-template <detail::BoundArray Parents, detail::PositionsOut Offsets>
+template <std::ranges::range Parents, std::ranges::range Offsets>
 void parents_to_offsets(const Policy& policy, const Parents& parents, Offsets&& offsets) {
-  const std::int64_t n = detail::lists_of_offsets(std::ssize(offsets));
-  parents_to_offsets(policy, std::ranges::data(parents), std::ssize(parents), n, std::ranges::data(offsets));
+  const auto* const from = detail::bounds_of(parents);
+  std::int64_t* const to = detail::offsets_of(offsets);
+  const std::int64_t n = detail::lists_of_offsets(detail::length_of(offsets));
+  parents_to_offsets(policy, from, detail::length_of(parents), n, to);
 }
 
 // ------------------------------------------------------------------------------------------------------------- positions
@@ -101,9 +105,9 @@ void parents_to_offsets(const Policy& policy, const Parents& parents, Offsets&& 
 inline std::int64_t local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
   return detail::run_positions(policy, detail::local_index_call(lists, index, capacity)).total;
 }
-template <detail::PositionsOut Index>
+template <std::ranges::range Index>
 std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index) {
-  return local_index(policy, lists, std::ranges::data(index), std::ssize(index));
+  return local_index(policy, lists, detail::offsets_of(index), detail::length_of(index));
 }
 
 /// Of every element the value of its list.
@@ -111,12 +115,14 @@ inline std::int64_t broadcast(const Policy& policy, const Lists& lists, const vo
                               void* out, std::int64_t capacity) {
   return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
 }
-template <class Values, class Out>
-  requires detail::MovesTo<Values, Out>
+template <std::ranges::range Values, std::ranges::range Out>
 std::int64_t broadcast(const Policy& policy, const Lists& lists, const Values& values, Out&& out) {
-  detail::require_values(std::ssize(values), lists.count);
-  return broadcast(policy, lists, std::ranges::data(values), sizeof(detail::ElementOf<Values>), std::ranges::data(out),
-                   std::ssize(out));
+  const auto* const from = detail::data_of(values);
+  auto* const to = detail::output_of(out);
+  detail::require_moved<Values, Out>();
+  detail::require_values(detail::length_of(values), lists.count);
+  return broadcast(policy, lists, static_cast<const void*>(from), sizeof(detail::ElementOf<Values>),
+                   static_cast<void*>(to), detail::length_of(out));
 }
 
 /// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
@@ -134,6 +140,34 @@ std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, cons
   return broadcast_to_offsets(policy, lists, std::ranges::data(offsets), content, std::ranges::data(positions),
                               std::ssize(positions));
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto lengths_to_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto flatten(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto offsets_to_parents(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto parents_to_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto local_index(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto broadcast(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // Arrays are the device's, views of lists the host's. These wait for the stream, as a bad list is an error; those in …_async

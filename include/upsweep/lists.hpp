@@ -16,6 +16,7 @@
 #include <ranges>
 #include <type_traits>
 
+#include "upsweep/detail/arrays.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep {
@@ -31,6 +32,38 @@ concept BoundArray = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 template <class R>
 concept BooleanArray =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && sizeof(std::ranges::range_value_t<R>) == 1;
+
+/// Bounds of lists, indices and lengths.
+template <class R>
+constexpr auto bounds_of(const R& bounds) {
+  static_assert(BoundArray<R> || !InputArray<R>,
+                "offsets, starts, stops, lengths and indices must be of std::int32_t, std::uint32_t or std::int64_t: "
+                "copy others, such as std::size_t, to one of these first");
+  if constexpr (InputArray<R> && !BoundArray<R>) {
+    return static_cast<const std::int64_t*>(nullptr);
+  } else {
+    return data_of(bounds);
+  }
+}
+/// The same of two arrays of one type.
+template <class R, class S>
+constexpr void require_same_bounds() {
+  static_assert(std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>,
+                "starts and stops, or sizes, must be of one type");
+}
+
+/// Offsets, or positions, that a call writes.
+template <class R>
+constexpr std::int64_t* offsets_of(R&& offsets) {
+  static_assert(std::same_as<ElementOf<R>, std::int64_t> || !OutputArray<R>,
+                "offsets and positions are written as std::int64_t");
+  auto* const data = output_of(offsets);
+  if constexpr (std::same_as<ElementOf<R>, std::int64_t>) {
+    return data;
+  } else {
+    return nullptr;
+  }
+}
 
 /// The number of lists that so many offsets give. Throws unequal_lengths where there is not even one offset.
 std::int64_t lists_of_offsets(std::int64_t offsets);
@@ -59,6 +92,11 @@ struct Mask {
   template <detail::BooleanArray R>
   Mask(const R& booleans)  // NOLINT(google-explicit-constructor): an array of booleans is a mask
       : Mask(bytes(std::ranges::data(booleans), std::ssize(booleans))) {}
+  /// Refuses std::vector<bool>, whose bits are nobody's to know.
+  template <std::ranges::range R>
+    requires(!detail::BooleanArray<R> && std::same_as<std::ranges::range_value_t<R>, bool>)
+  Mask(const R& booleans)  // NOLINT(google-explicit-constructor): as above
+      : Mask(bytes(detail::data_of(booleans), 0)) {}
 
   static Mask bytes(const void* data, std::int64_t length) {
     Mask mask;
@@ -95,15 +133,15 @@ struct Lists {
 
   constexpr Lists() = default;
   /// The lists between n + 1 offsets.
-  template <detail::BoundArray R>
+  template <std::ranges::range R>
   Lists(const R& offsets)  // NOLINT(google-explicit-constructor): offsets are lists
-      : Lists(by_offsets(std::ranges::data(offsets), detail::lists_of_offsets(std::ssize(offsets)))) {}
+      : Lists(by_offsets(detail::bounds_of(offsets), detail::lists_of_offsets(detail::length_of(offsets)))) {}
   /// The lists between as many starts and stops.
-  template <detail::BoundArray R, detail::BoundArray S>
-    requires std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>
+  template <std::ranges::range R, std::ranges::range S>
   Lists(const R& each_start, const S& each_stop)
-      : Lists(by_bounds(std::ranges::data(each_start), std::ranges::data(each_stop), std::ssize(each_start))) {
-    detail::require_as_many_stops(std::ssize(each_start), std::ssize(each_stop));
+      : Lists(by_bounds(detail::bounds_of(each_start), detail::bounds_of(each_stop), detail::length_of(each_start))) {
+    detail::require_same_bounds<R, S>();
+    detail::require_as_many_stops(detail::length_of(each_start), detail::length_of(each_stop));
   }
 
   /// `count` lists between count + 1 offsets. Null offsets are of lists whose memory is yet to come, as the functions take

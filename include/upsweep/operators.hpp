@@ -66,6 +66,7 @@ struct Add : OperatorDefaults {
     return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
   }
   template <class T>
+    requires requires(T a, T b) { a + b; }
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<detail::Wrapping<T>>(a) + static_cast<detail::Wrapping<T>>(b));
@@ -87,6 +88,7 @@ struct Mul : OperatorDefaults {
     return T{1};
   }
   template <class T>
+    requires requires(T a, T b) { a * b; }
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<detail::Wrapping<T>>(a) * static_cast<detail::Wrapping<T>>(b));
@@ -109,6 +111,7 @@ struct Min : OperatorDefaults {
     return std::is_floating_point_v<T> ? Limits::infinity() : Limits::max();
   }
   template <class T>
+    requires requires(T a, T b) { a < b; }
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (b != b) return b;
@@ -130,6 +133,7 @@ struct Max : OperatorDefaults {
     return std::is_floating_point_v<T> ? -Limits::infinity() : Limits::lowest();
   }
   template <class T>
+    requires requires(T a, T b) { a < b; }
   UPSWEEP_HOST_DEVICE constexpr T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       if (b != b) return b;

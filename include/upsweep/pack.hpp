@@ -51,11 +51,12 @@ struct ListViews {
   Mask valid = {};  ///< false where a list is null; not given: none is
 
   constexpr ListViews() = default;
-  template <detail::BoundArray R, detail::BoundArray S>
-    requires std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>
+  template <std::ranges::range R, std::ranges::range S>
   ListViews(const R& each_start, const S& each_size)
-      : ListViews(by_sizes(std::ranges::data(each_start), std::ranges::data(each_size), std::ssize(each_start))) {
-    detail::require_values(std::ssize(each_size), std::ssize(each_start));
+      : ListViews(
+            by_sizes(detail::bounds_of(each_start), detail::bounds_of(each_size), detail::length_of(each_start))) {
+    detail::require_same_bounds<R, S>();
+    detail::require_values(detail::length_of(each_size), detail::length_of(each_start));
   }
   template <ListBound T>
   static ListViews by_sizes(const T* starts, const T* sizes, std::int64_t n) {
@@ -177,6 +178,22 @@ PackResult pack_content(const Policy& policy, const L& lists, const Offsets& off
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
   return pack_content(policy, given, std::ranges::data(offsets), array);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto pack(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto pack_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto pack_content(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp. Views of lists and columns are the host's, what they point to is

@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
@@ -39,7 +40,7 @@ namespace upsweep {
 
 /// Columns in memory. Arrays are not copied, and outlive the table's use, except for the indices of a text column where a NULL row holds
 /// one past its dictionary.
-class MemoryTable final : public Table {
+class UPSWEEP_CONTAINERS MemoryTable final : public Table {
  public:
   MemoryTable();
   ~MemoryTable() override;
@@ -179,7 +180,7 @@ struct DeviceTimes {
   }
 };
 
-struct Answer {
+struct UPSWEEP_CONTAINERS Answer {
   std::vector<Field> columns;  ///< name, kind and scale
   AnswerRows rows;
   // What was done for it; of an answer that was made of a carry, the first two alone.
@@ -231,8 +232,10 @@ struct Syntax;
 struct Plan;
 }  // namespace query
 
+class UPSWEEP_CONTAINERS Query;
+
 /// The text of a query, parsed: enough to know which table it is about.
-class Statement {
+class UPSWEEP_CONTAINERS Statement {
  public:
   /// Throws Error bad_sql, unsupported_sql; index: the byte in the text.
   explicit Statement(std::string sql);
@@ -287,7 +290,7 @@ class QueryCarry {
 };
 
 /// A query, typed for tables of certain fields.
-class Query {
+class UPSWEEP_CONTAINERS Query {
  public:
   /// Throws Error bad_sql, unsupported_sql, unknown_column, unsupported_type, overflow (of a constant).
   Query(const Statement& statement, const Table& table);

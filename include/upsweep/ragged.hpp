@@ -122,19 +122,26 @@ OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* st
 }
 
 /// Offsets of arrays, vectors, spans: `compact_offsets(par, starts, stops, offsets)`.
-template <detail::InputArray Bounds, detail::InputArray OtherBounds, detail::OutputArray Offsets>
-  requires ListBound<detail::ElementOf<Bounds>> &&
-           std::same_as<detail::ElementOf<Bounds>, detail::ElementOf<OtherBounds>> &&
-           std::same_as<detail::ElementOf<Offsets>, std::int64_t>
+template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges::range Offsets>
 OffsetsResult compact_offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
                               const ListOptions& options = {}) {
-  const std::int64_t n = detail::list_count(std::ssize(starts), std::ssize(stops), options.starts_offset,
+  const auto* const first = detail::bounds_of(starts);
+  const auto* const last = detail::bounds_of(stops);
+  std::int64_t* const out = detail::offsets_of(offsets);
+  detail::require_same_bounds<Bounds, OtherBounds>();
+  const std::int64_t n = detail::list_count(detail::length_of(starts), detail::length_of(stops), options.starts_offset,
                                             options.stops_offset, options.length);
-  detail::require_offsets(std::ssize(offsets), n);
-  return compact_offsets(policy, std::ranges::data(starts) + options.starts_offset,
-                         std::ranges::data(stops) + options.stops_offset, n, std::ranges::data(offsets),
-                         options.strict);
+  detail::require_offsets(detail::length_of(offsets), n);
+  return compact_offsets(policy, first + options.starts_offset, last + options.stops_offset, n, out, options.strict);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto compact_offsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp.

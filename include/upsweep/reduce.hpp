@@ -18,6 +18,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "upsweep/detail/result.hpp"
 #include "upsweep/scan.hpp"
 
 namespace upsweep {
@@ -25,10 +26,16 @@ namespace upsweep {
 /// The value of a reduction and the rung that ran. Converts to the value.
 template <class T>
 struct Reduction {
-  T value;
+  T value{};
   std::string_view rung;
 
-  constexpr operator T() const { return value; }  // NOLINT(google-explicit-constructor): reads like std::reduce
+  constexpr Reduction() = default;
+  constexpr Reduction(T answer, std::string_view id) : value(answer), rung(id) {}
+  constexpr operator T() const { return value; }  // NOLINT(google-explicit-constructor): it is the answer
+
+ private:
+  template <detail::OtherNumber<T> U>
+  Reduction(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
 namespace detail {
@@ -78,6 +85,8 @@ ScanCarry<T> merge_carries(Op op, ScanCarry<T> left, const ScanCarry<T>& right) 
 /// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
 template <class In, class T, class Op = Add>
 Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
+  static_assert(!detail::kIsOperatorOn<T, In>,
+                "the initial value comes before the operator: reduce(policy, in, init, op)");
   auto carry = carry_of(init);
   const std::string_view rung = reduce_into(policy, in, n, op, carry);
   if (std::is_integral_v<T> && policy.overflow == Overflow::checked && carry.wraps != 0)
@@ -86,16 +95,28 @@ Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, 
 }
 
 /// init ⊕ x0 ⊕ … over an array, vector or span.
-template <detail::InputArray In, class T, class Op = Add>
+template <detail::ArrayArgument In, class T, class Op = Add>
 Reduction<T> reduce(const Policy& policy, const In& in, T init, Op op = {}) {
-  return reduce(policy, std::ranges::data(in), std::ssize(in), init, op);
+  return reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
 }
 
 /// The sum, in the element type.
-template <detail::InputArray In>
+template <detail::ArrayArgument In>
 Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
   return reduce(policy, in, detail::ElementOf<In>{}, add);
 }
+
+/// @cond
+// Calls that are refused, with the reason.
+template <detail::NotAPolicy First, class... Rest>
+auto reduce(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <class T, class... Rest>
+auto reduce(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
+  return detail::data_of(begin);
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp. Custom operators: see reduce.cuh. The length of reduce_async() may be

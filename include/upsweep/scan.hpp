@@ -29,6 +29,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "upsweep/detail/arrays.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
@@ -41,14 +42,6 @@ struct ScanResult {
 };
 
 namespace detail {
-
-template <class R>
-concept InputArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
-template <class R>
-concept OutputArray = InputArray<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
-
-template <class R>
-using ElementOf = std::ranges::range_value_t<R>;
 
 template <class In, class Out, class Op>
 inline constexpr Operator kCompiledOperator =
@@ -66,8 +59,7 @@ inline constexpr bool kHoldsEvery = std::is_signed_v<To> == std::is_signed_v<Fro
 /// Fills in what the types and the operator say: on a GPU all of it.
 template <class In, class Out, class Op>
 void describe_elements(ElementsCall& call, const Op& op) {
-  static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
-                "upsweep moves elements as bytes: they must be trivially copyable");
+  static_assert(std::is_trivially_copyable_v<In>, "upsweep moves elements as bytes: they must be trivially copyable");
   static_assert(sizeof(ScanCarry<Out>) <= CarryBytes::kSize, "an element may have at most 112 bytes");
   static_assert(alignof(ScanCarry<Out>) <= CarryBytes::kAlignment, "an element may be aligned to at most 64 bytes");
   constexpr Operator kOp = kCompiledOperator<In, Out, Op>;
@@ -92,7 +84,6 @@ template <class In, class Out, class Op>
 void describe(ElementsCall& call, const Op& op) {
   describe_elements<In, Out>(call, op);
   if constexpr (kCompiledOperator<In, Out, Op> == Operator::custom) {
-    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
     call.custom = &kCustomKernel<In, Out, Op>;
   }
 }
@@ -153,26 +144,71 @@ ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Ou
 }
 
 /// Inclusive scan of arrays, vectors, spans: `inclusive_scan(par, quantities, running)`.
-template <detail::InputArray In, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
 ScanResult inclusive_scan(const Policy& policy, const In& in, Out&& out, Op op = {}) {
-  detail::require_equal_lengths(std::ssize(in), std::ssize(out));
-  return inclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), op);
+  const auto* const from = detail::data_of(in);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
+  return inclusive_scan(policy, from, detail::length_of(in), to, op);
 }
 
 /// Inclusive scan that starts with `init`.
-template <detail::InputArray In, detail::OutputArray Out, class Op>
+template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op>
 ScanResult inclusive_scan(const Policy& policy, const In& in, Out&& out, Op op, detail::ElementOf<Out> init) {
-  detail::require_equal_lengths(std::ssize(in), std::ssize(out));
+  const auto* const from = detail::data_of(in);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
   auto carry = carry_of<detail::ElementOf<Out>>(init);
-  return inclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), op, carry);
+  return inclusive_scan(policy, from, detail::length_of(in), to, op, carry);
 }
 
 /// Exclusive scan of arrays, vectors, spans, starting with `init`.
-template <detail::InputArray In, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
 ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op = {}) {
-  detail::require_equal_lengths(std::ssize(in), std::ssize(out));
-  return exclusive_scan(policy, std::ranges::data(in), std::ssize(in), std::ranges::data(out), init, op);
+  const auto* const from = detail::data_of(in);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
+  return exclusive_scan(policy, from, detail::length_of(in), to, init, op);
 }
+
+/// @cond
+// Calls that are refused, with the reason.
+template <detail::NotAPolicy First, class... Rest>
+auto inclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto exclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <class T, class... Rest>
+auto inclusive_scan(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
+  return detail::data_of(begin);
+}
+template <class T, class... Rest>
+auto exclusive_scan(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
+  return detail::data_of(begin);
+}
+template <detail::InputArray In, detail::InputArray Out, class Init, class Op>
+  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && !detail::kIsOperatorOn<Init, detail::ElementOf<Out>>)
+auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Init& /*init*/,
+                    const Op& /*op*/) {
+  static_assert(!detail::InputArray<In>,
+                "the initial value comes after the operator: inclusive_scan(policy, in, out, op, init)");
+}
+template <detail::InputArray In, detail::InputArray Out, class Op, class Init>
+  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && !detail::kIsOperatorOn<Init, detail::ElementOf<Out>>)
+auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Op& /*op*/,
+                    const Init& /*init*/) {
+  static_assert(!detail::InputArray<In>,
+                "the initial value comes before the operator: exclusive_scan(policy, in, out, init, op)");
+}
+template <detail::InputArray In, detail::InputArray Out>
+auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/) {
+  static_assert(!detail::InputArray<In>,
+                "an exclusive scan needs an initial value, its first output: exclusive_scan(policy, in, out, init)");
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory, put into its stream: see gpu.hpp. Custom operators: see scan.cuh. The initial value

@@ -77,9 +77,19 @@ using ElementType = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>
 /// What a list's fold begins with unless another value is asked for: of sums 0, so that of floats no sum is -0.0.
 template <class Out, class Op>
 constexpr Out usual_init() {
+  static_assert(!kIsBitsOfFloats<Op, Out>, "bit operators are for integers, not for floats");
   constexpr Operator kOp = operator_of<Op, Out>();
-  static_assert(kOp != Operator::custom, "an operator of your own needs an init: what an empty list gives");
-  return kOp == Operator::add ? Out{0} : identity<Out>(kOp);
+  if constexpr (kOp == Operator::add && requires { Out{0}; }) {
+    return Out{0};  // durations too
+  } else if constexpr (kOp != Operator::custom && std::is_arithmetic_v<Out>) {
+    return identity<Out>(kOp);
+  } else {
+    static_assert(
+        kIsBitsOfFloats<Op, Out>,
+        "an operator or a type of your own needs an initial value, which is what an empty list gives: pass it "
+        "after the operator");
+    return Out{};
+  }
 }
 
 template <class In>
@@ -126,7 +136,6 @@ SegmentedCall host_fold_call(const Lists& lists, const In* content, std::int64_t
   using Element = ElementType<In>;
   auto call = fold_call(lists, content, n, out, op, valid);
   if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
-    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
     call.custom_fold = &kCustomFold<Element, Out, Op>;
   }
   call.init = std::addressof(init);
@@ -188,21 +197,31 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
 }
 
 /// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`, with nulls or without.
-template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                  Op op = {}, const Mask& valid = {}) {
-  detail::require_an_element_each(lists, std::ssize(out));
-  return segmented_reduce(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out), op,
-                          valid);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_an_element_each(lists, detail::length_of(out));
+  return segmented_reduce(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::InputArray Content, detail::OutputArray Out, class Op>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
                                  detail::ElementOf<Out> init, const Mask& valid = {}) {
-  detail::require_an_element_each(lists, std::ssize(out));
-  return segmented_reduce(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out), op,
-                          init, valid);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_an_element_each(lists, detail::length_of(out));
+  return segmented_reduce(policy, lists, from, detail::length_of(content), to, op, init, valid);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto segmented_reduce(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp.

@@ -61,7 +61,6 @@ SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int
   using Element = ElementType<In>;
   SegmentedScanCall call = segmented_scan_call(lists, content, n, out, op, init, exclusive, valid);
   if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
-    static_assert(std::is_invocable_r_v<Out, const Op&, Out, Out>, "the operator must take two elements of `out`");
     call.custom_scan = &kCustomListScan<Element, Out, Op>;
     call.custom_fold = &kCustomFold<Element, Out, Op>;
   }
@@ -89,20 +88,22 @@ SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& list
   return segmented_inclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
 }
 /// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
-template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                          Op op = {}, const Mask& valid = {}) {
-  detail::require_equal_lengths(std::ssize(content), std::ssize(out));
-  return segmented_inclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
-                                  std::ranges::data(out), op, valid);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
+  return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::InputArray Content, detail::OutputArray Out, class Op>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
 SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                          Op op, detail::ElementOf<Out> init, const Mask& valid = {}) {
-  detail::require_equal_lengths(std::ssize(content), std::ssize(out));
-  return segmented_inclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
-                                  std::ranges::data(out), op, init, valid);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
+  return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, init, valid);
 }
 
 /// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
@@ -118,21 +119,35 @@ SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& list
   return segmented_exclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
 }
 /// The same of arrays, vectors, spans.
-template <detail::InputArray Content, detail::OutputArray Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                          Op op = {}, const Mask& valid = {}) {
-  detail::require_equal_lengths(std::ssize(content), std::ssize(out));
-  return segmented_exclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
-                                  std::ranges::data(out), op, valid);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
+  return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::InputArray Content, detail::OutputArray Out, class Op>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
 SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                          Op op, detail::ElementOf<Out> init, const Mask& valid = {}) {
-  detail::require_equal_lengths(std::ssize(content), std::ssize(out));
-  return segmented_exclusive_scan(policy, lists, std::ranges::data(content), std::ssize(content),
-                                  std::ranges::data(out), op, init, valid);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
+  return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, init, valid);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto segmented_inclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto segmented_exclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp.

@@ -56,6 +56,11 @@ concept Sortable = std::same_as<T, bool> || type_of<T>() != Type::custom;
 
 namespace detail {
 
+template <class T>
+constexpr void require_sortable() {
+  static_assert(Sortable<T>, "elements that are sorted must be of a type of upsweep/types.hpp, or bool");
+}
+
 template <Sortable T>
 SegmentedSortCall segmented_sort_call(const Lists& lists, const T* content, std::int64_t n, T* out,
                                       std::int64_t* positions, std::int64_t room, const SortOptions& options) {
@@ -97,21 +102,38 @@ SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const 
 }
 
 /// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
-template <detail::InputArray Content, detail::OutputArray Out>
-  requires Sortable<detail::ElementOf<Content>> && std::same_as<detail::ElementOf<Out>, detail::ElementOf<Content>>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out>
 SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                              const SortOptions& options = {}) {
-  return segmented_sort(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out),
-                        std::ssize(out), options);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_sortable<detail::ElementOf<Content>>();
+  static_assert(std::same_as<detail::ElementOf<Out>, detail::ElementOf<Content>>,
+                "elements are sorted into an array of their type");
+  return segmented_sort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
 }
 
-template <detail::InputArray Content, detail::OutputArray Out>
-  requires Sortable<detail::ElementOf<Content>> && std::same_as<detail::ElementOf<Out>, std::int64_t>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out>
 SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                 const SortOptions& options = {}) {
-  return segmented_argsort(policy, lists, std::ranges::data(content), std::ssize(content), std::ranges::data(out),
-                           std::ssize(out), options);
+  const auto* const from = detail::data_of(content);
+  auto* const to = detail::output_of(out);
+  detail::require_sortable<detail::ElementOf<Content>>();
+  static_assert(std::same_as<detail::ElementOf<Out>, std::int64_t>, "positions are of std::int64_t");
+  return segmented_argsort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto segmented_sort(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto segmented_argsort(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp.

@@ -40,6 +40,7 @@
 
 #include "upsweep/detail/partition_call.hpp"
 #include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/result.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/select_call.hpp"
 #include "upsweep/detail/take_call.hpp"
@@ -50,10 +51,16 @@ namespace upsweep {
 
 /// How many elements are kept, and the rung that ran. Converts to the count.
 struct Selected {
-  std::int64_t kept;
+  std::int64_t kept = 0;
   std::string_view rung;
 
+  constexpr Selected() = default;
+  constexpr Selected(std::int64_t answer, std::string_view id) : kept(answer), rung(id) {}
   constexpr operator std::int64_t() const { return kept; }  // NOLINT(google-explicit-constructor): it is the answer
+
+ private:
+  template <detail::OtherNumber<std::int64_t> U>
+  Selected(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
 namespace detail {
@@ -119,7 +126,7 @@ Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offs
 }
 
 /// The same of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
-template <detail::OffsetsOutput Offsets, detail::MovedArray Content, detail::MovedArray Out>
+template <detail::OffsetsOutput Offsets, std::ranges::range Content, std::ranges::range Out>
 Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
                 const Content& content, Out&& out) {
   return select(policy, lists, mask, out_offsets, SelectColumn(content, out));
@@ -136,7 +143,7 @@ Selected select(const Policy& policy, const Mask& mask, const Column&... columns
   return select(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column: `select(par, mask, pt, out_pt)`.
-template <detail::MovedArray Content, detail::MovedArray Out>
+template <std::ranges::range Content, std::ranges::range Out>
 Selected select(const Policy& policy, const Mask& mask, const Content& content, Out&& out) {
   return select(policy, mask, SelectColumn(content, out));
 }
@@ -169,7 +176,7 @@ std::int64_t partition(const Policy& policy, const Mask& mask, const Column&... 
   return partition(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column.
-template <detail::MovedArray Content, detail::MovedArray Out>
+template <std::ranges::range Content, std::ranges::range Out>
 std::int64_t partition(const Policy& policy, const Mask& mask, const Content& content, Out&& out) {
   return partition(policy, mask, SelectColumn(content, out));
 }
@@ -187,7 +194,7 @@ void take(const Policy& policy, const Indices& indices, const Column&... columns
   take(policy, indices, std::span<const SelectColumn>(array));
 }
 /// The same of one column, as NumPy has it: `take(par, content, indices, out)`.
-template <detail::MovedArray Content, detail::BoundArray At, detail::MovedArray Out>
+template <std::ranges::range Content, std::ranges::range At, std::ranges::range Out>
 void take(const Policy& policy, const Content& content, const At& indices, Out&& out) {
   take(policy, Indices(indices), SelectColumn(content, out));
 }
@@ -204,7 +211,7 @@ inline std::int64_t take(const Policy& policy, const Lists& lists, std::int64_t 
   return call.taken;
 }
 /// The same of one column: `take(par, offsets, pt, index_offsets, indices, out_offsets, out_pt)`.
-template <detail::MovedArray Content, detail::OffsetsOutput Offsets, detail::MovedArray Out>
+template <std::ranges::range Content, detail::OffsetsOutput Offsets, std::ranges::range Out>
 std::int64_t take(const Policy& policy, const Lists& lists, const Content& content, const Lists& index_lists,
                   const Indices& indices, Offsets&& out_offsets, Out&& out) {
   const SelectColumn column(content, out);
@@ -221,6 +228,26 @@ inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std
   detail::run_take(policy, call);
   return call.taken;
 }
+
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto select(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto count_kept(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto partition(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto take(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The same with a gpu::Policy and device memory: see gpu.hpp. Views of lists, masks and columns are the host's, what they

@@ -26,6 +26,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/scan.hpp"
 
@@ -41,7 +42,7 @@ struct SubsetSumOptions {
       {};  ///< called with the share of the work that is done; returns false to stop: interrupted
 };
 
-struct SubsetSum {
+struct UPSWEEP_CONTAINERS SubsetSum {
   bool reachable = false;
   std::int64_t sum = 0;                    ///< where reachable: of the items that were found
   std::vector<std::int64_t> indices = {};  ///< their positions, ascending; empty where only the decision was asked for
@@ -51,7 +52,7 @@ struct SubsetSum {
 };
 
 /// Ways to add up to a target, each as ascending positions.
-struct SubsetSums {
+struct UPSWEEP_CONTAINERS SubsetSums {
   std::vector<std::vector<std::int64_t>> found = {};
   std::string_view rung = {};
 };
@@ -65,7 +66,7 @@ struct SubsetSumWay {
 };
 
 /// The instance once reduced, and every way to solve it; `rung` is the one that is taken.
-struct SubsetSumPlan {
+struct UPSWEEP_CONTAINERS SubsetSumPlan {
   std::int64_t items = 0;     ///< that are left
   std::int64_t divisor = 1;   ///< the greatest common one
   std::int64_t target = 0;    ///< divided, and turned into that of the items left out where that is less
@@ -102,7 +103,16 @@ SubsetSumPlan plan_subset_sum(const gpu::Policy& policy, const std::int64_t* ite
 void require_items(const std::int64_t* items, std::int64_t n);
 
 template <class R>
-concept SubsetItems = InputArray<R> && std::is_same_v<ElementOf<R>, std::int64_t>;
+const std::int64_t* items_of(const R& items) {
+  const auto* const data = data_of(items);
+  static_assert(std::is_same_v<ElementOf<R>, std::int64_t>,
+                "items must be of std::int64_t: copy others to such an array first");
+  if constexpr (std::is_same_v<ElementOf<R>, std::int64_t>) {
+    return data;
+  } else {
+    return nullptr;
+  }
+}
 
 inline SubsetSumCall fill_call(const std::int64_t* items, std::int64_t n, std::int64_t limit, std::uint64_t* sums) {
   require_array(items, n, "items");
@@ -112,9 +122,9 @@ inline SubsetSumCall fill_call(const std::int64_t* items, std::int64_t n, std::i
 }  // namespace detail
 
 /// Whether some of the items add up to the target, and which.
-template <detail::SubsetItems R>
+template <detail::ArrayArgument R>
 SubsetSum find_subset(const Policy& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
-  return detail::solve_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+  return detail::solve_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
 inline SubsetSum find_subset(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                              const SubsetSumOptions& options = {}) {
@@ -122,24 +132,24 @@ inline SubsetSum find_subset(const Policy& policy, const std::int64_t* items, st
 }
 
 /// How find_subset would go about it.
-template <detail::SubsetItems R>
+template <detail::ArrayArgument R>
 SubsetSumPlan plan_subset(const Policy& policy, const R& items, std::int64_t target,
                           const SubsetSumOptions& options = {}) {
-  return detail::plan_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+  return detail::plan_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
 
 /// The first `most` ways to add up to the target, or all where there are fewer. They are ordered as words are in a
 /// dictionary, positions being the letters: {0, 5} before {0, 7} before {1, 2}.
-template <detail::SubsetItems R>
+template <detail::ArrayArgument R>
 SubsetSums find_subsets(const Policy& policy, const R& items, std::int64_t target, std::int64_t most,
                         const detail::SearchProgress& progress = {}) {
-  return detail::list_subset_sums(policy, std::ranges::data(items), std::ssize(items), target, most, progress);
+  return detail::list_subset_sums(policy, detail::items_of(items), detail::length_of(items), target, most, progress);
 }
 
 /// How find_subsets would go about it.
-template <detail::SubsetItems R>
+template <detail::ArrayArgument R>
 SubsetSumPlan plan_subsets(const Policy& policy, const R& items, std::int64_t target) {
-  return detail::plan_subset_list(policy, std::ranges::data(items), std::ssize(items), target);
+  return detail::plan_subset_list(policy, detail::items_of(items), detail::length_of(items), target);
 }
 
 /// Bit i % 64 of sums[i / 64] ← whether some of the items add up to i, for i in 0 … limit; limit / 64 + 1 words, in which
@@ -150,20 +160,40 @@ inline std::string_view reachable_sums(const Policy& policy, const std::int64_t*
   return detail::run_reachable_sums(policy, call);
 }
 
+/// @cond
+// Calls without a policy are refused.
+template <detail::NotAPolicy First, class... Rest>
+auto find_subset(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto plan_subset(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto find_subsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+template <detail::NotAPolicy First, class... Rest>
+auto plan_subsets(const First& /*first*/, const Rest&... /*rest*/) {
+  return detail::refuse_without_policy<First>();
+}
+/// @endcond
+
 // ------------------------------------------------------------------------------------------------------------ on a GPU
 // The items are in host memory there too: see gpu.hpp for the rest.
 
 /// Waits for the stream, as the answer is returned. Memory comes from policy.memory, step by step: a workspace is not used.
-template <detail::SubsetItems R>
+template <detail::ArrayArgument R>
 SubsetSum find_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
                       const SubsetSumOptions& options = {}) {
-  return detail::solve_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+  return detail::solve_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
 
-template <detail::SubsetItems R>
+template <detail::ArrayArgument R>
 SubsetSumPlan plan_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
                           const SubsetSumOptions& options = {}) {
-  return detail::plan_subset_sum(policy, std::ranges::data(items), std::ssize(items), target, options);
+  return detail::plan_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
 
 /// Into device memory, without waiting.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "upsweep/detail/containers.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep {
@@ -93,7 +94,7 @@ struct ColumnData {
 };
 
 /// Some rows of a table, in those columns that were asked for, in the order in which they were.
-struct Batch {
+struct UPSWEEP_CONTAINERS Batch {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;  ///< its number in the table, for messages
   std::vector<ColumnData> columns;
@@ -133,7 +134,7 @@ struct DeviceChunk;
 }  // namespace query
 
 /// Something that a query can read: a file, or columns in memory. Parts are independent, and may be read at the same time.
-class Table {
+class UPSWEEP_CONTAINERS Table {
  public:
   virtual ~Table() = default;
   [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;

@@ -48,6 +48,8 @@ constexpr Type type_of() {
     return Type::float32;
   } else if constexpr (std::is_same_v<T, double>) {
     return Type::float64;
+  } else if constexpr (sizeof(T) > sizeof(std::int64_t)) {
+    return Type::custom;  // __int128 is an integer with the compiler's extensions
   } else if constexpr (std::signed_integral<T> && !std::is_same_v<T, wchar_t>) {
     constexpr Type kBySize[] = {Type::int8, Type::int16, Type::int32, Type::int64};
     return kBySize[sizeof(T) == 8 ? 3 : sizeof(T) / 2];

@@ -245,7 +245,8 @@ void note_kernels(Row& row, const gpu::Policy& policy, const AggregateCall& aske
   AggregateCall call = asked;
   call.launch = &memory.launch();
   call.waits = true;
-  const Rung& rung = choose(call, {.rung = row.rung.id});
+  const Policy by_name{.rung = row.rung.id};
+  const Rung& rung = choose(call, by_name);
   row.kernels = gpu::kernels_of(policy.stream, [&] { (void)rung.run(call, {}); });
 }
 

@@ -37,6 +37,15 @@ pc=$(find "$prefix" -name upsweep.pc)
 export PKG_CONFIG_PATH=${pc%/*}${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 echo "pkg-config upsweep"
 by_pkg_config main.cpp upsweep
+echo "other flags: extensions, and containers of another layout"
+read -ra flags < <(pkg-config --cflags --libs upsweep)
+"$cxx" -std=gnu++20 -D_GLIBCXX_DEBUG "$here/scan.cpp" "${flags[@]}" -o "$work/scan_debug"
+(cd "$work" && LD_LIBRARY_PATH=$(pkg-config --variable=libdir upsweep) ./scan_debug)
+if "$cxx" -std=gnu++20 -D_GLIBCXX_DEBUG "$here/subset_sum.cpp" "${flags[@]}" -o "$work/subset_sum_debug" 2>"$work/message"; then
+  echo "a program whose containers are not the library's must not link" >&2
+  exit 1
+fi
+grep -q upsweep_must_be_built_with_GLIBCXX_DEBUG_too "$work/message"
 if [ -f "${pc%/*}/upsweep-query.pc" ]; then
   echo "pkg-config upsweep-query"
   by_pkg_config query.cpp upsweep-query

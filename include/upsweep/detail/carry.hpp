@@ -11,10 +11,24 @@
 
 namespace upsweep {
 
+namespace detail {
+
+/// What elements that are computed with must be.
+template <class T>
+struct CheckedElement {
+  static_assert(std::is_trivially_copyable_v<T>, "upsweep moves elements as bytes: they must be trivially copyable");
+  static_assert(std::is_default_constructible_v<T>, "elements must have a default constructor");
+  static_assert(std::is_copy_assignable_v<T>, "elements must be assignable, so they have no const or reference member");
+};
+
+}  // namespace detail
+
 /// All that a scan or a reduction must know about the elements before a point: plain bytes, to be copied, stored, sent
 /// and merged in order. Threads, cache blocks, chunks and machines hand on this one state.
 template <class T>
 struct ScanCarry {
+  static_assert(sizeof(detail::CheckedElement<T>) > 0);
+
   T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
   T lost;   ///< float addition: what rounding took from `total` so far (0 for everything else)
   /// Checked sums of integers: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit. Products

@@ -8,6 +8,8 @@
 #include <ranges>
 #include <type_traits>
 
+#include "upsweep/detail/arrays.hpp"
+
 namespace upsweep {
 
 namespace detail {
@@ -17,9 +19,13 @@ template <class T>
 concept MovedElement = std::is_trivially_copyable_v<T> &&
                        (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
 
-template <class R>
-concept MovedArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                     MovedElement<std::remove_cv_t<std::ranges::range_value_t<R>>>;
+template <class In, class Out>
+constexpr void require_moved() {
+  static_assert(MovedElement<ElementOf<In>>,
+                "upsweep moves elements of 1, 2, 4, 8 or 16 bytes that are trivially copyable: move the members of "
+                "others as columns of their own, or take positions");
+  static_assert(std::same_as<ElementOf<In>, ElementOf<Out>>, "elements are moved to an array of the same type");
+}
 
 }  // namespace detail
 
@@ -39,10 +45,13 @@ struct ContentColumn {
   constexpr ContentColumn(const T* elements, std::int64_t n, T* to, std::int64_t room)
       : ContentColumn(elements, n, to, room, int{sizeof(T)}) {}
   /// Of arrays, vectors and spans of one type.
-  template <detail::MovedArray In, detail::MovedArray Out>
-    requires std::same_as<std::remove_cv_t<std::ranges::range_value_t<In>>, std::ranges::range_value_t<Out>>
+  template <std::ranges::range In, std::ranges::range Out>
   constexpr ContentColumn(const In& elements, Out&& to)
-      : ContentColumn(std::ranges::data(elements), std::ssize(elements), std::ranges::data(to), std::ssize(to)) {}
+      : ContentColumn(static_cast<const void*>(detail::data_of(elements)), detail::length_of(elements),
+                      static_cast<void*>(detail::output_of(to)), detail::length_of(to),
+                      int{sizeof(detail::ElementOf<In>)}) {
+    detail::require_moved<In, Out>();
+  }
 };
 
 }  // namespace upsweep

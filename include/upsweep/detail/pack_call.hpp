@@ -18,14 +18,6 @@
 
 namespace upsweep {
 
-namespace detail {
-
-template <class In, class Out>
-concept MovesTo =
-    InputArray<In> && OutputArray<Out> && std::same_as<ElementOf<In>, ElementOf<Out>> && MovedElement<ElementOf<In>>;
-
-}  // namespace detail
-
 /// What a pack moves.
 using PackColumn = ContentColumn;
 

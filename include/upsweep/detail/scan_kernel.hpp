@@ -2,6 +2,7 @@
 // upsweep/detail/scan_kernel.hpp: what a scan does to a piece of memory, as a table of functions, and the plain loops.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -42,10 +43,33 @@ struct ScanKernel {
   bool exact;
 };
 
+/// Whether a function object combines two elements.
+template <class Op, class T>
+inline constexpr bool kIsOperatorOn =
+    std::is_class_v<Op> && !std::is_convertible_v<T, Op> && std::is_invocable_v<Op&, T, T>;
+
+template <class Op, class T>
+inline constexpr bool kIsBitsOfFloats = std::is_floating_point_v<T> && is_integer_only(OperatorOf<Op, T>::value);
+
+/// What an operator that runs on a CPU must be.
+template <class T, class Op>
+struct CheckedOperator : CheckedElement<T> {
+  static_assert(!kIsBitsOfFloats<Op, T>, "bit operators are for integers, not for floats");
+  static_assert(
+      !(std::same_as<T, bool> && (operator_of<Op, T>() == Operator::add || operator_of<Op, T>() == Operator::mul)),
+      "upsweep computes in the output's type, and does not add or multiply bool: choose an output or an initial "
+      "value of an integer type, such as std::int64_t{0}");
+  static_assert(!std::is_invocable_v<Op&, T, T> || std::is_invocable_v<const Op&, T, T>,
+                "the operator must be callable as const, as threads share it: a lambda must not be mutable");
+  static_assert(std::is_invocable_r_v<T, const Op&, T, T>,
+                "the operator must take two elements of the output's type and return one: upsweep::add needs their +, "
+                "upsweep::mul their *, upsweep::min and upsweep::max their <");
+};
+
 /// The loops that any associative operator and any trivially copyable type run through: one element after the other.
 /// An operator that throws ends the program here, at every length and on every rung alike.
 template <class In, class Out, class Op>
-struct PlainScan {
+struct PlainScan : CheckedOperator<Out, Op> {
   static const Op& as_op(const void* op) { return *static_cast<const Op*>(op); }
 
   /// step(first) … step(n - 1). Four to a turn, a loop runs at an element per cycle wherever the compiler happens to

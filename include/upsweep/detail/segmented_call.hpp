@@ -46,7 +46,7 @@ struct SegmentedKernel {
 
 /// One element after the other.
 template <class In, class Out, class Op>
-struct PlainFold {
+struct PlainFold : CheckedOperator<Out, Op> {
   static void lists(const void* op, const void* content, std::int64_t /*end*/, const std::int64_t* starts,
                     const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
     const Op& combine = *static_cast<const Op*>(op);

@@ -26,9 +26,9 @@ struct Indices {
   constexpr Indices() = default;
   template <ListBound T>
   constexpr Indices(const T* indices, std::int64_t n) : data(indices), length(n), type(type_of<T>()) {}
-  template <detail::BoundArray R>
+  template <std::ranges::range R>
   constexpr Indices(const R& indices)  // NOLINT(google-explicit-constructor): an array of integers is indices
-      : Indices(std::ranges::data(indices), std::ssize(indices)) {}
+      : Indices(detail::bounds_of(indices), detail::length_of(indices)) {}
 };
 
 namespace gpu {

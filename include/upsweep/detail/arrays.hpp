@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/arrays.hpp: arrays as calls take them, and static_asserts that say why something else is refused.
+//
+// Calls that take arrays are declared for all that is no pointer and no number. Were they declared for arrays only, a call
+// with something else would match none of them, and the compiler would list them all instead of saying what is required.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+#include <type_traits>
+
+namespace upsweep::detail {
+
+template <class R>
+concept InputArray = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+template <class R>
+concept OutputArray = InputArray<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+/// What stands where a call takes an array.
+template <class R>
+concept ArrayArgument = !std::is_pointer_v<std::remove_cvref_t<R>> && !std::is_arithmetic_v<std::remove_cvref_t<R>>;
+
+/// The element of what is no array: anything, as the call is refused.
+struct NoElement {
+  template <class... T>
+  constexpr NoElement(const T&... /*values*/) {}  // NOLINT(google-explicit-constructor)
+};
+
+template <class R>
+struct ElementOfArray {
+  using type = NoElement;
+};
+template <std::ranges::range R>
+struct ElementOfArray<R> {
+  using type = std::ranges::range_value_t<R>;
+};
+template <class R>
+using ElementOf = typename ElementOfArray<R>::type;
+
+template <class R>
+inline constexpr bool kIsIterator = std::input_or_output_iterator<std::remove_cvref_t<R>>;
+
+/// The elements of an array.
+template <class R>
+constexpr auto data_of(R&& array) {
+  static_assert(!kIsIterator<R>,
+                "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
+                "pointer and a length");
+  static_assert(InputArray<R> || kIsIterator<R>,
+                "arrays must be contiguous in memory, as std::vector, std::array and std::span are: copy a "
+                "std::deque, a std::vector<bool> or a view that computes its elements to a std::vector first");
+  if constexpr (InputArray<R>) {
+    return std::ranges::data(array);
+  } else {
+    return static_cast<ElementOf<R>*>(nullptr);
+  }
+}
+
+/// The elements of an array that a call writes.
+template <class R>
+constexpr auto output_of(R&& array) {
+  static_assert(OutputArray<R> || !InputArray<R>, "the output's elements must not be const");
+  if constexpr (InputArray<R> && !OutputArray<R>) {
+    return static_cast<ElementOf<R>*>(nullptr);
+  } else {
+    return data_of(array);
+  }
+}
+
+/// How many they are.
+template <class R>
+constexpr std::int64_t length_of(const R& array) {
+  if constexpr (InputArray<const R>) {
+    return std::ssize(array);
+  } else {
+    return 0;
+  }
+}
+
+/// What stands in a policy's place where it was left out: arrays, pointers to numbers and iterators are no policies.
+template <class T>
+concept NotAPolicy = std::ranges::range<T> || (std::is_class_v<T> && kIsIterator<T>) ||
+                     (std::is_pointer_v<T> && std::is_arithmetic_v<std::remove_pointer_t<T>>);
+
+/// Refuses a call without a policy. The return type is deduced so that this is the first error, not what the result is
+/// used for.
+template <class T>
+auto refuse_without_policy() {
+  static_assert(!NotAPolicy<T>, "the first argument must be a policy: upsweep::par or upsweep::seq");
+}
+
+}  // namespace upsweep::detail

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/result.hpp: how results are kept from changing their type without a word.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace upsweep::detail {
+
+/// A number of another type than the result's T. Results convert to T, and declare a private constructor from such numbers.
+/// Without it the conditional `none ? 0 : result` would convert the result to the type of the 0, and 2.75 to 2. With it either
+/// could be converted to the other, which compilers refuse. They do not all refuse where the constructor is deleted.
+template <class U, class T>
+concept OtherNumber = std::is_arithmetic_v<U> && !std::same_as<U, T>;
+
+}  // namespace upsweep::detail

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/compile_errors.py: SOURCE_DIR CXX — programs that users write wrong: the first error must say what is required. And programs
+# that look like them and are right: they must compile.
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# What the programs share. Each is the body of a function.
+BEGINNING = """\
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <numeric>
+#include <ranges>
+#include <span>
+#include <vector>
+#include <upsweep/aggregate.hpp>
+#include <upsweep/by_key.hpp>
+#include <upsweep/combinations.hpp>
+#include <upsweep/group.hpp>
+#include <upsweep/list_positions.hpp>
+#include <upsweep/pack.hpp>
+#include <upsweep/ragged.hpp>
+#include <upsweep/reduce.hpp>
+#include <upsweep/scan.hpp>
+#include <upsweep/segmented.hpp>
+#include <upsweep/segmented_scan.hpp>
+#include <upsweep/segmented_sort.hpp>
+#include <upsweep/select.hpp>
+#include <upsweep/subset_sum.hpp>
+
+using upsweep::par;
+struct NoDefault { explicit NoDefault(int x) : value(x) {} int value; };
+struct ConstMember { const int value = 0; };
+struct Point { double x, y, z; };
+enum class Color { red, green };
+inline NoDefault operator+(NoDefault a, NoDefault) { return a; }
+inline ConstMember operator+(ConstMember a, ConstMember) { return a; }
+std::vector<int> ints(4), int_out(4);
+std::vector<double> doubles(4), out(4);
+std::vector<std::int64_t> offsets{0, 2, 4}, longs(4), keys(4), out_keys(4);
+std::vector<std::uint8_t> mask(4);
+std::vector<std::size_t> sizes{0, 2, 4};
+std::vector<bool> flags(4);
+std::deque<int> queue(4);
+"""
+
+POLICY = "the first argument must be a policy: upsweep::par or upsweep::seq"
+ARRAYS = "must be contiguous in memory"
+BOUNDS = "must be of std::int32_t, std::uint32_t or std::int64_t"
+ITERATORS = "takes arrays, not iterators"
+DEFAULT = "must have a default constructor"
+ASSIGN = "must be assignable"
+CONST = "callable as const"
+INIT = "needs an initial value"
+ORDER = "comes before the operator"
+INTEGERS = "bit operators are for integers"
+BOOL = "does not add or multiply bool"
+MOVED = "elements of 1, 2, 4, 8 or 16 bytes"
+GROUP_KEYS = "keys must be integers"
+CONDITIONAL = ("have different types", "conditional expression is ambiguous")  # GCC, Clang
+ITEMS = "items must be of std::int64_t"
+
+WRONG = [
+    # A policy is missing.
+    (POLICY, "upsweep::inclusive_scan(ints, int_out);"),
+    (POLICY, "upsweep::exclusive_scan(ints, int_out, 0);"),
+    (POLICY, "upsweep::reduce(doubles);"),
+    (POLICY, "upsweep::reduce(doubles.begin(), doubles.end(), 0.0);"),
+    (POLICY, "upsweep::segmented_reduce(offsets, doubles, out);"),
+    (POLICY, "upsweep::select(mask, doubles, out);"),
+    (POLICY, "upsweep::find_subset(longs, 7);"),
+    (POLICY, "upsweep::group_by(keys, doubles, out_keys, out);"),
+    # Iterators.
+    (ITERATORS, "upsweep::inclusive_scan(par, ints.begin(), ints.end(), int_out.begin());"),
+    (ITERATORS, "upsweep::exclusive_scan(par, ints.begin(), ints.end(), int_out.begin(), 0);"),
+    (ITERATORS, "upsweep::reduce(par, doubles.begin(), doubles.end());"),
+    (ITERATORS, "upsweep::reduce(par, doubles.data(), doubles.data() + 4, 0.0);"),
+    # Not arrays.
+    (ARRAYS, "upsweep::inclusive_scan(par, queue, int_out);"),
+    (ARRAYS, "upsweep::inclusive_scan(par, ints, queue);"),
+    (ARRAYS, "upsweep::inclusive_scan(par, ints | std::views::transform([](int x) { return 2 * x; }), int_out);"),
+    (ARRAYS, "upsweep::exclusive_scan(par, queue, int_out, 0);"),
+    (ARRAYS, "upsweep::reduce(par, flags);"),
+    (ARRAYS, "upsweep::reduce(par, queue);"),
+    (ARRAYS, "upsweep::reduce(par, std::views::iota(0, 4), 0);"),
+    (ARRAYS, "upsweep::segmented_reduce(par, offsets, queue, int_out);"),
+    (ARRAYS, "upsweep::select(par, flags, doubles, out);"),
+    # Lists.
+    (BOUNDS, "upsweep::segmented_reduce(par, sizes, doubles, out);"),
+    (BOUNDS, "upsweep::segmented_reduce(par, upsweep::Lists(sizes, sizes), doubles, out);"),
+    (BOUNDS, "upsweep::segmented_inclusive_scan(par, sizes, doubles, out);"),
+    (BOUNDS, "upsweep::segmented_sort(par, sizes, doubles, out);"),
+    (BOUNDS, "upsweep::select(par, sizes, mask, offsets, doubles, out);"),
+    (BOUNDS, "upsweep::compact_offsets(par, sizes, sizes, offsets);"),
+    (BOUNDS, "upsweep::take(par, doubles, sizes, out);"),
+    (BOUNDS, "upsweep::lengths_to_offsets(par, sizes, offsets);"),
+    # Elements.
+    (DEFAULT, "std::vector<NoDefault> v(4, NoDefault(1)); upsweep::inclusive_scan(par, v, v);"),
+    (DEFAULT, "std::vector<NoDefault> v(4, NoDefault(1)); upsweep::reduce(par, v, NoDefault(0), std::plus<>());"),
+    (ASSIGN, "std::vector<ConstMember> v(4); upsweep::inclusive_scan(par, v, v);"),
+    (ASSIGN, "std::vector<ConstMember> v(4); upsweep::segmented_reduce(par, offsets, v, v, std::plus<>(), ConstMember{});"),
+    (BOOL, "std::array<bool, 4> v{}; upsweep::reduce(par, v);"),
+    (BOOL, "std::array<bool, 4> v{}; upsweep::inclusive_scan(par, v, v);"),
+    (MOVED, "std::vector<Point> v(4); upsweep::select(par, mask, v, v);"),
+    (MOVED, "std::vector<Point> v(4); upsweep::take(par, v, keys, v);"),
+    (MOVED, "std::vector<Point> v(4); upsweep::SelectColumn column(v, v);"),
+    (GROUP_KEYS, "upsweep::group_by(par, doubles, doubles, out, out);"),
+    (GROUP_KEYS, "std::vector<Color> v(4); upsweep::group_by(par, v, doubles, v, out);"),
+    (ITEMS, "upsweep::find_subset(par, ints, 7);"),
+    (ITEMS, "upsweep::plan_subset(par, ints, 7);"),
+    (ITEMS, "upsweep::find_subsets(par, ints, 7, 1);"),
+    # Operators.
+    (CONST, "int n = 0; upsweep::inclusive_scan(par, ints, int_out, [n](int a, int b) mutable { return a + b + n++; });"),
+    (CONST, "int n = 0; upsweep::segmented_reduce(par, offsets, ints, int_out, [n](int a, int b) mutable { return a + b + n++; }, 0);"),
+    (INTEGERS, "upsweep::inclusive_scan(par, doubles, out, upsweep::bit_or);"),
+    (INTEGERS, "upsweep::reduce(par, doubles, 0.0, upsweep::bit_and);"),
+    (INTEGERS, "upsweep::segmented_reduce(par, offsets, doubles, out, upsweep::bit_or);"),
+    # Initial values.
+    (INIT, "upsweep::exclusive_scan(par, ints, int_out);"),
+    (INIT, "upsweep::segmented_reduce(par, offsets, ints, int_out, [](int a, int b) { return a + b; });"),
+    (INIT, "std::vector<std::chrono::nanoseconds> v(4); upsweep::segmented_reduce(par, offsets, v, v, upsweep::min);"),
+    (ORDER, "upsweep::reduce(par, doubles, upsweep::add, 0.0);"),
+    (ORDER, "upsweep::reduce(par, doubles, [](double a, double b) { return a + b; }, 0.0);"),
+    (ORDER, "upsweep::reduce(par, doubles, upsweep::max);"),
+    (ORDER, "upsweep::exclusive_scan(par, ints, int_out, upsweep::add, 0);"),
+    ("after the operator", "upsweep::inclusive_scan(par, ints, int_out, 0, upsweep::add);"),
+    # A result in a conditional would take the other operand's type.
+    (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),
+    (CONDITIONAL, "std::int64_t sum = longs.empty() ? 0 : upsweep::reduce(par, longs); (void)sum;"),
+    (CONDITIONAL, "std::int64_t n = mask.empty() ? 0 : upsweep::count_kept(par, mask); (void)n;"),
+    (CONDITIONAL, "auto sum = true ? upsweep::select_sum(par, nullptr, nullptr, nullptr, 0, 1) : 0.5F; (void)sum;"),
+]
+
+RIGHT = [
+    "const double sum = doubles.empty() ? 0.0 : upsweep::reduce(par, doubles); (void)sum;",
+    "const double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles).value; (void)sum;",
+    "const auto [value, rung] = upsweep::reduce(par, doubles); const float narrow = static_cast<float>(upsweep::reduce(par, doubles)); (void)(narrow + value);",
+    "const std::int64_t sum = upsweep::reduce(par, ints); longs.resize(static_cast<std::size_t>(sum));",
+    "const auto result = upsweep::reduce(par, doubles); const double mean = result / 4; (void)(mean + result.value);",
+    "const std::vector<std::int8_t> v(4); const int sum = upsweep::reduce(par, v) + 1; (void)sum;",
+    "if (upsweep::count_kept(par, mask)) longs.resize(upsweep::count_kept(par, mask));",
+    "std::vector<std::chrono::nanoseconds> v(4), sums(2); upsweep::segmented_reduce(par, offsets, v, sums);",
+    "std::vector<std::chrono::nanoseconds> v(4); upsweep::inclusive_scan(par, v, v); upsweep::reduce(par, v);",
+    "std::array<bool, 4> v{}; upsweep::reduce(par, v, std::int64_t{0}); upsweep::reduce(par, v, false, upsweep::bit_or);",
+    "upsweep::exclusive_scan(par, ints, out, 0); upsweep::inclusive_scan(par, ints, longs, upsweep::add, 0);",
+    "upsweep::inclusive_scan(par, ints.data(), 4, int_out.data()); upsweep::reduce(par, ints.data(), 4, 0);",
+    "upsweep::select(par, mask, doubles, out); upsweep::select(par, offsets, mask, offsets, doubles, out);",
+    "upsweep::select(par, offsets, mask, offsets); upsweep::take(par, doubles, keys, out);",
+    "upsweep::segmented_reduce(par, std::span<const std::int64_t>(offsets), doubles, out, upsweep::max);",
+    "upsweep::find_subset(par, longs, 7); upsweep::find_subset(par, longs.data(), 4, 7);",
+    "upsweep::group_by(par, ints, doubles, int_out, out); upsweep::compact_offsets(par, offsets, offsets, longs);",
+]
+
+
+def first_error(compiler: list[str], body: str) -> str:
+    """The first error of the compiler in that function; empty where it compiles."""
+    program = f"void program() {{\n{body}\n}}\n"
+    done = subprocess.run([*compiler, "-x", "c++", "-"], input=program, capture_output=True, text=True, check=False)
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    return errors[0] if errors else ("" if done.returncode == 0 else f"no error, but {done.stderr}")
+
+
+def main() -> int:
+    source, cxx = pathlib.Path(sys.argv[1]), sys.argv[2]
+    version = subprocess.run([cxx, "--version"], capture_output=True, text=True, check=True).stdout
+    clang = "clang" in version
+    os.environ["LC_ALL"] = "C"
+    flags = [cxx, "-std=c++20", f"-I{source}/include"]
+    with tempfile.TemporaryDirectory() as folder:
+        beginning = pathlib.Path(folder, "beginning.hpp")
+        beginning.write_text(BEGINNING)
+        compiled = f"{beginning}.pch" if clang else f"{beginning}.gch"
+        subprocess.run([*flags, "-x", "c++-header", beginning, "-o", compiled], check=True)
+        compiler = [*flags, "-fsyntax-only", *(["-include-pch", compiled] if clang else ["-include", str(beginning)])]
+        programs = [(expected, body) for expected, body in WRONG] + [("", body) for body in RIGHT]
+        if "clang version 14" in version:  # which cannot compile the standard library's views
+            programs = [(expected, body) for expected, body in programs if "std::views" not in body]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+            errors = list(threads.map(lambda program: first_error(compiler, program[1]), programs))
+    failed = 0
+    for (expected, body), error in zip(programs, errors):
+        wanted = (expected,) if isinstance(expected, str) else expected
+        if not any(text in error for text in wanted) or (expected == "" and error):
+            failed += 1
+            print(f"{body}\n  expected: {' or '.join(wanted) or 'no error'}\n  first error: {error or 'none'}")
+    print(f"{len(programs)} programs, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
