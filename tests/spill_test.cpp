@@ -370,7 +370,7 @@ TEST_F(Spill, EndsWhereProgressThrows) {
   int calls_at_the_end = 0;
   const QueryProgress progress = [&](std::int64_t rows) {
     // The first such call is that of the last piece; others come while parts are read again.
-    if (rows == static_cast<std::int64_t>(kRows) && ++calls_at_the_end == 3) throw Error(Code::interrupted, "enough");
+    if (rows == static_cast<std::int64_t>(kRows) && ++calls_at_the_end >= 3) throw Error(Code::interrupted, "enough");
   };
   const Query query(kOwn, *made_table);
   try {
@@ -380,7 +380,7 @@ TEST_F(Spill, EndsWhereProgressThrows) {
     EXPECT_EQ(error.code(), Code::interrupted);
   }
   EXPECT_GE(calls_at_the_end, 3);
-  EXPECT_LE(calls_at_the_end, 5);  // the other thread may be at one
+  EXPECT_LE(calls_at_the_end, 4);  // one more by the other thread, if it comes there before it hears of the first
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

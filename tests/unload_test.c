@@ -24,12 +24,22 @@ static void fail(const char* what) {
   exit(1);
 }
 
-static int threads(void) {
+/* One that has ended stays in the list for a moment after it was joined. */
+static int threads_now(void) {
   int count = 0;
   DIR* tasks = opendir("/proc/self/task");
   if (tasks == NULL) fail("no /proc");
   for (struct dirent* task = readdir(tasks); task != NULL; task = readdir(tasks)) count += task->d_name[0] != '.';
   closedir(tasks);
+  return count;
+}
+
+static int threads(void) {
+  int count = threads_now();
+  for (int waited = 0; count > 1 && waited < 60000; ++waited) {
+    usleep(1000);
+    count = threads_now();
+  }
   return count;
 }
 

@@ -21,6 +21,6 @@ def strip(notebook):
 
 if __name__ == "__main__":
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=120, record_timing=False, coalesce_streams=True).execute()
+    nbclient.NotebookClient(notebook, timeout=3600, record_timing=False, coalesce_streams=True).execute()
     strip(notebook)
     nbformat.write(notebook, NOTEBOOK)

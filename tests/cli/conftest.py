@@ -87,7 +87,7 @@ class Upsweep:
                 writer.write_table(table, **options)
         return name
 
-    def run(self, *args, timeout=60, **options):
+    def run(self, *args, timeout=3600, **options):
         options.setdefault("stdin", None if "input" in options else subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
@@ -119,7 +119,7 @@ class Upsweep:
         """A bash script with pipefail, where $U is the command."""
         return self.run_other(["bash", "-o", "pipefail", "-c", script])
 
-    def run_other(self, args, timeout=60):
+    def run_other(self, args, timeout=3600):
         """Another program, where $U is the command."""
         return subprocess.run(
             args,

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import statistics
+import signal
 import subprocess
 import time
 
@@ -15,7 +16,7 @@ SMALL = ("--quick", "--sizes", "100,3000", "--threads", "1,2")
 
 
 def bench(upsweep, *args):
-    return upsweep.ok("bench", *args, *SMALL, "-o", "results.json", timeout=120)
+    return upsweep.ok("bench", *args, *SMALL, "-o", "results.json", timeout=3600)
 
 
 def results(upsweep, name="results.json"):
@@ -49,7 +50,7 @@ def test_every_rung_is_there_with_every_sample(upsweep):
 
 
 def test_threads_are_measured_where_it_matters(upsweep):
-    upsweep.ok("bench", "reduce", "--sizes", "200000", "--threads", "1,2", "-o", "r.json", timeout=120)
+    upsweep.ok("bench", "reduce", "--sizes", "200000", "--threads", "1,2", "-o", "r.json", timeout=3600)
     found = results(upsweep, "r.json")
     by_study = {row["study"]: set() for row in found["rows"]}
     for row in found["rows"]:
@@ -58,7 +59,7 @@ def test_threads_are_measured_where_it_matters(upsweep):
 
 
 def test_json_is_what_the_file_says(upsweep):
-    printed = upsweep.json("bench", "partition", *SMALL, "-o", "r.json", timeout=120)
+    printed = upsweep.json("bench", "partition", *SMALL, "-o", "r.json", timeout=3600)
     assert printed == results(upsweep, "r.json")
 
 
@@ -79,18 +80,20 @@ def test_it_goes_on_where_it_was_stopped(upsweep):
 
 def test_what_was_measured_survives_a_kill(upsweep):
     arguments = ["bench", "scan", "--sizes", "100,200,300,400", "--threads", "1", "-o", "results.json"]
-    process = subprocess.Popen([COMMAND, *arguments], cwd=upsweep.folder, stdout=subprocess.DEVNULL)
     partial = upsweep.folder / "results.json.partial"
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if partial.exists() and json.loads(partial.read_text())["cells"]:
-            break
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
+
+    def is_killed():
+        process = subprocess.Popen([COMMAND, *arguments], cwd=upsweep.folder, stdout=subprocess.DEVNULL)
+        while process.poll() is None and not (partial.exists() and json.loads(partial.read_text())["cells"]):
+            time.sleep(0.01)
+        process.kill()
+        return process.wait() != 0
+
+    while not is_killed():  # it had ended before this process was run again
+        (upsweep.folder / "results.json").unlink()
     before = json.loads(partial.read_text())
     assert before["cells"] and not (upsweep.folder / "results.json").exists()
-    assert "from before" in upsweep.text(*arguments, timeout=120)
+    assert "from before" in upsweep.text(*arguments, timeout=3600)
     found = results(upsweep)
     assert found["rows"][: len(before["rows"])] == before["rows"]
 
@@ -114,26 +117,27 @@ def test_other_problems_are_another_method(upsweep):
 
 def test_time_without_end_can_be_gone_on_with(upsweep):
     arguments = ("bench", "partition", *SMALL, "--max-seconds", "inf", "-o", "results.json")
-    upsweep.ok(*arguments, timeout=120)
+    upsweep.ok(*arguments, timeout=3600)
     (upsweep.folder / "results.json").rename(upsweep.folder / "results.json.partial")
-    assert b"2 of 2 cells were there from before" in upsweep.ok(*arguments, timeout=120)
+    assert b"2 of 2 cells were there from before" in upsweep.ok(*arguments, timeout=3600)
 
 
 def test_two_calls_do_not_write_one_file(upsweep):
     arguments = ["bench", "scan", "--sizes", "100,200,300,400,500,600", "--threads", "1", "-o", "results.json"]
     first = subprocess.Popen([COMMAND, *arguments], cwd=upsweep.folder, stdout=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not (upsweep.folder / "results.json.partial").exists() and time.monotonic() < until:
+    while not (upsweep.folder / "results.json.partial").exists():
+        assert first.poll() is None
         time.sleep(0.01)
-    time.sleep(0.1)
+    first.send_signal(signal.SIGSTOP)  # it does not end while the other one starts
     second = upsweep.run(*arguments)
+    first.send_signal(signal.SIGCONT)
     assert second.returncode == 2 and b"another upsweep bench is writing it" in second.stderr, second
-    assert first.wait(timeout=120) == 0
+    assert first.wait(timeout=3600) == 0
     assert [path.name for path in upsweep.folder.iterdir()] == ["results.json"]
 
 
 def test_a_length_that_is_given_twice_is_measured_once(upsweep):
-    upsweep.ok("bench", "partition", "--quick", "--sizes", "1024,2^10", "--threads", "1", "-o", "r.json", timeout=120)
+    upsweep.ok("bench", "partition", "--quick", "--sizes", "1024,2^10", "--threads", "1", "-o", "r.json", timeout=3600)
     assert len(results(upsweep, "r.json")["cells"]) == 1
 
 
@@ -141,7 +145,7 @@ def test_what_does_not_fit_memory_is_a_failure_and_the_rest_is_measured(upsweep)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     sizes = (memory // 8, 2**40, 100)  # of int32: half of the memory for each array, far beyond, and nothing
     arguments = ["bench", "scan", "--quick", "--sizes", ",".join(map(str, sizes)), "--threads", "1", "-o", "r.json"]
-    done = upsweep.run(*arguments, timeout=120)
+    done = upsweep.run(*arguments, timeout=3600)
     assert done.returncode == 1 and done.stderr == b"", done
     assert max(map(len, done.stdout.decode().splitlines())) <= 80, done.stdout
     found = results(upsweep, "r.json")

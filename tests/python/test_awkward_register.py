@@ -829,7 +829,7 @@ def test_ufuncs_warn_where_awkward_does(in_pieces):
 
 
 def in_another_process(code):
-    result = subprocess.run([sys.executable, "-c", PREAMBLE + code], check=False, capture_output=True, text=True, timeout=100)
+    result = subprocess.run([sys.executable, "-c", PREAMBLE + code], check=False, capture_output=True, text=True, timeout=3600)
     return result.stdout, result.stderr
 
 

@@ -515,11 +515,11 @@ def test_bad_arguments(call, error, message):
 def client():
     """A cluster of two processes; a machine in use may be slow to start them."""
     distributed = pytest.importorskip("distributed")
-    waits = {"distributed.comm.timeouts.connect": "300s", "distributed.comm.timeouts.tcp": "300s", "scheduler": None}
+    waits = {"distributed.comm.timeouts.connect": "3600s", "distributed.comm.timeouts.tcp": "3600s", "scheduler": None}
     with (
         dask.config.set(waits),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster, timeout=300) as client,
+        distributed.Client(cluster, timeout=3600) as client,
     ):
         yield client
 
@@ -550,7 +550,7 @@ def one_dies(client, tmp_path, prefix):
     client.register_plugin(Killer(prefix, str(tmp_path / "killed")))
 
     def was_killed():
-        client.wait_for_workers(2, timeout=300)
+        client.wait_for_workers(2, timeout=3600)
         assert (tmp_path / "killed").exists()
         assert len(before & set(client.run(os.getpid).values())) == 1
 

@@ -183,7 +183,7 @@ def test_text_ends_within_its_window(build):
     done = subprocess.run(
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--window-size=1400,4000",
          "--virtual-time-budget=20000", f"--user-data-dir={out.parent / 'chromium'}", "--dump-dom", (out / "frames.html").as_uri()],
-        capture_output=True, text=True, timeout=180, check=False,
+        capture_output=True, text=True, timeout=3600, check=False,
     )  # fmt: skip
     said = re.search(r'data-said="([^"]*)"', done.stdout)
     assert said, done.stderr[-2000:]

@@ -41,5 +41,5 @@ def test_its_cells_run(notebook, tmp_path, monkeypatch):
     monkeypatch.delenv("MPLBACKEND", raising=False)
     stored = [kinds(cell) for cell in cells(notebook)]
     resources = {"metadata": {"path": tmp_path}}
-    nbclient.NotebookClient(notebook, timeout=300, resources=resources, coalesce_streams=True).execute()
+    nbclient.NotebookClient(notebook, timeout=3600, resources=resources, coalesce_streams=True).execute()
     assert [kinds(cell) for cell in cells(notebook)] == stored

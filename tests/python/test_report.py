@@ -798,7 +798,7 @@ def test_a_browser_shows_it(report, width, scheme):
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
          f"--blink-settings=preferredColorScheme={1 if scheme == 'light' else 0}", "--window-size=1400,30000", "--enable-logging=stderr",
          "--virtual-time-budget=20000", f"--user-data-dir={report.parent / 'chromium'}", "--dump-dom", frame.as_uri()],
-        capture_output=True, text=True, timeout=180, check=False,
+        capture_output=True, text=True, timeout=3600, check=False,
     )  # fmt: skip
     assert "CONSOLE" not in done.stderr, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     said = re.search(r'data-said="([^"]*)"', done.stdout)
