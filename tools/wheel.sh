@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/wheel.sh: builds wheels, packs what they need into them, installs each in a clean environment and runs its tests there.
+# tools/wheel.sh: builds wheels as pip does from a clone, packs what they need into them, installs each in a clean environment and runs
+# its tests there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -24,12 +25,44 @@ os.stat(sysconfig.get_path("include") + "/Python.h"); assert not sysconfig.get_c
   done
 }
 
-# make_wheel BUILDER BASE: a wheel by the Python of an environment that has what builds it, tested in a new one of BASE's.
+# clean_copy: the files that git has, or would have, without .venv and build folders, in $work/source: what a clone is. It is kept, and
+# unchanged files with their times, so that only what has changed is compiled again.
+clean_copy() {
+  local new=$work/source.new
+  rm -rf "$new" && mkdir "$new"
+  git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+    [ ! -f "$file" ] || printf '%s\0' "$file"
+  done | tar -c --null -T - | tar -x -C "$new"
+  [ ! -d $work/source/build-wheel ] || mv $work/source/build-wheel "$new/"
+  rm -rf $work/source && mv "$new" $work/source
+}
+
+# make_wheel PYTHON: pip builds a wheel from a clean copy in a clean environment, as it does for users; then it gets the
+# libraries that it needs, and is tested in another clean environment.
 make_wheel() {
-  local builder=$1 base=$2 wheel so_version clean=$PWD/$work/clean/bin/python
-  rm -rf $work/raw $work/repaired $work/clean
-  say "building, with $($builder -V)"
-  $builder -m pip --disable-pip-version-check wheel . -q --no-deps --no-build-isolation -w $work/raw
+  local python=$1 wheel so_version bin=$PWD/$work/clean/bin
+  local clean=$bin/python
+  rm -rf $work/raw $work/repaired $work/clean $work/builder
+  say "pip builds it in a clean environment, with $($python -V)"
+  $python -m venv $work/builder
+  PIP_CONSTRAINT=$PWD/requirements.txt $work/builder/bin/python -m pip --disable-pip-version-check wheel ./$work/source \
+    -q --no-deps -w $work/raw
+  if [ "$(python3 -m zipfile -l $work/raw/upsweep-*.whl | grep -c licenses/third_party)" -ne 7 ]; then
+    say "licences of what it contains are missing: see the warnings of the build" >&2
+    exit 1
+  fi
+
+  say "testing what pip install makes of it, on this machine"
+  $python -m venv $work/clean
+  install "$clean" $work/raw/upsweep-*.whl
+  mkdir -p $work/elsewhere
+  printf 'price\n2\n40\n' >$work/elsewhere/prices.csv
+  (cd $work/elsewhere && ! $bin/upsweep --version 2>message && grep -q "pip install 'upsweep\[files\]'" message)
+  install "$clean" $(pins pyarrow)
+  (cd $work/elsewhere && [ "$($bin/upsweep reduce prices.csv:price --quiet)" = 42 ])
+  (cd $work/elsewhere && $clean -c "import upsweep
+assert upsweep.query(\"SELECT SUM(price) AS s FROM 'prices.csv'\").to_dict() == {'s': [42]}")
+  bash tools/run_paths.sh "$($clean -c 'import os, upsweep; print(os.path.dirname(upsweep.__file__))')" / # none but beside itself
 
   # Arrow stays pyarrow's.
   so_version=$(.venv/bin/python -c 'import pyarrow; print(pyarrow.cpp_build_info.so_version)')
@@ -39,9 +72,8 @@ make_wheel() {
   wheel=$(echo $work/repaired/upsweep-*.whl)
 
   say "testing it in a clean environment, without Arrow and CUDA first"
-  $base -m venv $work/clean
+  $python -m venv --clear $work/clean
   install "$clean" "$wheel" $(pins 'numpy|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments')
-  mkdir -p $work/elsewhere
   (cd $work/elsewhere && $clean -c 'import upsweep; assert upsweep.cumulative_sum([1, 2, 3])[-1] == 6')
   $clean tests/run_pytest.py tests/python
   say "the same with Arrow, and the command"
@@ -54,16 +86,15 @@ make_wheel() {
 }
 
 mkdir -p $work dist
-make_wheel .venv/bin/python /usr/bin/python3
+clean_copy
+make_wheel /usr/bin/python3
 
-# From 3.12 on .venv's Python has made the wheel of all later ones too.
-if .venv/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then
+# From 3.12 on that Python has made the wheel of all later ones too.
+if /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then
   python=$(abi3_python)
   if [ -z "$python" ]; then
     say "no wheel for Python 3.12 and later: there is no such Python with its headers"
     exit
   fi
-  "$python" -m venv --clear $work/abi3
-  install $work/abi3/bin/python $(pins 'nanobind|numpy|packaging|pathspec|scikit-build-core')
-  make_wheel $work/abi3/bin/python "$python"
+  make_wheel "$python"
 fi

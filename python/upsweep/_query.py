@@ -7,6 +7,7 @@ import datetime
 import decimal
 import glob
 import html
+import importlib.util
 import operator
 import os
 from collections.abc import Mapping, Sequence
@@ -503,6 +504,11 @@ def _bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
 
 def files_module() -> Any:
     """upsweep._files, whose Arrow C++ is the one that pyarrow has loaded."""
+    if importlib.util.find_spec("upsweep._files") is None:
+        raise ImportError(
+            "upsweep was built without Arrow, and reads no files: build it again with pyarrow, as pip does, or read the file with "
+            "another library and pass its columns"
+        )
     pyarrow = _pyarrow("a file")
     native()  # which says what a table is
     try:
