@@ -9,6 +9,10 @@ package = os.path.dirname(importlib.util.find_spec("upsweep").origin)
 command = os.path.join(package, "bin", "upsweep")
 library = "@UPSWEEP_ARROW_LIBRARY@"  # of the pyarrow that the command was built with; empty: it was built without Arrow
 if library and not os.path.exists(os.path.join(os.path.dirname(package), "pyarrow", library)):
-    why = "which is not installed" if importlib.util.find_spec("pyarrow") is None else f"and this one has no {library} beside upsweep"
+    why = (
+        "which is not installed"
+        if importlib.util.find_spec("pyarrow") is None
+        else f"and this one has no {library} beside upsweep"
+    )
     sys.exit(f"upsweep: the command reads files with the Arrow C++ of pyarrow, {why}: pip install 'upsweep[files]'")
 os.execv(command, [command, *sys.argv[1:]])
