@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -399,10 +400,13 @@ def reduce_by_key(
 
     firsts = room(places[0], taken.dtype, lambda: xp.like(taken.data, (count,)))
     folded = room(places[1], wanted, lambda: given.xp.empty((count,), wanted))
-    if op in REDUCERS:  # which are those of lists
+    if op in REDUCERS:  # which are those of lists: what the rungs of runs as lists do
         offsets = _offsets_of_runs(taken, count)
-        _core.take(where, xp.elements(offsets[:-1]), [(xp.elements(taken.data), xp.elements(firsts))])
-        segmented_reduce(given.data, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow, out=folded)
+        as_lists = _options.current().rung in ("cpu.runs", "cuda.runs")
+        with _options.options(rung=None) if as_lists else contextlib.nullcontext():
+            where = _options.place(xp.device, xp.stream, overflow)
+            _core.take(where, xp.elements(offsets[:-1]), [(xp.elements(taken.data), xp.elements(firsts))])
+            segmented_reduce(given.data, offsets, op=op, initial=initial, dtype=dtype, overflow=overflow, out=folded)
         return _give_first(taken, firsts, places[0]), _give_first(given, folded, places[1])
     _core.reduce_by_key(
         where, op, xp.elements(taken.data), xp.elements(given.data), beginning(initial, op, wanted), xp.elements(firsts),

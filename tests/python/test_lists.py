@@ -587,3 +587,11 @@ def test_lists_that_overlap_are_not_sorted(function):
         with pytest.raises(ValueError, match="^list 1") as caught:
             function(x, (np.array([0, 4]), np.array([2, stop])))
         assert caught.value.index == 1
+
+
+def test_reducers_of_runs_by_the_rungs_of_runs():
+    keys, values = np.array([1, 1, 2]), np.array([3, 7, 5])
+    for rung in ("", "cpu.serial", "cpu.runs"):
+        with upsweep.options(rung=rung):
+            firsts, positions = upsweep.reduce_by_key(keys, values, op="argmax")
+        assert firsts.tolist() == [1, 2] and positions.tolist() == [1, 0]
