@@ -23,6 +23,7 @@ target_compile_options(test_cuda_custom PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--ext
 upsweep_test(cuda_shards SOURCES cuda_shards_test.cu LIBS CUDA::cudart_static)
 upsweep_test(cuda_shards_lists SOURCES cuda_shards_lists_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_value_at SOURCES cuda_value_at_test.cu LIBS CUDA::cudart_static)
+upsweep_test(cuda_negative_zero SOURCES cuda_negative_zero_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_query_shards SOURCES cuda_query_shards_test.cpp LIBS upsweep_query CUDA::cudart_static)
 target_compile_options(test_cuda_shards PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
 # NCCL of the system, or PyPI's nvidia-nccl-cu13 where somebody has put it into .venv.
@@ -55,4 +56,4 @@ upsweep_test(cuda_large LABELS large SOURCES cuda_large_test.cu LIBS CUDA::cudar
 set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
   cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key cuda_group
   cuda_group_sizes
-  cuda_custom cuda_chunked cuda_shards cuda_shards_lists cuda_value_at cuda_query_shards cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")
+  cuda_custom cuda_chunked cuda_shards cuda_shards_lists cuda_value_at cuda_negative_zero cuda_query_shards cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

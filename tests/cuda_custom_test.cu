@@ -601,9 +601,11 @@ TEST_F(GpuTest, TagsBeginAgain) {
   DeviceArray<std::int64_t> offsets(n + 1);
   for (const char* rung : {"cuda.lookahead", "cuda.lookback"}) {
     auto policy = gpu::Policy{}.with_rung(rung);
+    const auto of_offsets = gpu::offsets_workspace<std::int64_t>({}, n);
     gpu::Workspace workspace(
         {.kept = std::max(gpu::scan_workspace<Affine<std::uint32_t>, Affine<std::uint32_t>>(policy, n, Compose{}).kept,
-                          gpu::offsets_workspace<std::int64_t>({}, n).kept)});
+                          of_offsets.kept),
+         .scratch = of_offsets.scratch});
     policy = policy.with_workspace(workspace);
     const auto scan = [&](std::int64_t length) {
       to.poison();
@@ -714,7 +716,8 @@ TEST_F(GpuTest, AWorkspaceServesOneKindOfCall) {
   const std::vector<int> in(n, 1);
   DeviceArray<int> from(in, 0);
   DeviceArray<int> to(n);
-  const Lists lists = Lists::of_size(3, n / 3);
+  DeviceArray<std::int64_t> offsets(std::vector<std::int64_t>{0, n / 3, n / 3 * 2, n}, 0);
+  const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(offsets.data()), 3);
   const auto scan_size = gpu::scan_workspace<int, int>({}, n);
   const auto pipeline = gpu::Policy{}.with_rung("cuda.pipeline");
   const auto list_size = gpu::segmented_workspace<int, int>(pipeline, lists, n);

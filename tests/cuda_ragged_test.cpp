@@ -270,7 +270,7 @@ void check_counts_on_device(bool are_adjacent) {
     const auto all = offsets.values();
     ASSERT_EQ(reported.total, expected.offsets[static_cast<std::size_t>(lists_there)]) << n;
     ASSERT_TRUE(std::equal(all.begin(), all.begin() + lists_there + 1, expected.offsets.begin())) << n;
-    const auto untouched = [](std::int64_t x) { return x == static_cast<std::int64_t>(0xA5A5A5A5A5A5A5A5); };
+    const auto untouched = [](std::int64_t x) { return x == DeviceArray<std::int64_t>::poisoned(); };
     ASSERT_TRUE(std::all_of(all.begin() + lists_there + 1, all.end(), untouched)) << n;
   }
 }

@@ -644,12 +644,12 @@ TEST_F(GpuTest, AsManyListsAsDeviceMemorySays) {
       const auto results = out.values();
       const auto counts = lengths.values();
       EXPECT_EQ(status.values()[0].first_bad, kNoIndex);
-      double untouched = 0;
-      std::memset(&untouched, 0x7B, sizeof untouched);
       for (std::int64_t i = 0; i < most; ++i) {
         const auto k = static_cast<std::size_t>(i);
-        ASSERT_EQ(results[k], i < folded ? right[k] : untouched) << given.what << " list " << i << " of " << n;
-        ASSERT_EQ(counts[k], i < folded ? given.stops[k] - given.starts[k] : 0x7B7B7B7B7B7B7B7B) << i;
+        ASSERT_EQ(results[k], i < folded ? right[k] : DeviceArray<double>::poisoned())
+            << given.what << " list " << i << " of " << n;
+        ASSERT_EQ(counts[k], i < folded ? given.stops[k] - given.starts[k] : DeviceArray<std::int64_t>::poisoned())
+            << i;
       }
     }
     const auto code_of = [&](const gpu::Policy& where, const gpu::Length& length) {

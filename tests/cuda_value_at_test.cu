@@ -252,7 +252,7 @@ void check_replays(std::string_view rung) {
     replay.launch(out, total);
     require(cudaStreamSynchronize(stream));
     std::vector<std::int64_t> wanted(sums.begin(), sums.begin() + n);
-    wanted.resize(static_cast<std::size_t>(kMost), static_cast<std::int64_t>(0xA5A5A5A5A5A5A5A5));  // poison
+    wanted.resize(static_cast<std::size_t>(kMost), DeviceArray<std::int64_t>::poisoned());
     EXPECT_EQ(out.values(), wanted) << n;
     EXPECT_EQ(total.values()[0], n > 0 ? sums[static_cast<std::size_t>(n - 1)] : 0) << n;
   }

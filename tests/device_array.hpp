@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -88,6 +89,12 @@ class DeviceArray {
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
 
+  /// An element that nothing has written.
+  [[nodiscard]] static T poisoned() {
+    T element;
+    std::memset(&element, kPoison, sizeof element);
+    return element;
+  }
   /// All elements poisoned again, so that a call that writes none is seen.
   void poison() { fill(data(), kPoison, static_cast<std::size_t>(n_) * sizeof(T)); }
   [[nodiscard]] T* data() { return reinterpret_cast<T*>(memory_ + before_); }
