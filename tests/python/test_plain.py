@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import random
 import weakref
 
 import numpy as np
@@ -36,7 +37,7 @@ def outcome(function, arguments, named):
     try:
         with np.errstate(all="ignore"):
             result = function(*arguments, **named)
-    except (ValueError, TypeError, OverflowError, IndexError, NotImplementedError) as error:
+    except (ValueError, TypeError, OverflowError, IndexError, NotImplementedError, MemoryError) as error:
         return type(error), str(error), getattr(error, "index", None)
     results = result if isinstance(result, tuple) else (result,)
     return [(type(each), np.asarray(each).dtype, np.asarray(each).tobytes()) for each in results]
@@ -192,6 +193,51 @@ def test_calls_that_are_not_plain():
         require_same(upsweep.scan, x, is_plain=False, **named)
     require_same(upsweep.scan, is_plain=False)
     require_same(upsweep.scan, x, x, is_plain=False)
+
+
+def any_array(made):
+    """Sorted or not, of any type and layout; at times with negative or huge elements."""
+    n = made.choice([0, 1, 2, 3, 5, 8, 8, 8, 64])
+    array = np.array([made.randint(0, 8) for _ in range(n)]) * made.choice([1] * 20 + [2**60]) - made.choice([0] * 10 + [3])
+    array = np.sort(array) if made.random() < 0.5 else array
+    with np.errstate(all="ignore"):
+        array = array.astype(made.choice([*NUMBERS, *NUMBERS, "bool", "float16", "complex64", "M8[s]", "S3", "O", ">i4"]))
+    layouts = [lambda a: a] * 8 + [lambda a: a[::2], lambda a: a.reshape(1, -1), lambda a: a.tolist()]
+    return made.choice(layouts)(array)
+
+
+def any_argument(made):
+    others = [
+        lambda: (any_array(made), any_array(made)),
+        lambda: made.randint(-1, 9),
+        lambda: made.choice([None, "x", 1.5, [], {}]),
+    ]
+    return any_array(made) if made.random() < 0.85 else made.choice(others)()
+
+
+NAMED = {
+    "op": [*OPERATORS, *OPERATORS, *REDUCERS, "nonsense", None, 3],
+    "exclusive": [True, False, None, 1],
+    "initial": [None, 1],
+    "dtype": [None, "float64", "int8"],
+    "overflow": [None, "wrap", "checked"],
+    "axis": [None, 0],
+}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_calls(seed):
+    made = random.Random(seed)
+    for _ in range(400):
+        function = made.choice(PLAIN)
+        parameters = inspect.signature(function).parameters
+        contents = [made.choice([0, 1, 1, 2]) for each in parameters.values() if each.kind is each.VAR_POSITIONAL]
+        count = sum(each.kind is each.POSITIONAL_ONLY for each in parameters.values()) + sum(contents)
+        named = {name: made.choice(values) for name, values in NAMED.items() if name in parameters and made.random() < 0.3}
+        named |= {name: any_argument(made) for name in ("lists", "out", "valid") if name in parameters and made.random() < 0.2}
+        given = [any_argument(made) for _ in range(count)]
+        expected = outcome(function.__wrapped__, copy.deepcopy(given), copy.deepcopy(named))
+        assert outcome(function, given, named) == expected, (function.__name__, given, named)
 
 
 def test_options_are_kept():
