@@ -225,7 +225,7 @@ def _packed(ragged: Ragged, where: _core.Place) -> tuple[Any, Any, Any]:
     if total > length:
         raise _overlapping(xp, lists.arrays, offsets)
     packed, places = xp.like(content.data, (total,)), xp.empty(total, "int64")
-    columns = [(_elements(ragged), packed), (xp.count_up(length), places)]
+    columns = [(xp.contiguous(content.data), packed), (xp.count_up(length), places)]
     _core.pack_content(
         where, lists.bounds, lists.valid, xp.elements(offsets), [tuple(map(xp.elements, each)) for each in columns]
     )

@@ -104,6 +104,34 @@ def same(library, there, here):
         assert np.array_equal(library.back(result), expected)
 
 
+def test_sorts_of_lists_that_lie_anywhere(library):
+    x, starts, stops = np.array([9, 3, 1, 8, 5, 7]), np.array([3, 1]), np.array([5, 3])
+    content, lists = library.there(x), (library.there(starts), library.there(stops))
+    assert library.back(upsweep.segmented_sort(content, lists)).tolist() == [9, 1, 3, 5, 8, 7]
+    assert library.back(upsweep.segmented_argsort(content, lists)).tolist() == [0, 1, 0, 1, 0, 0]
+    assert library.back(upsweep.segmented_sort(content, library.there(np.array([1, 3, 5])))).tolist() == [9, 1, 3, 5, 8, 7]
+    assert upsweep.segmented_sort(content, lists, out=content) is content
+    assert library.back(content).tolist() == [9, 1, 3, 5, 8, 7]
+    with pytest.raises(ValueError, match="^list 1 overlaps a list before it") as caught:
+        upsweep.segmented_sort(content, (library.there(np.array([0, 1])), library.there(np.array([2, 3]))))
+    assert caught.value.index == 1
+
+
+def test_any_byte_that_is_not_0_is_true(library):
+    odd = library.there(np.array([1, 0, 2], np.uint8))
+    odd = odd.view(library.module.bool if library.module.__name__ == "torch" else np.bool_)
+    assert library.back(upsweep.cumulative_sum(odd)).tolist() == [1, 1, 2] and int(upsweep.reduce(odd)) == 2
+    keys, sums = upsweep.reduce_by_key(odd, library.there(np.array([10, 20, 30])))
+    assert library.back(keys).tolist() == [True, False, True] and library.back(sums).tolist() == [10, 20, 30]
+
+
+def test_elements_of_out_that_overlap(library):
+    x, one = library.there(np.arange(3)), library.there(np.zeros(1, np.int64))
+    out = one.expand(3) if library.module.__name__ == "torch" else library.module.broadcast_to(one, 3)
+    with pytest.raises(ValueError, match="^out: its elements overlap"):
+        upsweep.cumulative_sum(x, out=out)
+
+
 def test_moves(library):
     lengths = np.random.default_rng(3).poisson(3, 10_000)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
