@@ -79,6 +79,9 @@ struct Field {
   Storage storage = Storage::int64;
   int scale = 0;            ///< of decimals: 0 to 38
   std::string unsupported;  ///< a type that is not computed with, by its name; else empty
+  bool is_untyped =
+      false;  ///< every row is NULL and nothing says of which type: such columns of several files go with any
+  bool has_own_order = false;  ///< of text: ordered categories, which queries do not order by their letters
 };
 
 /// Dictionary of a text column, each once per batch unless its reader may repeat them; an element of the column is an index

@@ -8,6 +8,7 @@
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
+inline constexpr std::int64_t kArrowFlagDictionaryOrdered = 1;
 inline constexpr std::int64_t kArrowFlagNullable = 2;
 
 extern "C" {

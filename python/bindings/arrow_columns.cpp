@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -48,19 +49,66 @@ constexpr Known kKnown[] = {
     {"vu", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::views},
 };
 
-// What messages call the others, by how their formats begin.
+// What Arrow calls the others, by how their formats begin. Units are the letter that follows.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-    {"+s", "struct"},    {"+l", "list"},  {"+L", "large_list"},      {"+w", "fixed_size_list"},
-    {"+m", "map"},       {"+u", "union"}, {"+r", "run_end_encoded"}, {"+v", "list_view"},
-    {"ts", "timestamp"}, {"tt", "time"},  {"tD", "duration"},        {"ti", "interval"},
-    {"z", "binary"},     {"Z", "binary"}, {"vz", "binary"},          {"w", "fixed_size_binary"},
-    {"d:", "decimal"},
+    {"+s", "struct"},
+    {"+l", "list"},
+    {"+L", "large_list"},
+    {"+w", "fixed_size_list"},
+    {"+m", "map"},
+    {"+ud", "dense_union"},
+    {"+us", "sparse_union"},
+    {"+r", "run_end_encoded"},
+    {"+vl", "list_view"},
+    {"+vL", "large_list_view"},
+    {"ts", "timestamp"},
+    {"tts", "time32[s]"},
+    {"ttm", "time32[ms]"},
+    {"ttu", "time64[us]"},
+    {"ttn", "time64[ns]"},
+    {"tD", "duration"},
+    {"tiM", "month_interval"},
+    {"tiD", "day_time_interval"},
+    {"tin", "month_day_nano_interval"},
+    {"z", "binary"},
+    {"Z", "large_binary"},
+    {"vz", "binary_view"},
+    {"w", "fixed_size_binary"},
 };
 
 std::string name_of(std::string_view format) {
+  if (format.starts_with("d:")) {  // "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS"
+    const std::size_t digits_end = std::min(format.find(',', format.find(',') + 1), format.size());
+    const std::string_view bits = digits_end < format.size() ? format.substr(digits_end + 1) : "128";
+    return "decimal" + std::string(bits) + "(" + std::string(format.substr(2, digits_end - 2)) + ")";
+  }
   const auto* const other = std::find_if(std::begin(kOthers), std::end(kOthers),
                                          [&](const auto& row) { return format.starts_with(row.first); });
   return std::string(other == std::end(kOthers) ? format : other->second);
+}
+
+// The name of the extension type that the metadata of a field give it, in Arrow's binary format: a number of pairs of a key and a
+// value, each a length and bytes; empty where there is none.
+std::string extension_of(const char* metadata) {
+  if (metadata == nullptr) return {};
+  const auto number = [&] {
+    std::int32_t read = 0;
+    std::memcpy(&read, metadata, sizeof read);
+    metadata += sizeof read;
+    return read;
+  };
+  const auto text = [&] {
+    const auto length = static_cast<std::size_t>(std::max(number(), 0));
+    const std::string_view read(metadata, length);
+    metadata += length;
+    return read;
+  };
+  for (std::int32_t left = number(); left > 0; --left) {
+    const std::string_view key = text();
+    const std::string_view value = text();
+    if (key == "ARROW:extension:name") return std::string(value);
+  }
+  return {};
 }
 
 // "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS".
@@ -254,7 +302,8 @@ ColumnData decoded_numbers(const ColumnType& type, const std::vector<Piece>& pie
 template <class Offset>
 std::string_view text_between(const ArrowArray& array, std::int64_t element, const std::string& name) {
   const Offset* const offsets = static_cast<const Offset*>(array.buffers[1]) + element;
-  if (offsets[0] < 0 || offsets[1] < offsets[0]) throw_damaged(name);
+  const Offset end = static_cast<const Offset*>(array.buffers[1])[array.offset + array.length];
+  if (offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > end) throw_damaged(name);
   return {static_cast<const char*>(array.buffers[2]) + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
 }
 
@@ -284,13 +333,14 @@ std::string_view text_at(TextLayout layout, const ArrowArray& array, std::int64_
   return viewed_text(array, element, name);
 }
 
-// Indices of a piece's texts; of NULLs `null`.
-void add_texts(const Piece& piece, TextLayout layout, const std::string& name, std::int32_t null,
+// Indices of a piece's texts from row `row` of the table on; of NULLs 0.
+void add_texts(const Piece& piece, TextLayout layout, const std::string& name, std::int64_t row,
                io::Vocabulary& vocabulary, std::int32_t* to) {
   vocabulary.memory.push_back(piece.chunk);
   for (std::int64_t i = 0; i < piece.rows; ++i) {
-    to[i] =
-        piece.is_null(i) ? null : vocabulary.find_or_add(text_at(layout, *piece.array, piece.first + i, name), name);
+    to[i] = piece.is_null(i)
+                ? 0
+                : vocabulary.find_or_add(text_at(layout, *piece.array, piece.first + i, name), name, row + i);
   }
 }
 
@@ -300,8 +350,13 @@ constexpr std::size_t kMostKeptBytes = 1 << 20;
 
 std::vector<std::int32_t> translated(const Piece& entries, TextLayout layout, const std::string& name,
                                      io::Vocabulary& vocabulary) {
-  std::vector<std::int32_t> indices(static_cast<std::size_t>(entries.rows));
-  add_texts(entries, layout, name, kNull, vocabulary, indices.data());
+  vocabulary.memory.push_back(entries.chunk);
+  std::vector<std::int32_t> indices;
+  indices.reserve(static_cast<std::size_t>(entries.rows));
+  for (std::int64_t i = 0; i < entries.rows; ++i) {
+    const auto text = [&] { return text_at(layout, *entries.array, entries.first + i, name); };
+    indices.push_back(entries.is_null(i) ? kNull : vocabulary.find_or_add_entry(text(), name));
+  }
   return indices;
 }
 
@@ -311,19 +366,19 @@ std::shared_ptr<const Dictionary> dictionary_of(const std::shared_ptr<io::Vocabu
   return {vocabulary, &vocabulary->words};
 }
 
-ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows, bool may_repeat,
-                      KeptTexts& kept, io::Memory& memory) {
+ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+                      std::int64_t first_row, bool may_repeat, KeptTexts& kept, io::Memory& memory) {
   ColumnData data;
   pass_validity(pieces, rows, memory, data);
   auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
-  data.dictionary = kept.add(pieces, type.text, type.field.name, indices);
+  data.dictionary = kept.add(pieces, type.text, type.field.name, first_row, indices);
   data.values = indices;
   if (data.dictionary != nullptr) return data;
   const auto vocabulary = std::make_shared<io::Vocabulary>(may_repeat);
-  std::int32_t* to = indices;
+  std::int64_t row = 0;
   for (const Piece& piece : pieces) {
-    add_texts(piece, type.text, type.field.name, 0, *vocabulary, to);
-    to += piece.rows;
+    add_texts(piece, type.text, type.field.name, first_row + row, *vocabulary, indices + row);
+    row += piece.rows;
   }
   data.dictionary = dictionary_of(vocabulary);
   return data;
@@ -372,6 +427,7 @@ ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces
     }
     const std::int32_t index = entry < 0 ? kNull : (common ? shared->indices : own)[static_cast<std::size_t>(entry)];
     if (index == kNull) return;
+    if (index == io::Vocabulary::kNotUtf8) io::throw_not_utf8(type.field.name, first_row + row);
     indices[row] = index;
     validity[row / 8] = static_cast<std::uint8_t>(validity[row / 8] | 1 << (row % 8));
   });
@@ -392,17 +448,74 @@ ColumnType column_type(std::string name, const char* format) {
 
 ColumnType column_type(const ArrowSchema& schema) {
   std::string name = schema.name == nullptr ? "" : schema.name;
-  if (schema.dictionary == nullptr) return column_type(std::move(name), schema.format);
-  ColumnType type = column_type(std::move(name), schema.dictionary->format);
-  const ColumnType indices = column_type("", schema.format);
-  type.indices = element_type(indices.field.storage);
-  // Of dictionaries, those of text and of numbers.
-  const bool decodable =
-      type.field.storage != Storage::bit && !type.all_null && schema.dictionary->dictionary == nullptr;
-  if (type.field.unsupported.empty() && !decodable) {
-    type.field.unsupported = "dictionary of " + std::string(schema.dictionary->format);
+  const bool is_encoded = schema.dictionary != nullptr;
+  ColumnType type = column_type(std::move(name), is_encoded ? schema.dictionary->format : schema.format);
+  if (is_encoded) {
+    const ColumnType indices = column_type("", schema.format);
+    type.indices = element_type(indices.field.storage);
+    // Of dictionaries, those of text and of numbers.
+    const bool decodable =
+        type.field.storage != Storage::bit && !type.all_null && schema.dictionary->dictionary == nullptr;
+    if (type.field.unsupported.empty() && !decodable) {
+      type.field.unsupported = "dictionary of " + std::string(schema.dictionary->format);
+    }
+    type.field.has_own_order = (schema.flags & kArrowFlagDictionaryOrdered) != 0;
   }
+  // Elements of another meaning than those of the type that stores them. JSON is text.
+  const std::string extension = extension_of(schema.metadata);
+  if (!extension.empty() && extension != "arrow.json") type.field.unsupported = "extension<" + extension + ">";
   return type;
+}
+
+namespace {
+
+// The same of an array that is no dictionary's index.
+std::string misfit_of_values(const ColumnType& type, const ArrowArray& array) {
+  constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t fewest = type.all_null ? 0 : type.text == TextLayout::none ? 2 : 3;
+  const std::int64_t most = type.all_null ? 1 : type.text == TextLayout::views ? kMany : fewest;
+  if (array.length < 0 || array.offset < 0 || array.length > kMany - array.offset) return "has an impossible length";
+  if (array.n_buffers < fewest || array.n_buffers > most) {
+    return "has " + std::to_string(array.n_buffers) + " buffers, and its type has " + std::to_string(fewest);
+  }
+  if (array.n_children != 0) return "has children, and its type has none";
+  if (type.all_null) return {};
+  if (array.buffers == nullptr) return "has no buffers";
+  if (array.null_count > array.length) return "has more NULLs than elements";
+  if (array.null_count > 0 && array.buffers[0] == nullptr) return "has NULLs and does not say where";
+  const std::int64_t end = array.offset + array.length;
+  if (end == 0 || array.length == 0) return {};
+  if (array.buffers[1] == nullptr) return "has elements and no buffer of them";
+  const auto last = [&]<class Offset>(Offset) {
+    return std::int64_t{static_cast<const Offset*>(array.buffers[1])[end]};
+  };
+  const std::int64_t letters = type.text == TextLayout::offsets32   ? last(std::int32_t{})
+                               : type.text == TextLayout::offsets64 ? last(std::int64_t{})
+                                                                    : 0;
+  if (letters < 0 || (letters > 0 && array.buffers[2] == nullptr)) return "has texts and no buffer of them";
+  if (type.text == TextLayout::views && array.n_buffers > fewest) {
+    const auto* const lengths = static_cast<const std::int64_t*>(array.buffers[array.n_buffers - 1]);
+    for (std::int64_t i = fewest - 1; i < array.n_buffers - 1; ++i) {
+      if (lengths == nullptr || lengths[i - 2] < 0 || (lengths[i - 2] > 0 && array.buffers[i] == nullptr)) {
+        return "has views and no buffers of their texts";
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string misfit_of(const ColumnType& type, const ArrowArray& array) {
+  if (!type.indices) {
+    return array.dictionary != nullptr ? "has a dictionary, and its type has none" : misfit_of_values(type, array);
+  }
+  if (array.dictionary == nullptr) return "has no dictionary, and its type has one";
+  const std::string misfit = misfit_of_values({}, array);
+  if (!misfit.empty()) return misfit;
+  if (array.dictionary->dictionary != nullptr) return "has a dictionary of dictionaries";
+  const std::string of_entries = misfit_of_values(type, *array.dictionary);
+  return of_entries.empty() ? "" : "has a dictionary that " + of_entries;
 }
 
 std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piece, TextLayout layout,
@@ -424,8 +537,8 @@ std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piec
   return last_;
 }
 
-std::int32_t KeptTexts::entry(std::string_view text, const std::string& name) {
-  const std::int32_t entry = vocabulary_.find_or_add(text, name);
+std::int32_t KeptTexts::entry(std::string_view text, const std::string& name, std::int64_t row) {
+  const std::int32_t entry = vocabulary_.find_or_add(text, name, row);
   if (static_cast<std::size_t>(entry) == letters_->size()) {
     are_many_ = true;  // until it is copied: should that fail, all are forgotten
     if (letters_->size() == kMostKept || bytes_ + text.size() > kMostKeptBytes) return entry;
@@ -437,10 +550,11 @@ std::int32_t KeptTexts::entry(std::string_view text, const std::string& name) {
 }
 
 std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<Piece>& pieces, TextLayout layout,
-                                                 const std::string& name, std::int32_t* to) {
+                                                 const std::string& name, std::int64_t first_row, std::int32_t* to) {
+  std::int64_t row = first_row;
   for (const Piece& piece : pieces) {
-    for (std::int64_t i = 0; i < piece.rows && !are_many_; ++i) {
-      *to++ = piece.is_null(i) ? 0 : entry(text_at(layout, *piece.array, piece.first + i, name), name);
+    for (std::int64_t i = 0; i < piece.rows && !are_many_; ++i, ++row) {
+      *to++ = piece.is_null(i) ? 0 : entry(text_at(layout, *piece.array, piece.first + i, name), name, row);
     }
   }
   if (are_many_) {
@@ -449,7 +563,7 @@ std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<Piece>& piece
     last_.reset();
     return nullptr;
   }
-  if (vocabulary_.words.empty()) (void)entry({}, name);
+  if (vocabulary_.words.empty()) (void)entry({}, name, first_row);
   if (last_ == nullptr || last_->size() != vocabulary_.words.size()) {
     struct Kept {
       Dictionary words;
@@ -484,7 +598,7 @@ ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces,
   if (type.all_null) return nulls_column(rows, memory);
   if (type.indices && is_text) return encoded_text(type, pieces, rows, first_row, dictionary, memory);
   if (type.indices) return decoded_numbers(type, pieces, rows, first_row, memory);
-  if (is_text) return plain_text(type, pieces, rows, may_repeat_texts, kept, memory);
+  if (is_text) return plain_text(type, pieces, rows, first_row, may_repeat_texts, kept, memory);
   if (type.field.storage == Storage::bit) return bits_column(pieces, rows, memory);
   ColumnData data;
   pass_validity(pieces, rows, memory, data);

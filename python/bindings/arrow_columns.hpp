@@ -37,6 +37,10 @@ struct ColumnType {
 ColumnType column_type(const ArrowSchema& schema);
 ColumnType column_type(std::string name, const char* format);
 
+/// What shows that an array is not of the type that its stream's schema gives the column: other buffers or children, lengths that
+/// cannot be. Empty where nothing does. An array does not tell its type, nor how long most of its buffers are.
+std::string misfit_of(const ColumnType& type, const ArrowArray& array);
+
 /// Rows of the columns, as an array of structs.
 using Chunk = Held<ArrowArray>;
 
@@ -61,7 +65,7 @@ struct Piece {
 struct Translation {
   const ArrowArray* array = nullptr;
   std::shared_ptr<io::Vocabulary> vocabulary;
-  std::vector<std::int32_t> indices;  ///< by entry; -1: NULL
+  std::vector<std::int32_t> indices;  ///< by entry; -1: NULL, -2: not UTF-8
   bool same = false;                  ///< each entry has its own number
 };
 
@@ -80,12 +84,13 @@ class LastDictionary {
 /// before where it brings no new ones.
 class KeptTexts {
  public:
-  /// Writes the texts' indices, of NULLs 0. Returns their dictionary; null: they are too many to be kept.
+  /// Writes the texts' indices, of NULLs 0. Returns their dictionary; null: they are too many to be kept. Throws malformed for one
+  /// that is not UTF-8.
   std::shared_ptr<const Dictionary> add(const std::vector<Piece>& pieces, TextLayout layout, const std::string& name,
-                                        std::int32_t* to);
+                                        std::int64_t first_row, std::int32_t* to);
 
  private:
-  std::int32_t entry(std::string_view text, const std::string& name);
+  std::int32_t entry(std::string_view text, const std::string& name, std::int64_t row);
 
   io::Vocabulary vocabulary_;
   std::shared_ptr<std::deque<std::string>> letters_ = std::make_shared<std::deque<std::string>>();

@@ -30,16 +30,25 @@ struct Rows {
 };
 using NextRows = std::function<Rows()>;
 
-// Checks that the chunk is what its stream's schema says, as far as lengths tell.
-void check_chunk(const ArrowArray& chunk, std::size_t columns, const std::string& name) {
-  const auto refuse = [&](const char* why) { throw Error(Code::malformed, name + ": a chunk of it " + why); };
-  if (chunk.n_children != static_cast<std::int64_t>(columns)) refuse("has another number of columns than its schema");
-  if (chunk.length < 0 || chunk.offset < 0) refuse("has a negative length");
+// Checks that the chunk is what its stream's schema says, as far as an array tells. Columns of types that no query reads are not
+// looked at.
+void check_chunk(const ArrowArray& chunk, const std::vector<ColumnType>& columns, const std::string& name) {
+  const auto refuse = [&](const std::string& why) { throw Error(Code::malformed, name + ": a chunk of it " + why); };
+  if (chunk.n_children != std::ssize(columns)) refuse("has another number of columns than its schema");
+  std::int64_t end = 0;
+  if (chunk.length < 0 || chunk.offset < 0 || __builtin_add_overflow(chunk.offset, chunk.length, &end)) {
+    refuse("has a negative length");
+  }
   if (chunk.null_count != 0 && chunk.n_buffers > 0 && chunk.buffers[0] != nullptr) {
     refuse("has rows that are NULL themselves, beside their columns");
   }
-  for (std::size_t i = 0; i < columns; ++i) {
-    if (chunk.children[i]->length < chunk.offset + chunk.length) refuse("has columns that are too short");
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].field.unsupported.empty()) continue;
+    const std::string misfit = misfit_of(columns[i], *chunk.children[i]);
+    if (!misfit.empty()) {
+      refuse("is not of its schema: column '" + columns[i].field.name + "' " + misfit);
+    }
+    if (chunk.children[i]->length < end) refuse("has columns that are too short");
   }
 }
 
@@ -65,7 +74,7 @@ class Stream {
     const auto chunk = std::make_shared<Chunk>();
     require(stream_.value.get_next(&stream_.value, &chunk->value));
     if (chunk->value.release == nullptr) return nullptr;
-    check_chunk(chunk->value, columns_.size(), name_);
+    check_chunk(chunk->value, columns_, name_);
     return chunk;
   }
 
@@ -73,9 +82,10 @@ class Stream {
   void require(int status) {
     if (status == 0) return;
     const char* const said = stream_.value.get_last_error(&stream_.value);
-    const std::string why = said == nullptr ? "its stream has failed" : said;
+    std::string why = said == nullptr ? "its stream has failed" : said;
     // A stream that is written in Python has met the interrupt, and tells of it in words.
     const bool interrupted = why.find("KeyboardInterrupt") != std::string::npos;
+    why.erase(std::min(why.find(". Detail: Python exception:"), why.size()));  // and the lines of its traceback
     throw Error(interrupted ? Code::interrupted : Code::unreadable, name_ + ": " + why);
   }
 

@@ -10,6 +10,7 @@ import html
 import importlib.util
 import operator
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -329,7 +330,9 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
         wanted = wanted_columns(source.columns, statement) or source.columns[:1]
         return stream(source.select(wanted), name), lambda: stream(source, name)
     if library == "pandas" and hasattr(source, "columns"):
-        return _frame(_pandas(source, statement), name), lambda: _frame(source.reset_index(drop=True), name)
+        return _frame(_pandas(source, statement), name), lambda: _names_only(source.columns)
+    if library == "pyarrow" and hasattr(source, "read_next_batch"):
+        return stream(_batches(source, name), name, True), None
     if hasattr(source, "__arrow_c_stream__"):
         return stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
     if hasattr(source, "__arrow_c_array__"):
@@ -353,6 +356,37 @@ def stream(source: Any, name: str, one_pass: bool = False) -> Any:
     return native().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
 
 
+_READ: weakref.WeakSet[Any] = weakref.WeakSet()  # readers that a query has begun to read
+
+
+def _batches(reader: Any, name: str) -> Any:
+    """The batches of a reader of pyarrow's, once, as a reader that refuses those that are not of its schema.
+
+    A reader that has been read looks like one without rows. And pyarrow takes any batches from Python, while Arrow's C interface
+    does not tell what type an array has.
+    """
+    if reader in _READ:
+        raise ValueError(
+            f"{name}: a query has read this reader, which can be read only once: give its table, reader.read_all(), or a new reader"
+        )
+    pyarrow = _pyarrow(name)
+    schema = reader.schema
+    names, types = schema.names, schema.types
+
+    def batches() -> Any:
+        _READ.add(reader)
+        for number, batch in enumerate(reader):
+            if batch.schema.names != names or batch.schema.types != types:
+                found = ", ".join(f"{field.name}: {field.type}" for field in batch.schema)
+                raise ValueError(
+                    f"batch {number} of the reader has other columns than its schema: [{found}], "
+                    f"not [{', '.join(f'{field.name}: {field.type}' for field in schema)}]"
+                )
+            yield batch
+
+    return pyarrow.RecordBatchReader.from_batches(schema, batches())
+
+
 def _record_batch(source: Any, name: str) -> Any:
     pyarrow = _pyarrow(f"{name}: a record batch")
     try:
@@ -365,18 +399,39 @@ def _frame(frame: Any, name: str) -> Any:
     pyarrow = _pyarrow(f"{name}: a pandas {type(frame).__name__}")
     try:
         return stream(frame, name)
+    except OverflowError:  # integers beyond int64
+        return stream(pyarrow.table({column: _arrow(frame[column], f"{name}.{column}", True) for column in frame}), name)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"{name}: {error}") from None
 
 
+def _arrow(values: Any, what: str, from_pandas: bool = False) -> Any:
+    """An array of pyarrow's; of integers beyond int64 as decimals of 38 digits."""
+    import pyarrow
+
+    try:
+        return pyarrow.array(values, from_pandas=from_pandas)
+    except OverflowError:
+        try:
+            return pyarrow.array(values, pyarrow.decimal128(38, 0), from_pandas=from_pandas)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+            raise OverflowError(f"{what}: integers of more than 38 digits, or beside other values") from None
+
+
 def _pandas(frame: Any, statement: Any) -> Any:
-    """The frame's wanted columns, without its index, which is no column."""
-    if not frame.columns.is_unique or not all(isinstance(column, str) for column in frame.columns):
-        return frame
-    wanted = wanted_columns(list(frame.columns), statement)
-    if not wanted and len(frame.columns):  # without any a table has no rows
-        return frame.iloc[:, :0].assign(**{frame.columns[0]: np.int8(0)}).reset_index(drop=True)
-    return frame[wanted].reset_index(drop=True)
+    """The frame's wanted columns, by the names that pyarrow gives them, without its index, which is no column."""
+    names = [str(column) for column in frame.columns]
+    wanted = wanted_columns(names, statement)
+    chosen = frame.iloc[:, [place for place, name in enumerate(names) if name in wanted]].reset_index(drop=True)
+    chosen.columns = [name for name in names if name in wanted]
+    if not wanted and names:  # without any a table has no rows
+        return chosen.assign(**{names[0]: np.int8(0)})
+    return chosen
+
+
+def _names_only(names: Any) -> Any:
+    """A table of these columns, for messages that list them."""
+    return native().Table.of_arrays([(str(name), "", "column that is not read", None, None) for name in names], 0)
 
 
 def _pyarrow(what: str) -> Any:
@@ -414,7 +469,7 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
     arrays = {}
     for column, values in wanted.items():
         try:
-            arrays[column] = pyarrow.array(values) if isinstance(values, (list, tuple)) else values
+            arrays[column] = _arrow(values, f"{name}.{column}") if isinstance(values, (list, tuple)) else values
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
             raise TypeError(f"{name}.{column}: no column: {error}") from None
     return stream(pyarrow.table(arrays), name)
@@ -427,7 +482,7 @@ def _array(values: Any, what: str) -> Any:
     if isinstance(values, (list, tuple)):
         made = np.asarray(values) if values else np.empty(0)
         if made.dtype.kind in "fO" and values and all(type(value) is int for value in values):
-            made = _large_integers(values, what)
+            return _large_integers(values, what)
         if made.dtype.kind not in "iufb":
             return values
         values = made
@@ -440,12 +495,13 @@ def _array(values: Any, what: str) -> Any:
     return NUMPY.contiguous(values.view(np.ndarray).astype(values.dtype.newbyteorder("="), copy=False))
 
 
-def _large_integers(values: Sequence[int], what: str) -> np.ndarray:
+def _large_integers(values: Sequence[int], what: str) -> Any:
     """Integers of which NumPy would make floats or objects."""
     try:
         return np.array(values, np.uint64)
     except OverflowError:
-        raise OverflowError(f"{what}: integers that fit neither int64 nor uint64, all of them") from None
+        _pyarrow(f"{what}: integers that fit neither int64 nor uint64, all of them,")
+        return _arrow(values, what)
 
 
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:

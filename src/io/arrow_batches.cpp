@@ -7,6 +7,7 @@
 #include <arrow/array/concatenate.h>
 #include <arrow/type_traits.h>
 #include <arrow/util/bit_util.h>
+#include <arrow/util/key_value_metadata.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -322,8 +323,15 @@ Field field_of(const arrow::Field& field) {
   result.name = field.name();
   const auto type = value_type(field.type());
   // Of dictionaries, those of text and of numbers.
-  const bool decodable = type == field.type() || (type->id() != arrow::Type::BOOL && type->id() != arrow::Type::NA);
+  const bool is_encoded = type != field.type();
+  const bool decodable = !is_encoded || (type->id() != arrow::Type::BOOL && type->id() != arrow::Type::NA);
   if (!decodable || !set_type(result, *type)) result.unsupported = printable(field.type()->ToString());
+  result.is_untyped = type->id() == arrow::Type::NA;
+  if (is_encoded) result.has_own_order = static_cast<const arrow::DictionaryType&>(*field.type()).ordered();
+  // An extension type that Arrow has not been told of: elements of another meaning than those of the type that stores them.
+  const auto& metadata = field.metadata();
+  const int extension = metadata ? metadata->FindKey("ARROW:extension:name") : -1;
+  if (extension >= 0) result.unsupported = printable("extension<" + metadata->value(extension) + ">");
   return result;
 }
 

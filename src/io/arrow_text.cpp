@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::int32_t kNull = -1;  // the index of a row or a dictionary's entry that is NULL
 
-// Arrow trusts what files say about where texts begin and end until asked. Asked as bytes: what letters they are made of
-// is not for us to judge.
+// Arrow trusts what files say about where texts begin and end until asked. Asked as bytes: whether these are UTF-8 is checked
+// once for each different text.
 void check_text(const arrow::Array& array, const std::string& name) {
   const auto as_bytes = array.data()->Copy();
   as_bytes->type = array.type_id() == arrow::Type::STRING         ? arrow::binary()
@@ -128,7 +128,8 @@ void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
   vocabulary_->memory.push_back(dictionary);
   last_.indices.reserve(static_cast<std::size_t>(dictionary->length()));
   for (std::int64_t i = 0; i < dictionary->length(); ++i) {
-    last_.indices.push_back(dictionary->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*dictionary, i), name_));
+    last_.indices.push_back(dictionary->IsNull(i) ? kNull
+                                                  : vocabulary_->find_or_add_entry(text_at(*dictionary, i), name_));
     last_.same = last_.same && last_.indices.back() == i;
   }
 }
@@ -149,7 +150,7 @@ void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t r
   check_text(*piece, name_);
   vocabulary_->memory.push_back(piece);
   for (std::int64_t i = 0; i < piece->length(); ++i) {
-    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*piece, i), name_);
+    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*piece, i), name_, row + i);
   }
 }
 
@@ -161,6 +162,7 @@ void TextEncoder::add_indices(const arrow::DictionaryArray& piece, std::int64_t 
         to[i] = kNull;
       } else if (index < last_.indices.size()) {
         to[i] = last_.indices[index];
+        if (to[i] == Vocabulary::kNotUtf8) throw_not_utf8(name_, row + i);
       } else {
         throw Error(Code::malformed,
                     fmt::format("{}: is damaged: row {} points past its dictionary; write it again", name_, row + i),

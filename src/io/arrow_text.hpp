@@ -33,7 +33,7 @@ class TextEncoder {
   ColumnData encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory);
 
  private:
-  // A dictionary's entries as indices of the vocabulary; -1: NULL.
+  // A dictionary's entries as indices of the vocabulary; -1: NULL; Vocabulary::kNotUtf8.
   struct Translation {
     std::shared_ptr<arrow::Array> dictionary;
     std::vector<std::int32_t> indices;

@@ -19,17 +19,26 @@ constexpr std::int64_t kApart = kTried / 8 * 7;
 
 }  // namespace
 
-std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& name) {
-  if (!looks_up_) return add(text, name);
+void throw_not_utf8(const std::string& name, std::int64_t row) {
+  throw Error(
+      Code::malformed,
+      name + ": row " + std::to_string(row) + " is text that is not UTF-8; convert the column to UTF-8 or leave it out",
+      row);
+}
+
+std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& name, std::int64_t row) {
+  if (!looks_up_) return add(text, name, row);
   if (slots_.size() < 2 * (words.size() + 1)) grow();
   const auto hash = static_cast<std::uint32_t>(hash_of(secret(), text));
   Slot& slot = slots_[find(text, hash)];
-  if (slot.index < 0) slot = {hash, add(text, name)};
+  if (slot.index < 0) slot = {hash, add(text, name, row)};
   if (++looked_for_ == kTried) looks_up_ = !may_repeat_ || std::ssize(words) < kApart;
   return slot.index;
 }
 
-std::int32_t Vocabulary::add(std::string_view text, const std::string& name) {
+// Only a text that is new is checked: what is the same is as good.
+std::int32_t Vocabulary::add(std::string_view text, const std::string& name, std::int64_t row) {
+  if (!is_utf8(text)) throw_not_utf8(name, row);
   if (words.size() == std::numeric_limits<std::int32_t>::max()) {
     throw Error(Code::unsupported_type, name + ": has more than 2^31 different texts; store it plain");
   }

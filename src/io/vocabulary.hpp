@@ -9,12 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include "core/utf8.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 
 /// What a batch's columns point to.
 using Memory = std::vector<std::shared_ptr<const void>>;
+
+/// Throws malformed for a row of the column `name` whose text is not UTF-8.
+[[noreturn]] void throw_not_utf8(const std::string& name, std::int64_t row);
 
 /// A dictionary: texts, and what they lie in.
 class Vocabulary {
@@ -25,8 +29,15 @@ class Vocabulary {
   Dictionary words;
   Memory memory;
 
-  /// The text's index. Throws unsupported_type where there are more than indices; `name` is for the message.
-  std::int32_t find_or_add(std::string_view text, const std::string& name);
+  /// The text's index. Throws unsupported_type where there are more than indices, and malformed where it is not UTF-8; `name` and
+  /// `row` are for the messages.
+  std::int32_t find_or_add(std::string_view text, const std::string& name, std::int64_t row);
+  /// The index of an entry of a dictionary, of which no row is known; kNotUtf8 where it is not UTF-8.
+  std::int32_t find_or_add_entry(std::string_view text, const std::string& name) {
+    return is_utf8(text) ? find_or_add(text, name, 0) : kNotUtf8;
+  }
+  /// Stands for an entry of a dictionary that no row may have.
+  static constexpr std::int32_t kNotUtf8 = -2;
 
  private:
   // Of an open hash table: over texts that are all different a map of the standard library takes several times as long.
@@ -35,7 +46,7 @@ class Vocabulary {
     std::int32_t index = -1;  // of the text; -1: free
   };
 
-  std::int32_t add(std::string_view text, const std::string& name);
+  std::int32_t add(std::string_view text, const std::string& name, std::int64_t row);
   [[nodiscard]] std::size_t find(std::string_view text, std::uint32_t hash) const;
   void grow();
 

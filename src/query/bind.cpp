@@ -98,6 +98,7 @@ class Binder {
   std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                            int depth);
   std::optional<Interval> interval_of(const Json& node) const;
+  void require_order_of_letters(const Node& node, Level level, int location) const;
   int aggregate(Fold fold, const Node& input, ValueType type);
   std::optional<Node> key_for(const Json& node, int location, int depth);
   std::optional<std::size_t> selected_by_number(const Json& node, std::ptrdiff_t count, int location) const;
@@ -317,6 +318,7 @@ void Binder::bind_order(const Json& select) {
     auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
     if (!found) found = selected_by_name(plain_name(node), location);
     if (!found) found = selected_by_value(node, location);
+    require_order_of_letters(plan_.outputs[*found].value, Level::outputs, location);
     const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
     const std::string nulls = sort.value("sortby_nulls", "SORTBY_NULLS_DEFAULT");
     const bool nulls_first = nulls == "SORTBY_NULLS_DEFAULT" ? descending : nulls == "SORTBY_NULLS_FIRST";
@@ -572,6 +574,24 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
   return builder(level).exact(moved, {ValueKind::date}, location);
 }
 
+/// Refuses to order the texts of ordered categories, which have an order of their own: that of their letters is another one.
+void Binder::require_order_of_letters(const Node& node, Level level, int location) const {
+  if (node->type.kind != ValueKind::text) return;
+  for (const int column : expression::columns_of({node})) {
+    const auto index = static_cast<std::size_t>(column);
+    if (level == Level::outputs) {
+      if (index < plan_.keys.size()) require_order_of_letters(plan_.keys[index], Level::rows, location);
+    } else if (plan_.fields[index].has_own_order) {
+      refuse(
+          location,
+          fmt::format("column '{}' has ordered categories, and queries order text by its letters: convert the column "
+                      "to text to have that, or to numbers in the order of the categories",
+                      plan_.fields[index].name),
+          Code::unsupported_type);
+    }
+  }
+}
+
 /// What SQL calls an operator that is refused.
 std::string words_of_operator(std::string_view kind) {
   if (kind == "AEXPR_LIKE") return "LIKE";
@@ -611,7 +631,12 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
     return make.arithmetic(static_cast<Op>(static_cast<std::size_t>(Op::add) + which), left, right, location);
   }
   for (const char* comparison : {"=", "<>", "<", "<=", ">", ">="}) {
-    if (symbol == comparison) return make.compare(symbol, left, right, location);
+    if (symbol != comparison) continue;
+    if (symbol.front() != '=' && symbol != "<>") {
+      require_order_of_letters(left, level, location);
+      require_order_of_letters(right, level, location);
+    }
+    return make.compare(symbol, left, right, location);
   }
   refuse(location, fmt::format("the operator {} is not supported", symbol));
 }
@@ -619,6 +644,7 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
 Node Binder::bind_between(const Json& body, const std::string& kind, Level level, int location, int depth) {
   Builder& make = builder(level);
   const Node value = bind(body.at("lexpr"), level, depth + 1);
+  require_order_of_letters(value, level, location);
   const Json& bounds = body.at("rexpr").at("List").at("items");
   const Node least = make.compare(">=", value, bind(bounds.at(0), level, depth + 1), location);
   const Node greatest = make.compare("<=", value, bind(bounds.at(1), level, depth + 1), location);
@@ -686,6 +712,7 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   if (name == "min" || name == "max") {
     if (kind == ValueKind::boolean)
       refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
+    require_order_of_letters(input, Level::rows, location);
     const Fold fold = name == "min" ? Fold::least : Fold::greatest;
     return output(aggregate(fold, input, input->type), input->type, location);
   }
