@@ -1595,6 +1595,203 @@ TEST_F(TableTest, BadCsvIsMalformed) {
   expect_error(Code::malformed, "a.csv", [&] { open_table(put("a.csv", "x\n" + std::string(3 << 20, '1') + "\n")); });
 }
 
+// ------------------------------------------------------------------------------------------------------- several files
+
+class JoinedTest : public TableTest {
+ protected:
+  // The table of these files, in their order.
+  std::unique_ptr<Table> join(const std::vector<std::string>& texts) {
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < texts.size(); ++i) paths.push_back(put(std::to_string(i) + ".csv", texts[i]));
+    return open_tables(paths);
+  }
+  std::string write(const std::string& name, const ArrayPtr& array) {
+    fs::copy_file(put_columns(Container::ipc_file, {{"x", array}, {"y", array_of<arrow::Int8Type>({1})}}), path(name),
+                  fs::copy_options::overwrite_existing);
+    return path(name);
+  }
+  std::unique_ptr<Table> join_arrays(const ArrayPtr& a, const ArrayPtr& b) {
+    return open_tables({write("a", a), write("b", b)});
+  }
+};
+
+TEST_F(JoinedTest, ColumnsAreMatchedByName) {
+  const auto table = join({"x,y\n1,2\n", "y,x\n4,3\n", "Y,X\n6,5\n", "z,x\n0,7\n"});
+  EXPECT_EQ(table->parts(), 4);
+  ASSERT_EQ(table->fields().size(), 3U);
+  EXPECT_EQ(numbers<std::int64_t>(*table, "x"), (Optionals<std::int64_t>{1, 3, 5, 7}));
+  EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 4, 6, std::nullopt}));
+  EXPECT_EQ(numbers<std::int64_t>(*table, "z"), (Optionals<std::int64_t>{std::nullopt, std::nullopt, std::nullopt, 0}));
+  // A name as it is written goes before one in another case.
+  const auto both = join({"x,X\n1,2\n", "X,x\n4,3\n"});
+  EXPECT_EQ(numbers<std::int64_t>(*both, "x"), (Optionals<std::int64_t>{1, 3}));
+  EXPECT_EQ(numbers<std::int64_t>(*both, "X"), (Optionals<std::int64_t>{2, 4}));
+  expect_error(Code::invalid_argument, "column 'xy' could be 'Xy' or 'xY'",
+               [&] { join({"Xy,xY\n1,2\n", "xy,a\n1,2\n"}); });
+  expect_error(Code::invalid_argument, "has none of the columns of " + path("0.csv"),
+               [&] { join({"x,y\n1,2\n", "a,b\n1,2\n"}); });
+}
+
+TEST_F(JoinedTest, ColumnsOfNothingAreNullOfAnyType) {
+  for (const std::string text :
+       {"x,y\nword,1\n", "x,y\n2.50,1\n", "x,y\n2001-12-31,1\n", "x,y\ntrue,1\n", "x,y\n7,1\n"}) {
+    const ValueKind kind = open_table(put("only.csv", text))->fields()[0].kind;
+    for (const std::string none : {"x,y\n", "x,y\n,7\n", "y\n7\n"}) {
+      for (const bool first : {false, true}) {
+        const auto table = first ? join({none, text}) : join({text, none});
+        EXPECT_EQ(name(field_of_column(*table, "x").kind), name(kind)) << text << none;
+        std::int64_t rows = 0;
+        std::int64_t nulls = 0;
+        for (int part = 0; part < table->parts(); ++part) {
+          each_batch(*table, part, {column_of(*table, "x"), column_of(*table, "y")}, [&](const Batch& batch) {
+            for (std::int64_t i = 0; i < batch.rows; ++i) nulls += is_null(batch.columns[0], i) ? 1 : 0;
+            rows += batch.rows;
+            if (kind != ValueKind::text) return;
+            ASSERT_FALSE(batch.columns[0].dictionary == nullptr || batch.columns[0].dictionary->empty());
+          });
+        }
+        EXPECT_EQ(rows, none == "x,y\n" ? 1 : 2);
+        EXPECT_EQ(nulls, rows - 1);
+      }
+    }
+  }
+  EXPECT_EQ(numbers<std::int64_t>(*join({"x,y\n", "x,y\n,\n"}), "x"), Optionals<std::int64_t>(1));
+}
+
+TEST_F(JoinedTest, NumbersWiden) {
+  const auto expect = [&](const ArrayPtr& a, const ArrayPtr& b, Storage storage, ValueKind kind, int scale = 0) {
+    for (const auto& table : {join_arrays(a, b), join_arrays(b, a)}) {
+      const Field& field = field_of_column(*table, "x");
+      const std::string what = a->type()->ToString() + " + " + b->type()->ToString();
+      EXPECT_EQ(static_cast<int>(field.storage), static_cast<int>(storage)) << what;
+      EXPECT_EQ(name(field.kind), name(kind)) << what;
+      EXPECT_EQ(field.scale, scale) << what;
+    }
+  };
+  const auto integer = ValueKind::integer;
+  expect(array_of<arrow::Int32Type>({1}), array_of<arrow::Int64Type>({1}), Storage::int64, integer);
+  expect(array_of<arrow::UInt8Type>({1}), array_of<arrow::UInt32Type>({1}), Storage::uint32, integer);
+  expect(array_of<arrow::UInt8Type>({1}), array_of<arrow::Int8Type>({1}), Storage::int16, integer);
+  expect(array_of<arrow::UInt32Type>({1}), array_of<arrow::Int8Type>({1}), Storage::int64, integer);
+  expect(array_of<arrow::UInt8Type>({1}), array_of<arrow::Int64Type>({1}), Storage::int64, integer);
+  expect(array_of<arrow::UInt64Type>({~0UL}), array_of<arrow::Int8Type>({-1}), Storage::int128, ValueKind::decimal);
+  expect(array_of<arrow::FloatType>({1}), array_of<arrow::DoubleType>({1}), Storage::float64, ValueKind::real);
+  expect(array_of<arrow::FloatType>({1}), array_of<arrow::Int8Type>({1}), Storage::float64, ValueKind::real);
+  const auto decimal = [](int precision, int scale, std::int64_t value) {
+    return decimals<arrow::Decimal128Builder, arrow::Decimal128>(arrow::decimal128(precision, scale),
+                                                                 {arrow::Decimal128(value)});
+  };
+  expect(decimal(18, 2, 250), decimal(18, 3, 1125), Storage::int128, ValueKind::decimal, 3);
+  expect(decimal(38, 2, 250), decimal(18, 3, 1125), Storage::int128, ValueKind::decimal, 3);
+  expect(decimal(18, 4, 250), array_of<arrow::Int8Type>({1}), Storage::int64, ValueKind::decimal, 4);
+  expect(decimal(18, 2, 250), array_of<arrow::Int64Type>({1}), Storage::int128, ValueKind::decimal, 2);
+  expect(decimal(18, 2, 250), array_of<arrow::DoubleType>({1}), Storage::float64, ValueKind::real);
+
+  const auto wide = join_arrays(array_of<arrow::UInt64Type>({~0UL}), array_of<arrow::Int8Type>({-1}));
+  EXPECT_TRUE(numbers<Int128>(*wide, "x") == (Optionals<Int128>{Int128{~0UL}, -1}));
+  const auto points = join_arrays(decimal(18, 2, -250), decimal(18, 3, 1125));
+  EXPECT_TRUE(numbers<Int128>(*points, "x") == (Optionals<Int128>{-2500, 1125}));
+  const auto mixed = join_arrays(array_of<arrow::Int8Type>({-7}), decimal(18, 4, 250));
+  EXPECT_EQ(numbers<std::int64_t>(*mixed, "x"), (Optionals<std::int64_t>{-70000, 250}));
+  const auto long_ones = join_arrays(array_of<arrow::Int32Type>({-7}), array_of<arrow::Int64Type>({1L << 40}));
+  EXPECT_EQ(numbers<std::int64_t>(*long_ones, "x"), (Optionals<std::int64_t>{-7, 1L << 40}));
+  const auto reals = join_arrays(decimal(18, 2, -10), array_of<arrow::DoubleType>({0.5}));
+  EXPECT_EQ(numbers<double>(*reals, "x"), (Optionals<double>{-0.1, 0.5}));
+  EXPECT_EQ(numbers<double>(*join({"x,y\n1,1\n2,1\n", "x,y\n1.5e0,1\n"}), "x"), (Optionals<double>{1, 2, 1.5}));
+}
+
+TEST_F(JoinedTest, ValuesThatWouldChangeAreErrors) {
+  const auto real = array_of<arrow::DoubleType>({0.5});
+  const auto bad = [&](const ArrayPtr& array, int row) {
+    const std::string file = write("b", array);
+    const auto table = open_tables({write("a", real), file});
+    const Error error = error_of([&] { numbers<double>(*table, "x"); });
+    EXPECT_EQ(error.code(), Code::malformed);
+    EXPECT_EQ(std::string(error.what()).find(file + ":x: row " + std::to_string(row)), 0U) << error.what();
+  };
+  const std::int64_t odd = (1L << 53) + 1;
+  const auto longs = [](const Optionals<std::int64_t>& values) { return array_of_optionals<arrow::Int64Type>(values); };
+  const auto write_rows = [&](const ArrayPtr& array) {
+    fs::copy_file(put_columns(Container::ipc_file, {{"x", array}}), path("b"), fs::copy_options::overwrite_existing);
+    return open_tables({write("a", real), path("b")});
+  };
+  EXPECT_EQ(numbers<double>(*write_rows(longs({1L << 53, std::nullopt, -(1L << 62)})), "x"),
+            (Optionals<double>{0.5, 0x1p53, std::nullopt, -0x1p62}));
+  const auto table = write_rows(longs({1, odd}));
+  const Error error = error_of([&] { numbers<double>(*table, "x"); });
+  EXPECT_EQ(error.index(), 1);
+  EXPECT_NE(std::string(error.what()).find(path("b") + ":x: row 1 has a value of type int64"), std::string::npos)
+      << error.what();
+  bad(array_of<arrow::UInt64Type>({~0UL}), 0);
+  bad(array_of<arrow::Int64Type>({std::numeric_limits<std::int64_t>::max()}), 0);
+  bad(decimals<arrow::Decimal128Builder, arrow::Decimal128>(arrow::decimal128(38, 2),
+                                                            {arrow::Decimal128(10'000'000'000'000'001)}),
+      0);
+  const auto small =
+      decimals<arrow::Decimal128Builder, arrow::Decimal128>(arrow::decimal128(38, 30), {arrow::Decimal128(1)});
+  const auto large = decimals<arrow::Decimal128Builder, arrow::Decimal128>(arrow::decimal128(38, 0),
+                                                                           {arrow::Decimal128(1'000'000'000, 0)});
+  const auto both = open_tables({write("a", small), write("b", large)});
+  EXPECT_EQ(error_of([&] { numbers<Int128>(*both, "x"); }).code(), Code::malformed);
+}
+
+TEST_F(JoinedTest, TypesThatDoNotGoTogetherNameBothFiles) {
+  const auto table = join({"x,y\n1,2\n", "x,y\n2.5,2\n", "x,y\nword,2\n"});
+  EXPECT_EQ(field_of_column(*table, "x").unsupported, "int64 in " + path("0.csv") + " and text in " + path("2.csv"));
+  EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 2, 2}));
+  EXPECT_EQ(field_of_column(*join({"x,y\n2001-12-31,2\n", "x,y\n1,2\n"}), "x").unsupported,
+            "date in " + path("0.csv") + " and int64 in " + path("1.csv"));
+}
+
+TEST_F(JoinedTest, RangesAreThoseOfTheFiles) {
+  const auto write_range = [&](const std::string& name, const std::string& column, std::int64_t value) {
+    fs::copy_file(put_columns(Container::parquet, {{column, array_of<arrow::Int64Type>({value})},
+                                                   {"k", array_of<arrow::Int64Type>({value})}}),
+                  path(name));
+    return path(name);
+  };
+  const auto table = open_tables({write_range("a", "x", 7), write_range("b", "z", 9)});
+  EXPECT_EQ(table->rows(), 2);
+  EXPECT_EQ(table->range(0, column_of(*table, "x")).greatest, 7);
+  EXPECT_FALSE(table->range(1, column_of(*table, "x")).has_values);
+  EXPECT_TRUE(table->range(1, column_of(*table, "x")).has_nulls);
+  EXPECT_EQ(table->range(1, column_of(*table, "k")).least, 9);
+  EXPECT_EQ(numbers<std::int64_t>(*table, "k"), (Optionals<std::int64_t>{7, 9}));
+}
+
+TEST_F(JoinedTest, PatternsStandForFiles) {
+  for (const char* const folder : {"d", "d/deep", "d/.hidden"}) fs::create_directory(path(folder));
+  for (const char* const name : {"d/b.csv", "d/a.csv", "d/a1.csv", "d/.a.csv", "d/ä.csv", "d/[a].csv", "d/x.txt",
+                                 "d/deep/a.csv", "d/.hidden/a.csv"}) {
+    put(name, "x\n1\n");
+  }
+  fs::create_directory_symlink(path("d"), path("d/deep/up"));
+  fs::create_directory(path("d/c.csv"));
+  const auto expect = [&](const std::string& pattern, const std::vector<std::string>& names) {
+    std::vector<std::string> paths;
+    for (const std::string& name : names) paths.push_back(path(name));
+    EXPECT_EQ(matching_files(path(pattern)), paths) << pattern;
+  };
+  expect("d/*.csv", {"d/[a].csv", "d/a.csv", "d/a1.csv", "d/b.csv", "d/ä.csv"});
+  expect("d/?.csv", {"d/a.csv", "d/b.csv", "d/ä.csv"});
+  expect("d/[ab].csv", {"d/a.csv", "d/b.csv"});
+  expect("d/[!a-b].csv", {"d/ä.csv"});
+  expect("d/[a].csv", {"d/[a].csv"});  // there is a file of this name
+  expect("d/[[]a].csv", {"d/[a].csv"});
+  expect("d/.*.csv", {"d/.a.csv"});
+  expect("d/*/a.csv", {"d/deep/a.csv"});
+  expect("**/a.csv", {"d/a.csv", "d/deep/a.csv"});
+  expect("d/**/*1*", {"d/a1.csv"});
+  expect("d/**", {"d/[a].csv", "d/a.csv", "d/a1.csv", "d/b.csv", "d/deep/a.csv", "d/x.txt", "d/ä.csv"});
+  expect("d/a.csv", {"d/a.csv"});
+  expect("d/none.csv", {"d/none.csv"});  // which is said when it is opened
+  expect_error(Code::not_found, path("d/*.parquet"), [&] { matching_files(path("d/*.parquet")); });
+  expect_error(Code::not_found, path("none/*"), [&] { matching_files(path("none/*")); });
+  EXPECT_EQ(open_tables({path("d/a*.csv"), path("d/b.csv")})->parts(), 3);
+  EXPECT_EQ(open_tables({path("d/a.cs*")})->fields()[0].name, "x");
+  expect_error(Code::invalid_argument, "no file is given", [&] { open_tables({}); });
+}
+
 #endif
 
 }  // namespace

@@ -271,7 +271,7 @@ int run_query(const Common& given, const QueryOptions& options) {
   if (!options.files.empty()) return query_on_ranks(given, options, memory);
   const Policy policy = given.policy();  // refuses a device that is not there
   const Statement statement(options.sql);
-  const auto table = io::open_table(path_of(statement, options.tables), io::CsvCells::typed, given.threads);
+  const auto table = io::open_tables({path_of(statement, options.tables)}, io::CsvCells::typed, given.threads);
   const Query query(statement, *table);
   const Common common = with_device(given, bytes_of(statement, *table));
   Answer answer;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "upsweep/table.hpp"
 
@@ -35,5 +36,21 @@ enum class CsvCells : std::uint8_t {
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. So
 /// does reading it; a file that is not any more what it was when it was opened is malformed.
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvCells::typed, int threads = 0);
+
+/// Opens files as one table, in which their rows follow each other in the order of `paths`. A path with * ? [ ] or ** stands for
+/// the files that fit it, as matching_files() finds them. Columns are matched by name, in any order and case. One of numbers takes a
+/// type that holds the values of all files: wider integers, decimals with the digits of all, or float64, in which an integer or a
+/// decimal that is no float64 is an error with its file and row. A column that a file does not have, or has nothing but NULL in, is
+/// NULL in its rows. A column whose types do not go together has its `Field::unsupported` set, which names both files.
+/// Throws as open_table() does; not_found: no file fits a pattern; invalid_argument: no files, or one that has none of the columns of
+/// those before it.
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells = CsvCells::typed,
+                                   int threads = 0);
+
+/// The files that a path stands for, in the order of their names: itself where such a file is there or it has no wildcard. Otherwise
+/// * stands for any part of a name, ? for one character, [a-z] and [!a-z] for some characters, and ** between slashes for any folders
+/// below, without those that links lead to. Names that begin with a point fit only patterns that do. Throws not_found, unreadable (a
+/// folder).
+std::vector<std::string> matching_files(const std::string& path);
 
 }  // namespace upsweep::io

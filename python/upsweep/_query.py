@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import glob
 import html
 import importlib.util
 import operator
@@ -186,8 +185,9 @@ def query(
     **named_tables
         The same, by names that are none of the above: tables of pyarrow (also RecordBatch, RecordBatchReader, Dataset), Polars, pandas and DuckDB,
         what else has `__arrow_c_stream__`, dicts of columns (NumPy's, lists, Arrow's), and paths of Parquet, Arrow IPC, CSV and
-        .npy files, a list of them or with * ? [ ] and ** in them for several of the same columns. What can be read but once
-        (readers, DuckDB's relations) is read a chunk at a time. Columns that the query does not name are not looked at.
+        .npy files, a list of them or with * ? [ ] and ** in them for several: their columns are matched by name, and numbers take
+        a type that holds all of them. What can be read but once (readers, DuckDB's relations) is read a chunk at a time. Columns
+        that the query does not name are not looked at.
 
     At most so many threads as `options` says take part.
 
@@ -309,7 +309,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     """The table, and where only the columns that the query may name were taken, a function that returns it with all."""
     paths = paths_of(source)
     if paths:
-        return open_files(matching(paths), _options.current().threads), None
+        return open_files(paths, _options.current().threads), None
     if isinstance(source, Mapping):
         return _columns(source, name, statement), None
     library = type(source).__module__.partition(".")[0]
@@ -530,20 +530,12 @@ def paths_of(source: Any) -> list[str] | None:
 
 def matching(paths: Sequence[str]) -> list[str]:
     """The files that the paths stand for, in order."""
-    return [file for path in paths for file in _matching(path)]
-
-
-def _matching(path: str) -> list[str]:
-    if os.path.exists(path) or not glob.has_magic(path):
-        return [path]
-    files = sorted(glob.glob(path, recursive=True))
-    if not files:
-        raise FileNotFoundError(f"{path}: no file is called so")
-    return files
+    module = files_module()
+    return [os.fsdecode(file) for path in paths for file in module.matching(_bytes_of_path(path, "a file's name"))]
 
 
 def open_files(paths: Sequence[str], threads: int) -> Any:
-    """A table of these files."""
+    """The table of the files that the paths stand for."""
     return files_module().open([_bytes_of_path(path, "a file's name") for path in paths], threads)
 
 

@@ -88,6 +88,7 @@ class CsvTable final : public ArrowTable {
     const arrow::Status status = first_of(first.status(), rows);
     if (!status.ok()) throw_csv(path_, status, Code::malformed, "correct the row");
     first_block_ = *first;
+    is_all_seen_ = end == file.size;
     for (int i = 0; i < format_->columns; ++i) {
       auto type = arrow::null();
       if (first_block_) type = checked(path_, [&] { return decode(*format_, first_block_, i, nullptr); })->type();
@@ -97,11 +98,12 @@ class CsvTable final : public ArrowTable {
   }
 
   // Of what Arrow sees in the first block, what is computed with; the rest is text, or refused where numbers are wanted.
-  // Without a value it is int64.
+  // Without a value it is int64; where the file has none at all, a column of NULL.
   [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_column(int column, bool numbers) const {
     if (cells_ == CsvCells::text) return arrow::utf8();
     const arrow::Field& field = *columns_[static_cast<std::size_t>(column)];
     const arrow::Type::type seen = field.type()->id();
+    if (seen == arrow::Type::NA && is_all_seen_ && !numbers) return arrow::null();
     if (seen == arrow::Type::INT64 || seen == arrow::Type::NA) return arrow::int64();
     if (seen == arrow::Type::DATE32 || (seen == arrow::Type::BOOL && !numbers)) return field.type();
     if (seen == arrow::Type::DOUBLE) return try_type(column, arrow::uint64()).ok() ? arrow::uint64() : field.type();
@@ -170,6 +172,7 @@ class CsvTable final : public ArrowTable {
   CsvCells cells_;
   std::shared_ptr<const CsvFormat> format_;
   CsvBlock first_block_;          // while types are found out; null: there are no rows
+  bool is_all_seen_ = false;      // the first block is the whole file
   arrow::FieldVector columns_;    // as what they are to be read
   std::vector<CsvPiece> pieces_;  // the parts
 };

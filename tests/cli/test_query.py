@@ -55,6 +55,21 @@ def one(upsweep, arrow):
     return upsweep
 
 
+def test_patterns_stand_for_files(upsweep):
+    for name, text in {"a": "x,y\n1,2\n", "b": "y,x\n4,3.5\n", "c": "x\n\n", "no": "x,y\nword,1\n"}.items():
+        (upsweep.folder / f"{name}.csv").write_text(text)
+    (upsweep.folder / "empty").mkdir()
+    for pattern in ("[abc].csv", "?.csv", "**/?.csv"):
+        for tables in ((), ("--table", f"t={pattern}")):
+            sql = "SELECT SUM(x) AS x, SUM(y) AS y, COUNT(*) AS n FROM " + ("t" if tables else f"'{pattern}'")
+            assert upsweep.json("query", sql, *tables)["rows"] == [["4.5", 6, 3]]
+    assert upsweep.json("query", "SELECT SUM(y) FROM '*.csv'")["rows"] == [[7]]
+    error = upsweep.fails("unsupported_type", "query", "SELECT SUM(x) FROM '*.csv'")
+    assert "int64 in a.csv and text in no.csv" in error["message"]
+    for pattern in ("empty/*.csv", "none/*.csv"):
+        assert pattern in upsweep.fails("not_found", "query", f"SELECT COUNT(*) FROM '{pattern}'")["message"]
+
+
 @pytest.fixture
 def few(upsweep, arrow):
     """Some rows with NULLs in each column but k."""

@@ -270,7 +270,7 @@ def test_errors_of_sql_come_before_any_task(sql, folder):
     ("tables", "error", "message"),
     [
         ({"t": []}, ValueError, "t: the list of files is empty: at least one is needed"),
-        ({"t": "none*.parquet"}, FileNotFoundError, "none*.parquet: no file is called so"),
+        ({"t": "none*.parquet"}, FileNotFoundError, "none*.parquet: no file fits this pattern"),
         ({"t": {"x": np.array([1])}}, TypeError, "t: paths or a Dask DataFrame are needed, not dict: upsweep.query takes"),
         ({"t": pa.table({"x": [1]})}, TypeError, "t: paths or a Dask DataFrame are needed, not Table"),
         (

@@ -447,13 +447,62 @@ def test_paths_and_globs(folder, table):
     assert raised.value.code == "not_found"
     with pytest.raises(IsADirectoryError):
         upsweep.query(sql, t=folder)
-    with pytest.raises(ValueError, match="columns"):
-        upsweep.query(sql, t=folder / "*l*.[ac]*")
+    twice = [(2 * expected[0][0], 2 * expected[0][1], 2 * ROWS)]
+    assert upsweep.query(sql, t=folder / "*l*.[ac]*").rows() == twice  # all.arrow, and all.csv with some of its columns
     with pytest.raises(OverflowError) as raised:
         upsweep.query(
             f"SELECT SUM(CASE WHEN key = {ROWS - 1} THEN 9223372036854775807 + key ELSE 0 END) FROM t", t=folder / "part-*"
         )
     assert raised.value.index == ROWS - 1
+
+
+@pytest.fixture
+def parted(tmp_path):
+    """A function that writes texts to CSV files, and returns their paths."""
+    pytest.importorskip("upsweep._files")
+
+    def write(*texts):
+        paths = [str(tmp_path / f"{number}.csv") for number in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            with open(path, "w") as file:
+                file.write(text)
+        return paths
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("texts", "sql", "expected"),
+    [
+        (("x,y\n1,1\n", "y,x\n5,7\n"), "SELECT SUM(x), SUM(y) FROM t", [(8, 6)]),
+        (("x,y\n1,1\n", "X,y\n5,7\n"), "SELECT SUM(x), MAX(X) FROM t", [(6, 5)]),
+        (("x,y\n1,1\n", "y\n7\n"), "SELECT SUM(x), COUNT(x), COUNT(*) FROM t", [(1, 1, 2)]),
+        (("x,y\n2.50,7\n", "x,y\n"), "SELECT SUM(x), COUNT(*) FROM t", [(D("2.50"), 1)]),
+        (("x,y\n", "x,y\nhello,7\n"), "SELECT x, COUNT(*) FROM t GROUP BY x", [("hello", 1)]),
+        (("x,y\nhello,7\n", "x,y\n,7\n"), "SELECT x, SUM(y) FROM t GROUP BY x", [("hello", 7), (None, 7)]),
+        (("x,y\n,7\n", "x,y\nhello,7\n"), "SELECT COUNT(*) FROM t WHERE x IS NULL", [(1,)]),
+        (("x,y\n1,1\n", "x,y\n1.5,2\n", "x,y\n1.125,2\n"), "SELECT SUM(x), MIN(x) FROM t", [(D("3.625"), D("1.000"))]),
+        (("x,y\n3,1\n", "x,y\n1.5e0,2\n"), "SELECT SUM(x), MAX(x) FROM t WHERE x > 1", [(4.5, 3.0)]),
+        (("x,y\n3,1\n", "x,y\nno,2\n"), "SELECT SUM(y), COUNT(*) FROM t", [(3, 2)]),
+    ],
+)
+def test_files_that_differ(parted, texts, sql, expected):
+    assert upsweep.query(sql, t=parted(*texts)).rows() == expected
+
+
+def test_files_that_cannot_be_joined(parted):
+    files = parted("x,y\n3,1\n", "x,y\nno,2\n", "a,b\n1,2\n")
+    with pytest.raises(TypeError) as caught:
+        upsweep.query("SELECT COUNT(x) FROM t", t=files[:2])
+    assert f"int64 in {files[0]} and text in {files[1]}" in str(caught.value)
+    with pytest.raises(ValueError, match="has none of the columns of"):
+        upsweep.query("SELECT COUNT(*) FROM t", t=[files[0], files[2]])
+    wide = pa.table({"x": [0.5]}), pa.table({"x": [1, 2**53 + 1]})
+    pytest.importorskip("pyarrow.feather")
+    for number, table in enumerate(wide):
+        pa.feather.write_feather(table, f"{files[number]}.arrow", compression="uncompressed")
+    with pytest.raises(ValueError, match="1.csv.arrow:x: row 1 has a value of type int64 that would be another one as float64"):
+        upsweep.query("SELECT SUM(x) FROM t", t=[f"{files[0]}.arrow", f"{files[1]}.arrow"])
 
 
 def test_datasets(folder):

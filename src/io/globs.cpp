@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/globs.cpp: finds the files that a pattern stands for, a folder at a time.
+#include "io/globs.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/utf8.hpp"
+#include "io/posix.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/io.hpp"
+
+namespace upsweep::io {
+namespace {
+
+// The character at `at`: a code point, or a byte of what is not UTF-8.
+CodePoint character(std::string_view text, std::size_t at) {
+  const CodePoint c = code_point(text, at);
+  return c.bytes > 0 ? c : CodePoint{static_cast<unsigned char>(text[at]), 1};
+}
+
+// Where the set that begins with the [ at `at` ends, after its ]; nothing: it has no end, and the [ stands for itself.
+std::optional<std::size_t> end_of_set(std::string_view pattern, std::size_t at) {
+  std::size_t next = at + 1;
+  if (next < pattern.size() && pattern[next] == '!') ++next;
+  if (next < pattern.size() && pattern[next] == ']') ++next;  // the first one is of the set
+  const std::size_t end = pattern.find(']', next);
+  return end == std::string_view::npos ? std::nullopt : std::optional(end + 1);
+}
+
+// Whether a set, without its brackets, has the character.
+bool is_in_set(std::string_view set, std::uint32_t c) {
+  const bool is_inverted = set.starts_with('!');
+  if (is_inverted) set.remove_prefix(1);
+  bool found = false;
+  for (std::size_t at = 0; at < set.size();) {
+    const CodePoint first = character(set, at);
+    at += first.bytes;
+    CodePoint last = first;
+    if (at + 1 < set.size() && set[at] == '-') {
+      last = character(set, at + 1);
+      at += 1 + last.bytes;
+    }
+    found = found || (first.value <= c && c <= last.value);
+  }
+  return found != is_inverted;
+}
+
+// Whether the pattern from `p` on begins with what stands for one character, and that is `c`; `p` is moved past it.
+bool takes_one(std::string_view pattern, std::size_t& p, std::uint32_t c) {
+  if (pattern[p] == '?') return ++p, true;
+  if (const auto end = pattern[p] == '[' ? end_of_set(pattern, p) : std::nullopt) {
+    const bool is_in = is_in_set(pattern.substr(p + 1, *end - p - 2), c);
+    p = *end;
+    return is_in;
+  }
+  const CodePoint own = character(pattern, p);
+  p += own.bytes;
+  return own.value == c;
+}
+
+enum class Kind : std::uint8_t { none, file, folder };
+
+Kind kind_of(const std::string& path, bool follow_links) {
+  struct stat status{};
+  if ((follow_links ? ::stat : ::lstat)(path.c_str(), &status) != 0) return Kind::none;
+  return S_ISDIR(status.st_mode) ? Kind::folder : Kind::file;
+}
+
+// The names in a folder; none where it is not there. One that may not be read is an error: its files would be missing.
+std::vector<std::string> names_in(const std::string& folder) {
+  const std::string path = folder.empty() ? "." : folder;
+  const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(path.c_str()), &::closedir);
+  if (!opened) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    throw_read_error(path, errno);
+  }
+  std::vector<std::string> names;
+  while (const dirent* const entry = ::readdir(opened.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+// Adds the files that `rest` stands for from `folder` on, which is empty or ends with a slash.
+void find(const std::string& folder, std::string_view rest, std::vector<std::string>& found) {
+  const std::size_t slash = rest.find('/');
+  const std::string_view part = rest.substr(0, slash);
+  const std::string_view later = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+  const bool is_last = slash == std::string_view::npos;
+  if (part == "**") {
+    if (!is_last) find(folder, later, found);
+    for (const std::string& name : names_in(folder)) {
+      if (name.starts_with('.')) continue;
+      const std::string path = folder + name;
+      // Links to folders are not followed here, as they may lead back; links to files are.
+      if (kind_of(path, false) == Kind::folder) {
+        find(path + "/", rest, found);
+      } else if (is_last && kind_of(path, true) == Kind::file) {
+        found.push_back(path);
+      }
+    }
+    return;
+  }
+  if (!has_wildcard(part)) {
+    const std::string path = folder + std::string(part);
+    if (!is_last) return find(path + "/", later, found);
+    if (kind_of(path, true) == Kind::file) found.push_back(path);
+    return;
+  }
+  for (const std::string& name : names_in(folder)) {
+    if (!fits_pattern(name, part)) continue;
+    const std::string path = folder + name;
+    const Kind kind = kind_of(path, true);
+    if (is_last && kind == Kind::file) found.push_back(path);
+    if (!is_last && kind == Kind::folder) find(path + "/", later, found);
+  }
+}
+
+}  // namespace
+
+bool has_wildcard(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
+
+bool fits_pattern(std::string_view name, std::string_view pattern) {
+  if (name.starts_with('.') && !pattern.starts_with('.')) return false;
+  // After a mismatch the last * takes one character more.
+  std::size_t n = 0;
+  std::size_t p = 0;
+  std::optional<std::size_t> after_star;
+  std::size_t star_takes = 0;  // up to this place of the name
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      after_star = ++p;
+      star_takes = n;
+      continue;
+    }
+    const CodePoint c = character(name, n);
+    if (p < pattern.size() && takes_one(pattern, p, c.value)) {
+      n += c.bytes;
+      continue;
+    }
+    if (!after_star) return false;
+    star_takes += character(name, star_takes).bytes;
+    n = star_takes;
+    p = *after_star;
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::vector<std::string> matching_files(const std::string& path) {
+  if (!has_wildcard(path) || kind_of(path, true) != Kind::none) return {path};
+  std::vector<std::string> found;
+  find(path.starts_with('/') ? "/" : "", std::string_view(path).substr(path.starts_with('/') ? 1 : 0), found);
+  if (found.empty()) {
+    throw Error(Code::not_found, fmt::format("{}: no file fits this pattern; check the path", path));
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+}  // namespace upsweep::io

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/joined_fields.cpp: matches columns by their names, and finds a type that holds the values of all.
+#include "io/joined_fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "io/posix.hpp"
+#include "io/table.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::io {
+namespace {
+
+constexpr int kInt128Digits = 38;
+constexpr std::size_t kListedColumns = 20;  // in a message that lists them
+
+std::string folded(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+bool is_unsigned(const Field& field) { return field.storage >= Storage::uint8 && field.storage <= Storage::uint64; }
+
+// The digits before the point that values of the column may have.
+int digits_before_point(const Field& field) {
+  if (field.kind == ValueKind::decimal) {
+    const int all = field.storage == Storage::int32   ? 9
+                    : field.storage == Storage::int64 ? kInt64Digits
+                                                      : kInt128Digits;
+    return all - field.scale;
+  }
+  const int bits = width_of(field.storage);
+  return bits == 8 ? 3 : bits == 16 ? 5 : bits == 32 ? 10 : is_unsigned(field) ? 20 : 19;
+}
+
+// The integer type that holds both; nothing: it is one of decimals.
+std::optional<Storage> joined_integers(const Field& a, const Field& b) {
+  constexpr Storage kSigned[] = {Storage::int8, Storage::int16, Storage::int32, Storage::int64};
+  const Field& wider = width_of(a.storage) >= width_of(b.storage) ? a : b;
+  if (is_unsigned(a) == is_unsigned(b)) return wider.storage;
+  const Field& unsigned_one = is_unsigned(a) ? a : b;
+  const Field& signed_one = is_unsigned(a) ? b : a;
+  const int bits = std::max(width_of(signed_one.storage), 2 * width_of(unsigned_one.storage));
+  for (const Storage storage : kSigned) {
+    if (width_of(storage) == bits) return storage;
+  }
+  return std::nullopt;
+}
+
+bool is_number(const Field& field) {
+  return field.kind == ValueKind::integer || field.kind == ValueKind::decimal || field.kind == ValueKind::real;
+}
+
+// The type that holds the values of both, under the name of the first; nothing: there is none.
+std::optional<Field> joined(const Field& a, const Field& b) {
+  Field all = a;
+  all.has_own_order = a.has_own_order || b.has_own_order;
+  if (!a.unsupported.empty() || !b.unsupported.empty()) {
+    return a.unsupported == b.unsupported ? std::optional(all) : std::nullopt;
+  }
+  if (a.kind == b.kind && a.storage == b.storage && a.scale == b.scale) return all;
+  if (!is_number(a) || !is_number(b)) return std::nullopt;
+  all.scale = 0;
+  if (a.kind == ValueKind::real || b.kind == ValueKind::real) {
+    all.kind = ValueKind::real;
+    all.storage = Storage::float64;
+    return all;
+  }
+  if (a.kind == ValueKind::integer && b.kind == ValueKind::integer) {
+    if (const auto storage = joined_integers(a, b)) {
+      all.storage = *storage;
+      return all;
+    }
+  }
+  all.kind = ValueKind::decimal;
+  all.scale = std::max(a.scale, b.scale);
+  const int digits = std::max(digits_before_point(a), digits_before_point(b)) + all.scale;
+  all.storage = digits <= kInt64Digits ? Storage::int64 : Storage::int128;
+  return all;
+}
+
+std::string list(const std::vector<Field>& fields) {
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(fields.size(), kListedColumns); ++i) {
+    shown.push_back("'" + printable(fields[i].name, 60) + "'");
+  }
+  const std::string more = fields.size() > kListedColumns ? fmt::format(", … ({} in all)", fields.size()) : "";
+  return fmt::format("{}{}", fmt::join(shown, ", "), more);
+}
+
+}  // namespace
+
+std::string type_name(const Field& field) {
+  if (!field.unsupported.empty()) return field.unsupported;
+  if (field.kind == ValueKind::decimal) {
+    const int digits = digits_before_point(field) + field.scale;
+    return fmt::format("decimal({}, {})", digits, field.scale);
+  }
+  if (field.kind == ValueKind::integer || field.kind == ValueKind::real) {
+    return std::string(name(element_type(field.storage)));
+  }
+  return std::string(name(field.kind));
+}
+
+std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Field>& fields) {
+  const std::size_t before = fields_.size();
+  std::vector<int> places(fields.size(), -1);
+  std::vector<bool> taken(before + fields.size(), false);
+  const auto take = [&](std::size_t i, int place) {
+    places[i] = place;
+    if (place >= 0) taken[static_cast<std::size_t>(place)] = true;
+  };
+  for (std::size_t i = 0; i < fields.size(); ++i) take(i, exact_place(fields[i].name, taken));
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (places[i] < 0) take(i, place_like(path, fields[i].name, taken));
+  }
+  if (before > 0 && !fields.empty() && std::find(taken.begin(), taken.end(), true) == taken.end()) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: has none of the columns of {}, which are: {}; its own are: {}; query them apart", path,
+                            first_path_, list(fields_), list(fields)));
+  }
+  if (before == 0) first_path_ = path;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (places[i] >= 0) {
+      join(places[i], fields[i], path);
+      continue;
+    }
+    places[i] = static_cast<int>(fields_.size());
+    by_name_[fields[i].name].push_back(places[i]);
+    by_folded_name_[folded(fields[i].name)].push_back(places[i]);
+    fields_.push_back(fields[i]);
+    origins_.push_back({path, type_name(fields[i])});
+  }
+  return places;
+}
+
+int JoinedFields::exact_place(const std::string& name, const std::vector<bool>& taken) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return -1;
+  const auto free = std::find_if(found->second.begin(), found->second.end(),
+                                 [&](int place) { return !taken[static_cast<std::size_t>(place)]; });
+  return free == found->second.end() ? -1 : *free;
+}
+
+int JoinedFields::place_like(const std::string& path, const std::string& name, const std::vector<bool>& taken) const {
+  const auto found = by_folded_name_.find(folded(name));
+  if (found == by_folded_name_.end()) return -1;
+  std::vector<int> free;
+  for (const int place : found->second) {
+    if (!taken[static_cast<std::size_t>(place)]) free.push_back(place);
+  }
+  if (free.size() > 1) {
+    const auto column = [&](std::size_t i) { return printable(fields_[static_cast<std::size_t>(free[i])].name); };
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: column '{}' could be '{}' or '{}' of the files before it: rename one of them", path,
+                            printable(name), column(0), column(1)));
+  }
+  return free.empty() ? -1 : free[0];
+}
+
+void JoinedFields::join(int place, const Field& field, const std::string& path) {
+  Field& all = fields_[static_cast<std::size_t>(place)];
+  Origin& origin = origins_[static_cast<std::size_t>(place)];
+  if (field.is_untyped || origin.is_apart) return;
+  if (all.is_untyped) {
+    std::string name = std::move(all.name);
+    all = field;
+    all.name = std::move(name);
+    origin = {path, type_name(field)};
+  } else if (auto both = joined(all, field)) {
+    all = std::move(*both);
+  } else {
+    all.unsupported = fmt::format("{} in {} and {} in {}", origin.type, origin.path, type_name(field), path);
+    origin.is_apart = true;
+  }
+}
+
+}  // namespace upsweep::io

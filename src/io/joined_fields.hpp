@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/joined_fields.hpp: the columns of several files as those of one table.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/table.hpp"
+
+namespace upsweep::io {
+
+/// The columns that files have together. Names are matched as they are written, otherwise without regard to the case of ASCII
+/// letters. A column takes the narrowest type that holds what all files have there: wider integers, decimals with the digits of all,
+/// float64. Types that have none such make a column unsupported, which names both files.
+class JoinedFields {
+ public:
+  /// Adds the next file's columns. Returns the joined column that each of them is. Throws invalid_argument where a column could be
+  /// two of the others by its name, or where no column is one of theirs.
+  std::vector<int> add(const std::string& path, const std::vector<Field>& fields);
+  [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
+
+ private:
+  using Places = std::map<std::string, std::vector<int>, std::less<>>;
+
+  /// The first file that has a type for a column, and which.
+  struct Origin {
+    std::string path;
+    std::string type;
+    bool is_apart = false;  ///< another file has a type that does not go with it
+  };
+
+  int exact_place(const std::string& name, const std::vector<bool>& taken) const;
+  int place_like(const std::string& path, const std::string& name, const std::vector<bool>& taken) const;
+  void join(int place, const Field& field, const std::string& path);
+
+  std::vector<Field> fields_;
+  std::vector<Origin> origins_;
+  Places by_name_;
+  Places by_folded_name_;
+  std::string first_path_;
+};
+
+/// "int32", "decimal(18, 2)", "text", …: what messages call the type of a column.
+std::string type_name(const Field& field);
+
+}  // namespace upsweep::io

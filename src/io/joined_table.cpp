@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/joined_table.cpp: files that follow each other as one table. Columns of the type that all have are given out where they lie.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/visit.hpp"
+#include "io/joined_fields.hpp"
+#include "io/posix.hpp"
+#include "io/table.hpp"
+#include "io/vocabulary.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/io.hpp"
+
+namespace upsweep::io {
+namespace {
+
+// -------------------------------------------------------------------------------------------------------------- elements
+
+Int128 power_of_ten(int exponent) {
+  Int128 power = 1;
+  for (; exponent > 0; --exponent) power *= 10;
+  return power;
+}
+
+// The float64 that stands for a decimal; false where it would stand for other decimals of as many digits as well.
+bool real_of(Int128 value, int scale, double& result) {
+  constexpr Int128 kMost = 1'000'000'000'000'000;  // all decimals of 15 digits are apart as float64
+  constexpr int kMostScale = 22;  // powers of ten up to this one are float64: the quotient is the nearest
+  for (; (value <= -kMost || value >= kMost || scale > kMostScale) && scale > 0 && value % 10 == 0; --scale)
+    value /= 10;
+  result = static_cast<double>(value) / static_cast<double>(power_of_ten(scale));
+  return -kMost < value && value < kMost && scale <= kMostScale;
+}
+
+// Calls f with a zero of the storage's type; not for bits.
+template <class F>
+void visit_storage(Storage storage, F f) {
+  if (storage == Storage::int128) return f(Int128{});
+  visit_type(element_type(storage), [&]<class T>(std::type_identity<T>) { f(T{}); });
+}
+
+// Numbers of one type made those of the type that files have together.
+class Widening {
+ public:
+  Widening(const Field& from, const Field& to)
+      : from_(from), to_(to), factor_(power_of_ten(std::max(to.scale - from.scale, 0))) {}
+
+  // Returns the first of n rows whose value would be another one, or n. Rows that are NULL may hold anything.
+  std::int64_t operator()(const ColumnData& data, std::int64_t n, void* to) const {
+    std::int64_t bad = n;
+    visit_storage(from_.storage, [&]<class From>(From) {
+      visit_storage(to_.storage, [&]<class To>(To) {
+        const auto* const elements = static_cast<const From*>(data.values);
+        auto* const results = static_cast<To*>(to);
+        if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
+          return;  // a column of floats stays one
+        } else if (factor_ == 1 && std::is_floating_point_v<To> == std::is_floating_point_v<From>) {
+          std::transform(elements, elements + n, results, [](From value) { return static_cast<To>(value); });
+        } else {
+          for (bad = 0; bad < n; ++bad) {
+            if (!widen(elements[bad], results[bad]) && !is_null(data, bad)) return;
+          }
+        }
+      });
+    });
+    return bad;
+  }
+
+ private:
+  template <class From, class To>
+  bool widen(From value, To& result) const {
+    if constexpr (std::is_floating_point_v<From>) {
+      result = static_cast<To>(value);
+      return true;
+    } else if constexpr (std::is_floating_point_v<To>) {
+      double real = 0;
+      const bool is_exact = from_.kind == ValueKind::decimal
+                                ? real_of(value, from_.scale, real)
+                                : static_cast<Int128>(real = static_cast<double>(value)) == static_cast<Int128>(value);
+      result = static_cast<To>(real);
+      return is_exact;
+    } else {
+      const Int128 limit = power_of_ten(38);
+      Int128 scaled = 0;
+      const bool fits = !__builtin_mul_overflow(static_cast<Int128>(value), factor_, &scaled);
+      result = static_cast<To>(scaled);
+      return fits && static_cast<Int128>(result) == scaled && -limit < scaled && scaled < limit;
+    }
+  }
+
+  Field from_;
+  Field to_;
+  Int128 factor_;
+};
+
+// ----------------------------------------------------------------------------------------------------------------- files
+
+// What a file has for a column of the table.
+struct Source {
+  int column = -1;          // -1: nothing, or nothing but NULL
+  bool is_widened = false;  // its type is another one
+};
+
+struct File {
+  std::string path;
+  std::unique_ptr<Table> table;
+  int first_part = 0;
+  std::int64_t first_row = 0;        // of the file in the table; 0 where the rows before it are not known
+  std::vector<Source> sources = {};  // by column of the table
+};
+
+// Rows of a part in the columns of the table.
+class JoinedRows final : public BatchReader {
+ public:
+  JoinedRows(const File& file, const std::vector<Field>& fields, int part, const std::vector<int>& columns)
+      : file_(file) {
+    std::vector<int> read;
+    for (const int column : columns) {
+      const Source& source = file.sources[static_cast<std::size_t>(column)];
+      outputs_.push_back({fields[static_cast<std::size_t>(column)], source});
+      if (source.column >= 0) read.push_back(source.column);
+    }
+    reader_ = file.table->open(part, read);
+  }
+
+  bool next(Batch& batch) override {
+    Batch own;
+    if (!reader_->next(own)) {
+      batch = {};
+      return false;
+    }
+    const auto memory = std::make_shared<Memory>();
+    memory->push_back(own.memory);
+    batch = {.rows = own.rows, .first_row = file_.first_row + own.first_row};
+    auto given = own.columns.begin();
+    for (const Output& output : outputs_) {
+      if (output.source.column < 0) {
+        batch.columns.push_back(nulls(output.field, own.rows, *memory));
+      } else if (output.source.is_widened) {
+        batch.columns.push_back(widened(output, *given++, own, *memory));
+      } else {
+        batch.columns.push_back(std::move(*given++));
+      }
+    }
+    batch.memory = memory;
+    return true;
+  }
+  void skip() override { reader_->skip(); }
+  void may_repeat_texts() override { reader_->may_repeat_texts(); }
+
+ private:
+  struct Output {
+    Field field;
+    Source source;
+  };
+
+  template <class T>
+  static T* keep(std::shared_ptr<T[]> made, Memory& memory) {
+    memory.push_back(made);
+    return made.get();
+  }
+
+  static ColumnData nulls(const Field& field, std::int64_t rows, Memory& memory) {
+    static const auto no_texts = std::make_shared<const Dictionary>(1);  // every index is within it
+    const auto zeros = [&](std::int64_t bits) {
+      return keep(std::make_shared<std::uint8_t[]>(static_cast<std::size_t>((bits + 7) / 8)), memory);
+    };
+    ColumnData data;
+    data.values = zeros(rows * width_of(field.storage));
+    data.validity = zeros(rows);
+    if (field.kind == ValueKind::text) data.dictionary = no_texts;
+    return data;
+  }
+
+  ColumnData widened(const Output& output, ColumnData data, const Batch& own, Memory& memory) const {
+    const Field& from = file_.table->fields()[static_cast<std::size_t>(output.source.column)];
+    const std::int64_t bytes = own.rows * (width_of(output.field.storage) / 8);
+    void* const values = keep(std::make_shared_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)), memory);
+    const std::int64_t bad = Widening(from, output.field)(data, own.rows, values);
+    if (bad < own.rows) {
+      const std::int64_t row = own.first_row + bad;
+      throw Error(
+          Code::malformed,
+          fmt::format("{}: row {} has a value of type {} that would be another one as {}, which the column is with the "
+                      "other files; convert the column in one of them",
+                      full_name(file_.path, from.name), row, type_name(from), type_name(output.field)),
+          row);
+    }
+    data.values = values;
+    return data;
+  }
+
+  const File& file_;
+  std::vector<Output> outputs_;
+  std::unique_ptr<BatchReader> reader_;
+};
+
+class JoinedTable final : public Table {
+ public:
+  JoinedTable(const std::vector<std::string>& paths, CsvCells cells, int threads) {
+    std::vector<std::vector<int>> places;
+    JoinedFields joined;
+    for (const std::string& path : paths) {
+      add(path, open_table(path, cells, threads));
+      places.push_back(joined.add(path, files_.back().table->fields()));
+    }
+    fields_ = joined.fields();
+    for (std::size_t i = 0; i < files_.size(); ++i) set_sources(files_[i], places[i]);
+  }
+
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int parts() const override { return parts_; }
+  [[nodiscard]] std::int64_t rows() const override { return rows_; }
+  [[nodiscard]] std::int64_t rows(int part) const override {
+    const File& file = file_of(part);
+    return file.table->rows(part - file.first_part);
+  }
+  [[nodiscard]] ColumnRange range(int part, int column) const override {
+    const File& file = file_of(part);
+    const Source& source = file.sources[static_cast<std::size_t>(column)];
+    if (source.column < 0) return {.has_values = false};
+    return file.table->range(part - file.first_part, source.column);
+  }
+  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int part, int column) const override {
+    const File& file = file_of(part);
+    const Source& source = file.sources[static_cast<std::size_t>(column)];
+    if (source.column < 0) return {};
+    return file.table->batch_ranges(part - file.first_part, source.column);
+  }
+  [[nodiscard]] bool skips_cheaply() const override {
+    return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.table->skips_cheaply(); });
+  }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
+    const File& file = file_of(part);
+    return std::make_unique<JoinedRows>(file, fields_, part - file.first_part, columns);
+  }
+
+ private:
+  void add(const std::string& path, std::unique_ptr<Table> table) {
+    const std::int64_t rows = table->rows();
+    const int parts = table->parts();
+    files_.push_back({path, std::move(table), parts_, std::max<std::int64_t>(rows_, 0)});
+    parts_ += parts;
+    rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
+  }
+
+  void set_sources(File& file, const std::vector<int>& places) const {
+    const std::vector<Field>& own = file.table->fields();
+    file.sources.resize(fields_.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const Field& field = fields_[static_cast<std::size_t>(places[i])];
+      if (own[i].is_untyped) continue;
+      const bool is_same = own[i].kind == field.kind && own[i].storage == field.storage && own[i].scale == field.scale;
+      file.sources[static_cast<std::size_t>(places[i])] = {static_cast<int>(i), !is_same};
+    }
+  }
+
+  // Those without parts have the number of the next file's first one.
+  [[nodiscard]] const File& file_of(int part) const {
+    const auto later = std::upper_bound(files_.begin(), files_.end(), part,
+                                        [](int wanted, const File& file) { return wanted < file.first_part; });
+    return *(later - 1);
+  }
+
+  std::vector<Field> fields_;
+  std::vector<File> files_;
+  int parts_ = 0;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, int threads) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    for (std::string& file : matching_files(path)) files.push_back(std::move(file));
+  }
+  if (files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
+  if (files.size() == 1) return open_table(files.front(), cells, threads);
+  return std::make_unique<JoinedTable>(files, cells, threads);
+}
+
+}  // namespace upsweep::io
