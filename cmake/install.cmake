@@ -68,8 +68,9 @@ if(TARGET upsweep_command)
     endforeach()
   endif()
   upsweep_run_path(PATHS ${paths} ${CMAKE_INSTALL_RPATH} TARGETS upsweep_command)
-  # A system's Arrow may be outside the loader's folders: it is found where it was linked.
-  set_target_properties(upsweep_command upsweep_io PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
+  if(NOT DEFINED CMAKE_INSTALL_RPATH) # a system's Arrow may be outside the loader's folders: it is found where it was linked
+    set_target_properties(upsweep_command upsweep_io PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
+  endif()
 endif()
 
 configure_package_config_file(cmake/upsweepConfig.cmake.in upsweepConfig.cmake INSTALL_DESTINATION "${package_dir}")
