@@ -45,6 +45,7 @@ if(upsweep_python STREQUAL "AUTO" OR upsweep_python)
   elseif(upsweep_python STREQUAL "AUTO")
     message(STATUS "upsweep: no Python package: ${upsweep_why_no_python} (UPSWEEP_PYTHON=AUTO)")
   else()
-    message(FATAL_ERROR "UPSWEEP_PYTHON=ON, but ${upsweep_why_no_python}: run make setup")
+    message(FATAL_ERROR "UPSWEEP_PYTHON=ON, but ${upsweep_why_no_python}: make setup installs what is missing, with apt-get "
+      "install python3-dev for the headers")
   endif()
 endif()

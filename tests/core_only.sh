@@ -13,7 +13,8 @@ cmake -S "$source" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DUPSWEEP_CUDA=O
   cat "$work/log"
   exit 1
 }
-needed=$(sed -n "s|^$source/.*find_package(\([A-Za-z0-9_]*\) .*REQUIRED.*|\1|p" "$work/trace" | sort -u | tr '\n' ' ')
+needed=$(sed -n -e "s|^$source/.*find_package(\([A-Za-z0-9_]*\) .*REQUIRED.*|\1|p" -e "s|^$source/.*upsweep_require(\([A-Za-z0-9_]*\) .*|\1|p" \
+  "$work/trace" | sort -u | tr '\n' ' ')
 if [ "$needed" != "TBB " ]; then
   echo "a build of the core alone needs: $needed; expected: TBB" >&2
   exit 1
