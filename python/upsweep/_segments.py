@@ -172,6 +172,11 @@ def segmented_scan(
     """
     ragged = take_in_ragged(content, lists, valid)
     require_numbers(ragged.content, "content")
+    if lists is None and len(ragged.lists.arrays) == 2:
+        raise NotImplementedError(
+            "content: the lists of a list view may overlap, and their scans with them: make it one of lists first, by "
+            "x.cast(pyarrow.list_(x.type.value_type))"
+        )
     operator_name(op)
     wanted = type_of_result(ragged.content, op, dtype, take_out(out) if out is not None else None, overflow)
     result, given = _result(ragged.content, ragged.content.data.shape, wanted, out, ragged.inputs)

@@ -337,6 +337,17 @@ def test_lists_of_one_size_are_scanned():
     assert upsweep.segmented_scan(arrays).to_pylist() == [1, 3, 3, 3]
 
 
+def test_list_views_are_scanned_as_lists():
+    pyarrow = pytest.importorskip("pyarrow")
+    indices = pyarrow.array([2, 0], pyarrow.int32()), pyarrow.array([2, 2], pyarrow.int32())
+    view = pyarrow.ListViewArray.from_arrays(*indices, pyarrow.array([1, 2, 3, 4]))
+    with pytest.raises(
+        NotImplementedError, match=r"^content: the lists of a list view .* x\.cast\(pyarrow\.list_\(x\.type\.value_type\)\)"
+    ):
+        upsweep.segmented_scan(view)
+    assert upsweep.segmented_scan(view.cast(pyarrow.list_(view.type.value_type))).to_pylist() == [3, 7, 1, 3]
+
+
 def test_types_of_polars():
     polars = pytest.importorskip("polars")
     import datetime
