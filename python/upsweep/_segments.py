@@ -174,8 +174,8 @@ def segmented_scan(
     require_numbers(ragged.content, "content")
     if lists is None and len(ragged.lists.arrays) == 2:
         raise NotImplementedError(
-            "content: the lists of a list view may overlap, and their scans with them: make it one of lists first, by "
-            "x.cast(pyarrow.list_(x.type.value_type))"
+            "content: the lists of a list view may overlap, and their scans with them: pack them first, by offsets, content = "
+            "upsweep.pack((x.offsets, pyarrow.compute.add(x.offsets, x.sizes)), x.values)"
         )
     operator_name(op)
     wanted = type_of_result(ragged.content, op, dtype, take_out(out) if out is not None else None, overflow)
