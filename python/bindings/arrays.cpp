@@ -60,15 +60,16 @@ void import_numpy() {
   if (_import_array() < 0) throw nb::python_error();
 }
 
-bool is_plain_array(nb::handle object, Elements& elements) {
+bool is_plain_array(nb::handle object, Elements& elements, bool any_shape) {
   if (!PyArray_CheckExact(object.ptr())) return false;
   auto* const array = reinterpret_cast<PyArrayObject*>(object.ptr());
   const PyArray_Descr* const descr = PyArray_DESCR(array);
   const int flags = PyArray_FLAGS(array);
   constexpr int kNeeded = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-  if (PyArray_NDIM(array) != 1 || (flags & kNeeded) != kNeeded || !PyArray_ISNOTSWAPPED(array)) return false;
+  if ((flags & kNeeded) != kNeeded || !PyArray_ISNOTSWAPPED(array)) return false;
+  if (PyArray_NDIM(array) != 1 && !any_shape) return false;
   elements.data = PyArray_DATA(array);
-  elements.length = PyArray_DIM(array, 0);
+  elements.length = PyArray_SIZE(array);
   elements.size = static_cast<int>(PyDataType_ELSIZE(descr));
   elements.type = type_of_numpy(descr->kind, elements.size);
   elements.is_boolean = descr->kind == 'b';

@@ -43,8 +43,8 @@ struct Bits {
 /// Makes NumPy's C functions known to this module.
 void import_numpy();
 
-/// Whether it is a NumPy array as above, then described in `elements`; subclasses are none.
-bool is_plain_array(nanobind::handle object, Elements& elements);
+/// Whether it is a NumPy array as above, then described in `elements`; subclasses are none. `any_shape`: not only of one dimension.
+bool is_plain_array(nanobind::handle object, Elements& elements, bool any_shape = false);
 /// A new NumPy array of n elements of that type, not initialized.
 nanobind::object new_array(std::int64_t n, Type type);
 /// The same of booleans.

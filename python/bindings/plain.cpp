@@ -229,8 +229,8 @@ bool plain_numbers(nb::handle object, Elements& elements) {
   return is_plain_array(object, elements) && elements.type != Type::custom && !elements.is_boolean;
 }
 
-bool plain_counts(nb::handle object, Elements& elements) {
-  if (!is_plain_array(object, elements) || elements.type == Type::custom) return false;
+bool plain_counts(nb::handle object, Elements& elements, bool any_shape) {
+  if (!is_plain_array(object, elements, any_shape) || elements.type == Type::custom) return false;
   if (!elements.is_boolean) return true;
   const auto* const bytes = static_cast<const std::uint8_t*>(elements.data);
   std::uint8_t any = 0;

@@ -75,8 +75,8 @@ bool is_in_options();
 // Arguments of plain cases; false, or nothing, where they are to be looked at by Python.
 /// Numbers, but no booleans.
 bool plain_numbers(nanobind::handle object, Elements& elements);
-/// Numbers, or booleans that are stored as 0 and 1.
-bool plain_counts(nanobind::handle object, Elements& elements);
+/// Numbers, or booleans that are stored as 0 and 1; `any_shape`: not only of one dimension.
+bool plain_counts(nanobind::handle object, Elements& elements, bool any_shape = false);
 /// Of a type that bounds of lists and indices have.
 bool plain_bounds(nanobind::handle object, Elements& elements);
 /// Elements that are moved: those that have no pointers.

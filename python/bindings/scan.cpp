@@ -209,7 +209,7 @@ nb::object plain_cumulative(const PlainCall& call) {
 nb::object plain_reduce(const PlainCall& call) {
   Elements in;
   const auto op = call.op();
-  if (call.given().size() != 1 || !plain_counts(call.given()[0], in) || !op || in.length == 0) return {};
+  if (call.given().size() != 1 || !plain_counts(call.given()[0], in, true) || !op || in.length == 0) return {};
   if (in.is_boolean && *op != Operator::add) return {};
   const Type type = result_type(*op, in);
   dynamic::Carry carry = dynamic::Carry::identity(*op, type);

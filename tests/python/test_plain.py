@@ -70,7 +70,8 @@ def test_folds(dtype, n):
     for function in (upsweep.cumulative_sum, upsweep.cumulative_prod):
         require_same(function, x)
     for op in names:
-        require_same(upsweep.reduce, x, op=op, is_plain=n > 0)
+        for shape in ((n,), (n, 1), (1, n, 1)):
+            require_same(upsweep.reduce, x.reshape(shape), op=op, is_plain=n > 0)
         require_same(upsweep.segmented_reduce, x, covering(n), op=op)
         require_same(upsweep.reduce_by_key, keys, x, op=op)
         is_converted = op == "mul" and x.itemsize < 8
@@ -120,6 +121,7 @@ def test_bounds(dtype, n):
 
 @pytest.mark.parametrize("n", LENGTHS)
 def test_booleans(n):
+    require_same(upsweep.reduce, np.array(True))
     x = numbers("int8", n) > 1
     require_same(upsweep.cumulative_sum, x)
     require_same(upsweep.reduce, x, is_plain=n > 0)
@@ -184,6 +186,7 @@ def test_calls_that_are_not_plain():
         require_same(upsweep.segmented_reduce, given, np.array([0, 1, 3]), is_plain=False)
         require_same(upsweep.select, np.ones(3, bool), given, is_plain=False)
         require_same(upsweep.take, np.array([0, 2]), given, is_plain=False)
+    require_same(upsweep.reduce, x.reshape(2, 3).T, is_plain=False)
     texts = np.array([b"a", b"b"])
     objects = np.array([1, None])
     for moved in (texts, objects):
