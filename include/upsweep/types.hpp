@@ -41,20 +41,19 @@ static_assert(std::size(kTypes) == kTypeCount + 1 && std::tuple_size_v<Types> ==
 
 }  // namespace detail
 
-/// The Type of a C++ arithmetic type, by its size and signedness; `custom` for everything else (bool and char32_t too).
+/// The Type of a C++ arithmetic type, by its size and signedness; `custom` for everything else (bool and char32_t too, and
+/// __int128, which is an integer with the compiler's extensions).
 template <class T>
 constexpr Type type_of() {
   if constexpr (std::is_same_v<T, float>) {
     return Type::float32;
   } else if constexpr (std::is_same_v<T, double>) {
     return Type::float64;
-  } else if constexpr (sizeof(T) > sizeof(std::int64_t)) {
-    return Type::custom;  // __int128 is an integer with the compiler's extensions
-  } else if constexpr (std::signed_integral<T> && !std::is_same_v<T, wchar_t>) {
+  } else if constexpr (std::signed_integral<T> && !std::is_same_v<T, wchar_t> && sizeof(T) <= 8) {
     constexpr Type kBySize[] = {Type::int8, Type::int16, Type::int32, Type::int64};
     return kBySize[sizeof(T) == 8 ? 3 : sizeof(T) / 2];
-  } else if constexpr (std::unsigned_integral<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char8_t> &&
-                       !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>) {
+  } else if constexpr (std::unsigned_integral<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool> &&
+                       !std::is_same_v<T, char8_t> && !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>) {
     constexpr Type kBySize[] = {Type::uint8, Type::uint16, Type::uint32, Type::uint64};
     return kBySize[sizeof(T) == 8 ? 3 : sizeof(T) / 2];
   } else {

@@ -29,14 +29,14 @@ struct NoElement {
 
 template <class R>
 struct ElementOfArray {
-  using type = NoElement;
+  using Element = NoElement;
 };
 template <std::ranges::range R>
 struct ElementOfArray<R> {
-  using type = std::ranges::range_value_t<R>;
+  using Element = std::ranges::range_value_t<R>;
 };
 template <class R>
-using ElementOf = typename ElementOfArray<R>::type;
+using ElementOf = typename ElementOfArray<R>::Element;
 
 template <class R>
 inline constexpr bool kIsIterator = std::input_or_output_iterator<std::remove_cvref_t<R>>;

@@ -15,11 +15,12 @@ namespace detail {
 
 /// What elements that are computed with must be.
 template <class T>
-struct CheckedElement {
+constexpr bool check_element() {
   static_assert(std::is_trivially_copyable_v<T>, "upsweep moves elements as bytes: they must be trivially copyable");
   static_assert(std::is_default_constructible_v<T>, "elements must have a default constructor");
   static_assert(std::is_copy_assignable_v<T>, "elements must be assignable, so they have no const or reference member");
-};
+  return true;
+}
 
 }  // namespace detail
 
@@ -27,7 +28,7 @@ struct CheckedElement {
 /// and merged in order. Threads, cache blocks, chunks and machines hand on this one state.
 template <class T>
 struct ScanCarry {
-  static_assert(sizeof(detail::CheckedElement<T>) > 0);
+  static_assert(detail::check_element<T>());
 
   T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
   T lost;   ///< float addition: what rounding took from `total` so far (0 for everything else)

@@ -53,7 +53,8 @@ inline constexpr bool kIsBitsOfFloats = std::is_floating_point_v<T> && is_intege
 
 /// What an operator that runs on a CPU must be.
 template <class T, class Op>
-struct CheckedOperator : CheckedElement<T> {
+struct CheckedOperator {
+  static_assert(check_element<T>());
   static_assert(!kIsBitsOfFloats<Op, T>, "bit operators are for integers, not for floats");
   static_assert(
       !(std::same_as<T, bool> && (operator_of<Op, T>() == Operator::add || operator_of<Op, T>() == Operator::mul)),
