@@ -92,9 +92,10 @@ std::string_view detail::run_reachable_sums(const Policy& policy, SubsetSumCall&
   require_policy(policy);
   subset_sum::require_fill(call);
   const std::string_view id = policy.rung.empty() ? subset_sum::filling_rung(call.n, call.target, false) : policy.rung;
-  const auto& rung = subset_sum_rung(call, policy.with_rung(id));
+  const Policy by_name = policy.with_rung(id);
+  const auto& rung = subset_sum_rung(call, by_name);
   subset_sum::require_memory({.rung = id, .bytes = subset_sum::table_bytes(id, call.n, call.target)});
-  subset_sum::run_on_cpu(policy.with_rung(id), call);
+  subset_sum::run_on_cpu(by_name, call);
   return rung.info.id;
 }
 
