@@ -3,7 +3,7 @@
 // becomes groups, and groups are written in the order of their first rows.
 //
 // An entry is a key, the row where it was first seen, and what the piece has of it: a row, or the total of some. Entries of a
-// piece lie in its part of one area, partition after partition, and in each in the order of their rows. A partition reads its
+// piece lie in its part of a slab, partition after partition, and in each in the order of their rows. A partition reads its
 // entries piece by piece, so that its groups come in the order of their first rows too; it leaves them where it has read the
 // entries of the piece in which they were first seen. So the groups of a piece are the first ones in each of its partitions, and
 // a piece writes them in order by a bit for each of its rows. What becomes an entry depends on the piece's keys alone: the order
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -46,8 +47,11 @@ constexpr std::int64_t kEntries = 65536;
 constexpr std::int64_t kMostPartitions = 2048;
 /// Entries that one thread merges sooner than others come to help.
 constexpr std::int64_t kAlone = 16384;
+/// Pieces whose entries share a slab, 4 million rows: its arrays of 8 to 64 MB are on huge pages, and a call of 2^32 rows maps a
+/// few thousand of them at most.
+constexpr std::int64_t kSlabPieces = 64;
 
-/// Entries of a piece, in its part of the area or in memory of their own.
+/// Entries of a piece, in its part of a slab or in memory of their own.
 template <class Key>
 struct Entries {
   Key* keys = nullptr;
@@ -58,6 +62,30 @@ struct Entries {
   std::unique_ptr<std::byte[]> own = {};
   std::vector<std::uint32_t> begins = {};  ///< of each partition, and the end; empty: not in partitions
   std::vector<std::uint32_t> groups = {};  ///< of each partition: first seen in this piece
+};
+
+/// Memory for the entries of kSlabPieces pieces, if all their rows become some: mapped when the first piece needs it, so that
+/// rows that are folded where they are need none.
+template <class Key>
+class Slab {
+ public:
+  /// From any thread. Throws std::bad_alloc.
+  void reserve(std::int64_t entries, std::int64_t total_size, bool counted) {
+    std::call_once(reserved_, [&] {
+      keys = cpu::Pages<Key>(entries);
+      rows = cpu::Pages<std::uint16_t>(entries);
+      totals = cpu::Pages<std::byte>(entries * total_size);
+      if (counted) counts = cpu::Pages<std::int64_t>(entries);
+    });
+  }
+
+  cpu::Pages<Key> keys;
+  cpu::Pages<std::uint16_t> rows;
+  cpu::Pages<std::byte> totals;
+  cpu::Pages<std::int64_t> counts;
+
+ private:
+  std::once_flag reserved_;
 };
 
 /// What a thread works with, piece after piece.
@@ -90,10 +118,7 @@ class Pieces {
         value_size_(size_of(call.in_type)),
         sign_(is_signed(call.key_type) ? static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1)) : Key{0}),
         entries_(static_cast<std::size_t>(pieces_)),
-        area_keys_(call.n),
-        area_rows_(call.n),
-        area_totals_(call.n * folds_.size),
-        area_counts_(is_counted() ? call.n : 0) {
+        slabs_(std::make_unique<Slab<Key>[]>(static_cast<std::size_t>(cpu::parts(pieces_, kSlabPieces)))) {
     set_partitions(call.n);
   }
 
@@ -294,16 +319,26 @@ class Pieces {
     }
   }
 
-  /// The piece's totals, and after them the rows that are left, into its part of the area.
+  /// The piece's part of its slab.
+  void use_slab(Entries<Key>& to, std::int64_t i) {
+    const std::int64_t which = i / kSlabPieces;
+    constexpr std::int64_t kRows = kSlabPieces * kPiece;
+    Slab<Key>& slab = slabs_[static_cast<std::size_t>(which)];
+    slab.reserve(std::min(kRows, call_.n - which * kRows), folds_.size, is_counted());
+    const std::int64_t first = i % kSlabPieces * kPiece;
+    to.keys = slab.keys.data() + first;
+    to.rows = slab.rows.data() + first;
+    to.totals = slab.totals.data() + first * folds_.size;
+    to.counts = is_counted() ? slab.counts.data() + first : nullptr;
+  }
+
+  /// The piece's totals, and after them the rows that are left, into its part of its slab.
   void partition_piece(std::int64_t i, std::int64_t left, Scratch<Key>& scratch) {
     const Piece rows = piece(i);
     const Groups<Key>& groups = scratch.groups;
     const std::int64_t totals = groups.size();
     Entries<Key>& to = entry(i);
-    to.keys = area_keys_.data() + rows.first;
-    to.rows = area_rows_.data() + rows.first;
-    to.totals = area_totals_.data() + rows.first * folds_.size;
-    to.counts = is_counted() ? area_counts_.data() + rows.first : nullptr;
+    use_slab(to, i);
     to.count = totals + left;
     const Key* const keys = keys_ + rows.first;
     for (std::int64_t g = 0; g < totals; ++g) scratch.parts[g] = part_of(groups.table.keys()[g]);
@@ -474,10 +509,7 @@ class Pieces {
   std::int64_t partitions_ = 1;
   int bits_ = 0;
   std::vector<Entries<Key>> entries_;
-  cpu::Pages<Key> area_keys_;
-  cpu::Pages<std::uint16_t> area_rows_;
-  cpu::Pages<std::byte> area_totals_;
-  cpu::Pages<std::int64_t> area_counts_;
+  std::unique_ptr<Slab<Key>[]> slabs_;
 };
 
 }  // namespace
