@@ -258,9 +258,17 @@ TYPED_TEST(SortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
   for (const Mask& mask : {Mask(valid), Mask::bits(bits.data(), kLists, 5)}) {
     for (const auto& rung : tests::cpu_rungs("segmented-sort")) {
       const Policy policy = par.with_threads(2).with_rung(rung.id);
-      std::vector<float> out(content.size());
+      std::vector<float> out(content.size(), 77);
       EXPECT_EQ(segmented_sort(policy, lists.with_validity(mask), content, out).elements, expected.elements());
       EXPECT_TRUE(is_right(expected, expected.sorted, out.data(), false)) << rung.id;
+      std::vector<std::uint8_t> is_in_list(content.size());
+      for (std::size_t i = 0; i < valid.size(); ++i) {
+        if (valid[i] == 0) continue;
+        for (auto j = static_cast<std::size_t>(offsets[i]); j < static_cast<std::size_t>(offsets[i + 1]); ++j) {
+          is_in_list[j] = 1;
+        }
+      }
+      for (std::size_t j = 0; j < out.size(); ++j) ASSERT_TRUE(is_in_list[j] != 0 || out[j] == 77) << rung.id << ' ' << j;
       std::vector<float> both = content;
       segmented_sort(policy, lists.with_validity(mask), both, both);
       EXPECT_TRUE(is_right(expected, expected.sorted, both.data(), false)) << rung.id;

@@ -7,8 +7,8 @@
 // Order     ascending or descending; in both equal elements keep their order. -0.0 and 0.0 are equal. NaN come last, or first with
 //           `nan_first`, whichever the direction, and are equal among themselves; their bits are kept.
 // Shapes    `out` lies parallel to the content where lists lie one after the other (by offsets, or of one size): list i goes where
-//           it starts, and out holds as many elements as the content. Elements that belong to no list are not written; those of
-//           null lists are unspecified. Lists by starts and stops go one after the other from out[0] on: out holds as many
+//           it starts, and out holds as many elements as the content. Elements of the output that belong to no list, or to a null
+//           one, stay as they are. Lists by starts and stops go one after the other from out[0] on: out holds as many
 //           elements as all of them together, and compact_offsets() says where each begins.
 // Types     the ten of types.hpp, and bool. Positions are int64.
 // In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.

@@ -234,6 +234,13 @@ void Staging::fill(void* to, int byte, std::int64_t bytes) {
 }
 
 int Staging::device() const { return state_->device; }
+
+void Staging::copy(void* to, const void* from, std::int64_t bytes) {
+  const CurrentDevice current(state_->device);
+  require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, state_->stream()),
+          "copying on the device");
+}
+
 const StagingTimes& Staging::times() const { return state_->times; }
 
 }  // namespace upsweep::gpu

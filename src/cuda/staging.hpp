@@ -48,6 +48,7 @@ class Staging {
   void compute(const std::function<void(const Policy&)>& run);
   /// Bytes of the device, in the order of compute() and start_copies(), inside and between them.
   void fill(void* to, int byte, std::int64_t bytes);
+  void copy(void* to, const void* from, std::int64_t bytes);
 
   [[nodiscard]] int device() const;
   [[nodiscard]] const StagingTimes& times() const;

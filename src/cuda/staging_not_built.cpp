@@ -22,6 +22,7 @@ void Staging::wait(int) { refuse(); }
 void Staging::compute(const std::function<void(const Policy&)>&) { refuse(); }
 void Staging::fill(void*, int, std::int64_t) { refuse(); }
 int Staging::device() const { refuse(); }
+void Staging::copy(void*, const void*, std::int64_t) { refuse(); }
 const StagingTimes& Staging::times() const { return state_->times; }
 
 struct Program::State {};

@@ -107,15 +107,17 @@ bool checks(Overflow overflow, Operator op, ConstArray content) {
   return overflow == Overflow::checked && op == Operator::add && content.length > 0;
 }
 
-/// run(policy, lists, content, out), all on the device, of an output as long as the content. Zero is what no list writes.
+/// run(policy, lists, content, out), all on the device, of an output as long as the content. Where no list writes there is what is at
+/// `before`, on the device, or zero.
 template <class State, class Run>
 std::string_view run_parallel(State& state, Arrays& arrays, const Lists& lists, ConstArray content, Array out,
-                              Run run_it) {
+                              const void* before, Run run_it) {
   require_in_order(lists, content.length);
   const Lists lists_there = arrays.send(lists);
   const Room room = arrays.room(bytes_of(out));
   const std::string_view ran = state.run_alone([&](const gpu::Policy& policy) {
-    if (out.length > 0) state.staging.fill(room.there, 0, bytes_of(out));
+    if (out.length > 0 && before != nullptr) state.staging.copy(room.there, before, bytes_of(out));
+    if (out.length > 0 && before == nullptr) state.staging.fill(room.there, 0, bytes_of(out));
     return run_it(policy, lists_there, Array{room.there, out.length, out.type});
   });
   arrays.fetch(out.data, room, bytes_of(out));
@@ -190,7 +192,8 @@ std::string_view Staged::segmented_scan(Overflow overflow, const ScanOptions& op
   const Mask valid_there = arrays.send(valid);
   if (checks(overflow, options.op, content)) state_->require_fit(content_there, carry_of(out.type, init));
   return run_parallel(
-      *state_, arrays, lists, content, out, [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
+      *state_, arrays, lists, content, out, nullptr,
+      [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
         return dynamic::segmented_scan(policy, options, lists_there, content_there, out_there, init, valid_there);
       });
 }
@@ -198,7 +201,8 @@ std::string_view Staged::segmented_scan(Overflow overflow, const ScanOptions& op
 std::string_view Staged::segmented_sort(const Lists& lists, ConstArray content, Array out, const SortOptions& options) {
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
-  return run_parallel(*state_, arrays, lists, content, out,
+  const bool is_parallel = out.length == content.length;  // refused otherwise
+  return run_parallel(*state_, arrays, lists, content, out, is_parallel ? content_there.data : nullptr,
                       [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
                         return dynamic::segmented_sort(policy, lists_there, content_there, out_there, options);
                       });
@@ -208,7 +212,7 @@ std::string_view Staged::segmented_argsort(const Lists& lists, ConstArray conten
                                            const SortOptions& options) {
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
-  return run_parallel(*state_, arrays, lists, content, out,
+  return run_parallel(*state_, arrays, lists, content, out, nullptr,
                       [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
                         return dynamic::segmented_argsort(policy, lists_there, content_there, out_there, options);
                       });

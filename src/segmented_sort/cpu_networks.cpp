@@ -60,16 +60,20 @@ class Sorter {
 
  private:
   [[nodiscard]] bool is_in_place() const { return call_.out == call_.content; }
+  /// Whether there may be something between lists, which stays as it is: null lists, of those that are not packed.
+  [[nodiscard]] bool keeps_gaps() const {
+    return is_in_place() || (call_.lists.valid.is_given() && call_.plan->first_out.empty());
+  }
   [[nodiscard]] const std::byte* element(std::int64_t i) const {
     return static_cast<const std::byte*>(call_.content) + i * size_;
   }
 
-  /// Where the short lists end that begin with `first` and, in place, have nothing between them.
+  /// Where the short lists end that begin with `first` and, where gaps are kept, have nothing between them.
   [[nodiscard]] std::int64_t short_run(const UnitPlaces& unit, std::int64_t first) const {
-    if (unit.most <= cpu::kShortList && !is_in_place()) return unit.count;
+    if (unit.most <= cpu::kShortList && !keeps_gaps()) return unit.count;
     std::int64_t last = first;
     while (last < unit.count && unit.lengths[last] <= cpu::kShortList) {
-      if (is_in_place() && last > first && unit.starts[last] != unit.starts[last - 1] + unit.lengths[last - 1]) break;
+      if (keeps_gaps() && last > first && unit.starts[last] != unit.starts[last - 1] + unit.lengths[last - 1]) break;
       ++last;
     }
     return last;
