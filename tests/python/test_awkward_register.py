@@ -515,6 +515,7 @@ def few():
         patch.setattr(_ufuncs, "LARGE", 0)
         patch.setattr(_ufuncs, "PAGE", 16)
         patch.setattr(_ufuncs, "LEAST", 1)
+        patch.setattr(_ufuncs, "UNIT", 1)
         yield
 
 
@@ -746,6 +747,20 @@ def test_ufuncs_in_pieces(name, in_pieces):
     array = ak.Array(REAL)
     same(lambda: UFUNCS[name](array))
     assert (len(in_pieces) > 0) == (name not in WHOLE)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+@pytest.mark.parametrize("ufunc", [np.fmin, np.fmax, np.minimum, np.maximum])
+def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_pieces):
+    """NumPy's vectors and what it does to the rest of an array give other zeros: pieces must not have such rests."""
+    zeros = np.zeros(700_001)
+    zeros[1::2] = -0.0
+    one, other = ak.Array(zeros), ak.Array(-zeros)
+    theirs = np.signbit(ufunc(one, other).layout.data)
+    with upsweep.options(threads=threads), upsweep.awkward.kernels():
+        ours = np.signbit(ufunc(one, other).layout.data)
+    assert in_pieces == [ufunc.__name__]
+    assert np.array_equal(theirs, ours)
 
 
 def test_ufuncs_on_one_thread(in_pieces):

@@ -16,6 +16,9 @@ LARGE = 128 * 1024
 # Bytes of a piece's output, a page of the larger kind: two threads that write to one both wait for it. Where there are few
 # pages, pieces have as many elements as give each thread four, and LEAST at least: some 20 us of the fastest ufuncs.
 PAGE, LEAST = 2 * 1024 * 1024, 32 * 1024
+# Pieces are whole numbers of NumPy's buffers, and so of its vectors: what NumPy does to the rest of an array may have other bits
+# (fmin of 0.0 and -0.0), and must come at the same place as in a call on all elements.
+UNIT = 8 * 1024
 # What NumPy calls these where it tells of them, and in its settings.
 ERRORS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
@@ -151,12 +154,12 @@ def _apply(ufunc, wholes, types, out, threads):
 
 
 def _pieces(out, threads):
-    """Where pieces begin and end: at pages, where each thread has four and more."""
+    """Where pieces begin and end: near pages, where each thread has four and more."""
     size = len(out)
     if out.nbytes >= 4 * threads * PAGE:
         step = PAGE // out.itemsize
-        ends = list(range(-out.ctypes.data % PAGE // out.itemsize or step, size, step))
+        ends = list(range(-out.ctypes.data % PAGE // out.itemsize // UNIT * UNIT or step, size, step))
     else:
-        step = max(LEAST, -(-size // (4 * threads)))
+        step = max(LEAST, -(-size // (4 * threads * UNIT)) * UNIT)
         ends = list(range(step, size, step))
     return zip([0, *ends], [*ends, size])
