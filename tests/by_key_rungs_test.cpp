@@ -3,6 +3,7 @@
 // operators, in place, overflow, room, misalignment, threads, and instruction sets.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -123,6 +124,53 @@ TYPED_TEST(ByKeyRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
     check(keys, values, op, T{3});
   });
   if constexpr (std::is_integral_v<T>) check(keys, values, add, std::int64_t{1});
+}
+
+TEST(ByKeyRungs, SumsOfNegativeZerosAreNegative) {
+  // Runs of -0.0, but for some that have a 0.0 in them.
+  std::vector<int> keys;
+  std::vector<double> values;
+  std::vector<double> sums;
+  std::vector<double> before;
+  for (int run = 0; run < 5000; ++run) {
+    const int length = run == 2500 ? 10'000 : run % 23 + 1;
+    bool is_negative = true;
+    for (int i = 0; i < length; ++i) {
+      keys.push_back(run);
+      values.push_back(run % 11 == 0 && i == length / 2 ? 0.0 : -0.0);
+      before.push_back(i == 0 || !is_negative ? 0.0 : -0.0);
+      is_negative = is_negative && std::signbit(values.back());
+    }
+    sums.push_back(is_negative ? -0.0 : 0.0);
+  }
+  for (const Policy& policy : policies()) {
+    SCOPED_TRACE(describe(policy));
+    std::vector<int> out_keys(keys.size());
+    std::vector<double> out(keys.size(), 9);
+    ASSERT_EQ(reduce_by_key(policy, keys, values, out_keys, out).runs, 5000);
+    for (std::size_t r = 0; r < sums.size(); ++r) {
+      ASSERT_TRUE(out[r] == 0 && std::signbit(out[r]) == std::signbit(sums[r])) << r;
+    }
+    exclusive_scan_by_key(policy, keys, values, out);
+    for (std::size_t j = 0; j < out.size(); ++j) {
+      ASSERT_TRUE(out[j] == 0 && std::signbit(out[j]) == std::signbit(before[j])) << j;
+    }
+    inclusive_scan_by_key(policy, keys, values, out);
+    for (std::size_t j = 0; j < out.size(); ++j) {
+      const bool is_last = j + 1 == out.size() || keys[j + 1] != keys[j];
+      const double expected = is_last ? sums[static_cast<std::size_t>(keys[j])] : before[j + 1];
+      ASSERT_TRUE(out[j] == 0 && std::signbit(out[j]) == std::signbit(expected)) << j;
+    }
+  }
+}
+
+TEST(ByKeyRungs, ChecksAreRefusedWhereThereAreNone) {
+  const std::vector<int> keys{1, 1};
+  std::vector<int> out_keys(2);
+  std::vector<int> out(2);
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(tests::code_of([&] { (void)reduce_by_key(checked, keys, keys, out_keys, out, mul); }), Code::unsupported);
+  EXPECT_EQ(tests::code_of([&] { inclusive_scan_by_key(checked, keys, keys, out, mul); }), Code::unsupported);
 }
 
 /// An operator of one's own, which does not commute.

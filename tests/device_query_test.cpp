@@ -634,6 +634,23 @@ TEST_F(DeviceQuery, RulesOfFloatsAreTheSameOnBoth) {
   }
 }
 
+TEST_F(DeviceQuery, SumsOfNegativeZerosAreNegative) {
+  std::vector<double> x(kManyRows, -0.0);
+  std::vector<std::int64_t> k(kManyRows);
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    k[i] = static_cast<std::int64_t>(i % 5);
+    if (i % 1000 == 3) x[i] = 0.0;  // of key 3
+  }
+  MemoryTable t;
+  t.add("x", x).add("k", k);
+  const auto cells = [&](const std::string& sql) { return ask(sql, gpu::Policy{}, t).cells; };
+  using Cells = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(cells("SELECT SUM(x), AVG(x) FROM t WHERE k <> 3"), (Cells{{"-0", "-0"}}));
+  EXPECT_EQ(cells("SELECT SUM(x), MIN(x) FROM t WHERE k = 3"), (Cells{{"0", "-0"}}));
+  EXPECT_EQ(cells("SELECT k, SUM(x) FROM t GROUP BY k ORDER BY k"),
+            (Cells{{"0", "-0"}, {"1", "-0"}, {"2", "-0"}, {"3", "0"}, {"4", "-0"}}));
+}
+
 TEST_F(DeviceQuery, ManyGroupsOfManyRows) {
   const Columns columns(kManyRows, true, 5);
   compare({"si, few, COUNT(*), SUM(n), SUM(price), MIN(f64), MAX(day) FROM t GROUP BY si, few",

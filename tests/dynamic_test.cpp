@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -430,6 +433,58 @@ TEST(DynamicAlong, InPlace) {
   const auto expected = along_expected(axis, x, 0.0, Add{}, false, false);
   dynamic::scan_along(par, {}, axis, {x.data(), 4000, Type::float64}, {x.data(), 4000, Type::float64});
   EXPECT_EQ(x, expected);
+}
+
+TEST(DynamicAlong, SumsOfNegativeZerosAreNegativeAndOfNothingAreNot) {
+  for (const std::int64_t length : {0, 1, 3, 4096, 4097, 9000}) {
+    const dynamic::Axis axis{2, length, 5};
+    const std::int64_t n = 2 * length * 5;
+    const std::vector<double> zeros(static_cast<std::size_t>(n), -0.0);
+    const auto is_negative = [](const std::vector<double>& of, std::size_t first, std::size_t last) {
+      return std::all_of(of.begin() + static_cast<std::ptrdiff_t>(first),
+                         of.begin() + static_cast<std::ptrdiff_t>(last),
+                         [](double x) { return x == 0 && std::signbit(x); });
+    };
+    std::vector<double> sums(10, 9);
+    dynamic::reduce_along(par, Operator::add, axis, {zeros.data(), n, Type::float64}, {sums.data(), 10, Type::float64});
+    EXPECT_EQ(is_negative(sums, 0, 10), length > 0) << length;
+    for (const double sum : sums) EXPECT_EQ(sum, 0);
+    std::vector<double> out(zeros.size(), 9);
+    dynamic::scan_along(par, {}, axis, {zeros.data(), n, Type::float64}, {out.data(), n, Type::float64});
+    EXPECT_TRUE(is_negative(out, 0, out.size())) << length;
+    out = zeros;
+    dynamic::scan_along(par, {.exclusive = true}, axis, {out.data(), n, Type::float64}, {out.data(), n, Type::float64});
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const bool is_first = i % (out.size() / 2) < 5;
+      ASSERT_TRUE(out[i] == 0 && std::signbit(out[i]) != is_first) << i << " of length " << length;
+    }
+  }
+}
+
+TEST(Dynamic, CallsWithoutAnInitialValueKeepNegativeZeros) {
+  const std::vector<double> zeros(1000, -0.0);
+  const std::vector<std::int64_t> offsets{0, 0, 1, 1000};
+  const std::vector<std::int64_t> keys(1000, 7);
+  const dynamic::ConstArray from{zeros.data(), 1000, Type::float64};
+  const auto is_negative = [](double x) { return x == 0 && std::signbit(x); };
+  std::vector<double> out(1000, 9);
+  dynamic::segmented_reduce(par, Operator::add, dynamic::lists_of_offsets({offsets.data(), 4, Type::int64}), from,
+                            {out.data(), 3, Type::float64});
+  EXPECT_TRUE(out[0] == 0 && !std::signbit(out[0]) && is_negative(out[1]) && is_negative(out[2]));
+  std::int64_t out_key = 0;
+  (void)dynamic::reduce_by_key(par, Operator::add, {keys.data(), 1000, Type::int64}, from, {&out_key, 1, Type::int64},
+                               {out.data(), 1, Type::float64});
+  EXPECT_TRUE(is_negative(out[0]));
+  double sum = 9;
+  upsweep_result result;
+  ASSERT_EQ(upsweep_reduce(nullptr, "add", nullptr, {const_cast<double*>(zeros.data()), 1000, UPSWEEP_FLOAT64},
+                           UPSWEEP_FLOAT64, &sum, &result),
+            0);
+  EXPECT_TRUE(is_negative(sum));
+  ASSERT_EQ(upsweep_scan(nullptr, "add", 1, nullptr, {const_cast<double*>(zeros.data()), 1000, UPSWEEP_FLOAT64},
+                         {out.data(), 1000, UPSWEEP_FLOAT64}, &result),
+            0);
+  EXPECT_TRUE(out[0] == 0 && !std::signbit(out[0]) && is_negative(out[1]) && is_negative(out[999]));
 }
 
 TEST(DynamicAlong, SumsOfManyFloatsAreOfBlocks) {

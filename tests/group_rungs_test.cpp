@@ -2,11 +2,15 @@
 // tests/group_rungs_test.cpp: every rung of the group ladder against its reference: patterns and types of keys, types of values,
 // operators, counts, threads and the bits of float sums, overflow, room, and what is refused.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -168,6 +172,45 @@ TEST(GroupRungs, NanAndZerosAreAsTheOperatorsHaveThem) {
   check(keys, values, std::type_identity<double>{}, max);
   std::vector<double> zeros(values.size(), -0.0);
   check(keys, zeros, std::type_identity<double>{}, add);
+}
+
+/// As much memory as the rows' would be is not there.
+TEST(GroupRungs, FewGroupsOfManyRowsTakeNoMemoryForRows) {
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  constexpr std::int64_t kRows = std::int64_t{1} << 26;
+  std::vector<std::uint8_t> keys(kRows);
+  std::fill(keys.begin() + kRows / 2, keys.end(), std::uint8_t{1});
+  const std::vector<std::int8_t> values(kRows, 1);
+  std::vector<std::uint8_t> out_keys(2);
+  std::vector<std::int64_t> sums(2);
+  std::vector<std::int64_t> counts(2);
+  const auto group = [&](std::int64_t rows) {
+    group_by(par.with_threads(2).with_overflow(Overflow::checked), std::span(keys).last(static_cast<std::size_t>(rows)),
+             std::span(values).last(static_cast<std::size_t>(rows)), out_keys, sums, counts, add);
+  };
+  group(1 << 20);  // threads and their arenas are there
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  ASSERT_TRUE(statm >> pages);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  // 16 bytes of a checked total and 8 of a count for each row would be 1.6 GB.
+  const rlimit limit{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{1} << 29), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const Code code = code_of([&] { group(kRows); });
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(code, Code::ok);
+  EXPECT_EQ(sums, (std::vector<std::int64_t>{kRows / 2, kRows / 2}));
+  EXPECT_EQ(counts, sums);
+}
+
+TEST(GroupRungs, ChecksAreRefusedWhereThereAreNone) {
+  const std::vector<int> keys{1, 1};
+  std::vector<int> out_keys(2);
+  std::vector<int> out(2);
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(code_of([&] { group_by(checked, keys, keys, out_keys, out, mul); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { group_by(checked, keys, keys, out_keys, out, upsweep::max); }), Code::ok);
 }
 
 TEST(GroupRungs, NameTheFirstGroupThatOverflows) {

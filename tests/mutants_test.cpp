@@ -214,6 +214,17 @@ TEST(ScanMutants, AnOperatorTheWrongWayRoundIsCaught) {
   EXPECT_EQ(first_wrong(), 1);
 }
 
+TEST(ScanMutants, AnExclusiveScanThatBeginsWithAnotherValueIsCaught) {
+  const std::vector<int> in{3, 5, 7};
+  const auto begun_with = [&](int first) {
+    return scan::first_wrong(scan::ExactReference<int, Mul>(mul, 1), in.data(),
+                             std::vector<int>{first, 3 * first, 15 * first}.data(), 3, true);
+  };
+  EXPECT_EQ(begun_with(1), kNoIndex);
+  EXPECT_EQ(begun_with(0), 0) << "0, whatever the operator";
+  EXPECT_EQ(begun_with(77), 0) << "what was in memory";
+}
+
 TEST(ScanMutants, AMaximumThatLosesANaNIsCaught) {
   std::vector<float> in(1000, 1.0F);
   in[500] = std::numeric_limits<float>::quiet_NaN();

@@ -231,6 +231,25 @@ TEST(Query, FloatsOrderNanLast) {
   EXPECT_EQ(failure("SELECT SUM(1 / (x - x)) FROM t WHERE x = 1.5", t).code, Code::division_by_zero);
 }
 
+TEST(Query, SumsOfNegativeZerosAreNegative) {
+  constexpr std::int64_t kRows = 200'003;
+  std::vector<double> x(kRows, -0.0);
+  std::vector<std::int64_t> k(kRows);
+  std::vector<std::uint8_t> there(kRows / 8 + 1);
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    k[i] = static_cast<std::int64_t>(i % 5);
+    if (i % 1000 == 3) x[i] = 0.0;  // of key 3
+    if (i % 3 != 0) there[i / 8] |= static_cast<std::uint8_t>(1U << i % 8);
+  }
+  MemoryTable t;
+  t.add("x", x).add("k", k);
+  t.add(Field{.name = "n", .kind = ValueKind::real, .storage = Storage::float64}, x.data(), kRows, there.data());
+  EXPECT_EQ(ask("SELECT SUM(x), SUM(n), AVG(x), SUM(x + x) FROM t WHERE k <> 3", t), "-0|-0|-0|-0");
+  EXPECT_EQ(ask("SELECT SUM(x), SUM(n) FROM t", t), "0|0");
+  EXPECT_EQ(ask("SELECT SUM(x), SUM(n) FROM t WHERE k = 9", t), "NULL|NULL");
+  EXPECT_EQ(ask("SELECT k, SUM(x), SUM(n) FROM t GROUP BY k ORDER BY k", t), "0|-0|-0;1|-0|-0;2|-0|-0;3|0|0;4|-0|-0");
+}
+
 TEST(Query, DatesReachTheirEnds) {
   EXPECT_EQ(expression::date_text(expression::kFirstDay), "0001-01-01");
   EXPECT_EQ(expression::date_text(expression::kLastDay), "9999-12-31");

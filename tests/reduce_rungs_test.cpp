@@ -549,7 +549,6 @@ TYPED_TEST(ReduceRungs, ExactSumKernelsLoseNothingWithEveryInstructionSet) {
 TEST(ReduceRungs, CheckedConcernsIntegerAdditionOnly) {
   const Policy checked = par.with_overflow(Overflow::checked);
   const std::vector<std::int8_t> in(100, 127);
-  EXPECT_EQ(reduce(checked, in, std::int8_t{1}, mul).value, reference(in.data(), 100, std::int8_t{1}, mul));
   EXPECT_EQ(reduce(checked, in, std::int8_t{1}, max).value, 127);
   EXPECT_EQ(reduce(checked, in, std::int8_t{1}, bit_xor).value, 1);
   const std::vector<double> large(100, std::numeric_limits<double>::max());
@@ -663,7 +662,17 @@ TYPED_TEST(ReduceRungs, InfinitiesAndSignedZerosComeThrough) {
       for (const std::int64_t count : {0, 1, 100, 70000}) {
         const TypeParam sum = reduce(par.with_rung(rung.id), zeros.data(), count, TypeParam{-0.0F}, add);
         EXPECT_TRUE(sum == 0 && std::signbit(sum)) << rung.id << " n " << count;
+        // Without an initial value a sum of none is 0.0; one takes part as an element does.
+        const std::vector<TypeParam> some(zeros.begin(), zeros.begin() + count);
+        const TypeParam alone = reduce(par.with_rung(rung.id), some);
+        EXPECT_TRUE(alone == 0 && std::signbit(alone) == (count > 0)) << rung.id << " n " << count;
+        const TypeParam with_zero = reduce(par.with_rung(rung.id), zeros.data(), count, TypeParam{0}, add);
+        EXPECT_TRUE(with_zero == 0 && !std::signbit(with_zero)) << rung.id << " n " << count;
       }
+    }
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{100}}) {
+      const TypeParam alone = reduce(par, std::vector<TypeParam>(count, TypeParam{-0.0}));
+      EXPECT_TRUE(alone == 0 && std::signbit(alone) == (count > 0)) << count;
     }
   }
 }
@@ -768,6 +777,34 @@ TYPED_TEST(ReduceRungs, ProductsAreNaNOnlyWhereAnElementIsOrZeroMeetsInfinity) {
     const std::vector<TypeParam> large(5000, TypeParam{8});
     EXPECT_EQ(reduce(par.with_overflow(Overflow::checked), large, TypeParam{1}, mul).value, infinity);
   }
+}
+
+TEST(ReduceRungs, ProductsOfLongDoublesStayInRange) {
+  // Partial products of every block, and of few elements, are too large or too small.
+  for (const std::size_t half : {std::size_t{20}, std::size_t{129}, std::size_t{200'000}}) {
+    for (const long double large : {1e4000L, 1e-4000L}) {
+      std::vector<long double> in(2 * half, large);
+      std::fill(in.begin() + static_cast<std::ptrdiff_t>(half), in.end(), 1 / large);
+      EXPECT_NEAR(static_cast<double>(reduce(par, in, 1.0L, mul).value), 1, 1e-9) << half;
+      for (const char* const rung : {"cpu.serial", "cpu.threads"}) {
+        EXPECT_NEAR(static_cast<double>(reduce(par.with_rung(rung).with_threads(3), in, 1.0L, mul).value), 1, 1e-9)
+            << rung << ' ' << half;
+      }
+    }
+  }
+  // Digits that are lost where a product is nearly too small.
+  const std::vector<long double> in{std::ldexp(1.0L, -16440), 1.0L / 3, std::ldexp(1.0L, 100)};
+  EXPECT_EQ(reduce(par, in, 1.0L, mul).value, std::ldexp(1.0L / 3, -16340));
+}
+
+TEST(ReduceRungs, ChecksAreRefusedWhereThereAreNone) {
+  const std::vector<int> in(1000, 1);
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(tests::code_of([&] { (void)reduce(checked, in, 1, mul); }), Code::unsupported);
+  EXPECT_EQ(tests::code_of([&] { (void)reduce(checked, in, 0, [](int a, int b) { return a + b; }); }),
+            Code::unsupported);
+  EXPECT_EQ(reduce(checked, in, 0, upsweep::max).value, 1);
+  EXPECT_EQ(reduce(checked, std::vector<double>(3, 2), 1.0, mul).value, 8);
 }
 
 // ------------------------------------------------------------------------------------------------------------ carries

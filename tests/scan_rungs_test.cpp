@@ -18,6 +18,7 @@
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "scan/reference.hpp"
+#include "upsweep/dynamic.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/reduce.hpp"
@@ -464,12 +465,71 @@ TEST(ScanRungs, InfinitiesAndSignedZerosComeThrough) {
     EXPECT_EQ(out[39999], 40000.0F) << rung.id;
     EXPECT_EQ(out[40000], infinity) << rung.id;
     EXPECT_EQ(out.back(), infinity) << rung.id;
-    if (rung.kind == Kind::library) continue;  // its sums start from +0.0
-    const std::vector<float> zeros(100, -0.0F);
-    std::vector<float> sums(zeros.size());
-    inclusive_scan(par.with_rung(rung.id), zeros, sums);
-    EXPECT_TRUE(std::signbit(sums.front()) && std::signbit(sums.back())) << rung.id;
+    for (const std::size_t n : {std::size_t{1}, std::size_t{100}, std::size_t{70001}}) {
+      const std::vector<float> zeros(n, -0.0F);
+      std::vector<float> sums(n, 9);
+      inclusive_scan(par.with_rung(rung.id), zeros, sums);
+      for (const float sum : sums) ASSERT_TRUE(sum == 0 && std::signbit(sum)) << rung.id << " of " << n;
+      exclusive_scan(par.with_rung(rung.id), zeros, sums, -0.0F);
+      for (const float sum : sums) ASSERT_TRUE(sum == 0 && std::signbit(sum)) << rung.id << " of " << n;
+      exclusive_scan(par.with_rung(rung.id), zeros, sums, 0.0F);
+      for (const float sum : sums) ASSERT_TRUE(sum == 0 && !std::signbit(sum)) << rung.id << " of " << n;
+    }
   }
+}
+
+/// What is called by types known at run time has no initial value where none is given: the sums and other folds of nothing at all,
+/// and then of what comes before. Scans by the templates of scan.hpp always have one.
+TYPED_TEST(ScanRungs, ExclusiveOnesWithoutAnInitialValueBeginWithTheIdentity) {
+  for (const auto& rung : tests::cpu_rungs("scan")) {
+    for_each_operator<TypeParam>([&]<class Op>(Op op) {
+      if constexpr (!tests::is_exact<TypeParam, Op>) return;
+      for (const std::int64_t n : std::initializer_list<std::int64_t>{0, 1, 2, 65, 5000, shared_by<TypeParam>(2)}) {
+        if (kSanitized && n == 5000) continue;
+        const auto in = tests::make<TypeParam>(Pattern::random, n, 4);
+        const TypeParam first = Op::kOperator == Operator::add ? TypeParam{0} : Op::template identity<TypeParam>();
+        for (const std::int64_t cut : {n, n / 3}) {  // in one call, and in two that hand on the carry
+          Guarded<TypeParam> out(n, 1);
+          auto carry = dynamic::Carry(type_of<TypeParam>());
+          const auto scan = [&](std::int64_t from, std::int64_t count) {
+            dynamic::scan(par.with_rung(rung.id).with_threads(2), {Op::kOperator, true},
+                          {in.data() + from, count, type_of<TypeParam>()},
+                          {out.data() + from, count, type_of<TypeParam>()}, carry);
+          };
+          const bool ran = supported([&] {
+            scan(0, cut);
+            EXPECT_EQ(carry.any(), cut > 0);
+            scan(cut, n - cut);
+          });
+          if (!ran) continue;
+          const auto reference = scan::ExactReference<TypeParam, Op>(op, first);
+          EXPECT_EQ(scan::first_wrong(reference, in.data(), out.data(), n, true), kNoIndex)
+              << rung.id << ' ' << Op::kName << " n " << n << " cut at " << cut;
+          EXPECT_TRUE(out.intact());
+        }
+      }
+    });
+    if constexpr (std::is_floating_point_v<TypeParam>) {
+      const std::vector<TypeParam> zeros(70001, TypeParam{-0.0});
+      std::vector<TypeParam> out(zeros.size(), 9);
+      auto carry = dynamic::Carry(type_of<TypeParam>());
+      dynamic::scan(par.with_rung(rung.id), {Operator::add, true}, {zeros.data(), 70001, type_of<TypeParam>()},
+                    {out.data(), 70001, type_of<TypeParam>()}, carry);
+      EXPECT_TRUE(out[0] == 0 && !std::signbit(out[0])) << rung.id;
+      for (std::size_t i = 1; i < out.size(); ++i) ASSERT_TRUE(out[i] == 0 && std::signbit(out[i])) << rung.id;
+    }
+  }
+}
+
+TEST(ScanApi, ChecksAreRefusedWhereThereAreNone) {
+  std::vector<int> in(1000, 1);
+  std::vector<int> out(1000);
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(tests::code_of([&] { inclusive_scan(checked, in, out, mul); }), Code::unsupported);
+  EXPECT_EQ(tests::code_of([&] { inclusive_scan(checked, in, out, [](int a, int b) { return a + b; }); }),
+            Code::unsupported);
+  inclusive_scan(checked, in, out, upsweep::max);
+  EXPECT_EQ(out.back(), 1);
 }
 
 /// Sums and products that other orders than the loop's bring out of range, in which the loop stays: in a vector, and from

@@ -253,11 +253,95 @@ TEST(Segmented, ResultsThatAreTooManyForTheCachesMatchTheReference) {
   check_adjacent<std::int16_t>(offsets, values_of<std::int8_t>(offsets.back()), add, std::int16_t{0});
 }
 
-TEST(Segmented, SumsBeginWithZeroUnlessAnotherIsGiven) {
+/// Sums without an initial value, of lists that are all -0.0 but for some elements: the bits of what adds up the elements alone.
+template <class T, class In>
+void check_sums_of_zeros(const Lists& lists, const std::vector<std::int64_t>& starts,
+                         const std::vector<std::int64_t>& stops, const std::vector<In>& content, const Mask& valid) {
+  std::vector<T> expected(starts.size(), T{0});
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (lists.valid.is_given() && !lists.valid[static_cast<std::int64_t>(i)]) continue;
+    std::vector<In> elements;
+    for (std::int64_t j = starts[i]; j < stops[i]; ++j) {
+      if (!valid.is_given() || valid[j]) elements.push_back(content[static_cast<std::size_t>(j)]);
+    }
+    if (elements.empty()) continue;
+    expected[i] = static_cast<T>(elements[0]);
+    for (std::size_t j = 1; j < elements.size(); ++j) expected[i] += static_cast<T>(elements[j]);
+  }
+  for (const auto& rung : tests::cpu_rungs("segmented")) {
+    const std::string id(rung.id);  // outlives the policies
+    if (!takes(id, lists)) continue;
+    const bool has_nulls = valid.is_given() || lists.valid.is_given();
+    if (rung.kind == Kind::library && (has_nulls || !std::is_same_v<T, In>)) continue;
+    for (const Policy& policy : policies(id)) {
+      std::vector<T> out(starts.size(), T{9});
+      segmented_reduce(policy, lists, content.data(), std::ssize(content), out.data(), add, valid);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        ASSERT_TRUE(same_bits(out[i], expected[i]))
+            << text_of(policy) << ", list " << i << ", " << starts[i] << " … " << stops[i] << ": " << out[i];
+      }
+    }
+  }
+}
+
+template <class T, class In>
+void check_sums_of_zeros() {
+  // Each length, alone and beside empty ones, and one of several blocks; a 0.0 here and there.
+  std::vector<std::int64_t> offsets{0, 0};
+  for (std::int64_t length = 0; length < 140; ++length) {
+    for (const std::int64_t other : {length, std::int64_t{0}, std::int64_t{1}, length % 5}) {
+      offsets.push_back(offsets.back() + other);
+    }
+  }
+  for (const std::int64_t length : {4096, 4097, 9000, 9001, 0}) offsets.push_back(offsets.back() + length);
+  std::vector<In> content(static_cast<std::size_t>(offsets.back()), In{-0.0});
+  for (std::size_t i = 60; i < content.size(); i += 97) content[i] = In{0.0};
+  content.back() = In{-0.0};
+  std::vector<std::uint8_t> some(content.size());
+  for (std::size_t i = 0; i < some.size(); ++i) some[i] = i % 3 == 0 || i % 700 > 400 ? 0 : 1;
+  std::vector<std::uint8_t> there(offsets.size() - 1);
+  for (std::size_t i = 0; i < there.size(); ++i) there[i] = i % 7 == 0 ? 0 : 1;
+  const std::vector<std::int64_t> starts(offsets.begin(), offsets.end() - 1);
+  const std::vector<std::int64_t> stops(offsets.begin() + 1, offsets.end());
+  for (const Mask& valid : {Mask{}, Mask(some)}) {
+    SCOPED_TRACE(valid.is_given() ? "with nulls" : "without nulls");
+    check_sums_of_zeros<T>(Lists(offsets), starts, stops, content, valid);
+    Lists with_nulls(offsets);
+    with_nulls.valid = Mask(there);
+    check_sums_of_zeros<T>(with_nulls, starts, stops, content, valid);
+    const auto lists = apart(offsets);
+    check_sums_of_zeros<T>(lists.lists(), lists.starts, lists.stops, content, valid);
+  }
+}
+
+TEST(Segmented, SumsOfNegativeZerosAreNegativeAndOfNothingAreNot) {
+  check_sums_of_zeros<double, double>();
+  check_sums_of_zeros<float, float>();
+  check_sums_of_zeros<double, float>();
+  check_sums_of_zeros<long double, double>();
+}
+
+TEST(Segmented, ChecksAreRefusedWhereThereAreNone) {
+  const std::vector<int> content{1, 2};
+  const std::vector<int> offsets{0, 2};
+  std::vector<int> out(1);
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(tests::code_of([&] { segmented_reduce(checked, offsets, content, out, mul); }), Code::unsupported);
+  EXPECT_EQ(
+      tests::code_of([&] { segmented_reduce(checked, offsets, content, out, [](int a, int b) { return a + b; }, 0); }),
+      Code::unsupported);
+  segmented_reduce(checked, offsets, content, out, upsweep::max);
+  EXPECT_EQ(out[0], 2);
+  std::vector<std::int64_t> counts(1);
+  segmented_reduce(checked, offsets, content, counts, upsweep::count);
+  EXPECT_EQ(counts[0], 2);
+}
+
+TEST(Segmented, AnInitialValueTakesPart) {
   const std::vector<double> content{-0.0, -0.0};
   const std::vector<int> offsets{0, 0, 1, 2};
   std::vector<double> out(3, 9);
-  segmented_reduce(par, offsets, content, out);
+  segmented_reduce(par, offsets, content.data(), 2, out.data(), add, 0.0);
   for (const double value : out) EXPECT_TRUE(same_bits(value, 0.0));
   segmented_reduce(par, offsets, content.data(), 2, out.data(), add, -0.0);
   for (const double value : out) EXPECT_TRUE(same_bits(value, -0.0));

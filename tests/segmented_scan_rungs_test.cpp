@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -129,6 +131,94 @@ TYPED_TEST(SegmentedScans, ByEveryOperatorMatchTheReference) {
       }
     }
   });
+}
+
+/// Sums without an initial value of lists that are all -0.0 but for some elements: of no elements 0.0, else the bits of what adds
+/// up the elements alone.
+template <class T, class In>
+void check_sums_of_zeros() {
+  Offsets offsets{0, 0};
+  for (std::int64_t length = 0; length < 140; ++length) {
+    for (const std::int64_t other : {length, std::int64_t{0}, std::int64_t{1}, length % 5}) {
+      offsets.push_back(offsets.back() + other);
+    }
+  }
+  for (const std::int64_t length : {4096, 4097, 9000, 0, 9001}) offsets.push_back(offsets.back() + length);
+  std::vector<In> content(static_cast<std::size_t>(offsets.back()), In{-0.0});
+  for (std::size_t i = 60; i < content.size(); i += 97) content[i] = In{0.0};
+  std::vector<std::uint8_t> some(content.size());
+  for (std::size_t i = 0; i < some.size(); ++i) some[i] = i % 3 == 0 || i % 700 > 400 ? 0 : 1;
+  for (const Mask& valid : {Mask{}, Mask(some)}) {
+    for (const bool exclusive : {false, true}) {
+      std::vector<T> expected(content.size());
+      for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+        std::optional<T> sum;
+        for (auto j = static_cast<std::size_t>(offsets[i]); j < static_cast<std::size_t>(offsets[i + 1]); ++j) {
+          const bool is_there = some[j] != 0 || !valid.is_given();
+          const std::optional<T> before = sum;
+          if (is_there) sum = sum ? *sum + static_cast<T>(content[j]) : static_cast<T>(content[j]);
+          expected[j] = (exclusive ? before : sum).value_or(T{0});
+        }
+      }
+      for (const Policy& policy : policies()) {
+        const auto scan = [&](const auto* from, T* to) {
+          const std::int64_t n = std::ssize(content);
+          if (exclusive) {
+            segmented_exclusive_scan(policy, Lists(offsets), from, n, to, add, valid);
+          } else {
+            segmented_inclusive_scan(policy, Lists(offsets), from, n, to, add, valid);
+          }
+        };
+        std::vector<T> out(content.size(), T{9});
+        scan(content.data(), out.data());
+        for (std::size_t j = 0; j < out.size(); ++j) {
+          ASSERT_TRUE(out[j] == 0 && std::signbit(out[j]) == std::signbit(expected[j]))
+              << policy.rung << " isa " << name(policy.isa) << " element " << j << " exclusive " << exclusive
+              << " with nulls " << valid.is_given() << ": " << out[j] << ", not " << expected[j];
+        }
+        if constexpr (std::is_same_v<T, In>) {
+          std::vector<T> both = content;
+          scan(both.data(), both.data());
+          ASSERT_EQ(std::memcmp(both.data(), out.data(), out.size() * sizeof(T)), 0) << "in place";
+        }
+      }
+    }
+  }
+}
+
+TEST(SegmentedScans, SumsOfNegativeZerosAreNegativeAndOfNothingAreNot) {
+  check_sums_of_zeros<double, double>();
+  check_sums_of_zeros<float, float>();
+  check_sums_of_zeros<double, float>();
+  check_sums_of_zeros<long double, double>();
+}
+
+TYPED_TEST(SegmentedScans, ExclusiveOnesWithoutAnInitialValueBeginWithTheIdentity) {
+  using T = TypeParam;
+  const Offsets offsets = offsets_of(ListPattern::poisson, 3000);
+  for_each_operator<T>([&]<class Op>(Op op) {
+    const auto content = values_of<T>(3000);
+    std::vector<T> expected(content.size());
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+      expected_scan(content.data() + offsets[i], 0, offsets[i + 1] - offsets[i], op, detail::usual_init<T, Op>(), true,
+                    expected.data() + offsets[i]);
+    }
+    for (const Policy& policy : policies()) {
+      std::vector<T> out(content.size(), T{77});
+      segmented_exclusive_scan(policy, offsets, content, out, op);
+      EXPECT_EQ(out, expected) << Op::kName << ' ' << policy.rung;
+    }
+  });
+}
+
+TEST(SegmentedScans, ChecksAreRefusedWhereThereAreNone) {
+  const std::vector<int> content{1, 2};
+  const Offsets offsets{0, 2};
+  std::vector<int> out(2);
+  const Policy checked = par.with_overflow(Overflow::checked);
+  EXPECT_EQ(tests::code_of([&] { segmented_inclusive_scan(checked, offsets, content, out, mul); }), Code::unsupported);
+  segmented_inclusive_scan(checked, offsets, content, out, upsweep::max);
+  EXPECT_EQ(out[1], 2);
 }
 
 TYPED_TEST(SegmentedScans, IntoOtherTypesMatchTheReference) {

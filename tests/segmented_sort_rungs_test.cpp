@@ -268,7 +268,8 @@ TYPED_TEST(SortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
           is_in_list[j] = 1;
         }
       }
-      for (std::size_t j = 0; j < out.size(); ++j) ASSERT_TRUE(is_in_list[j] != 0 || out[j] == 77) << rung.id << ' ' << j;
+      for (std::size_t j = 0; j < out.size(); ++j)
+        ASSERT_TRUE(is_in_list[j] != 0 || out[j] == 77) << rung.id << ' ' << j;
       std::vector<float> both = content;
       segmented_sort(policy, lists.with_validity(mask), both, both);
       EXPECT_TRUE(is_right(expected, expected.sorted, both.data(), false)) << rung.id;

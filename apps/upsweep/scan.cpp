@@ -92,9 +92,7 @@ Plan plan_of(const Common& common, const ScanOptions& options, const io::ColumnI
   const io::ColumnInfo info = meaning_of(read, options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
-  const dynamic::Carry carry = options.init        ? parse_carry(*options.init, type, info, "--init")
-                               : options.exclusive ? dynamic::Carry::identity(how.op, type)
-                                                   : dynamic::Carry(type);
+  const dynamic::Carry carry = options.init ? parse_carry(*options.init, type, info, "--init") : dynamic::Carry(type);
   const Policy policy = common.policy().with_overflow(parse_overflow(options.overflow, how.op, type));
   return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
 }

@@ -3,8 +3,8 @@
 //
 //   keys                   2    2    5    5    5      7
 //   values                 a    b    c    d    e      f
-//   reduce_by_key          2 5 7,    a⊕b  c⊕d⊕e  f        each beginning with init
-//   inclusive_scan_by_key  a    a⊕b  c    c⊕d  c⊕d⊕e  f    each beginning with init
+//   reduce_by_key          2 5 7,    a⊕b  c⊕d⊕e  f        each beginning with init, if there is one
+//   inclusive_scan_by_key  a    a⊕b  c    c⊕d  c⊕d⊕e  f    each beginning with init, if there is one
 //   exclusive_scan_by_key  init a    init c    c⊕d    init
 //   key_offsets            0 2 5 6                        the runs of equal keys, as lists
 //
@@ -56,17 +56,50 @@ Keys keys_of(const R& keys) {
 
 template <class In, class Out, class Op>
 SegmentedResult scan_by_key(const Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
-                            const Out& init, bool exclusive) {
-  const auto scan = host_scan_call({}, values, keys.length, out, op, init, exclusive, {});
+                            const Beginning<Out>& begin, bool exclusive) {
+  const auto scan = host_scan_call({}, values, keys.length, out, op, begin, exclusive, {});
   const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
   return {runs, rung};
 }
 template <class In, class Out, class Op>
 SegmentedResult scan_by_key(const gpu::Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
-                            const Out& init, bool exclusive) {
-  const auto scan = segmented_scan_call({}, values, keys.length, out, op, init, exclusive, {});
+                            const Beginning<Out>& begin, bool exclusive) {
+  const auto scan = segmented_scan_call({}, values, keys.length, out, op, begin, exclusive, {});
   const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
   return {runs, rung};
+}
+
+/// Of ranges.
+template <class Keys, class Values, class OutKeys, class Out, class Op>
+ReducedByKey reduce_runs(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
+                         const Op& op, const Beginning<ElementOf<Out>>& begin) {
+  static_assert(std::same_as<ElementOf<Keys>, ElementOf<OutKeys>>, "keys are written to an array of their type");
+  require_equal_lengths(length_of(keys), length_of(values));
+  const auto reduction = host_fold_call({}, data_of(values), length_of(values), output_of(out), op, begin, {});
+  return run_by_key(policy, {.keys = keys_of(keys),
+                             .reduction = &reduction,
+                             .out_keys = output_of(out_keys),
+                             .keys_room = length_of(out_keys),
+                             .room = length_of(out)});
+}
+template <class Keys, class Values, class Out, class Op>
+SegmentedResult scan_runs(const Policy& policy, const Keys& keys, const Values& values, Out&& out, const Op& op,
+                          const Beginning<ElementOf<Out>>& begin, bool exclusive) {
+  require_equal_lengths(length_of(keys), length_of(values));
+  require_equal_lengths(length_of(keys), length_of(out));
+  return scan_by_key(policy, keys_of(keys), data_of(values), output_of(out), op, begin, exclusive);
+}
+
+template <class Key, class In, class Out, class Op>
+ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
+                           Out* out, std::int64_t room, const Op& op, const Beginning<Out>& begin) {
+  const auto run = [&](SegmentedCall& reduction) {
+    set_beginning(reduction, begin);
+    return run_by_key(
+        policy,
+        {.keys = keys_at(keys, n), .reduction = &reduction, .out_keys = out_keys, .keys_room = room, .room = room});
+  };
+  return with_fold(OnDevice{}, Lists{}, values, n, out, op, Mask{}, run);  // also that of segmented.cuh
 }
 
 }  // namespace detail
@@ -95,21 +128,15 @@ ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values&
                            Op op, detail::ElementOf<Out> init) {
   static_assert(std::same_as<detail::ElementOf<Keys>, detail::ElementOf<OutKeys>>,
                 "keys are written to an array of their type");
-  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(values));
-  const auto reduction = detail::host_fold_call({}, detail::data_of(values), detail::length_of(values),
-                                                detail::output_of(out), op, init, {});
-  return detail::run_by_key(policy, {.keys = detail::keys_of(keys),
-                                     .reduction = &reduction,
-                                     .out_keys = detail::output_of(out_keys),
-                                     .keys_room = detail::length_of(out_keys),
-                                     .room = detail::length_of(out)});
+  return detail::reduce_runs(policy, keys, values, out_keys, out, op, detail::begin_with(init));
 }
-/// The same, beginning with the operator's identity: `reduce_by_key(par, keys, values, out_keys, out)`.
+/// The same without an initial value: `reduce_by_key(par, keys, values, out_keys, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
           detail::ArrayArgument Out, class Op = Add>
 ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            Op op = {}) {
-  return reduce_by_key(policy, keys, values, out_keys, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
+  return detail::reduce_runs(policy, keys, values, out_keys, out, op,
+                               detail::usual_beginning<detail::ElementOf<Out>, Op>());
 }
 
 // ----------------------------------------------------------------------------------------------------------------- scans
@@ -118,32 +145,28 @@ ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values&
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
 SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
                                       detail::ElementOf<Out> init) {
-  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(values));
-  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(out));
-  return detail::scan_by_key(policy, detail::keys_of(keys), detail::data_of(values), detail::output_of(out), op, init,
-                             false);
+  return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), false);
 }
-/// The same, beginning with the operator's identity: `inclusive_scan_by_key(par, keys, values, out)`.
+/// The same without an initial value: `inclusive_scan_by_key(par, keys, values, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
-  return inclusive_scan_by_key(policy, keys, values, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
+  return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(),
+                             false);
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
                                       detail::ElementOf<Out> init) {
-  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(values));
-  detail::require_equal_lengths(detail::length_of(keys), detail::length_of(out));
-  return detail::scan_by_key(policy, detail::keys_of(keys), detail::data_of(values), detail::output_of(out), op, init,
-                             true);
+  return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), true);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
-  return exclusive_scan_by_key(policy, keys, values, out, op, detail::usual_init<detail::ElementOf<Out>, Op>());
+  return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(),
+                             true);
 }
 
 /// @cond
@@ -189,21 +212,13 @@ std::int64_t key_offsets(const gpu::Policy& policy, const Key* keys, std::int64_
 template <class Key, class In, class Out, class Op>
 ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
                            Out* out, std::int64_t room, Op op, std::type_identity_t<Out> init) {
-  const auto run = [&](detail::SegmentedCall& reduction) {
-    reduction.init = std::addressof(init);
-    return detail::run_by_key(policy, {.keys = detail::keys_at(keys, n),
-                                       .reduction = &reduction,
-                                       .out_keys = out_keys,
-                                       .keys_room = room,
-                                       .room = room});
-  };
-  return with_fold(detail::OnDevice{}, Lists{}, values, n, out, op, Mask{}, run);  // also that of segmented.cuh
+  return detail::reduce_by_key(policy, keys, values, n, out_keys, out, room, op, detail::begin_with(init));
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class Key, class In, class Out, class Op = Add>
 ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
                            Out* out, std::int64_t room, Op op = {}) {
-  return reduce_by_key(policy, keys, values, n, out_keys, out, room, op, detail::usual_init<Out, Op>());
+  return detail::reduce_by_key(policy, keys, values, n, out_keys, out, room, op, detail::usual_beginning<Out, Op>());
 }
 
 /// Inclusive scans of the runs' values, each beginning with `init`, of n keys, values and outputs.
@@ -211,14 +226,15 @@ template <class Key, class In, class Out, class Op>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op, std::type_identity_t<Out> init) {
-  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, init, false);
+  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), false);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class Key, class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op = {}) {
-  return inclusive_scan_by_key(policy, keys, values, n, out, op, detail::usual_init<Out, Op>());
+  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::usual_beginning<Out, Op>(),
+                             false);
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
@@ -226,14 +242,15 @@ template <class Key, class In, class Out, class Op>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op, std::type_identity_t<Out> init) {
-  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, init, true);
+  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), true);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class Key, class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                       Out* out, Op op = {}) {
-  return exclusive_scan_by_key(policy, keys, values, n, out, op, detail::usual_init<Out, Op>());
+  return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::usual_beginning<Out, Op>(),
+                             true);
 }
 
 }  // namespace upsweep

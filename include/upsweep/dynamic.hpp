@@ -120,7 +120,7 @@ std::string_view compact_offsets(const gpu::Policy& policy, ConstArray starts, C
 /// The lists between as many starts and stops, both of one of these types.
 [[nodiscard]] Lists lists_of_bounds(ConstArray starts, ConstArray stops);
 
-/// out[i] = init ⊕ the elements of list i, in elements of out's type; null: the operator's identity, of sums 0.
+/// out[i] = init ⊕ the elements of list i, in elements of out's type; null: their fold, of none the operator's identity, of sums 0.
 std::string_view segmented_reduce(const Policy& policy, Operator op, const Lists& lists, ConstArray content, Array out,
                                   const void* init = nullptr, const Mask& valid = {});
 /// Of every list any, all (out is uint8), count, count_nonzero, argmin or argmax (int64).
@@ -190,7 +190,7 @@ class Staged {
   std::string_view compact_offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets, OffsetsCarry& carry,
                                    bool strict = false);
 
-  // Lists, whose bounds, validity and content go there. Of scans and sorts, outputs of elements in no list are 0.
+  // Lists, whose bounds, validity and content go there. Elements in no list: 0 of scans and positions; a sort leaves them as they are.
   std::string_view segmented_reduce(Overflow overflow, Operator op, const Lists& lists, ConstArray content, Array out,
                                     const void* init = nullptr, const Mask& valid = {});
   std::string_view segmented_reduce(Reducer reducer, const Lists& lists, ConstArray content, Array out,

@@ -17,13 +17,13 @@
 //           number of threads, alignment and instruction set. On a GPU: the same on every run on GPUs of one kind, but not with
 //           cuda.hash, cuda.shared, cuda.partitioned and cuda.cub, which are run where they are asked for by name.
 // Overflow  with Overflow::checked a sum of integers that does not fit is an error; sums are exact, so that only the last one
-//           counts, whatever the order.
+//           counts, whatever the order. Products have no checks: they are refused with it (unsupported).
 // Errors    Error: unequal_lengths (keys and values; too little room for the groups), overflow with index() the first group that
 //           has a sum that does not fit, unknown_rung, unsupported, out_of_memory. Then outputs are unspecified; where room was
 //           too little, they are as they were.
 // In place  outputs must not overlap inputs or one another.
 // Hashes    are keyed by a random secret of the process: nobody can make keys that are slow. No result depends on it.
-// Memory    up to twice that of keys and values where there are many groups, else next to none.
+// Memory    up to twice that of keys and values where there are many groups, and three times for checked sums; else next to none.
 // On a GPU  with a gpu::Policy and device memory, by pointers and lengths. All calls wait, as nobody knows before how many groups
 //           there are. Memory comes from the policy's memory resource, not from its workspace: two to three times that of keys and
 //           values.

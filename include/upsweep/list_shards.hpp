@@ -89,7 +89,7 @@ SegmentedResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsS
 
 template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                 const Op& op, const Out& init, gpu::ListsStatus* status) {
+                                 const Op& op, const Beginning<Out>& begin, gpu::ListsStatus* status) {
   static_assert(RunsCompiled<ElementType<In>, Out, Op>,
                 "operators and types of one's own fold lists in shards by list_shards.cuh, which nvcc compiles");
   constexpr Out kIdentity = identity<Out>(operator_of<Op, Out>());
@@ -98,7 +98,7 @@ SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu:
   lists.merge = reduce_call(static_cast<const Out*>(nullptr), 0, op, carry, nullptr);
   return run_lists(group, shards, lists, status, [&](const gpu::ListsShard<In, Out>& shard) {
     auto call = fold_call(shard.lists, shard.in, shard.n, shard.out, op, shard.valid);
-    call.init = std::addressof(init);
+    set_beginning(call, begin);
     return call;
   });
 }
@@ -108,7 +108,8 @@ template <Reducer kReducer>
 using MergeOf =
     std::conditional_t<kReducer == Reducer::any, Max, std::conditional_t<kReducer == Reducer::all, Min, Add>>;
 template <class Op>
-concept MergedReducer = NamedReducer<Op> && Op::kReducer != Reducer::argmin && Op::kReducer != Reducer::argmax;
+concept MergedReducer = NamedReducer<Op> && (Op::kReducer == Reducer::any || Op::kReducer == Reducer::all ||
+                                             Op::kReducer == Reducer::count || Op::kReducer == Reducer::count_nonzero);
 
 template <class In, class Out, MergedReducer Op>
 SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
@@ -150,14 +151,14 @@ std::string_view compact_offsets_async(const gpu::Group& group, const std::vecto
 template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
                                  std::type_identity_t<Out> init) {
-  return detail::segmented_reduce(group, shards, op, init, nullptr);
+  return detail::segmented_reduce(group, shards, op, detail::begin_with(init), nullptr);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                  Op op = {}) {
-  return detail::segmented_reduce(group, shards, op, detail::usual_init<Out, Op>(), nullptr);
+  return detail::segmented_reduce(group, shards, op, detail::usual_beginning<Out, Op>(), nullptr);
 }
 
 /// any, all, count or count_nonzero of every list.
@@ -171,14 +172,15 @@ template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                         gpu::ListsStatus* status, Op op, std::type_identity_t<Out> init) {
   detail::require_array(status, 1, "status");
-  return detail::segmented_reduce(group, shards, op, init, status).rung;
+  return detail::segmented_reduce(group, shards, op, detail::begin_with(init), status).rung;
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                         gpu::ListsStatus* status, Op op = {}) {
-  return segmented_reduce_async(group, shards, status, op, detail::usual_init<Out, Op>());
+  detail::require_array(status, 1, "status");
+  return detail::segmented_reduce(group, shards, op, detail::usual_beginning<Out, Op>(), status).rung;
 }
 
 /// The same of any, all, count or count_nonzero.

@@ -569,14 +569,10 @@ auto with_bounds(const Lists& lists, F f) {
   const auto call = [&]<class T>(T) {
     return f(static_cast<const T*>(lists.starts), static_cast<const T*>(lists.stops));
   };
-  switch (lists.type) {
-    case Type::int32:
-      return call(std::int32_t{});
-    case Type::uint32:
-      return call(std::uint32_t{});
-    default:
-      return call(std::int64_t{});
-  }
+  if (lists.type == Type::int32) return call(std::int32_t{});
+  if (lists.type == Type::uint32) return call(std::uint32_t{});
+  if (lists.type != Type::int64) upsweep::detail::no_such_value();
+  return call(std::int64_t{});
 }
 
 inline bool is_null(const Lists& lists, std::int64_t list) { return lists.valid.is_given() && !lists.valid[list]; }
@@ -684,13 +680,23 @@ struct ListFold {
   using Element = upsweep::detail::ElementType<In>;
 
   Op op;
-  Out init;
+  std::optional<Out> init;
   const Policy& policy;
 
   [[nodiscard]] Signature signature() const {
-    return detail::signature<Element, Out, Op>(Function::segmented_reduce, policy.overflow, (Hash() << init).sum());
+    Hash hash;
+    hash << init.has_value();
+    if (init) hash << *init;
+    return detail::signature<Element, Out, Op>(Function::segmented_reduce, policy.overflow, hash.sum());
   }
-  [[nodiscard]] Part begin() const { return carry_of<Out>(init); }
+  [[nodiscard]] Part begin() const {
+    if (init) return carry_of<Out>(*init);
+    if constexpr (operator_of<Op, Out>() == Operator::add || operator_of<Op, Out>() == Operator::custom) {
+      return empty_carry<Out>();  // of which a sum is 0
+    } else {
+      return carry_of(identity<Out>(operator_of<Op, Out>()));
+    }
+  }
   [[nodiscard]] static Part nothing() { return empty_carry<Out>(); }
 
   /// The elements from `begin` to before `end`.
@@ -724,7 +730,10 @@ struct ListFold {
   }
   std::string_view whole_lists(const Lists& lists, const In* content, std::int64_t n, Out* out,
                                const Mask& valid) const {
-    return upsweep::segmented_reduce(policy, lists, content, n, out, op, init, valid).rung;
+    if constexpr (operator_of<Op, Out>() != Operator::custom) {
+      if (!init) return upsweep::segmented_reduce(policy, lists, content, n, out, op, valid).rung;
+    }
+    return upsweep::segmented_reduce(policy, lists, content, n, out, op, *init, valid).rung;
   }
 };
 
@@ -772,6 +781,8 @@ struct NamedFold {
     } else if constexpr (kReducer == Reducer::all) {
       left.value &= right.value;
     } else {
+      static_assert(kReducer == Reducer::count || kReducer == Reducer::count_nonzero,
+                    "a new reducer needs its merge here");
       left.value += right.value;
     }
   }
@@ -844,12 +855,15 @@ SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const List
   return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, init, policy}, lists, content, n, out, valid);
 }
 
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!upsweep::detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
                                  std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
-  return mpi::segmented_reduce(comm, policy, lists, content, n, out, op, upsweep::detail::usual_init<Out, Op>(), valid);
+  static_assert(operator_of<Op, Out>() != Operator::custom,
+                "an operator of your own needs an init: what an empty list gives");
+  return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, std::nullopt, policy}, lists, content, n, out,
+                              valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.

@@ -23,7 +23,7 @@
 
 namespace upsweep {
 
-/// What happens when a prefix or a sum of integers does not fit the output type. Concerns addition only.
+/// What happens when a prefix or a sum of integers does not fit the output type. Products and custom operators are not checked.
 enum class Overflow : std::uint8_t {
   wrap,     ///< modulo 2^bits, as hardware does
   checked,  ///< Error overflow, with the index of the first output that does not fit

@@ -7,11 +7,11 @@
 //           among them. Not so on a GPU and with cpu.std_par, where partial products may be too large or too small for
 //           the type; and partial sums may, in every order but that of cpu.serial, be infinite where the loop's are not.
 // Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
-//           the order of the elements does not matter) does not fit the type.
+//           the order of the elements does not matter) does not fit the type. Products and operators of one's own have no checks:
+//           they are refused with it (unsupported).
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <ranges>
@@ -38,18 +38,6 @@ struct Reduction {
   Reduction(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
-namespace detail {
-
-/// The product of n floats, whose partial products may be too large or too small.
-template <class Out, class In>
-ScanCarry<Out> product_of(const In* in, std::int64_t n) {
-  auto product = empty_carry<Out>();
-  for (std::int64_t i = 0; i < n; ++i) merge(Mul{}, product, carry_of(static_cast<Out>(in[i])));
-  return product;
-}
-
-}  // namespace detail
-
 /// The carry of n elements that follow `carry`, which is advanced. Parts reduced apart are put together with
 /// merge_carries(), or in order by handing the carry on. A checked sum that does not fit is no error here, as later
 /// parts may bring it back: see ScanCarry::wraps.
@@ -60,9 +48,6 @@ std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n,
     ScanCarry<Out> part{};
     const auto combine = detail::wrapping<Out>(op);
     detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &part);
-    if constexpr (std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::mul) {
-      if (!std::isnormal(part.total)) part = detail::product_of<Out>(in, n);
-    }
     detail::merge(op, carry, part);
     if (std::is_integral_v<Out>) carry.wraps = 0;  // only calls that wrap around run here
     return detail::kInlineRung;
@@ -82,16 +67,25 @@ ScanCarry<T> merge_carries(Op op, ScanCarry<T> left, const ScanCarry<T>& right) 
   return left;
 }
 
+namespace detail {
+
+/// carry ⊕ x0 ⊕ … ⊕ xn-1.
+template <class In, class T, class Op>
+Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, Op op) {
+  const std::string_view rung = reduce_into(policy, in, n, op, carry);
+  if (std::is_integral_v<T> && policy.overflow == Overflow::checked && carry.wraps != 0)
+    throw_sum_overflow(type_of<T>());
+  return {value_of(carry), rung};
+}
+
+}  // namespace detail
+
 /// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
 template <class In, class T, class Op = Add>
 Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
   static_assert(!detail::kIsOperatorOn<T, In>,
                 "the initial value comes before the operator: reduce(policy, in, init, op)");
-  auto carry = carry_of(init);
-  const std::string_view rung = reduce_into(policy, in, n, op, carry);
-  if (std::is_integral_v<T> && policy.overflow == Overflow::checked && carry.wraps != 0)
-    detail::throw_sum_overflow(type_of<T>());
-  return {detail::value_of(carry), rung};
+  return detail::reduce(policy, in, n, carry_of(init), op);
 }
 
 /// init ⊕ x0 ⊕ … over an array, vector or span.
@@ -100,10 +94,10 @@ Reduction<T> reduce(const Policy& policy, const In& in, T init, Op op = {}) {
   return reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
 }
 
-/// The sum, in the element type.
+/// The sum, in the element type: of no elements 0, of floats that are all -0.0 that.
 template <detail::ArrayArgument In>
 Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
-  return reduce(policy, in, detail::ElementOf<In>{}, add);
+  return detail::reduce(policy, detail::data_of(in), detail::length_of(in), empty_carry<detail::ElementOf<In>>(), add);
 }
 
 /// @cond

@@ -15,7 +15,8 @@
 //           out of range only where the loop's are; but with cpu.threads, cpu.simd_threads, cpu.std_par and on a GPU those of
 //           stretches of the array may be where the loop's are not, and the outputs after them are then infinite or NaN (of
 //           products also 0).
-// Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit.
+// Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit. Products and
+//           operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
 //           unknown_rung, unsupported (a rung asked for by name that cannot), out_of_memory.
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.

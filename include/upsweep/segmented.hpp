@@ -7,8 +7,9 @@
 // Shapes    lists: see lists.hpp; they are of `content`, and `out` has one element per list.
 // Types     as in scan.hpp: the element type of `out` is the one that is computed in. any and all write bool or uint8, the
 //           others int64. Content of bool is content of uint8.
-// Empty     lists give init, which is the operator's identity unless another is asked for (of sums 0, of minima the
-//           greatest value or infinity), any false, all true, and argmin and argmax -1.
+// Empty     lists give init, and without one the operator's identity (of sums 0, of minima the greatest value or infinity), any
+//           false, all true, and argmin and argmax -1.
+// Init      takes part as an element does. Without it the fold is that of the elements: the sum of -0.0 alone is -0.0.
 // Nulls     lists that are null give what empty ones do; elements that are null are skipped, but count as positions.
 // NaN       min and max propagate it; argmin and argmax give the first one; it is not zero.
 // Floats    of a list of up to 4,096 elements are folded one after the other, as a loop does; longer lists are cut every
@@ -16,7 +17,7 @@
 //           thread, are lists with null elements by an operator of one's own. The bits do not depend on the threads, the
 //           alignment, the instruction set and the lists around, but for which NaN a result is.
 // Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list whose exact sum
-//           does not fit.
+//           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),
 //           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
 // In place  `out` must not overlap any input.
@@ -55,8 +56,23 @@ inline constexpr ReducerOf<Reducer::argmax> argmax{};
 
 /// "fold", "any", "all", "count", …
 [[nodiscard]] constexpr std::string_view name(Reducer reducer) {
-  constexpr std::string_view kNames[] = {"fold", "any", "all", "count", "count_nonzero", "argmin", "argmax"};
-  return kNames[static_cast<int>(reducer)];
+  switch (reducer) {
+    case Reducer::fold:
+      return "fold";
+    case Reducer::any:
+      return "any";
+    case Reducer::all:
+      return "all";
+    case Reducer::count:
+      return "count";
+    case Reducer::count_nonzero:
+      return "count_nonzero";
+    case Reducer::argmin:
+      return "argmin";
+    case Reducer::argmax:
+      return "argmax";
+  }
+  detail::no_such_value();
 }
 
 /// The result of a call that writes something for every list.
@@ -74,7 +90,7 @@ concept NamedReducer = requires { Op::kReducer; };
 template <class T>
 using ElementType = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
-/// What a list's fold begins with unless another value is asked for: of sums 0, so that of floats no sum is -0.0.
+/// What an empty list gives unless an initial value is given: the operator's identity, of sums 0.
 template <class Out, class Op>
 constexpr Out usual_init() {
   static_assert(!kIsBitsOfFloats<Op, Out>, "bit operators are for integers, not for floats");
@@ -90,6 +106,41 @@ constexpr Out usual_init() {
         "after the operator");
     return Out{};
   }
+}
+
+template <class Out, class Op>
+inline constexpr bool kAddsFloats = std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::add;
+
+/// What a list's fold begins with unless an initial value is given: it changes no bit of the elements.
+template <class Out, class Op>
+inline const Out kBegin = [] {
+  if constexpr (kAddsFloats<Out, Op>) {
+    return identity<Out>(Operator::add);
+  } else {
+    return usual_init<Out, Op>();
+  }
+}();
+
+/// What the fold of a list begins with.
+template <class Out>
+struct Beginning {
+  const Out* init;
+  bool empty_is_zero;  ///< see SegmentedCall
+};
+/// An initial value, which takes part as an element does. It must outlive the call.
+template <class Out>
+constexpr Beginning<Out> begin_with(const Out& init) {
+  return {std::addressof(init), false};
+}
+/// No initial value.
+template <class Out, class Op>
+Beginning<Out> usual_beginning() {
+  return {std::addressof(kBegin<Out, Op>), kAddsFloats<Out, Op>};
+}
+template <class Call, class Out>
+void set_beginning(Call& call, const Beginning<Out>& begin) {
+  call.init = begin.init;
+  call.empty_is_zero = begin.empty_is_zero;
 }
 
 template <class In>
@@ -129,16 +180,16 @@ SegmentedCall reducer_call(const Lists& lists, const In* content, std::int64_t n
   return call;
 }
 
-/// The same on the CPU, beginning with `init`. `op` and `init` must outlive the call.
+/// The same on the CPU. `op` must outlive the call.
 template <class In, class Out, class Op>
 SegmentedCall host_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                             const Out& init, const Mask& valid) {
+                             const Beginning<Out>& begin, const Mask& valid) {
   using Element = ElementType<In>;
   auto call = fold_call(lists, content, n, out, op, valid);
   if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
     call.custom_fold = &kCustomFold<Element, Out, Op>;
   }
-  call.init = std::addressof(init);
+  set_beginning(call, begin);
   return call;
 }
 
@@ -151,6 +202,19 @@ SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64
   return fold_call(lists, content, n, out, op, valid);
 }
 
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                 const Op& op, const Beginning<Out>& begin, const Mask& valid) {
+  return {lists.count, run_segmented(policy, host_fold_call(lists, content, n, out, op, begin, valid))};
+}
+template <class In, class Out, class Op>
+SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                 Out* out, const Op& op, const Beginning<Out>& begin, const Mask& valid) {
+  auto call = device_fold_call(lists, content, n, out, op, valid);
+  set_beginning(call, begin);
+  return {lists.count, run_segmented(policy, call)};
+}
+
 /// How many of the lists there are. Throws invalid_argument for more than there can be.
 inline void set_count(SegmentedCall& call, const std::optional<gpu::Length>& number) {
   if (!number) return;
@@ -159,6 +223,19 @@ inline void set_count(SegmentedCall& call, const std::optional<gpu::Length>& num
   }
   call.lists.count = number->most;
   call.count_at = number->at;
+}
+
+template <class In, class Out, class Op>
+std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status, const Op& op,
+                                        const Beginning<Out>& begin, const Mask& valid,
+                                        const std::optional<gpu::Length>& number) {
+  require_array(status, 1, "status");
+  auto call = device_fold_call(lists, content, n, out, op, valid);
+  set_beginning(call, begin);
+  call.status = status;
+  set_count(call, number);
+  return run_segmented(policy, call);
 }
 
 /// By it with_fold() is found in this namespace, wherever it is declared.
@@ -177,15 +254,15 @@ auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, 
 template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                  Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return {lists.count, detail::run_segmented(policy, detail::host_fold_call(lists, content, n, out, op, init, valid))};
+  return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
-/// The same, beginning with the operator's identity: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
+/// The same without an initial value: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                  Op op = {}, const Mask& valid = {}) {
-  return segmented_reduce(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+  return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.
@@ -230,17 +307,15 @@ auto segmented_reduce(const First& /*first*/, const Rest&... /*rest*/) {
 template <class In, class Out, class Op>
 SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                  Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  auto call = detail::device_fold_call(lists, content, n, out, op, valid);
-  call.init = std::addressof(init);
-  return {lists.count, detail::run_segmented(policy, call)};
+  return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                  Out* out, Op op = {}, const Mask& valid = {}) {
-  return segmented_reduce(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+  return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list. Waits for the stream.
@@ -259,22 +334,18 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
                                         std::type_identity_t<Out> init, const Mask& valid = {},
                                         const std::optional<gpu::Length>& number = {}) {
-  detail::require_array(status, 1, "status");
-  auto call = detail::device_fold_call(lists, content, n, out, op, valid);
-  call.init = std::addressof(init);
-  call.status = status;
-  detail::set_count(call, number);
-  return detail::run_segmented(policy, call);
+  return detail::segmented_reduce_async(policy, lists, content, n, out, status, op, detail::begin_with(init), valid,
+                                        number);
 }
 
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op op = {},
                                         const Mask& valid = {}, const std::optional<gpu::Length>& number = {}) {
-  return segmented_reduce_async(policy, lists, content, n, out, status, op, detail::usual_init<Out, Op>(), valid,
-                                number);
+  return detail::segmented_reduce_async(policy, lists, content, n, out, status, op, detail::usual_beginning<Out, Op>(),
+                                        valid, number);
 }
 
 /// The same of any, all, count, count_nonzero, argmin or argmax.

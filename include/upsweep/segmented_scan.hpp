@@ -6,14 +6,15 @@
 //
 // Shapes    lists: see lists.hpp, by offsets or of one size (others may overlap: pack them first); `content` and `out` hold n
 //           elements each. Outputs of elements that are in no list are not written; of null lists none on a CPU, any on a GPU.
-// Types     as in scan.hpp: the element type of `out` is the one that is computed in. init is the operator's identity unless
-//           another is asked for (of sums 0).
+// Types     as in scan.hpp: the element type of `out` is the one that is computed in.
+// Init      takes part as an element does. Without it an output is the fold of the elements alone: the sum of -0.0 alone is -0.0,
+//           and of none the operator's identity, of sums 0.
 // Nulls     elements that are null add nothing; their output is what precedes them, whatever the scan.
 // Floats    up to 4,096 elements of a list are scanned one after the other, as a loop does; longer lists are cut every 4,096
 //           elements, and a block begins with the folds of those before it, folded in order. The bits do not depend on the
 //           threads, the alignment, the instruction set and the lists around, but for which NaN an output is.
 // Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list that has an output that
-//           does not fit.
+//           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,
 //           unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists must not overlap, which offsets that go back where a
@@ -38,17 +39,17 @@ namespace upsweep {
 
 namespace detail {
 
-/// `op` and `init` must outlive the call.
+/// `op` must outlive the call.
 template <class In, class Out, class Op>
 SegmentedScanCall segmented_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                                      const Out& init, bool exclusive, const Mask& valid) {
+                                      const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
   SegmentedScanCall call;
   describe_elements<ElementType<In>, Out>(call, op);
   call.lists = lists;
   call.in = content;
   call.n = n;
   call.out = out;
-  call.init = std::addressof(init);
+  set_beginning(call, begin);
   call.exclusive = exclusive;
   call.valid = valid;
   return call;
@@ -57,9 +58,9 @@ SegmentedScanCall segmented_scan_call(const Lists& lists, const In* content, std
 /// The same on the CPU.
 template <class In, class Out, class Op>
 SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                                 const Out& init, bool exclusive, const Mask& valid) {
+                                 const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
   using Element = ElementType<In>;
-  SegmentedScanCall call = segmented_scan_call(lists, content, n, out, op, init, exclusive, valid);
+  SegmentedScanCall call = segmented_scan_call(lists, content, n, out, op, begin, exclusive, valid);
   if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
     call.custom_scan = &kCustomListScan<Element, Out, Op>;
     call.custom_fold = &kCustomFold<Element, Out, Op>;
@@ -69,8 +70,14 @@ SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int
 
 template <class In, class Out, class Op>
 SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                               const Op& op, const Out& init, bool exclusive, const Mask& valid) {
-  return {lists.count, run_segmented_scan(policy, host_scan_call(lists, content, n, out, op, init, exclusive, valid))};
+                               const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
+  return {lists.count, run_segmented_scan(policy, host_scan_call(lists, content, n, out, op, begin, exclusive, valid))};
+}
+template <class In, class Out, class Op>
+SegmentedResult segmented_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                               Out* out, const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
+  const auto call = segmented_scan_call(lists, content, n, out, op, begin, exclusive, valid);
+  return {lists.count, run_segmented_scan(policy, call)};
 }
 
 }  // namespace detail
@@ -79,13 +86,13 @@ SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const I
 template <class In, class Out, class Op>
 SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                          Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return detail::segmented_scan(policy, lists, content, n, out, op, init, false, valid);
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
 SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                          Out* out, Op op = {}, const Mask& valid = {}) {
-  return segmented_inclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
@@ -110,13 +117,13 @@ SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& list
 template <class In, class Out, class Op>
 SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                          Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return detail::segmented_scan(policy, lists, content, n, out, op, init, true, valid);
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
 SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                          Out* out, Op op = {}, const Mask& valid = {}) {
-  return segmented_exclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 /// The same of arrays, vectors, spans.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
@@ -158,15 +165,14 @@ template <class In, class Out, class Op>
 SegmentedResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
                                          std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
                                          const Mask& valid = {}) {
-  const auto call = detail::segmented_scan_call(lists, content, n, out, op, init, false, valid);
-  return {lists.count, detail::run_segmented_scan(policy, call)};
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
                                          std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
-  return segmented_inclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// Exclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
 template <class In, class Out, class Op>
@@ -174,15 +180,14 @@ template <class In, class Out, class Op>
 SegmentedResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
                                          std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
                                          const Mask& valid = {}) {
-  const auto call = detail::segmented_scan_call(lists, content, n, out, op, init, true, valid);
-  return {lists.count, detail::run_segmented_scan(policy, call)};
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
-/// The same, beginning with the operator's identity.
+/// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 SegmentedResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
                                          std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
-  return segmented_exclusive_scan(policy, lists, content, n, out, op, detail::usual_init<Out, Op>(), valid);
+  return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
@@ -192,7 +197,7 @@ std::string_view segmented_inclusive_scan_async(const gpu::Policy& policy, const
                                                 std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
                                                 std::type_identity_t<Out> init, const Mask& valid = {}) {
   detail::require_array(status, 1, "status");
-  auto call = detail::segmented_scan_call(lists, content, n, out, op, init, false, valid);
+  auto call = detail::segmented_scan_call(lists, content, n, out, op, detail::begin_with(init), false, valid);
   call.status = status;
   return detail::run_segmented_scan(policy, call);
 }
@@ -203,7 +208,7 @@ std::string_view segmented_exclusive_scan_async(const gpu::Policy& policy, const
                                                 std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
                                                 std::type_identity_t<Out> init, const Mask& valid = {}) {
   detail::require_array(status, 1, "status");
-  auto call = detail::segmented_scan_call(lists, content, n, out, op, init, true, valid);
+  auto call = detail::segmented_scan_call(lists, content, n, out, op, detail::begin_with(init), true, valid);
   call.status = status;
   return detail::run_segmented_scan(policy, call);
 }
@@ -216,7 +221,8 @@ template <class In, class Out, class Op = Add>
 WorkspaceSize segmented_scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
   const Out init{};
   return upsweep::detail::segmented_scan_workspace(
-      policy, upsweep::detail::segmented_scan_call<In, Out>({}, nullptr, n, nullptr, op, init, false, {}));
+      policy, upsweep::detail::segmented_scan_call<In, Out>({}, nullptr, n, nullptr, op,
+                                                            upsweep::detail::begin_with(init), false, {}));
 }
 
 }  // namespace gpu

@@ -43,9 +43,23 @@ PyObject* exception_of(Code code) {
       return PyExc_RuntimeError;
     case Code::interrupted:
       return PyExc_KeyboardInterrupt;
-    default:
-      return PyExc_ValueError;
+    case Code::ok:
+    case Code::stop_before_start:
+    case Code::negative_start:
+    case Code::stop_past_end:
+    case Code::unequal_lengths:
+    case Code::null_value:
+    case Code::empty:
+    case Code::malformed:
+    case Code::not_positive:
+    case Code::invalid_argument:
+    case Code::unknown_rung:
+    case Code::unknown_column:
+    case Code::unknown_table:
+    case Code::bad_sql:
+      break;
   }
+  return PyExc_ValueError;
 }
 
 }  // namespace

@@ -107,15 +107,16 @@ std::string_view segmented_reduce(const Place& place, Operator op, const ListCal
   return place.run(call.work(), [&](const auto& host_or_gpu) {
     return in_pieces(host_or_gpu, call.lists, call.work(),
                      [&](const auto& policy, const Lists& some, std::int64_t first) {
-                       return dynamic::segmented_reduce(policy, op, some, call.content, call.results(some, first),
-                                                        call.initial, call.valid);
+                       return dynamic::segmented_reduce(policy_for(policy, op), op, some, call.content,
+                                                        call.results(some, first), call.initial, call.valid);
                      });
   });
 }
 
 std::string_view segmented_scan(const Place& place, const dynamic::ScanOptions& options, const ListCall& call) {
   return place.run(call.work(), [&](const auto& policy) {
-    return dynamic::segmented_scan(policy, options, call.lists, call.content, call.out, call.initial, call.valid);
+    return dynamic::segmented_scan(policy_for(policy, options.op), options, call.lists, call.content, call.out,
+                                   call.initial, call.valid);
   });
 }
 
@@ -223,8 +224,8 @@ std::int64_t reduce_by_key(const Place& place, std::string_view op, nb::handle k
     std::int64_t runs = 0;
     in_pieces(host_or_gpu, of, [&](const auto& policy, std::int64_t first, std::int64_t count) {
       if (first == 0) runs = 0;
-      runs += dynamic::reduce_by_key(policy, named, piece_of(of, first, count), piece_of(from, first, count),
-                                     results_from(to_keys, runs, to_keys.length - runs),
+      runs += dynamic::reduce_by_key(policy_for(policy, named), named, piece_of(of, first, count),
+                                     piece_of(from, first, count), results_from(to_keys, runs, to_keys.length - runs),
                                      results_from(to, runs, to.length - runs), init)
                   .runs;
     });
@@ -243,8 +244,8 @@ void scan_by_key(const Place& place, std::string_view op, Truth exclusive, nb::h
   detail::require_equal_lengths(of.length, to.length);
   place.run(of.length, [&](const auto& host_or_gpu) {
     in_pieces(host_or_gpu, of, [&](const auto& policy, std::int64_t first, std::int64_t count) {
-      dynamic::scan_by_key(policy, options, piece_of(of, first, count), piece_of(from, first, count),
-                           results_from(to, first, count), init);
+      dynamic::scan_by_key(policy_for(policy, options.op), options, piece_of(of, first, count),
+                           piece_of(from, first, count), results_from(to, first, count), init);
     });
   });
 }
@@ -264,9 +265,9 @@ std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, 
   const detail::GoOn go_on = [&] { return watch.goes_on(); };
   return place.run(of.length, [&](const auto& policy) {
     if constexpr (std::is_same_v<decltype(policy), const Policy&>) {
-      return dynamic::group_by(policy, named, of, from, to_keys, to, to_counts, go_on).groups;
+      return dynamic::group_by(policy_for(policy, named), named, of, from, to_keys, to, to_counts, go_on).groups;
     } else {
-      return dynamic::group_by(policy, named, of, from, to_keys, to, to_counts).groups;
+      return dynamic::group_by(policy_for(policy, named), named, of, from, to_keys, to, to_counts).groups;
     }
   });
 }

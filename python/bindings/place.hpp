@@ -10,6 +10,7 @@
 #include <nanobind/nanobind.h>
 
 #include "upsweep/gpu.hpp"
+#include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
 
 namespace upsweep::python {
@@ -49,6 +50,13 @@ struct Place {
     return is_gpu() ? call(gpu_policy()) : call(cpu_policy());
   }
 };
+
+/// Only additions are checked: other operators wrap around where "checked" is the default. Where it is asked for, Python has refused
+/// it.
+template <class AnyPolicy>
+AnyPolicy policy_for(const AnyPolicy& policy, Operator op) {
+  return op == Operator::add ? policy : policy.with_overflow(Overflow::wrap);
+}
 
 /// An argument that is true or false, whatever it is: `numpy.True_` and 1 too.
 struct Truth {

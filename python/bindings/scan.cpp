@@ -94,7 +94,9 @@ std::string_view scan(const Place& place, std::string_view op, Truth exclusive, 
   const dynamic::Array to = output(out, "out");
   const dynamic::ScanOptions options{operator_named(op), exclusive};
   dynamic::Carry carry = carry_of(initial, to.type);
-  return place.run(from.length, [&](const auto& policy) { return scan_on(policy, options, from, to, carry); });
+  return place.run(from.length, [&](const auto& policy) {
+    return scan_on(policy_for(policy, options.op), options, from, to, carry);
+  });
 }
 
 /// Along the middle axis of arrays of outer x length x inner elements in the host's memory.
@@ -136,12 +138,12 @@ std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::Cons
 /// Writes one element of the carry's type to `value`, in the host's memory.
 std::string_view reduce(const Place& place, Operator op, dynamic::ConstArray from, dynamic::Carry& carry, void* value) {
   const std::string_view rung =
-      place.run(from.length, [&](const auto& policy) { return reduce_on(policy, op, from, carry); });
+      place.run(from.length, [&](const auto& policy) { return reduce_on(policy_for(policy, op), op, from, carry); });
   if (place.checked && carry.wraps() != 0) {
     throw Error(Code::overflow, "the sum does not fit " + std::string(name(carry.type())) +
                                     ": pass dtype=\"float64\", or overflow=\"wrap\"");
   }
-  carry.value(value);
+  (carry.any() ? carry : dynamic::Carry::identity(op, carry.type())).value(value);
   return rung;
 }
 
@@ -149,7 +151,7 @@ std::string_view reduce_array(const Place& place, std::string_view op, nb::handl
                               nb::handle value) {
   const dynamic::Array to = output(value, "out");
   const Operator named = operator_named(op);
-  dynamic::Carry carry = initial.is_none() ? dynamic::Carry::identity(named, to.type) : carry_of(initial, to.type);
+  dynamic::Carry carry = carry_of(initial, to.type);
   return reduce(place, named, input(in, "x"), carry, to.data);
 }
 
@@ -190,7 +192,7 @@ nb::object plain_scan(Operator op, bool exclusive, const PlainCall& call) {
   const Place place = Place::plain();
   dynamic::Carry carry(to.type);
   place.run(in.length, [&](const auto& policy) {
-    return scan_on(policy, {op, exclusive}, as_input(in), {to.data, to.length, to.type}, carry);
+    return scan_on(policy_for(policy, op), {op, exclusive}, as_input(in), {to.data, to.length, to.type}, carry);
   });
   return out;
 }
@@ -212,7 +214,7 @@ nb::object plain_reduce(const PlainCall& call) {
   if (call.given().size() != 1 || !plain_counts(call.given()[0], in, true) || !op || in.length == 0) return {};
   if (in.is_boolean && *op != Operator::add) return {};
   const Type type = result_type(*op, in);
-  dynamic::Carry carry = dynamic::Carry::identity(*op, type);
+  dynamic::Carry carry(type);
   std::uint64_t value = 0;
   reduce(Place::plain(), *op, as_input(in), carry, &value);
   return new_scalar(&value, type);

@@ -31,10 +31,11 @@ KernelError reduced(const Content<In>& content, Call call) {
   return run(call, [&](const Error&) { return first_bad_offsets(content.offsets, content.n); });
 }
 
-template <class In, class Out, class Op>
-KernelError reduce(Out* to, const Content<In>& content, Op op) {
+template <class In, class Out, class Op, class... Init>
+KernelError reduce(Out* to, const Content<In>& content, Op op, Init... init) {
   return reduced(content, [&] {
-    segmented_reduce(par, Lists::by_offsets(content.offsets, content.n), content.elements, content.end(), to, op);
+    segmented_reduce(par, Lists::by_offsets(content.offsets, content.n), content.elements, content.end(), to, op,
+                     init...);
   });
 }
 
@@ -229,7 +230,7 @@ using upsweep::awkward::KernelError;
 #define UPSWEEP_KERNELS(OUT, OUT_T, IN, IN_T)                                                                 \
   KernelError awkward_reduce_sum_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, const int64_t* offsets, \
                                                    int64_t outlength) {                                       \
-    return upsweep::awkward::reduce(toptr, Content(fromptr, offsets, outlength), upsweep::add);               \
+    return upsweep::awkward::reduce(toptr, Content(fromptr, offsets, outlength), upsweep::add, OUT_T{0});     \
   }
 UPSWEEP_AWKWARD_SUMS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS

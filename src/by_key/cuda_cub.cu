@@ -6,14 +6,16 @@
 //        look-back.
 // Cost   Keys and values read once, results written.
 // Needs  Any GPU. Integer keys of 4 and 8 bytes; outputs with room for n runs, as CUB asks nobody how much there is.
-// Limit  Sums begin with a run's first value: no init; how many runs a scan has seen is not counted.
+// Limit  Sums begin with a run's first value: no init, and exclusive scans of floats need one; how many runs a scan has seen is not counted.
 // From   CUB 3 of the CUDA toolkit.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "by_key/rung.hpp"
+#include "core/visit.hpp"
+#include "upsweep/operators.hpp"
 
 #if UPSWEEP_HAS_CUDA
 #include <cub/device/device_reduce.cuh>
@@ -86,9 +88,12 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 }
 #endif
 
-bool is_zero(const void* value, int bytes) {
-  const auto* const all = static_cast<const std::byte*>(value);
-  return std::all_of(all, all + bytes, [](std::byte one) { return one == std::byte{0}; });
+/// Whether a sum that begins with it is that of the values alone, bit for bit.
+bool is_neutral(const void* value, Type type) {
+  return visit_type(type, [&]<class T>(std::type_identity<T>) {
+    const T neutral = Add::identity<T>();
+    return std::memcmp(value, &neutral, sizeof neutral) == 0;
+  });
 }
 
 const char* refusal(const Call& call, const Policy&) noexcept {
@@ -99,7 +104,12 @@ const char* refusal(const Call& call, const Policy&) noexcept {
   if (reason != nullptr) return reason;
   const bool exclusive = call.scan != nullptr && call.scan->exclusive;
   const void* const init = call.scan != nullptr ? call.scan->init : call.reduction->init;
-  if (!exclusive && !is_zero(init, elements.out_size)) return "begins with a run's first value: init must be 0";
+  if (elements.out_type != Type::custom) {
+    if (!exclusive && !is_neutral(init, elements.out_type))
+      return "begins with a run's first value: there must be no init";
+    if (exclusive && call.scan->empty_is_zero)
+      return "begins each run of an exclusive scan with init, also where it is -0.0";
+  }
   if (call.reduction != nullptr && room_of(call) < call.keys.length) {
     return "does not look at the room: outputs must have some for as many runs as keys";
   }

@@ -79,18 +79,18 @@ class ByKeyInstance final : public Instance {
       return wrong_at(computed_ == Computed::scan ? first_far_scan() : first_far_sum());
     }
     if (computed_ == Computed::scan) {
-      return wrong_at(first_wrong_scan(offsets_, values_.data(), out_.data(), Add{}, T{0}, false));
+      return wrong_at(first_wrong_scan(offsets_, values_.data(), out_.data(), Add{}, kBegin, false));
     }
     return wrong_at(
-        first_wrong_fold(offsets_, keys_.data(), values_.data(), out_keys_.data(), out_.data(), Add{}, T{0}));
+        first_wrong_fold(offsets_, keys_.data(), values_.data(), out_keys_.data(), out_.data(), Add{}, kBegin));
   }
   bool run_inlined() override {
     const std::int64_t* const keys = keys_.data();
     const T* const values = values_.data();
     std::int64_t runs = 0;
-    T sum{0};
+    T sum{};
     for (std::int64_t i = 0; i < group.n; ++i) {
-      sum = i > 0 && keys[i] == keys[i - 1] ? add(sum, values[i]) : add(T{0}, values[i]);
+      sum = i > 0 && keys[i] == keys[i - 1] ? add(sum, values[i]) : add(kBegin, values[i]);
       if (computed_ == Computed::scan) {
         out_[i] = sum;
         continue;
@@ -104,20 +104,21 @@ class ByKeyInstance final : public Instance {
 
  private:
   static constexpr std::int64_t kSize = sizeof(T);
+  static constexpr T kBegin = Add::identity<T>();  // of a run's sum
 
   template <class Policy>
   std::string_view run_on(const Policy& policy, Arrays at, std::int64_t n) {
-    const T zero{0};
+    const auto begin = detail::usual_beginning<T, Add>();
     const detail::Keys keys = detail::keys_at(static_cast<const std::int64_t*>(at[0]), n);
     const auto* const values = static_cast<const T*>(at[1]);
     auto* const out = static_cast<T*>(at[2]);
     ReducedByKey result{};
     if (computed_ == Computed::scan) {
-      const auto scan = detail::segmented_scan_call({}, values, n, out, add, zero, false, {});
+      const auto scan = detail::segmented_scan_call({}, values, n, out, add, begin, false, {});
       result = detail::run_by_key(policy, {.keys = keys, .scan = &scan});
     } else {
       auto reduction = detail::fold_call({}, values, n, out, add, {});
-      reduction.init = &zero;
+      detail::set_beginning(reduction, begin);
       result = detail::run_by_key(
           policy, {.keys = keys, .reduction = &reduction, .out_keys = at[3], .keys_room = n, .room = n});
     }

@@ -6,6 +6,7 @@
 #include "by_key/key_runs.hpp"
 #include "by_key/rung.hpp"
 #include "core/apart.hpp"
+#include "core/checked.hpp"
 #include "cuda/list_call.hpp"
 
 namespace upsweep {
@@ -87,6 +88,8 @@ gpu::Policy without_workspace(gpu::Policy policy) {
 ReducedByKey detail::run_by_key(const Policy& policy, ByKeyCall call) {
   require_policy(policy);
   by_key::require_arrays(call);
+  if (call.reduction != nullptr) require_checks(*call.reduction, policy.overflow);
+  if (call.scan != nullptr) require_checks(*call.scan, policy.overflow);
   const auto& rung = by_key::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (!status.ok()) {
@@ -100,6 +103,8 @@ ReducedByKey detail::run_by_key(const Policy& policy, ByKeyCall call) {
 ReducedByKey detail::run_by_key(const gpu::Policy& policy, ByKeyCall call) {
   by_key::require_arrays(call);
   gpu::require_no_capture(policy.stream, "the calls of segmented.hpp in ..._async, with offsets that are there");
+  if (call.reduction != nullptr) require_checks(*call.reduction, policy.overflow);
+  if (call.scan != nullptr) require_checks(*call.scan, policy.overflow);
   const ElementsCall& elements = by_key::elements_of(call);
   call.device_policy = &policy;
   call.checked = policy.overflow == Overflow::checked && elements.op == Operator::add && is_integer(elements.out_type);

@@ -8,6 +8,7 @@
 
 #include "chunked/checked_sums.hpp"
 #include "chunked/ring.hpp"
+#include "core/begin_scan.hpp"
 #include "upsweep/chunked.hpp"
 #include "upsweep/detail/shard_call.hpp"
 
@@ -110,7 +111,10 @@ std::string_view detail::run_scan(const gpu::Chunked& chunked, const gpu::Policy
   if (!same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) {
     throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
   }
-  return ChunkedScan(chunked.state().ring, how, call).run();
+  const bool zero_is_first = begin_scan(call);
+  const std::string_view rung = ChunkedScan(chunked.state().ring, how, call).run();
+  if (zero_is_first) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
+  return rung;
 }
 
 }  // namespace upsweep

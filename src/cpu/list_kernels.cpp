@@ -227,8 +227,11 @@ struct PassingOverNaN {
   }
 };
 
+/// What becomes of a list without elements.
+enum class Empty : bool { init, zero };
+
 /// Operation is a VectorOp or alike.
-template <class T, class Operation>
+template <class T, class Operation, Empty kEmpty = Empty::init>
 struct FoldAbreast {
   static void lists(const void*, const void* content, std::int64_t end, const std::int64_t* starts,
                     const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
@@ -252,6 +255,11 @@ struct FoldAbreast {
         total.part[r] = lists.lengths.part[r] > j ? next : total.part[r];
       }
     });
+    if constexpr (kEmpty == Empty::zero) {
+      for (int r = 0; r < kRegisters; ++r) {
+        total.part[r] = lists.lengths.part[r] > 0 ? total.part[r] : Register<T>{};
+      }
+    }
     return total;
   }
 
@@ -260,7 +268,7 @@ struct FoldAbreast {
     for (std::int64_t i = 0; i < lists; ++i) {
       Register<T> total{begin};  // the same code as the vectors'; one of an element's size would be kept in memory
       for (std::int64_t j = starts[i]; j < stops[i]; ++j) total = Operation{}(total, Register<T>{x[j]});
-      out[i] = total[0];
+      out[i] = kEmpty == Empty::zero && starts[i] >= stops[i] ? T{0} : total[0];
     }
   }
 };
@@ -749,6 +757,7 @@ constexpr void add_type(ListKernels& table) {
       table.scan[kType][at(Op::kOperator)] = &ScanAbreast<T, Op>::lists;
       table.rows[kType][at(Op::kOperator)] = &Rows<T, Op>::fold;
     });
+    if constexpr (T(0.5) != T(0)) table.sum[kType] = &FoldAbreast<T, VectorOp<Add>, Empty::zero>::lists;
     table.argmin[kType] = &pick_lists<T, false>;
     table.argmax[kType] = &pick_lists<T, true>;
     table.least[kType] = &FoldAbreast<T, PassingOverNaN<false>>::lists;

@@ -46,6 +46,7 @@ struct BitListKernels {
 
 struct ListKernels {
   FoldLists fold[kTypeCount][kOperatorCount];  ///< of types of 4 and 8 bytes; empty where there is no such operator
+  FoldLists sum[kTypeCount];  ///< of floats: sums, but that those of lists without elements are 0.0, whatever `init` is
   ScanLists scan[kTypeCount][kOperatorCount];  ///< the same
   FoldRows rows[kTypeCount][kOperatorCount];   ///< the same
   PickLists argmin[kTypeCount];                ///< of types of 4 and 8 bytes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/plain_list_kernels.cpp: the kernels on lists as plain loops: one list after the other, one element after the other.
 #include <cstdint>
+#include <type_traits>
 
 #include "core/visit.hpp"
 #include "cpu/list_kernels.hpp"
@@ -24,10 +25,21 @@ void pick_lists(const void* content, std::int64_t /*end*/, const std::int64_t* s
   }
 }
 
+/// PlainFold's sums, but 0.0 of lists without elements.
+template <class T>
+void sum_lists(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
+               const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
+  detail::PlainFold<T, T, Add>::lists(op, content, end, starts, stops, lists, init, out);
+  for (std::int64_t i = 0; i < lists; ++i) {
+    if (starts[i] >= stops[i]) static_cast<T*>(out)[i] = T{0};
+  }
+}
+
 template <class T>
 void add_type(ListKernels& table) {
   for_each_operator<T>(
       [&]<class Op>(Op) { table.fold[at(type_of<T>())][at(Op::kOperator)] = &detail::PlainFold<T, T, Op>::lists; });
+  if constexpr (std::is_floating_point_v<T>) table.sum[at(type_of<T>())] = &sum_lists<T>;
   table.argmin[at(type_of<T>())] = &pick_lists<T, false>;
   table.argmax[at(type_of<T>())] = &pick_lists<T, true>;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/checked.hpp"
 #include "core/ladder.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
@@ -48,6 +49,9 @@ void require_no_capture(Stream stream, const char* instead);
 
 /// Copies `bytes` to host memory after the stream's work, and waits for them.
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
+
+/// Zeroes `bytes` of device memory after the stream's work, without waiting.
+void clear(void* to, std::int64_t bytes, Stream stream);
 
 /// Null where the library's kernels of cuda.lookahead run on the current device, which is `device`, else why they do not.
 const char* lookahead_refusal(int device) noexcept;
@@ -122,6 +126,7 @@ class CallOnDevice {
   /// Has the call check its sums, if it computes sums of integers and can. Throws unsupported where it cannot.
   void check_sums() {
     if constexpr (requires { call_.op == Operator::add && is_integer(call_.out_type); }) {
+      require_checks(call_, Overflow::checked);
       if (call_.op != Operator::add || !is_integer(call_.out_type)) return;
       if constexpr (requires { call_.checked; }) {
         call_.checked = true;

@@ -278,6 +278,10 @@ void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {
   require(cudaStreamSynchronize(stream), "waiting for the device");
 }
 
+void clear(void* to, std::int64_t bytes, Stream stream) {
+  require(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream), "clearing an output");
+}
+
 Launch launch_on(const Policy& policy) {
   require_own_stream(policy.device, policy.stream);
   const Device& device = devices()[static_cast<std::size_t>(policy.device)];

@@ -40,7 +40,8 @@ struct AlongCall : detail::ElementsCall {
   Axis axis;
   void* out = nullptr;
   const void* init = nullptr;
-  bool reduces = false;  ///< to a row; else scans
+  bool empty_is_zero = false;  ///< as in detail::SegmentedCall
+  bool reduces = false;        ///< to a row; else scans
   bool exclusive = false;
 };
 
@@ -141,9 +142,13 @@ class Worker {
         fold_rows(columns, row, end, total(), !call_.reduces);
       }
     }
+    const auto bytes = static_cast<std::size_t>(columns.count * call_.out_size);
     if (call_.reduces) {
-      convert(computed_, total(), call_.out_type, out_at(columns.outer * call_.axis.inner + columns.first),
-              columns.count);
+      std::byte* const out = out_at(columns.outer * call_.axis.inner + columns.first);
+      convert(computed_, total(), call_.out_type, out, columns.count);
+      if (call_.empty_is_zero && call_.axis.length == 0) std::memset(out, 0, bytes);
+    } else if (call_.empty_is_zero && call_.exclusive && call_.axis.length > 0) {
+      std::memset(out_at(index(columns, 0)), 0, bytes);
     }
     const bool surely_fits = !is_checked_ || checks_before || magnitudes_ <= room_;
     return surely_fits ? kNoIndex : first_overflow(call_, columns, interruption_);
@@ -270,7 +275,7 @@ void run(const Policy& policy, const AlongCall& call, const detail::GoOn& go_on)
               bad);
 }
 
-AlongCall along_call(Operator op, const Axis& axis, ConstArray in, Array out, const Element& first) {
+AlongCall along_call(Operator op, const Axis& axis, ConstArray in, Array out, const Beginning& beginning) {
   AlongCall call;
   describe_fold(call, op, in, out.type);
   detail::require_array(out.data, out.length, "output");
@@ -280,7 +285,8 @@ AlongCall along_call(Operator op, const Axis& axis, ConstArray in, Array out, co
   detail::require_equal_lengths(in.length, axis.outer * axis.length * axis.inner);
   call.axis = axis;
   call.out = out.data;
-  call.init = first.bytes;
+  call.init = beginning.init.bytes;
+  call.empty_is_zero = beginning.empty_is_zero;
   return call;
 }
 
@@ -288,8 +294,8 @@ AlongCall along_call(Operator op, const Axis& axis, ConstArray in, Array out, co
 
 void scan_along(const Policy& policy, const ScanOptions& options, const Axis& axis, ConstArray in, Array out,
                 const void* init, const detail::GoOn& go_on) {
-  const Element first = first_element(options.op, out.type, init);
-  AlongCall call = along_call(options.op, axis, in, out, first);
+  const Beginning beginning = beginning_of(options.op, out.type, init);
+  AlongCall call = along_call(options.op, axis, in, out, beginning);
   detail::require_equal_lengths(in.length, out.length);
   if (!detail::same_or_apart(in.data, call.n * call.in_size, out.data, call.n * call.out_size)) {
     throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
@@ -300,8 +306,8 @@ void scan_along(const Policy& policy, const ScanOptions& options, const Axis& ax
 
 void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArray in, Array out, const void* init,
                   const detail::GoOn& go_on) {
-  const Element first = first_element(op, out.type, init);
-  AlongCall call = along_call(op, axis, in, out, first);
+  const Beginning beginning = beginning_of(op, out.type, init);
+  AlongCall call = along_call(op, axis, in, out, beginning);
   detail::require_equal_lengths(out.length, axis.outer * axis.inner);
   CallArrays arrays;
   arrays.read(in.data, in.length, call.in_size);

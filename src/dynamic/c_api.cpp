@@ -50,9 +50,7 @@ int upsweep_scan(const upsweep_place* place, const char* op, int exclusive, cons
   return guarded(result, [&] {
     const dynamic::Array to = output(out);
     const dynamic::ScanOptions options{.op = operator_of_c(op), .exclusive = exclusive != 0};
-    dynamic::Carry carry = init != nullptr     ? dynamic::Carry::of(to.type, init)
-                           : options.exclusive ? dynamic::Carry::identity(options.op, to.type)
-                                               : dynamic::Carry(to.type);
+    dynamic::Carry carry = init != nullptr ? dynamic::Carry::of(to.type, init) : dynamic::Carry(to.type);
     return at(place, [&](const auto& policy) { return dynamic::scan(policy, options, input(in), to, carry); });
   });
 }

@@ -85,14 +85,19 @@ void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type 
   call.op = op;
 }
 
-Element first_element(Operator op, Type type, const void* init) {
-  Element element;
+Beginning beginning_of(Operator op, Type type, const void* init) {
+  Beginning beginning;
   if (init != nullptr) {
-    std::memcpy(element.bytes, init, static_cast<std::size_t>(size_of(type)));
-  } else {
-    Carry::identity(op, type).value(element.bytes);
+    std::memcpy(beginning.init.bytes, init, static_cast<std::size_t>(size_of(type)));
+    return beginning;
   }
-  return element;
+  require_operator(op, type);
+  visit_type(type, [&]<class T>(std::type_identity<T>) {
+    const T identity = upsweep::identity<T>(op);
+    std::memcpy(beginning.init.bytes, &identity, sizeof identity);
+  });
+  beginning.empty_is_zero = op == Operator::add && is_float(type);
+  return beginning;
 }
 
 Carry::Carry(Type type) : type_(type) {

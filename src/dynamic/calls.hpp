@@ -22,8 +22,12 @@ void describe_fold(detail::ElementsCall& call, Operator op, ConstArray in, Type 
 struct Element {
   alignas(8) std::byte bytes[8] = {};
 };
-/// What a fold begins with: the element given, else 0 of sums, and the identity of other operators.
-Element first_element(Operator op, Type type, const void* init);
+/// What folds begin with: the element given, else the operator's identity.
+struct Beginning {
+  Element init;
+  bool empty_is_zero = false;  ///< see detail::SegmentedCall
+};
+Beginning beginning_of(Operator op, Type type, const void* init);
 
 /// Throws unequal_lengths, and invalid_argument for null pointers and types that are not those of the carry.
 detail::ScanCall scan_call(const ScanOptions& options, ConstArray in, Array out, Carry& carry);

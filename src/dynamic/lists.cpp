@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/reducer_kind.hpp"
 #include "core/visit.hpp"
 #include "dynamic/calls.hpp"
 #include "upsweep/detail/by_key_call.hpp"
@@ -29,10 +30,11 @@ std::string_view run_fold(const AnyPolicy& policy, Operator op, const Lists& lis
   detail::SegmentedCall call;
   describe_fold(call, op, content, out.type);
   detail::require_an_element_each(lists, out.length);
-  const Element first = first_element(op, out.type, init);
+  const Beginning beginning = beginning_of(op, out.type, init);
   call.lists = lists;
   call.out = out.data;
-  call.init = first.bytes;
+  call.init = beginning.init.bytes;
+  call.empty_is_zero = beginning.empty_is_zero;
   call.valid = valid;
   return detail::run_segmented(policy, call);
 }
@@ -40,9 +42,10 @@ std::string_view run_fold(const AnyPolicy& policy, Operator op, const Lists& lis
 template <class AnyPolicy>
 std::string_view run_reducer(const AnyPolicy& policy, Reducer reducer, const Lists& lists, ConstArray content,
                              Array out, const Mask& valid) {
-  if (reducer == Reducer::fold) throw Error(Code::invalid_argument, "a fold needs its operator");
-  const bool is_boolean = reducer == Reducer::any || reducer == Reducer::all;
-  require_type(out.type, is_boolean ? Type::uint8 : Type::int64, "results of " + std::string(name(reducer)));
+  const ReducerKind kind = kind_of(reducer);
+  if (kind == ReducerKind::fold) throw Error(Code::invalid_argument, "a fold needs its operator");
+  require_type(out.type, kind == ReducerKind::boolean ? Type::uint8 : Type::int64,
+               "results of " + std::string(name(reducer)));
   detail::require_an_element_each(lists, out.length);
   detail::SegmentedCall call;
   describe_elements(call, content, out.type);
@@ -59,10 +62,11 @@ std::string_view run_scan(const AnyPolicy& policy, const ScanOptions& options, c
   detail::SegmentedScanCall call;
   describe_fold(call, options.op, content, out.type);
   detail::require_equal_lengths(content.length, out.length);
-  const Element first = first_element(options.op, out.type, init);
+  const Beginning beginning = beginning_of(options.op, out.type, init);
   call.lists = lists;
   call.out = out.data;
-  call.init = first.bytes;
+  call.init = beginning.init.bytes;
+  call.empty_is_zero = beginning.empty_is_zero;
   call.exclusive = options.exclusive;
   call.valid = valid;
   return detail::run_segmented_scan(policy, call);
@@ -98,9 +102,10 @@ ReducedByKey run_reduction_by_key(const AnyPolicy& policy, Operator op, ConstArr
   detail::require_equal_lengths(keys.length, values.length);
   detail::SegmentedCall reduction;
   describe_fold(reduction, op, values, out.type);
-  const Element first = first_element(op, out.type, init);
+  const Beginning beginning = beginning_of(op, out.type, init);
   reduction.out = out.data;
-  reduction.init = first.bytes;
+  reduction.init = beginning.init.bytes;
+  reduction.empty_is_zero = beginning.empty_is_zero;
   return detail::run_by_key(policy, {.keys = {keys.data, keys.length, keys.type},
                                      .reduction = &reduction,
                                      .out_keys = out_keys.data,
@@ -116,9 +121,10 @@ std::string_view run_scan_by_key(const AnyPolicy& policy, const ScanOptions& opt
   detail::require_equal_lengths(values.length, out.length);
   detail::SegmentedScanCall scan;
   describe_fold(scan, options.op, values, out.type);
-  const Element first = first_element(options.op, out.type, init);
+  const Beginning beginning = beginning_of(options.op, out.type, init);
   scan.out = out.data;
-  scan.init = first.bytes;
+  scan.init = beginning.init.bytes;
+  scan.empty_is_zero = beginning.empty_is_zero;
   scan.exclusive = options.exclusive;
   return detail::run_by_key(policy, {.keys = {keys.data, keys.length, keys.type}, .scan = &scan}).rung;
 }

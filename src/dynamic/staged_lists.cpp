@@ -191,11 +191,11 @@ std::string_view Staged::segmented_scan(Overflow overflow, const ScanOptions& op
   const ConstArray content_there = arrays.send(content);
   const Mask valid_there = arrays.send(valid);
   if (checks(overflow, options.op, content)) state_->require_fit(content_there, carry_of(out.type, init));
-  return run_parallel(
-      *state_, arrays, lists, content, out, nullptr,
-      [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
-        return dynamic::segmented_scan(policy, options, lists_there, content_there, out_there, init, valid_there);
-      });
+  return run_parallel(*state_, arrays, lists, content, out, nullptr,
+                      [&](const gpu::Policy& policy, const Lists& lists_there, Array out_there) {
+                        return dynamic::segmented_scan(policy, options, lists_there, content_there, out_there, init,
+                                                       valid_there);
+                      });
 }
 
 std::string_view Staged::segmented_sort(const Lists& lists, ConstArray content, Array out, const SortOptions& options) {

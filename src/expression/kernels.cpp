@@ -304,7 +304,8 @@ constexpr int kLanes = 8;  // of a sum: with each instruction set the same
 
 template <class T>
 T sum(const T* in, int n) {
-  T lanes[kLanes] = {};
+  T lanes[kLanes];
+  for (T& lane : lanes) lane = static_cast<T>(-0.0);  // of floats the value that changes no bit
   int i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const T* const group = in + i;

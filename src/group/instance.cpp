@@ -138,7 +138,8 @@ Elements<std::int64_t> keys_of(KeyPattern pattern, std::int64_t n, std::int64_t 
       case KeyPattern::all:
         key = scattered(i);
         break;
-      default:
+      case KeyPattern::uniform:
+      case KeyPattern::sorted:
         key = scattered(static_cast<std::int64_t>(random() % choices));
     }
   }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/apart.hpp"
+#include "core/checked.hpp"
 #include "core/visit.hpp"
 #include "cpu/refusals.hpp"
 #include "cuda/list_call.hpp"
@@ -103,6 +104,7 @@ Grouped detail::run_group(const Policy& policy, GroupCall call) {
   require_policy(policy);
   grouping::require_types(call);
   grouping::require_arrays(call);
+  require_checks(call, policy.overflow);
   call.checked = cpu::is_checked(call, policy);
   const auto& rung = grouping::choose(call, policy);
   const Status status = rung.run(call, policy);

@@ -276,9 +276,13 @@ Generator::Place Generator::place(const StateCell& c, bool own, const char* form
           word(first(source_.cells[static_cast<std::size_t>(c.guard)]))};
 }
 
+/// Sums of reals have the sign flipped where they are kept: cells begin with zeros, and sums with -0.0, which changes no bit of
+/// what is added.
+const char* flip_of(const StateCell& c) { return c.kind == StateCell::Kind::sum ? " ^ (1ULL << 63)" : ""; }
+
 /// A cell's value, by where it lies.
 std::string Generator::stored(const StateCell& c, const Place& at) {
-  if (c.real) return fmt::format("real({})", at.low);
+  if (c.real) return fmt::format("real({}{})", at.low, flip_of(c));
   return at.high.empty() ? fmt::format("(i64){}", at.low) : fmt::format("join({}, {})", at.low, at.high);
 }
 
@@ -286,7 +290,7 @@ std::string Generator::stored(const StateCell& c, const Place& at) {
 std::string Generator::included(const StateCell& c, const Place& at, const std::string& value, bool checked) {
   const std::string before = stored(c, at);
   const auto put = [&](const std::string& text) {
-    if (c.real) return fmt::format("{} = bits_of({});", at.low, text);
+    if (c.real) return fmt::format("{} = bits_of({}){};", at.low, text, flip_of(c));
     if (at.high.empty()) return fmt::format("{} = (u64)(i64)({});", at.low, text);
     return fmt::format("{{ const i128 t = {}; {} = (u64)(u128)t; {} = (u64)((u128)t >> 64); }}", text, at.low, at.high);
   };

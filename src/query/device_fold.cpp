@@ -343,7 +343,8 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& sourc
       const StateCell& cell = source.cells[static_cast<std::size_t>(source.values[a])];
       const std::uint64_t* const value = words + cell.at;
       if (cell.real) {
-        state.set_real(std::bit_cast<double>(*value));
+        const std::uint64_t flipped = cell.kind == StateCell::Kind::sum ? std::uint64_t{1} << 63 : 0;  // see flip_of()
+        state.set_real(std::bit_cast<double>(*value ^ flipped));
       } else {
         state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};
       }

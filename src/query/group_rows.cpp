@@ -56,7 +56,7 @@ State GroupRows::state(std::int64_t group, std::size_t aggregate) const {
   State state;
   state.count = static_cast<std::int64_t>(words[place.count_at]);
   if (place.form == Form::real) {
-    state.set_real(std::bit_cast<double>(words[place.at]));
+    state.set_real(real_of(words[place.at]));
   } else if (place.form == Form::narrow) {
     state.exact = static_cast<std::int64_t>(words[place.at]);
   } else if (place.form == Form::wide) {
@@ -74,7 +74,7 @@ void GroupRows::set_state(std::int64_t group, std::size_t aggregate, const State
   std::uint64_t* const words = row(group);
   words[place.count_at] = static_cast<std::uint64_t>(state.count);
   if (place.form == Form::real) {
-    words[place.at] = std::bit_cast<std::uint64_t>(state.real());
+    words[place.at] = word_of(state.real());
   } else if (place.form == Form::narrow) {
     words[place.at] = static_cast<std::uint64_t>(state.exact);
   } else if (place.form == Form::wide) {

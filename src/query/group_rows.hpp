@@ -121,7 +121,9 @@ class GroupRows {
   [[nodiscard]] bool is_narrow(std::size_t aggregate) const { return layout_.states[aggregate].form != Form::wide; }
   /// Where it does, State::exact, of floats the bits of State::real(); not of counts.
   [[nodiscard]] std::int64_t state_word(std::int64_t group, std::size_t aggregate) const {
-    return static_cast<std::int64_t>(row(group)[layout_.states[aggregate].at]);
+    const StatePlace& place = layout_.states[aggregate];
+    const std::uint64_t word = row(group)[place.at];
+    return static_cast<std::int64_t>(place.form == Form::real ? word ^ kOfReals : word);
   }
   [[nodiscard]] std::int64_t count(std::int64_t group, std::size_t aggregate) const {
     return static_cast<std::int64_t>(row(group)[layout_.states[aggregate].count_at]);
@@ -142,7 +144,7 @@ class GroupRows {
   }
   void add_real(std::int64_t group, std::size_t aggregate, double value) {
     std::uint64_t& sum = row(group)[layout_.states[aggregate].at];
-    sum = std::bit_cast<std::uint64_t>(std::bit_cast<double>(sum) + value);
+    sum = word_of(real_of(sum) + value);
   }
   /// Of a sum, as State::high() has it.
   void add_high(std::int64_t group, std::size_t aggregate, std::int64_t high) {
@@ -163,6 +165,10 @@ class GroupRows {
 
  private:
   static constexpr std::size_t kBits = 64;
+  /// Of reals the words have the sign flipped: rows begin with zeros, and sums with -0.0, which changes no bit of what is added.
+  static constexpr std::uint64_t kOfReals = std::uint64_t{1} << 63;
+  static double real_of(std::uint64_t word) { return std::bit_cast<double>(word ^ kOfReals); }
+  static std::uint64_t word_of(double real) { return std::bit_cast<std::uint64_t>(real) ^ kOfReals; }
 
   enum class Form : std::uint8_t { count, real, narrow, wide };
   struct KeyPlace {

@@ -13,9 +13,10 @@ using In = UPSWEEP_ELEMENT;
 template <class T, class Op>
 cudaError_t run_cub(const detail::ReduceCall& call, Op op, void* temporary, std::size_t& bytes) {
   const auto& carry = *static_cast<const ScanCarry<T>*>(call.carry);
+  const T init = carry.any ? carry.total : Op::template identity<T>();
   gpu::forget_last_error();
   return cub::DeviceReduce::Reduce(temporary, bytes, static_cast<const In*>(call.in), static_cast<T*>(call.out), call.n,
-                                   gpu::tuned(op), carry.total, call.launch->stream);
+                                   gpu::tuned(op), init, call.launch->stream);
 }
 
 }  // namespace

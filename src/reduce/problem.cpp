@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/checked.hpp"
 #include "core/ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "reduce/rung.hpp"
@@ -66,6 +67,7 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
 
 std::string_view detail::run_reduce(const Policy& policy, const ReduceCall& call) {
   require_policy(policy);
+  require_checks(call, policy.overflow);
   const auto& rung = reduction::choose(call, policy);
   if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;

@@ -10,13 +10,36 @@
 // From   ISO/IEC 14882:2017, [inclusive.scan]; libstdc++'s PSTL.
 #include "cpu/std_par.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <execution>
 #include <numeric>
+#include <type_traits>
 
 #include "scan/rung.hpp"
 
 namespace upsweep::scan {
 namespace {
+
+template <class T>
+bool is_negative_zero(T x) {
+  return x == 0 && std::signbit(x);
+}
+
+/// How many of the first sums are -0.0, which the library's are not: libstdc++ begins its chunks with 0.0.
+template <class T, class Op>
+std::int64_t negative_zeros(const detail::ScanCall& call) {
+  std::int64_t count = 0;
+  if constexpr (std::is_floating_point_v<T> && operator_of<Op, T>() == Operator::add) {
+    const T* const in = static_cast<const T*>(call.in);
+    const auto& before = *static_cast<const ScanCarry<T>*>(call.carry);
+    if (before.any && !is_negative_zero(detail::value_of(before))) return 0;
+    while (count < call.n && is_negative_zero(in[count])) ++count;
+    if (call.exclusive && count < call.n) ++count;  // sums are one place later, and the first one is what precedes
+  }
+  return count;
+}
 
 template <class T, class Op>
 void run_std(const detail::ScanCall& call, Op op) {
@@ -26,17 +49,16 @@ void run_std(const detail::ScanCall& call, Op op) {
   if (call.n == 0) return;
   const auto policy = std::execution::par_unseq;
   const T last = in[call.n - 1];  // in place, the scan overwrites it
+  const std::int64_t zeros = negative_zeros<T, Op>(call);
   if (call.exclusive) {
     std::exclusive_scan(policy, in, in + call.n, out, detail::value_of(carry), op);
-    carry = carry_of(op(out[call.n - 1], last));
-    return;
-  }
-  if (carry.any) {
+  } else if (carry.any) {
     std::inclusive_scan(policy, in, in + call.n, out, op, detail::value_of(carry));
   } else {
     std::inclusive_scan(policy, in, in + call.n, out, op);
   }
-  carry = carry_of(out[call.n - 1]);
+  if constexpr (std::is_floating_point_v<T>) std::fill_n(out, zeros, T{-0.0});
+  carry = carry_of(call.exclusive ? op(out[call.n - 1], last) : out[call.n - 1]);
 }
 
 Status run(const detail::ScanCall& call, const Policy&) noexcept {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // scan/problem.cpp: the scan ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <cstddef>
+#include <cstring>
 #include <string>
 
+#include "core/begin_scan.hpp"
+#include "core/checked.hpp"
 #include "core/ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "scan/rung.hpp"
@@ -80,8 +84,11 @@ void require_value(const void* value, std::int64_t bytes, const char* what, cons
 std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
   scan::require_same_or_apart(call);
   require_policy(policy);
+  require_checks(call, policy.overflow);
   const auto& rung = scan::choose(call, policy);
+  const bool zero_is_first = begin_scan(call);
   const Status status = rung.run(call, policy);
+  if (zero_is_first) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
   if (status.ok()) return rung.info.id;
   if (status.code == Code::overflow) {
     throw Error(Code::overflow,
@@ -101,8 +108,10 @@ std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& ask
   gpu::require_device_memory(call.out, policy.device, "output");
   scan::require_value(call.init_at, call.out_size, "initial value", call, policy.device);
   scan::require_value(call.n_at, sizeof *call.n_at, "length", call, policy.device);
+  const bool zero_is_first = begin_scan(call);
   on_device.allocate();
   on_device.run();
+  if (zero_is_first) gpu::clear(call.out, call.out_size, policy.stream);
   return on_device.rung().id;
 }
 

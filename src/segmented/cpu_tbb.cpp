@@ -33,6 +33,7 @@ std::int64_t fold_lists(const detail::SegmentedCall& call, Bounds bounds, Op op)
   const T* const x = static_cast<const T*>(call.in);
   T* const out = static_cast<T*>(call.out);
   const T init = *static_cast<const T*>(call.init);
+  const T of_none = call.empty_is_zero ? T{0} : init;
   // Of what is bad the first one is reduced too, as nothing but oneTBB's own hand-over orders its threads.
   return tbb::parallel_reduce(
       tbb::blocked_range<std::int64_t>(0, call.lists.count), kNoIndex,
@@ -41,7 +42,7 @@ std::int64_t fold_lists(const detail::SegmentedCall& call, Bounds bounds, Op op)
           const std::int64_t start = bounds.start(i);
           const std::int64_t stop = bounds.stop(i);
           if (check_list(start, stop, call.n) != Code::ok) return cpu::first_index(bad, i);
-          out[i] = start == stop ? init : std::accumulate(x + start, x + stop, init, op);
+          out[i] = start == stop ? of_none : std::accumulate(x + start, x + stop, init, op);
         }
         return bad;
       },

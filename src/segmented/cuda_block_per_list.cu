@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
     const Extent list = lists.list(i);
     const auto mine = fold_strided<4>(reducer, content, list.start, threadIdx.x, list.length, kThreads);
     const auto total = fold_block(reducer, mine, room);
-    if (threadIdx.x == 0) reducer.write(i, total);
+    if (threadIdx.x == 0) write_result(reducer, i, total, [&] { return list.length == 0; });
   }
   // [guide: end]
 }

@@ -35,15 +35,30 @@ struct StopOf {
   }
 };
 
+constexpr int kThreads = 256;
+
+/// CUB gives lists without elements what it begins with.
+template <class T>
+__global__ void zero_empty(GivenLists lists, T* out) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  Code code;
+  if (i < lists.count && lists.extent(i, code).length == 0) out[i] = T{0};
+}
+
 template <class T, class Op>
 cudaError_t reduce_by_cub(const detail::SegmentedCall& call, Op op, void* temporary, std::size_t& bytes) {
   gpu::forget_last_error();
   const GivenLists lists = lists_of(call);
   const thrust::counting_iterator<std::int64_t> first(0);
-  return cub::DeviceSegmentedReduce::Reduce(temporary, bytes, content_of<T>(call).data, static_cast<T*>(call.out),
-                                            call.lists.count, thrust::make_transform_iterator(first, StartOf{lists}),
-                                            thrust::make_transform_iterator(first, StopOf{lists}), gpu::tuned(op),
-                                            init_of<T>(call), call.launch->stream);
+  T* const out = static_cast<T*>(call.out);
+  const gpu::Stream stream = call.launch->stream;
+  const cudaError_t error = cub::DeviceSegmentedReduce::Reduce(
+      temporary, bytes, content_of<T>(call).data, out, call.lists.count,
+      thrust::make_transform_iterator(first, StartOf{lists}), thrust::make_transform_iterator(first, StopOf{lists}),
+      gpu::tuned(op), init_of<T>(call), stream);
+  if (error != cudaSuccess || temporary == nullptr || !call.empty_is_zero || lists.count == 0) return error;
+  const auto blocks = static_cast<unsigned>((lists.count + kThreads - 1) / kThreads);
+  return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, zero_empty<T>, lists, out);
 }
 
 /// The call by its type and operator.

@@ -31,8 +31,7 @@ const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noe
   if (call.checked) return kWraps;
   if (call.count_at != nullptr) return "shares are cut by the number of lists, which must be the host's";
   if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
-  const bool is_bits = call.op == Operator::bit_and || call.op == Operator::bit_or || call.op == Operator::bit_xor;
-  if (call.reducer == Reducer::fold && is_bits) return "is not compiled for and, or, xor";
+  if (call.reducer == Reducer::fold && !is_piped(call.op)) return "is not compiled for this operator";
   if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
   if (call.valid.is_given() || call.lists.valid.is_given()) return "it knows no nulls";
   return gpu::lookahead_refusal(call.launch->device);

@@ -125,8 +125,8 @@ struct InTile {
   __device__ typename R::Value widen(const Acc& acc, const In*, std::uint32_t, std::int64_t) const { return acc; }
   /// The result of a list of so many elements that starts at `start` of the tile; of a long one that starts there in the
   /// content.
-  __device__ void write(std::int64_t list, const Acc& acc, const In*, std::uint32_t, std::uint32_t) const {
-    reducer.write(list, acc);
+  __device__ void write(std::int64_t list, const Acc& acc, const In*, std::uint32_t, std::uint32_t length) const {
+    write_result(reducer, list, acc, [&] { return length == 0; });
   }
   __device__ void write_wide(std::int64_t list, const typename R::Value& value, std::int64_t) const {
     reducer.write(list, value);

@@ -9,11 +9,14 @@
 #include "segmented/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "core/reducer_kind.hpp"
+#include "core/visit.hpp"
 #include "upsweep/detail/segmented_lists.cuh"
 #include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
@@ -28,12 +31,19 @@ struct Folded {
   static constexpr T kNone = Op::template identity<T>();
   T* out;
   T init;
+  bool empty_is_zero;  ///< of sums of floats: see SegmentedCall
 
   __device__ bool reads() const { return true; }
   __device__ Value none() const { return kNone; }
   __device__ Value of(In x, std::int64_t) const { return x; }
   __device__ Value merge(Value a, Value b) const { return Op{}(a, b); }
   __device__ void write(std::int64_t list, Value value) const { out[list] = Op{}(init, value); }
+  /// The result of a list without elements.
+  __device__ void write_empty(std::int64_t list) const
+    requires(std::is_floating_point_v<T> && Op::kOperator == Operator::add)
+  {
+    out[list] = empty_is_zero ? T{0} : init;
+  }
 };
 
 /// Sums of integers in 64 bits.
@@ -168,18 +178,23 @@ inline constexpr bool kCounts<Count<T>> = true;
 
 // ------------------------------------------------------------------------------------------------------------- dispatch
 
+/// What elements of type T are kept as.
+template <class T>
+struct Kept {
+  using Type = std::make_unsigned_t<T>;
+};
+template <std::floating_point T>
+struct Kept<T> {
+  using Type = T;
+};
+template <class T>
+using KeptAs = typename Kept<T>::Type;
+
 /// f(std::type_identity<T>{}) of the type that the call's elements are kept as.
 template <class F>
 auto visit_kept(const detail::SegmentedCall& call, F f) {
-  const bool is_counted = call.reducer == Reducer::any || call.reducer == Reducer::all ||
-                          call.reducer == Reducer::count || call.reducer == Reducer::count_nonzero;
-  if (is_counted && call.reducer == Reducer::count) return f(std::type_identity<std::uint8_t>{});
-  if (call.in_type == Type::float32) return f(std::type_identity<float>{});
-  if (call.in_type == Type::float64) return f(std::type_identity<double>{});
-  if (call.in_size == 1) return f(std::type_identity<std::uint8_t>{});
-  if (call.in_size == 2) return f(std::type_identity<std::uint16_t>{});
-  if (call.in_size == 4) return f(std::type_identity<std::uint32_t>{});
-  return f(std::type_identity<std::uint64_t>{});
+  if (kind_of(call.reducer) == ReducerKind::length) return f(std::type_identity<std::uint8_t>{});
+  return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) { return f(std::type_identity<KeptAs<T>>{}); });
 }
 
 template <class T>
@@ -224,8 +239,35 @@ Count<T> count_of(const detail::SegmentedCall& call) {
       return {call.out, Counted::zeros, Says::whether_none};
     case Reducer::count:
       return {call.out, Counted::all_elements, Says::how_many};
-    default:
+    case Reducer::count_nonzero:
       return {call.out, Counted::not_zeros, Says::how_many};
+    case Reducer::fold:
+    case Reducer::argmin:
+    case Reducer::argmax:
+      break;  // not counted
+  }
+  detail::no_such_value();
+}
+
+/// The reducer of a fold by that operator, same type in and out.
+template <class T, class Op>
+auto fold_of(const detail::SegmentedCall& call) {
+  T* const out = static_cast<T*>(call.out);
+  const T init = init_of<T>(call);
+  constexpr Operator kOp = Op::kOperator;
+  if constexpr (kOp == Operator::add || kOp == Operator::mul || kOp == Operator::bit_xor) {
+    return Folded<T, Op>{out, init, call.empty_is_zero};
+  } else if constexpr (kOp == Operator::bit_or) {
+    return Flipped<T, BitOr>{out, init, T{0}};
+  } else if constexpr (kOp == Operator::bit_and) {
+    return Flipped<T, BitOr>{out, init, static_cast<T>(~T{0})};
+  } else {
+    static_assert(kOp == Operator::min || kOp == Operator::max, "a new operator needs its reducer on GPUs here");
+    if constexpr (std::is_floating_point_v<T>) {
+      return pick_of<T>(call, kOp == Operator::min);
+    } else {
+      return Flipped<T, Max>{out, init, order_flip<T>(call.in_type, kOp == Operator::min)};
+    }
   }
 }
 
@@ -237,29 +279,23 @@ Status with_fold(const detail::SegmentedCall& call, F f) {
           Widened<T>{static_cast<std::uint64_t*>(call.out), init_of<std::uint64_t>(call), is_signed(call.in_type)});
     }
   }
-  T* const out = static_cast<T*>(call.out);
-  const T init = init_of<T>(call);
-  if (call.op == Operator::add) return f(Folded<T, Add>{out, init});
-  if (call.op == Operator::mul) return f(Folded<T, Mul>{out, init});
-  if constexpr (std::is_floating_point_v<T>) {
-    return f(pick_of<T>(call, call.op == Operator::min));
-  } else {
-    const T ones = static_cast<T>(~T{0});
-    if (call.op == Operator::bit_xor) return f(Folded<T, BitXor>{out, init});
-    if (call.op == Operator::bit_or) return f(Flipped<T, BitOr>{out, init, T{0}});
-    if (call.op == Operator::bit_and) return f(Flipped<T, BitOr>{out, init, ones});
-    return f(Flipped<T, Max>{out, init, order_flip<T>(call.in_type, call.op == Operator::min)});
-  }
+  return visit_operator<T>(call.op, [&]<class Op>(Op) -> Status { return f(fold_of<T, Op>(call)); });
 }
 
 /// f(reducer) of a call whose elements are kept as T.
 template <class T, class F>
 Status with_reducer(const detail::SegmentedCall& call, F f) {
-  if (call.reducer == Reducer::fold) return with_fold<T>(call, f);
-  if (call.reducer == Reducer::argmin || call.reducer == Reducer::argmax) {
-    return f(pick_of<T>(call, call.reducer == Reducer::argmin));
+  switch (kind_of(call.reducer)) {
+    case ReducerKind::fold:
+      return with_fold<T>(call, f);
+    case ReducerKind::position:
+      return f(pick_of<T>(call, call.reducer == Reducer::argmin));
+    case ReducerKind::boolean:
+    case ReducerKind::nonzero:
+    case ReducerKind::length:
+      return f(count_of<T>(call));
   }
-  return f(count_of<T>(call));
+  detail::no_such_value();
 }
 
 }  // namespace upsweep::segmented

@@ -80,7 +80,7 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
       cut.ends = i;
       cut.end = total;
     } else {
-      reducer.write(i, total);
+      write_result(reducer, i, total, [&] { return start == stop; });
     }
     began_before = false;
     total = reducer.none();

@@ -28,7 +28,7 @@ __global__ void reduce_by_threads(GivenLists lists, const typename R::In* conten
     const typename R::In x = reducer.reads() ? content[list.start + j] : typename R::In{};
     total = reducer.merge(total, reducer.of(x, j));
   }
-  reducer.write(i, total);
+  write_result(reducer, i, total, [&] { return list.length == 0; });
   // [guide: end]
 }
 

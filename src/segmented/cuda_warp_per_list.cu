@@ -25,7 +25,7 @@ __global__ void reduce_by_warps(GivenLists lists, Content<typename R::In> conten
   if (i >= lists.count) return;
   const Extent list = lists.list(i);
   const auto total = fold_lanes<32>(reducer, fold_strided<4>(reducer, content, list.start, lane, list.length, 32));
-  if (lane == 0) reducer.write(i, total);
+  if (lane == 0) write_result(reducer, i, total, [&] { return list.length == 0; });
   // [guide: end]
 }
 

@@ -61,7 +61,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
       const std::int64_t last = this->start(i + 1);
       // What a library adds up in an order of its own is compared where every order is exact.
       if (!this->is_exact_ && rung.kind == Kind::library && last - first > kSerialElements) continue;
-      const T sum = expected_fold(content_.data(), first, last, Add{}, T{0});
+      const T sum = first == last ? T{0} : expected_fold(content_.data(), first, last, Add{}, Add::identity<T>());
       // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
       if (std::memcmp(&sum, out_.data() + i, sizeof(T)) != 0) return wrong_at(i, sum, out_[i]);
     }
@@ -72,7 +72,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
     const T* const content = content_.data();
     T* const sums = out_.data();
     for (std::int64_t i = 0; i < lists_; ++i) {
-      T sum{0};
+      T sum = offsets[i] == offsets[i + 1] ? T{0} : Add::identity<T>();
       for (auto j = static_cast<std::int64_t>(offsets[i]); j < static_cast<std::int64_t>(offsets[i + 1]); ++j) {
         sum = add(sum, content[j]);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // segmented/pipeline_kernels.cu: cuda.pipeline for elements kept as one type, UPSWEEP_ELEMENT: compiled once for each.
 #include <algorithm>
+#include <utility>
 
 #include "segmented/cuda_pipeline.cuh"
 #include "upsweep/detail/large_launch.cuh"
@@ -34,6 +35,17 @@ cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
 }
 
 }  // namespace
+
+/// What the rung's refusal says is what there are kernels for.
+template <class T, class Op>
+constexpr bool is_as_refused(Op) {
+  return kIsPiped<decltype(fold_of<T, Op>(std::declval<const detail::SegmentedCall&>()))> == is_piped(Op::kOperator);
+}
+static_assert([] {
+  bool all = true;
+  for_each_operator<UPSWEEP_ELEMENT>([&](auto op) { all = all && is_as_refused<UPSWEEP_ELEMENT>(op); });
+  return all;
+}());
 
 template <>
 Status pipeline_on<UPSWEEP_ELEMENT>(const detail::SegmentedCall& call) noexcept {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/apart.hpp"
+#include "core/checked.hpp"
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "segmented/rung.hpp"
@@ -94,6 +95,7 @@ static_assert(sizeof(gpu::ListsStatus) <= gpu::kResultBytes);
 std::string_view detail::run_segmented(const Policy& policy, const SegmentedCall& call) {
   segmented::require_arrays(call);
   require_policy(policy);
+  require_checks(call, policy.overflow);
   const auto& rung = segmented::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (!status.ok()) segmented::throw_failure(status, call, rung.info.id);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/lists.hpp"
+#include "core/reducer_kind.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/elements.hpp"
@@ -54,10 +55,11 @@ class Plan {
  public:
   Plan(const detail::SegmentedCall& call, const Policy& policy, const ListKernels& kernels)
       : call_(call), kernels_(kernels), table_(cpu::kernels(Isa::best)) {
-    const bool folds = call.reducer == Reducer::fold;
+    const ReducerKind kind = kind_of(call.reducer);
+    const bool folds = kind == ReducerKind::fold;
     is_checked_ = folds && cpu::is_checked(call, policy);
-    is_bits_ = call.reducer == Reducer::any || call.reducer == Reducer::all || call.reducer == Reducer::count_nonzero;
-    is_pick_ = call.reducer == Reducer::argmin || call.reducer == Reducer::argmax;
+    is_bits_ = kind == ReducerKind::boolean || kind == ReducerKind::nonzero;
+    is_pick_ = kind == ReducerKind::position;
     computed_ = is_pick_ ? cpu::computed_in(call.in_type) : folds ? cpu::computed_in(call.out_type) : call.in_type;
     result_size_ = is_pick_ ? std::int64_t{sizeof(std::int64_t)}
                             : std::int64_t{computed_ == Type::custom ? call.out_size : size_of(computed_)};
@@ -111,18 +113,29 @@ class Plan {
   [[nodiscard]] const void* init() const { return computed_ == Type::custom ? call_.init : init_.bytes.data(); }
   [[nodiscard]] const void* neutral() const { return computed_ == Type::custom ? nullptr : identity_.bytes.data(); }
 
-  /// The kernel on lists of the content: results of result_size() each.
+  /// The kernel on whole lists of the content: results of result_size() each.
   void run(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
-           const void* begin, void* out) const {
-    const int type = cpu::at(computed_);
-    if (is_pick_) {
-      const auto pick = call_.reducer == Reducer::argmin ? kernels_.argmin[type] : kernels_.argmax[type];
-      pick(content.data, content.end, from, to, lists, static_cast<std::int64_t*>(out));
-      return;
+           void* out) const {
+    if (is_pick_) return pick(content, from, to, lists, out);
+    const auto fold = computed_ == Type::custom ? call_.custom_fold->fold
+                      : call_.empty_is_zero     ? kernels_.sum[cpu::at(computed_)]
+                                                : kernels_.fold[cpu::at(computed_)][cpu::at(call_.op)];
+    fold(op(), content.data, content.end, from, to, lists, init(), out);
+    if (computed_ != Type::custom || !call_.empty_is_zero) return;
+    for (std::int64_t i = 0; i < lists; ++i) {
+      if (from[i] >= to[i]) zero(static_cast<std::byte*>(out) + i * result_size_);
     }
-    const auto fold = computed_ == Type::custom ? call_.custom_fold->fold : kernels_.fold[type][cpu::at(call_.op)];
-    fold(op(), content.data, content.end, from, to, lists, begin, out);
   }
+  /// The same on blocks of a list, which begin with nothing.
+  void run_blocks(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t blocks,
+                  void* out) const {
+    if (is_pick_) return pick(content, from, to, blocks, out);
+    const auto fold =
+        computed_ == Type::custom ? call_.custom_fold->fold : kernels_.fold[cpu::at(computed_)][cpu::at(call_.op)];
+    fold(op(), content.data, content.end, from, to, blocks, neutral(), out);
+  }
+  /// The bytes of a float's 0.0.
+  void zero(void* result) const { std::memset(result, 0, static_cast<std::size_t>(result_size_)); }
 
   /// out ← init ⊕ totals, in order.
   void fold_totals(const std::byte* totals, std::int64_t count, void* out) const {
@@ -133,6 +146,13 @@ class Plan {
   }
 
  private:
+  void pick(const Content& content, const std::int64_t* from, const std::int64_t* to, std::int64_t lists,
+            void* out) const {
+    const int type = cpu::at(computed_);
+    const auto run = call_.reducer == Reducer::argmin ? kernels_.argmin[type] : kernels_.argmax[type];
+    run(content.data, content.end, from, to, lists, static_cast<std::int64_t*>(out));
+  }
+
   const detail::SegmentedCall& call_;
   const ListKernels& kernels_;
   const cpu::KernelTable& table_;
@@ -169,6 +189,13 @@ std::int64_t place_of(const detail::SegmentedCall& call, std::int64_t start, std
   for (std::int64_t j = start;; ++j) {
     if (call.valid[j] && k-- == 0) return j;
   }
+}
+
+/// Whether there is no element that is not null.
+bool is_all_null(const detail::SegmentedCall& call, std::int64_t start, std::int64_t stop) {
+  if (!call.valid.is_given()) return start == stop;
+  while (start < stop && !call.valid[start]) ++start;
+  return start == stop;
 }
 
 /// init + sum as an output, or false where it does not fit.
@@ -378,7 +405,7 @@ void Worker::flush(std::size_t queue, const Content& content) {
   const int lanes = plan_.abreast();
   for (int k = q.count; k < lanes; ++k) q.from[static_cast<std::size_t>(k)] = q.to[static_cast<std::size_t>(k)] = 0;
   alignas(64) std::array<std::byte, 128> results;
-  plan_.run(content, q.from.data(), q.to.data(), lanes, plan_.init(), results.data());
+  plan_.run(content, q.from.data(), q.to.data(), lanes, results.data());
   for (int k = 0; k < q.count; ++k) {
     put(results.data() + k * plan_.result_size(), 1, q.list[static_cast<std::size_t>(k)]);
   }
@@ -405,7 +432,7 @@ void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t cou
   const std::int64_t put_aside = plan_.is_wide() && batch_.longest > kShort ? take_longer(at, count) : 0;
   const std::int64_t* const from = batch_.from.data() + at;
   const std::int64_t* const to = batch_.to.data() + at;
-  put_each(count, first, [&](void* out) { plan_.run(content, from, to, count, plan_.init(), out); });
+  put_each(count, first, [&](void* out) { plan_.run(content, from, to, count, out); });
   // Only now, as the others' results would take the place of theirs.
   for (std::int64_t k = 0; k < put_aside; ++k) {
     const Longer& one = longer_[static_cast<std::size_t>(k)];
@@ -551,13 +578,16 @@ void Worker::fold_runs(std::int64_t first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     std::byte* const total = static_cast<std::byte*>(call_.out) + (first + i) * call_.out_size;
     std::memcpy(total, call_.init, static_cast<std::size_t>(call_.out_size));
+    bool is_empty = true;
     const std::int64_t stop = batch_.to[static_cast<std::size_t>(i)];
     for (std::int64_t j = batch_.from[static_cast<std::size_t>(i)]; j < stop;) {
       std::int64_t end = j;
       while (end < stop && call_.valid[end]) ++end;
       if (j < end) call_.custom_fold->fold(plan_.op(), call_.in, call_.n, &j, &end, 1, total, total);
+      is_empty = is_empty && j == end;
       j = end + 1;
     }
+    if (is_empty && call_.empty_is_zero) plan_.zero(total);
   }
 }
 
@@ -601,7 +631,7 @@ void Worker::reduce_blocks(const LongList& list, Range blocks, std::byte* parts)
     for (std::int64_t b = 0; b < blocks.count; ++b) counts[b] -= to[b] - from[b];
     return;
   }
-  plan_.run(content, from, to, blocks.count, plan_.neutral(), parts);
+  plan_.run_blocks(content, from, to, blocks.count, parts);
   if (!plan_.is_pick()) return;
   for (std::int64_t b = 0; b < blocks.count; ++b) {  // from positions in blocks to those in the content
     auto& position = reinterpret_cast<std::int64_t*>(parts)[b];
@@ -661,6 +691,7 @@ class LongFolds {
     } else {
       alignas(64) detail::CarryBytes total;
       plan_.fold_totals(parts, list.blocks(), total.bytes);
+      if (call.empty_is_zero && is_all_null(call, list.start, list.stop)) plan_.zero(total.bytes);
       if (plan_.narrows()) {
         cpu::convert_one(plan_.computed(), call.out_type, total.bytes, out);
       } else {

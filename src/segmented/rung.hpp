@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/ladder.hpp"
+#include "core/reducer_kind.hpp"
 #include "cuda/compiled.hpp"
 #include "upsweep/detail/segmented_call.hpp"
 
@@ -23,6 +24,23 @@ inline constexpr FloatBound kDeviceBound{.serial = false, .constant = 1024};
 
 inline constexpr const char* kWraps = "its sums wrap around: cuda.lanes checks them";
 
+/// Whether cuda.pipeline is compiled for folds by an operator; pipeline_kernels.cu holds its kernels to it.
+constexpr bool is_piped(Operator op) {
+  switch (op) {
+    case Operator::add:
+    case Operator::mul:
+    case Operator::min:
+    case Operator::max:
+      return true;
+    case Operator::bit_and:
+    case Operator::bit_or:
+    case Operator::bit_xor:
+    case Operator::custom:
+      return false;
+  }
+  detail::no_such_value();
+}
+
 /// Why no kernel takes the call, or null.
 inline const char* device_refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
   if (call.reducer != Reducer::fold) return nullptr;
@@ -34,8 +52,8 @@ inline const char* device_refusal(const detail::SegmentedCall& call, const Polic
 inline const char* taught_refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
   if (call.checked) return kWraps;
   if (call.valid.is_given()) return "it knows no null elements";
-  const bool is_picked = call.reducer == Reducer::argmin || call.reducer == Reducer::argmax;
-  if (is_picked && call.in_size < 4) return "positions are compiled for elements of 4 and 8 bytes";
+  if (kind_of(call.reducer) == ReducerKind::position && call.in_size < 4)
+    return "positions are compiled for elements of 4 and 8 bytes";
   if (call.reducer != Reducer::fold) return nullptr;
   const bool sums = call.op == Operator::add && call.in_type == call.out_type && call.out_size >= 4;
   return sums ? nullptr : "folds are compiled for sums of 4 and 8 bytes, same type in and out";

@@ -74,6 +74,7 @@ struct ListProblem {
 
   Op op;
   T init;
+  T first;                 ///< the first output of a list where exclusive: init, or of sums of floats without one 0.0
   const unsigned* heads;   ///< of the first tile's elements, and on
   std::int64_t unwritten;  ///< elements of the first tile, which come before all lists
 
@@ -107,7 +108,7 @@ struct ListProblem {
     for (int i = 0; i < kCount; ++i) {
       const T before = heads[i] ? init : total;
       total = op(before, items[i]);
-      items[i] = exclusive ? before : total;
+      items[i] = !exclusive ? total : heads[i] ? first : before;
     }
   }
 };
@@ -174,7 +175,7 @@ cudaError_t launch_lookahead(const detail::SegmentedScanCall& call, typename Pro
                                               .init = init,
                                               .has_init = false,
                                               .exclusive = call.exclusive,
-                                              .problem = {op, init, heads, 0}};
+                                              .problem = {op, init, call.empty_is_zero ? T{} : init, heads, 0}};
   return gpu::detail::launch_pipeline<Problem>(scan_marked<Problem>, call.n > 0 ? call.n : 1, at.device,
                                                at.multiprocessors, at.stream, scan, gpu::DeviceLists{call.lists}, facts,
                                                call.status);

@@ -34,6 +34,7 @@ struct ListScan {
   T* out;
   std::int64_t n;
   T init;
+  T first;  ///< the first output of a list where exclusive: init, or of sums of floats without one 0.0
   Op op;
   bool exclusive;
   Mask valid;  ///< of the elements
@@ -61,6 +62,27 @@ struct ListScan {
     }
   }
 };
+
+/// The outputs of each list up to its first element that is not null become 0.0, and where exclusive that of this one. A warp takes
+/// a list.
+template <class In, class T, class Op>
+__global__ void __launch_bounds__(kThreads) zero_nulls(const __grid_constant__ ListScan<In, T, Op> scan) {
+  if (scan.facts->bad != 0) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t warps = std::int64_t{gridDim.x} * (kThreads / 32);
+  for (std::int64_t i = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32; i < scan.lists.lists.count;
+       i += warps) {
+    if (scan.lists.is_null(i)) continue;
+    const std::int64_t stop = scan.lists.stop(i);
+    unsigned there = 0;
+    for (std::int64_t base = scan.lists.start(i); base < stop && there == 0; base += 32) {
+      const std::int64_t at = base + lane;
+      there = __ballot_sync(gpu::detail::kAllLanes, at < stop && gpu::is_true(scan.valid, at));
+      const int nulls = there == 0 ? 32 : __ffs(static_cast<int>(there)) - 1;
+      if (at < stop && lane < nulls + (scan.exclusive ? 1 : 0)) scan.out[at] = T{0};
+    }
+  }
+}
 
 /// The heads among elements at … at+31 that come before `limit`.
 __device__ inline unsigned heads_at(const unsigned* heads, std::int64_t at, std::int64_t limit) {
@@ -208,9 +230,10 @@ __global__ void __launch_bounds__(kThreads, 4) scan_tiles(const __grid_constant_
   T total = carry.value;
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    const T before = ((heads >> i) & 1) != 0 ? scan.init : total;
+    const bool is_head = ((heads >> i) & 1) != 0;
+    const T before = is_head ? scan.init : total;
     total = scan.op(before, own[i]);
-    values[place(first + i)] = scan.exclusive ? before : total;
+    values[place(first + i)] = !scan.exclusive ? total : is_head ? scan.first : before;
   }
   __syncthreads();  // the results are there
   const int first_in_list = first_head;

@@ -65,7 +65,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
       const std::int64_t first = this->start(i);
       const std::int64_t last = this->start(i + 1);
       right.resize(static_cast<std::size_t>(last - first));
-      expected_scan(content_.data() + first, 0, last - first, Add{}, T{0}, false, right.data());
+      expected_scan(content_.data() + first, 0, last - first, Add{}, Add::identity<T>(), false, right.data());
       for (std::int64_t j = first; j < last; ++j) {
         const T& one = right[static_cast<std::size_t>(j - first)];
         // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are promised
@@ -79,7 +79,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
     const T* const content = content_.data();
     T* const sums = out_.data();
     for (std::int64_t i = 0; i < lists_; ++i) {
-      T sum{0};
+      T sum = Add::identity<T>();
       for (auto j = static_cast<std::int64_t>(offsets[i]); j < static_cast<std::int64_t>(offsets[i + 1]); ++j) {
         sum = add(sum, content[j]);
         sums[j] = sum;

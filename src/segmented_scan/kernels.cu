@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads) scan_each(const __grid_constant__ Li
     const std::int64_t stop = scan.lists.stop(i);
     T total = scan.init;
     for (std::int64_t j = scan.lists.start(i); j < stop; ++j) {
-      const T before = total;
+      const T before = j == scan.lists.start(i) ? scan.first : total;
       if (gpu::is_true(scan.valid, j)) total = scan.op(total, static_cast<T>(scan.in[j]));
       scan.out[j] = scan.exclusive ? before : total;
     }
@@ -54,7 +54,8 @@ __global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_cons
         before = scan.op(before, totals[warp]);
       }
       const T up = gpu::detail::shuffle_up(own, 1);
-      const T exclusive = lane == 0 ? own_before : scan.op(own_before, up);
+      const bool is_head = at == scan.lists.start(i);
+      const T exclusive = is_head ? scan.first : lane == 0 ? own_before : scan.op(own_before, up);
       if (at < stop) scan.out[at] = scan.exclusive ? exclusive : scan.op(own_before, own);
       __syncthreads();  // all have read the totals
     }
@@ -103,15 +104,35 @@ cudaError_t launch_tiles(const ListScan<In, T, Op>& scan, const gpu::Launch& at)
   return error == cudaSuccess ? launch(grid(tiles, kThreads), scan_tiles<In, T, Op>, scan) : error;
 }
 
+gpu::detail::Grid list_grid(std::int64_t threads, const gpu::Launch& at) {
+  return {.blocks = gpu::blocks_for(threads, at), .threads = kThreads, .stream = at.stream};
+}
+
+template <class T, class Op>
+cudaError_t launch_scan(Way way, const ListScan<In, T, Op>& scan, const Scratch<T>& scratch,
+                        const detail::SegmentedScanCall& call, const gpu::Launch& at) {
+  if (way == Way::tiles) {
+    const cudaError_t error = launch_heads(call.lists, call.n, scratch.facts, scratch.heads, at);
+    return error == cudaSuccess ? launch_tiles(scan, at) : error;
+  }
+  const cudaError_t error = gpu::launch_check(call.lists, call.n, scratch.facts, gpu::VisitNothing{}, at);
+  if (error != cudaSuccess) return error;
+  const gpu::detail::Grid grid = list_grid(call.lists.count * (way == Way::block_per_list ? kThreads : 1), at);
+  if (way == Way::thread_per_list) return launch(grid, scan_each<T, Op>, scan);
+  return launch(grid, scan_each_by_block<T, Op>, scan);
+}
+
 template <class T, class Op>
 cudaError_t launch_way(Way way, const detail::SegmentedScanCall& call, Op op) {
   const gpu::Launch& at = *call.launch;
   const Scratch<T> scratch(way, call.n, at.scratch);
+  const T init = *static_cast<const T*>(call.init);
   const ListScan<In, T, Op> scan{.lists = {call.lists},
                                  .in = static_cast<const In*>(call.in),
                                  .out = static_cast<T*>(call.out),
                                  .n = call.n,
-                                 .init = *static_cast<const T*>(call.init),
+                                 .init = init,
+                                 .first = call.empty_is_zero ? T{} : init,
                                  .op = op,
                                  .exclusive = call.exclusive,
                                  .valid = call.valid,
@@ -121,17 +142,13 @@ cudaError_t launch_way(Way way, const detail::SegmentedScanCall& call, Op op) {
                                  .groups = scratch.groups,
                                  .status = call.status};
   cudaError_t error = cudaMemsetAsync(scratch.facts, 0, static_cast<std::size_t>(scratch.cleared), at.stream);
-  if (error != cudaSuccess) return error;
-  if (way == Way::tiles) {
-    error = launch_heads(call.lists, call.n, scratch.facts, scratch.heads, at);
-    return error == cudaSuccess ? launch_tiles(scan, at) : error;
+  if (error == cudaSuccess) error = launch_scan(way, scan, scratch, call, at);
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Add>) {
+    if (error == cudaSuccess && call.empty_is_zero && call.valid.is_given()) {
+      error = launch(list_grid(call.lists.count * 32, at), zero_nulls<In, T, Op>, scan);
+    }
   }
-  error = gpu::launch_check(call.lists, call.n, scratch.facts, gpu::VisitNothing{}, at);
-  if (error != cudaSuccess) return error;
-  const std::int64_t threads = call.lists.count * (way == Way::block_per_list ? kThreads : 1);
-  const gpu::detail::Grid grid{.blocks = gpu::blocks_for(threads, at), .threads = kThreads, .stream = at.stream};
-  if (way == Way::thread_per_list) return launch(grid, scan_each<T, Op>, scan);
-  return launch(grid, scan_each_by_block<T, Op>, scan);
+  return error;
 }
 
 }  // namespace

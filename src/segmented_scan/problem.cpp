@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/apart.hpp"
+#include "core/checked.hpp"
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "segmented_scan/rung.hpp"
@@ -36,8 +37,7 @@ void require_arrays(const detail::SegmentedScanCall& call) {
   detail::require_lists(call.lists, call.n);
   detail::require_mask(call.valid, call.n, "the validity of the elements");
   if (!call.lists.are_adjacent()) {
-    throw Error(Code::unsupported,
-                "lists by starts and stops may overlap, and their scans with them: pack them first");
+    throw Error(Code::unsupported, "lists by starts and stops may overlap, and their scans with them: pack them first");
   }
   const std::int64_t bytes = call.n * call.out_size;
   if (!detail::same_or_apart(call.in, call.n * call.in_size, call.out, bytes)) {
@@ -72,6 +72,7 @@ void require_memory(const gpu::Policy& policy, const detail::SegmentedScanCall& 
 std::string_view detail::run_segmented_scan(const Policy& policy, const SegmentedScanCall& call) {
   segmented_scan::require_arrays(call);
   require_policy(policy);
+  require_checks(call, policy.overflow);
   const auto& rung = segmented_scan::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (!status.ok()) segmented_scan::throw_failure(status, call, rung.info.id);

@@ -171,6 +171,10 @@ class Worker {
     batch_.to[0] = block.first + block.count;
     scan_some(block, 0, 1, before);
   }
+  /// After the outputs of a list are there: those that nothing precedes, of a call that wants it so, become 0.
+  void finish_list(std::int64_t start, std::int64_t stop) const {
+    if (zeroes()) zero_first(start, stop);
+  }
   /// A list some of whose elements are null, by a custom operator, which need not have an identity.
   void scan_runs(std::int64_t start, std::int64_t stop);
 
@@ -182,6 +186,8 @@ class Worker {
     std::int64_t end;
   };
 
+  /// Whether some outputs become 0 afterwards.
+  [[nodiscard]] bool zeroes() const { return call_.empty_is_zero && (call_.exclusive || call_.valid.is_given()); }
   [[nodiscard]] bool scans_runs() const { return plan_.is_custom() && call_.valid.is_given(); }
 
   [[nodiscard]] std::int64_t find_overflow(std::int64_t first, std::int64_t count) const {
@@ -195,6 +201,8 @@ class Worker {
 
   void scan_batch(std::int64_t count);
   void scan_some(Range elements, std::int64_t at, std::int64_t count, const void* before);
+  void zero_first(std::int64_t start, std::int64_t stop) const;
+  void finish_lists(std::int64_t first, std::int64_t last, std::int64_t begin) const;
   Staged stage(Range elements);
 
   const Plan& plan_;
@@ -252,10 +260,40 @@ void Worker::scan_some(Range elements, std::int64_t at, std::int64_t count, cons
   }
 }
 
+/// Those up to the first element that is not null, and where exclusive its own.
+void Worker::zero_first(std::int64_t start, std::int64_t stop) const {
+  const auto size = static_cast<std::size_t>(call_.out_size);
+  auto* const out = static_cast<std::byte*>(call_.out);
+  for (std::int64_t j = start; j < stop; ++j) {
+    const bool is_null = call_.valid.is_given() && !call_.valid[j];
+    if (is_null || call_.exclusive) std::memset(out + j * call_.out_size, 0, size);
+    if (!is_null) return;
+  }
+}
+
+/// The same of lists of the batch, whose bounds count from element `begin` on.
+void Worker::finish_lists(std::int64_t first, std::int64_t last, std::int64_t begin) const {
+  const std::int64_t* const from = batch_.from.data();
+  const std::int64_t* const to = batch_.to.data();
+  if (plan_.is_custom() || call_.valid.is_given()) {
+    for (std::int64_t i = first; i < last; ++i) finish_list(from[i] + begin, to[i] + begin);
+    return;
+  }
+  visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
+    T* const out = static_cast<T*>(call_.out) + begin;
+    for (std::int64_t i = first; i < last; ++i) {
+      if (from[i] < to[i]) out[from[i]] = T{0};
+    }
+  });
+}
+
 /// The batch's lists, in runs whose elements fit where they are staged.
 void Worker::scan_batch(std::int64_t count) {
   if (scans_runs()) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) scan_runs(batch_.from[i], batch_.to[i]);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      scan_runs(batch_.from[i], batch_.to[i]);
+      finish_list(batch_.from[i], batch_.to[i]);
+    }
     return;
   }
   const bool moves = plan_.stages() || plan_.narrows();
@@ -271,6 +309,7 @@ void Worker::scan_batch(std::int64_t count) {
       elements.count = to - elements.first;
     }
     scan_some(elements, at, next - at, plan_.init());
+    if (zeroes()) finish_lists(at, next, moves ? elements.first : 0);
     at = next;
   }
 }
@@ -315,6 +354,7 @@ class LongScans {
     lists_.for_each(workers_, 1, [&](Worker& worker, const LongList& list, Range blocks) {
       worker.scan_block(list.block(blocks.first), total(list.first_block + blocks.first));
     });
+    for (const LongList& list : lists_) workers_.front()->finish_list(list.start, list.stop);
     return bad;
   }
 

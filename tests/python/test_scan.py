@@ -315,6 +315,46 @@ def test_what_a_fold_begins_with():
         upsweep.scan(np.array([1]), initial="a")
 
 
+@pytest.mark.parametrize("rung", ["serial", "threads", "simd", "simd_threads", "std_par", "chained", "lookahead"])
+def test_exclusive_scans_by_every_rung_begin_with_the_identity(rung):
+    x = np.array([5, 7, 9])
+    with upsweep.options(rung=f"cpu.{rung}", overflow="wrap"):
+        for op, expected in (("add", [0, 5, 12]), ("mul", [1, 5, 35]), ("max", [np.iinfo("int64").min, 5, 7])):
+            assert upsweep.scan(x, op=op, exclusive=True).tolist() == expected
+            assert upsweep.scan(x, op=op, exclusive=True, out=np.full(3, -1)).tolist() == expected
+
+
+def test_sums_of_negative_zeros():
+    z, offsets, keys = np.full(5, -0.0), np.array([0, 0, 5]), np.ones(5, int)
+    for x in (z, z.astype("float32")):
+        for sums in (
+            upsweep.cumulative_sum(x),
+            upsweep.scan(x),
+            upsweep.reduce(x),
+            upsweep.segmented_reduce(x, offsets)[1:],
+            upsweep.segmented_scan(x, offsets),
+            upsweep.segmented_scan(x, offsets, exclusive=True)[1:],
+            upsweep.scan(x, exclusive=True)[1:],
+            upsweep.reduce_by_key(keys, x)[1],
+            upsweep.scan_by_key(keys, x),
+            upsweep.group_by(keys, x)[1],
+            upsweep.reduce(np.stack([x, x]), axis=0),
+            upsweep.scan(np.stack([x, x]), axis=0, exclusive=True)[1],
+            np.array([row[0] for row in upsweep.query("SELECT SUM(x) FROM t", t={"x": x}).rows()]),
+        ):
+            assert np.signbit(sums).all() and not np.any(sums)
+        for empty in (
+            upsweep.reduce(x[:0]),
+            upsweep.segmented_reduce(x, offsets)[0],
+            upsweep.scan(x, exclusive=True)[0],
+            upsweep.segmented_scan(x, offsets, exclusive=True)[0],
+            upsweep.reduce(x, initial=0.0),
+            upsweep.segmented_reduce(x, offsets, initial=0.0),
+            upsweep.segmented_scan(x, offsets, initial=0.0),
+        ):
+            assert not np.signbit(empty).any() and not np.any(empty)
+
+
 def test_arguments_are_named_where_they_are_wrong():
     x = np.array([[1.5, 2.0], [3.0, 4.0]])
     for wrong, message in (

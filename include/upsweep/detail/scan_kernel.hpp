@@ -2,9 +2,11 @@
 // upsweep/detail/scan_kernel.hpp: what a scan does to a piece of memory, as a table of functions, and the plain loops.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "upsweep/detail/carry.hpp"
@@ -67,6 +69,14 @@ struct CheckedOperator {
                 "upsweep::mul their *, upsweep::min and upsweep::max their <");
 };
 
+/// The product of n floats, whose partial products may be too large or too small.
+template <class Out, class In>
+ScanCarry<Out> product_of(const In* in, std::int64_t n) {
+  auto product = empty_carry<Out>();
+  for (std::int64_t i = 0; i < n; ++i) merge(Mul{}, product, carry_of(static_cast<Out>(in[i])));
+  return product;
+}
+
 /// The loops that any associative operator and any trivially copyable type run through: one element after the other.
 /// An operator that throws ends the program here, at every length and on every rung alike.
 template <class In, class Out, class Op>
@@ -96,9 +106,23 @@ struct PlainScan : CheckedOperator<Out, Op> {
     const In* x = static_cast<const In*>(in);
     ScanCarry<Out> sum{};
     if (n > 0) {
+      constexpr bool kMultiplies = std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::mul;
       Out total = static_cast<Out>(x[0]);
-      for (std::int64_t i = 1; i < n; ++i) total = combine(op, total, x[i]);
-      sum = carry_of(total);
+      if constexpr (kMultiplies) {
+        Out least = std::numeric_limits<Out>::max();  // of the partial products
+        Out most = std::numeric_limits<Out>::min();
+        for (std::int64_t i = 1; i < n; ++i) {
+          total = combine(op, total, x[i]);
+          const Out size = std::fabs(total);
+          least = size < least ? size : least;
+          most = size > most ? size : most;
+        }
+        const bool is_in_range = n == 1 || (std::isnormal(total) && std::isnormal(least) && std::isnormal(most));
+        sum = is_in_range ? carry_of(total) : product_of<Out>(x, n);
+      } else {
+        for (std::int64_t i = 1; i < n; ++i) total = combine(op, total, x[i]);
+        sum = carry_of(total);
+      }
     }
     *static_cast<ScanCarry<Out>*>(carry) = sum;
   }
@@ -112,7 +136,8 @@ struct PlainScan : CheckedOperator<Out, Op> {
     Out total = before.any ? value_of(before) : Out{};
     std::int64_t i = 0;
     if (!before.any) {
-      // Starts with its first element. An exclusive scan has nothing to write there yet: shift() will.
+      // Starts with its first element. An exclusive scan has nothing to write there yet: shift() will, as a call that is
+      // exclusive has an initial value.
       total = static_cast<Out>(x[0]);
       if (!mode.exclusive) y[0] = total;
       i = 1;

@@ -68,7 +68,10 @@ struct SegmentedCall : ElementsCall {
   Lists lists = {};
   Reducer reducer = Reducer::fold;
   const void* init = nullptr;  ///< of a fold: an element of the output type, in host memory
-  Mask valid = {};             ///< false where an element is null, and skipped
+  /// A sum of floats without an initial value: `init` is -0.0, which changes no bit of what is added to it, but lists without
+  /// elements give 0.0.
+  bool empty_is_zero = false;
+  Mask valid = {};  ///< false where an element is null, and skipped
   const SegmentedKernel* custom_fold = nullptr;
   gpu::ListsStatus* status = nullptr;      ///< on a GPU: where the outcome goes
   const std::int64_t* count_at = nullptr;  ///< there: how many of the lists there are, where that is in device memory

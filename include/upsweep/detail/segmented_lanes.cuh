@@ -141,11 +141,11 @@ __device__ typename R::Value fold_whole(const R& reducer, const Content<typename
 
 /// By the first warp: leaves the fold of a piece in its slot; the last of the list's pieces writes the list's result.
 template <class R>
-__device__ void hand_in(const R& reducer, const Pieces& pieces, const Piece& piece, std::int64_t length,
-                        typename R::Value value) {
+__device__ void hand_in(const R& reducer, const Content<typename R::In>& content, const Pieces& pieces,
+                        const Piece& piece, const Extent& list, typename R::Value value) {
   using Value = typename R::Value;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t several = pieces_in(length);
+  const std::int64_t several = pieces_in(list.length);
   Value* const slots = reinterpret_cast<Value*>(pieces.slots + piece.slot * kSlotBytes<Value>);
   int before = 0;
   if (lane == 0) {
@@ -162,7 +162,7 @@ __device__ void hand_in(const R& reducer, const Pieces& pieces, const Piece& pie
   const std::int64_t last = kFoldsInOrder<R> && first + each < several ? first + each : several;
   for (std::int64_t k = first; k < last; k += kFoldsInOrder<R> ? 1 : 32) mine = reducer.merge(mine, slots[k]);
   mine = fold_lanes<32>(reducer, mine);
-  if (lane == 0) reducer.write(piece.list, mine);
+  if (lane == 0) write_result(reducer, piece.list, mine, [&] { return is_all_null(content, list, mine); });
 }
 
 template <class R>
@@ -182,9 +182,9 @@ static __global__ void __launch_bounds__(kLanesThreads)
         is_one ? fold_whole(reducer, content, list, room) : fold_piece(reducer, content, list, piece.number, room);
     if (threadIdx.x >= 32) continue;
     if (!is_one) {
-      hand_in(reducer, pieces, piece, list.length, value);
+      hand_in(reducer, content, pieces, piece, list, value);
     } else if (threadIdx.x == 0) {
-      reducer.write(piece.list, value);
+      write_result(reducer, piece.list, value, [&] { return is_all_null(content, list, value); });
     }
   }
 }
@@ -248,7 +248,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
     const int source = __ffs(static_cast<int>(left)) - 1;
     add_pieces(pieces, first + source, __shfl_sync(gpu::detail::kAllLanes, list.length, source));
   }
-  if (is_list && !is_long) reducer.write(i, value);
+  if (is_list && !is_long) write_result(reducer, i, value, [&] { return is_all_null(content, list, value); });
 }
 
 template <class R>

@@ -25,6 +25,7 @@ namespace upsweep::segmented {
 //   of(x, position)       what one element comes to, at that position in the list
 //   merge(a, b)           associative; none() changes nothing
 //   write(list, value)    the list's result
+//   write_empty(list)     that of a list of which no element has come in, if it is not write(list, none())
 
 /// Whether merge(a, b) need not be merge(b, a), so that what b comes from must come after what a does.
 template <class R>
@@ -140,6 +141,30 @@ struct Content {
 template <class T>
 Content<T> content_of(const detail::SegmentedCall& call) {
   return {static_cast<const T*>(call.in) - call.first, booleans(call.valid, call.first)};
+}
+
+/// Writes a list's result. is_empty(): whether no element of it has come in.
+template <class R, class IsEmpty>
+__device__ __forceinline__ void write_result(const R& reducer, std::int64_t list, const typename R::Value& value,
+                                             IsEmpty is_empty) {
+  if constexpr (requires { reducer.write_empty(list); }) {
+    if (is_empty()) return reducer.write_empty(list);
+  }
+  reducer.write(list, value);
+}
+
+/// Whether all elements of a list, which fold to that value, are null: of sums of floats, where the value of none is -0.0. Others
+/// are hardly ever that, so that the masks are hardly ever looked at again.
+template <class In, class T>
+__device__ bool is_all_null(const Content<In>& content, const Extent& list, const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (list.length == 0) return true;
+    if (content.valid.data == nullptr || value != T{0} || !signbit(value)) return false;
+    for (std::int64_t j = list.start; j < list.start + list.length; ++j) {
+      if (content.valid[j]) return false;
+    }
+  }
+  return true;
 }
 
 // ------------------------------------------------------------------------------------------------------- the outcome

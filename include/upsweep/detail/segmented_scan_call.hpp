@@ -43,6 +43,7 @@ inline constexpr SegmentedScanKernel kCustomListScan{&PlainListScan<In, Out, Op>
 struct SegmentedScanCall : ElementsCall {
   Lists lists = {};
   const void* init = nullptr;  ///< an element of the output type, in host memory
+  bool empty_is_zero = false;  ///< as in SegmentedCall: outputs that nothing precedes are 0.0
   bool exclusive = false;
   Mask valid = {};  ///< false where an element is null, and skipped
   const SegmentedScanKernel* custom_scan = nullptr;

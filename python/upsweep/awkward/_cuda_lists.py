@@ -32,7 +32,9 @@ def _fold(op: str) -> Any:
         is_wider_sum = op == "add" and result.dtype.kind == input_data.dtype.kind and result.dtype.itemsize == 8
         if result.dtype.kind == "f" or not is_wider_sum:
             input_data = input_data.astype(result.dtype, copy=False)
-        _reduce(op, result, input_data, offsets_data[: outlength + 1])
+        # Awkward's sums begin with 0.0, to which -0.0 is lost.
+        initial = np.zeros(1, result.dtype) if op == "add" else None
+        _reduce(op, result, input_data, offsets_data[: outlength + 1], initial)
 
     return fold
 

@@ -113,7 +113,8 @@ def _folded(op: str, lists: Lists) -> np.ndarray | None:
         and np.isnan(upsweep.reduce(content, op="max"))
     ):
         return None
-    result = upsweep.segmented_reduce(content, lists.bounds, op=op, overflow="wrap")
+    initial = 0 if op == "add" else None  # Awkward's sums begin with 0.0, to which -0.0 is lost
+    result = upsweep.segmented_reduce(content, lists.bounds, op=op, initial=initial, overflow="wrap")
     if op not in ("min", "max"):
         return result
     if content.dtype == np.bool_:

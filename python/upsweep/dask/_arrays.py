@@ -252,8 +252,8 @@ def _scan_block(
     with upsweep.options(**options):
         if block.ndim == 1:
             return _scan_elements(block, carry, exclusive, checked and not ends, place, how)
-        if carry is None and not exclusive:
-            return _scan_within(block, place, 0, how)
+        if carry is None and (not exclusive or dtype.startswith("float")):
+            return _scan_within(block, place, 0, {**how, "exclusive": exclusive})
         extended = _extended(block, carry, exclusive and ends, place.along, how)
         result = _scan_within(extended, place, 0 if exclusive else 1, how)
         return result if isinstance(result, Exception) else _rows(result, block.shape[place.along], exclusive, place.along)
