@@ -6,6 +6,7 @@
 
 #include "chunked/checked_sums.hpp"
 #include "chunked/ring.hpp"
+#include "core/checked.hpp"
 #include "upsweep/chunked.hpp"
 
 namespace upsweep {
@@ -18,6 +19,7 @@ constexpr std::int64_t kUnitBytes = std::int64_t{8} << 20;
 
 std::string_view detail::run_reduce(const gpu::Chunked& chunked, const gpu::Policy& how, const ReduceCall& call) {
   using chunked::kWord;
+  require_checks(call, how.overflow);
   chunked::Ring& ring = chunked.state().ring;
   const gpu::Policy wraps = ring.policy().with_rung(how.rung).with_overflow(Overflow::wrap);
   CarryBytes nothing{};

@@ -9,6 +9,7 @@
 #include "chunked/checked_sums.hpp"
 #include "chunked/ring.hpp"
 #include "core/begin_scan.hpp"
+#include "core/checked.hpp"
 #include "upsweep/chunked.hpp"
 #include "upsweep/detail/shard_call.hpp"
 
@@ -111,6 +112,7 @@ std::string_view detail::run_scan(const gpu::Chunked& chunked, const gpu::Policy
   if (!same_or_apart(call.in, call.n * call.in_size, call.out, call.n * call.out_size)) {
     throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
   }
+  require_checks(call, how.overflow);
   const bool zero_is_first = begin_scan(call);
   const std::string_view rung = ChunkedScan(chunked.state().ring, how, call).run();
   if (zero_is_first) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
