@@ -294,6 +294,14 @@ TEST_F(DeviceQuery, Conditions) {
       "COUNT(*) FROM t WHERE u64 > 9223372036854775807 AND i64 < 9223372036854775807",
       "COUNT(*) FROM t WHERE b = TRUE AND b IS NOT NULL",
       "COUNT(*) FROM t WHERE si IN (1, 2, NULL, 3) OR si NOT IN (4, 5)",
+      "COUNT(*), SUM(n) FROM t WHERE si IN (1, 2, 3, 5, 8, -13, 21.5, 34.00)",
+      "COUNT(*), SUM(n) FROM t WHERE si NOT IN (1.5, 2.5, 3.5, 4.5)",
+      "COUNT(*) FROM t WHERE u64 IN (0, 1, 2, 18446744073709551615, 9223372036854775808, -1)",
+      "COUNT(*) FROM t WHERE price IN (900, 1000.5, 1.25e4, 90000.00, 10494950, 1e30)",
+      "COUNT(*) FROM t WHERE f64 IN (0, 1.5, -2, 1e300, 3) OR f64 NOT IN (0, 7, 1e-300, 2, NULL)",
+      "COUNT(*) FROM t WHERE day IN (date '1994-01-01', '1995-06-17', '1996-02-29', '1997-01-01', '1998-08-02')",
+      "SUM(CASE WHEN d16 IN (-1, 0, 0.5, 0.125, 0.0625, 99999999999999999999) THEN n ELSE 1 END) FROM t",
+      "COUNT(*) FROM t WHERE few IN ('N', 'A', 'x', 'y', 'z', 'u', 'v', 'w', 'q', 'p')",
       "SUM(n) FROM t WHERE si <> 0 AND 100 / si > 3",
       "SUM(n) FROM t WHERE si = 0 OR 100 / si > 3",
   });
@@ -335,6 +343,26 @@ TEST_F(DeviceQuery, Groups) {
 }
 
 // What a kernel cannot do is reported as the CPU reports it, and what it leaves undone is done.
+// Each row is NULL in another key: all are groups of their own, however many words it takes to say which keys are NULL.
+TEST_F(DeviceQuery, ManyKeysThatMayBeNull) {
+  for (const std::size_t keys : {std::size_t{65}, std::size_t{130}}) {
+    const std::vector<std::int64_t> zeros(keys, 0);
+    std::vector<std::vector<std::uint8_t>> there(keys);
+    MemoryTable t;
+    std::string list;
+    for (std::size_t k = 0; k < keys; ++k) {
+      there[k].assign(keys / 8 + 1, 0xFF);
+      there[k][k / 8] ^= static_cast<std::uint8_t>(1U << k % 8);
+      t.add(Field{.name = fmt::format("k{}", k)}, zeros.data(), std::ssize(zeros), there[k].data());
+      list += (k > 0 ? ", k" : "k") + std::to_string(k);
+    }
+    const std::string sql = fmt::format("SELECT {0}, COUNT(*) FROM t GROUP BY {0}", list);
+    const Outcome here = ask(sql, par, t);
+    EXPECT_EQ(here.cells.size(), keys) << here.error;
+    expect_same(ask(sql, gpu::Policy{}, t), here, sql);
+  }
+}
+
 TEST_F(DeviceQuery, ErrorsAreTheCpus) {
   compare(
       {

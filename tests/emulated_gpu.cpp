@@ -242,7 +242,7 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
   const std::lock_guard lock(mutex);
   // A struct of that many words lies on the stack as an array does.
   struct Words {
-    std::uint64_t w[256];
+    std::uint64_t w[512];
   };
   Words all = {};
   if (words.size() > std::size(all.w) || shared_bytes > (1 << 18))

@@ -2,6 +2,7 @@
 // tests/query_test.cpp: SQL over columns in memory: values at the edges of 64 and 128 bits, NULLs, order of evaluation, carries.
 #include "upsweep/query.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -286,6 +287,103 @@ TEST(Query, TextIsComparedAndGrouped) {
   EXPECT_EQ(ask("SELECT SUM(x) FROM t WHERE w IN ('', 'äpfel') AND 'p' < w", t), "3");
   EXPECT_EQ(ask("SELECT MIN(w), MAX(w) FROM t WHERE x > 1", t), "|äpfel");
   EXPECT_EQ(failure("SELECT SUM(w) FROM t", t).code, Code::unsupported_type);
+}
+
+// Short lists are compared one by one, others looked up: as bits, in a table, as 128 bits; the answer is the same.
+TEST(Query, ValuesAreLookedUpInLists) {
+  constexpr std::int64_t kRows = 3'000;
+  Longs x;
+  std::vector<std::uint64_t> u;
+  std::vector<double> f;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    x.push_back(i - 1'000);
+    u.push_back(~std::uint64_t{0} - static_cast<std::uint64_t>(i));
+    f.push_back(static_cast<double>(i) / 4);
+  }
+  f[0] = -0.0;
+  f[1] = std::numeric_limits<double>::quiet_NaN();
+  MemoryTable t;
+  t.add("x", x).add_decimal("d", x, 2).add("u", u).add("f", f);
+  std::string near;  // every third, and what no row has
+  std::string far;
+  std::string decimals;
+  std::string large;
+  std::string reals;
+  for (std::int64_t i = 0; i < 999; i += 3) {
+    near += fmt::format("{}, ", i);
+    far += fmt::format("{}, {}, ", i, (i + 1) * (std::int64_t{1} << 50));
+    decimals += fmt::format("{}.{:02}, {}.{:02}0, {}.{:02}5, ", i / 100, i % 100, i / 100, i % 100, i / 100, i % 100);
+    large += fmt::format("{}, {}, ", ~std::uint64_t{0} - static_cast<std::uint64_t>(i), i);
+    reals += fmt::format("{}, ", static_cast<double>(i) / 4);
+  }
+  EXPECT_EQ(ask("SELECT COUNT(*), MAX(x) FROM t WHERE x IN (" + near + "0)", t), "333|996");
+  EXPECT_EQ(ask("SELECT COUNT(*), MAX(x) FROM t WHERE x IN (" + far + "0)", t), "333|996");
+  EXPECT_EQ(ask("SELECT COUNT(*), MAX(x) FROM t WHERE x IN (" + far + "x, NULL)", t), "3000|1999");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x NOT IN (" + near + "0)", t), "2667");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x NOT IN (" + near + "NULL)", t), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*), MAX(d) FROM t WHERE d IN (" + decimals + "1e36)", t), "333|9.96");
+  EXPECT_EQ(ask("SELECT COUNT(*), MIN(u) FROM t WHERE u IN (" + large + "-1)", t), "333|18446744073709550619");
+  EXPECT_EQ(ask("SELECT COUNT(*), MAX(f) FROM t WHERE f IN (" + reals + "1e300)", t), "333|249");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (0.5, 1.5, 2.5, 3.5)", t), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (1e0, 2e0, 3e0, 4e300)", t), "3");
+  EXPECT_EQ(failure("SELECT COUNT(*) FROM t WHERE x IN (1, 2, 3, 4, 'a')", t).code, Code::unsupported_sql);
+}
+
+// Statistics rule out what no member of a list is near.
+TEST(Query, ListsAreHeldAgainstStatistics) {
+  const Longs x{10, 20, 30};
+  MemoryTable t;
+  t.add("x", x);
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (1, 2, 3, 4, 31, 32)", t), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (1, 2, 3, 4, 30, 32)", t), "1");
+}
+
+TEST(Query, LongQueriesAreAnswered) {
+  const Longs x{1, 2, 3, 99'998, 100'001};
+  const std::vector<std::int32_t> words{0, 1, 2, 0, 1};
+  MemoryTable t;
+  t.add("x", x).add_text("s", words, {"w7", "w99999", "v"});
+  std::string numbers;
+  std::string texts;
+  std::string ors;
+  for (int i = 0; i < 100'000; ++i) {
+    numbers += fmt::format("{}, ", i);
+    texts += fmt::format("'w{}', ", i);
+    if (i < 4'000) ors += fmt::format("x = {} OR ", i * 2);
+  }
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (" + numbers + "0)", t), "4");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE s IN (" + texts + "'')", t), "4");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE " + ors + "x = 3", t), "2");
+  const Failure failed = failure("SELECT COUNT(*) FROM t WHERE x IN (" + std::string(5 << 20, ' ') + "1)", t);
+  EXPECT_EQ(failed.code, Code::unsupported_sql) << failed.message;
+}
+
+// However deep a query is nested, it is answered or refused.
+TEST(Query, DeepQueriesAreRefused) {
+  const Longs x{1, 2};
+  MemoryTable t;
+  t.add("x", x);
+  const auto repeated = [](int n, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < n; ++i) all += text;
+    return all;
+  };
+  const std::pair<const char*, const char*> kNested[] = {
+      {"x + ", ""},       {"- ", ""},        {"(", ")"},        {"NOT ", ""},       {"ABS(", ")"},
+      {"", "::int"},      {"", " IS NULL"},  {"", "[1]"},       {"x IN (1, ", ")"}, {"CASE WHEN x > 1 THEN ", " END"},
+      {"ARRAY[1, ", "]"}, {"(SELECT ", ")"}, {"", " COLLATE c"}};
+  for (const int n : {1'000, 9'000, 50'000}) {
+    std::vector<std::string> queries{"SELECT 1" + repeated(n, " UNION SELECT 1"),
+                                     "SELECT COUNT(*) FROM t" + repeated(n, " JOIN t ON TRUE")};
+    for (const auto& [open, close] : kNested) {
+      queries.push_back("SELECT SUM(" + repeated(n, open) + "x" + repeated(n, close) + ") FROM t");
+    }
+    for (const std::string& sql : queries) {
+      const Failure failed = failure(sql, t);
+      const bool is_refused = failed.code == Code::unsupported_sql || failed.code == Code::bad_sql;
+      EXPECT_TRUE(is_refused || failed.message == "no error, but 3") << sql.substr(0, 60) << ": " << failed.message;
+    }
+  }
 }
 
 TEST(Query, EmptyTablesHaveOneGroupOrNone) {

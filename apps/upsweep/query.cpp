@@ -3,6 +3,7 @@
 #include "upsweep/query.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,31 +26,24 @@
 namespace upsweep::command {
 namespace {
 
-/// The file that --table gives the name after FROM; names are compared as SQL does, without regard to case.
+/// The file that --table gives the name after FROM.
 std::string path_of(const Statement& statement, const std::vector<std::string>& tables) {
   if (!statement.path().empty()) return statement.path();
-  const std::string wanted = statement.table();
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  std::string known;
-  std::string path;
+  std::vector<std::string> names;
+  std::vector<std::string> paths;
   for (const std::string& table : tables) {
     const std::size_t equals = table.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == table.size()) {
       refuse("--table '{}' is not of the form NAME=PATH", table);
     }
-    const std::string name = table.substr(0, equals);
-    if (std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(), same)) {
-      if (!path.empty()) refuse("--table {} is given twice", name);
-      path = table.substr(equals + 1);
-    }
-    known += (known.empty() ? "" : ", ") + name;
+    names.push_back(table.substr(0, equals));
+    paths.push_back(table.substr(equals + 1));
   }
-  if (!path.empty()) return path;
-  statement.refuse_table(known.empty()
+  if (const auto which = statement.table_among(names)) return paths[*which];
+  const std::string wanted = statement.table();
+  statement.refuse_table(names.empty()
                              ? fmt::format("no table '{}': write FROM 'FILE', or add --table {}=FILE", wanted, wanted)
-                             : fmt::format("no table '{}'; --table gives: {}", wanted, known));
+                             : fmt::format("no table '{}'; --table gives: {}", wanted, fmt::join(names, ", ")));
 }
 
 /// Exact integers of any length, decimals and dates as strings, NaN and infinities too.
@@ -256,10 +250,9 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
 
 /// Of the columns that may be named; 0 where the table's length is not known.
 std::int64_t bytes_of(const Statement& statement, const Table& table) {
-  const std::vector<std::string> names = statement.names();
   std::int64_t bits = 0;
   for (const Field& field : table.fields()) {
-    if (std::find(names.begin(), names.end(), field.name) != names.end()) bits += upsweep::width_of(field.storage);
+    if (statement.may_name(field.name)) bits += upsweep::width_of(field.storage);
   }
   return std::max<std::int64_t>(table.rows(), 0) * bits / 8;
 }

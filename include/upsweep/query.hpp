@@ -247,9 +247,12 @@ class UPSWEEP_CONTAINERS Statement {
   [[nodiscard]] const std::string& path() const;
   /// The name after FROM; empty where it has a path.
   [[nodiscard]] std::string table() const;
-  /// The names in the text that may be columns, each once, as written where they are in quotes, else in lower case: to read no
-  /// others where reading costs. A table has them as written, or else without regard to case.
-  [[nodiscard]] std::vector<std::string> names() const;
+  /// Whether the text may name this column: others need not be read. A name in double quotes means the column that is spelled so; one
+  /// without quotes also a column that differs from it in case.
+  [[nodiscard]] bool may_name(std::string_view column) const;
+  /// Which of the tables of these names is after FROM, by the same rule; nothing where none is, or FROM has a path. Throws Error
+  /// unknown_table where several may be meant.
+  [[nodiscard]] std::optional<std::size_t> table_among(const std::vector<std::string>& names) const;
   /// Throws an Error with a caret under the table.
   [[noreturn]] void refuse_table(const std::string& why) const;
 

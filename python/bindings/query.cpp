@@ -227,7 +227,8 @@ void define_queries(nb::module_& module) {
       .def(nb::init<std::string>(), nb::arg("sql"))
       .def_prop_ro("path", &Statement::path)
       .def_prop_ro("table", &Statement::table)
-      .def("names", &Statement::names)
+      .def("may_name", &Statement::may_name, nb::arg("column"))
+      .def("table_among", &Statement::table_among, nb::arg("names"))
       .def("refuse_table", &Statement::refuse_table, nb::arg("why"));
   nb::class_<Query>(module, "Query", "A query, typed for a table.")
       .def(nb::init<const Statement&, const Table&>(), nb::arg("statement"), nb::arg("table"))

@@ -291,13 +291,11 @@ def merged(tables: Any, named: dict[str, Any]) -> dict[str, Any]:
 
 
 def given(statement: Any, tables: dict[str, Any], options: Sequence[str]) -> Any:
-    """The table after FROM; names are compared as SQL does, without regard to case."""
+    """The table after FROM."""
+    place = statement.table_among(list(tables))
+    if place is not None:
+        return list(tables.values())[place]
     wanted = statement.table
-    found = [name for name in tables if name == wanted] or [name for name in tables if name.lower() == wanted.lower()]
-    if len(found) == 1:
-        return tables[found[0]]
-    if found:
-        statement.refuse_table(f"{' and '.join(found)} are the same name in SQL: give one of them")
     if wanted in options:
         statement.refuse_table(f"'{wanted}' is an option of query: give the table as query(sql, {{'{wanted}': ...}})")
     if tables:
@@ -344,8 +342,7 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
 
 def wanted_columns(columns: Sequence[str], statement: Any) -> list[str]:
     """Of a table's columns those that the query may name."""
-    names = set(statement.names())
-    wanted = [column for column in columns if column in names or column.lower() in names]
+    wanted = [column for column in columns if statement.may_name(column)]
     for column in wanted:
         if wanted.count(column) > 1:
             raise ValueError(f"{wanted.count(column)} columns are called {column!r}: rename them")

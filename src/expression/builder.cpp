@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "expression/date.hpp"
+#include "expression/members.hpp"
 #include "expression/rules.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
@@ -17,6 +19,9 @@ namespace {
 
 constexpr ValueType kBoolean{ValueKind::boolean};
 constexpr ValueType kReal{ValueKind::real};
+
+// The constants of an IN list that are compared one by one. Where a list has more, each value is looked up.
+constexpr std::size_t kMostCompared = 3;
 
 bool is_null_literal(const Node& a) { return a->op == Op::null; }
 bool is_literal(const Node& a) { return a->op == Op::literal; }
@@ -29,6 +34,10 @@ std::string identity(const Expression& e) {
                                 e.type.scale, e.column, to_text(e.exact), bits, static_cast<int>(e.word_test));
   for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
   for (const std::string& word : e.words) key += fmt::format(" {}:{}", word.size(), word);
+  if (e.op == Op::is_member) {
+    for (const Int128 value : e.members->exact()) key += ' ' + to_text(value);
+    for (const double value : e.members->reals()) key += fmt::format(" {:a}", value);
+  }
   return key;
 }
 
@@ -46,6 +55,24 @@ void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) 
 }
 
 }  // namespace
+
+bool passes(const Expression& node, std::string_view word) {
+  const std::string_view first = node.words[0];
+  switch (node.word_test) {
+    case WordTest::less:
+      return word < first;
+    case WordTest::less_equal:
+      return word <= first;
+    case WordTest::greater:
+      return word > first;
+    case WordTest::greater_equal:
+      return word >= first;
+    case WordTest::is_one_of:
+      return node.members ? node.members->has(word)
+                          : std::find(node.words.begin(), node.words.end(), word) != node.words.end();
+  }
+  detail::no_such_value();
+}
 
 std::set<int> columns_of(const std::vector<Node>& nodes) {
   std::set<int> columns;
@@ -209,11 +236,13 @@ Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, i
 }
 
 Node Builder::words_in(const Node& column, WordTest test, std::vector<std::string> words, int location) {
+  auto members = words.size() > kMostCompared ? std::make_shared<const Members>(words) : nullptr;
   return make({.op = Op::has_word,
                .type = kBoolean,
                .args = {column},
                .word_test = test,
                .words = std::move(words),
+               .members = std::move(members),
                .location = location});
 }
 
@@ -235,9 +264,15 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
   return words_in(column, test, word->words, location);
 }
 
-Node Builder::logic(Op op, const Node& a, const Node& b, int location) {
+Node Builder::logic(Op op, std::span<const Node> conditions, int location) {
   const char* const where = op == Op::both ? "AND" : "OR";
-  return make({.op = op, .type = kBoolean, .args = {condition(a, where), condition(b, where)}, .location = location});
+  if (conditions.size() == 1) return condition(conditions[0], where);
+  // Halves, so that a long chain is no deep tree.
+  const std::size_t half = conditions.size() / 2;
+  return make({.op = op,
+               .type = kBoolean,
+               .args = {logic(op, conditions.first(half), location), logic(op, conditions.subspan(half), location)},
+               .location = location});
 }
 
 Node Builder::invert(const Node& a, int location) {
@@ -248,19 +283,63 @@ Node Builder::is_null(const Node& a, int location) {
   return make({.op = Op::is_null, .type = kBoolean, .args = {a}, .location = location});
 }
 
-Node Builder::is_in(const Node& a, const std::vector<Node>& list, int location) {
-  std::vector<std::string> words;
-  Node any;
-  const auto include = [&](const Node& test) { any = any ? logic(Op::either, any, test, location) : test; };
-  for (const Node& item : list) {
-    if (a->type.kind == ValueKind::text && is_word(item)) {
-      words.push_back(item->words[0]);
+/// Whether values of type `a` may be looked up among constants such as this one. Integers and decimals are compared with floats as
+/// floats: not by what they are.
+bool Builder::is_looked_up(ValueType a, const Expression& item) {
+  if (item.op != Op::literal) return false;
+  const ValueKind kind = item.type.kind;
+  if (a.kind == ValueKind::date) return kind == ValueKind::date || kind == ValueKind::text;
+  return is_exact(a) ? is_exact(item.type) : a.kind == ValueKind::real && is_numeric(item.type);
+}
+
+Node Builder::member_test(const Node& a, const std::vector<Expression>& items, int location) {
+  std::vector<double> reals;
+  std::vector<Int128> exact;
+  for (const Expression& item : items) {
+    if (a->type.kind == ValueKind::real) {
+      const bool is_real = item.type.kind == ValueKind::real;
+      reals.push_back(is_real ? item.real : to_double(item.exact, scale_of(item.type)));
+    } else if (item.type.kind == ValueKind::text) {
+      exact.push_back(parse_date(sql_, item.words[0], item.location));
     } else {
-      include(compare("=", a, item, item->location));
+      // At the scale of `a`. What that cannot hold, such as 1.5 among integers, is equal to no value of `a`.
+      const int shift = scale_of(a->type) - scale_of(item.type);
+      const Int128 factor = power_of_ten(std::abs(shift));
+      Int128 value = 0;
+      if (shift >= 0 ? !__builtin_mul_overflow(item.exact, factor, &value) : item.exact % factor == 0) {
+        exact.push_back(shift >= 0 ? value : item.exact / factor);
+      }
     }
   }
-  if (!words.empty()) include(words_in(a, WordTest::is_one_of, std::move(words), location));
-  return any;
+  auto members = a->type.kind == ValueKind::real ? std::make_shared<const Members>(std::move(reals))
+                                                 : std::make_shared<const Members>(std::move(exact));
+  return make(
+      {.op = Op::is_member, .type = kBoolean, .args = {a}, .members = std::move(members), .location = location});
+}
+
+Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others,
+                    int location) {
+  std::vector<Expression> looked_up;
+  std::vector<std::string> words;
+  std::vector<Node> tests;
+  for (const Expression& item : constants) {
+    const bool is_text = item.op == Op::literal && item.type.kind == ValueKind::text;
+    if (is_text && a->type.kind == ValueKind::text && !is_word(a)) {
+      words.push_back(item.words[0]);
+    } else if (is_looked_up(a->type, item) && !is_null_literal(a)) {
+      looked_up.push_back(item);
+    } else {
+      tests.push_back(compare("=", a, make(item), item.location));
+    }
+  }
+  if (looked_up.size() > kMostCompared) {
+    tests.push_back(member_test(a, looked_up, location));
+  } else {
+    for (const Expression& item : looked_up) tests.push_back(compare("=", a, make(item), item.location));
+  }
+  if (!words.empty()) tests.push_back(words_in(a, WordTest::is_one_of, std::move(words), location));
+  for (const Node& item : others) tests.push_back(compare("=", a, item, item->location));
+  return logic(Op::either, tests, location);
 }
 
 Node Builder::choose(std::vector<Node> args, int location) {

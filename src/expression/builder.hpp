@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class Builder {
   /// How many different expressions were made.
   [[nodiscard]] int nodes() const { return static_cast<int>(made_.size()); }
 
+  /// The expression, or an equal one that there is already.
+  Node make(Expression expression);
   /// `wide`: an integer of 128 bits.
   Node column(int index, ValueType type, bool wide, int location);
   Node exact(Int128 value, ValueType type, int location);
@@ -30,11 +33,12 @@ class Builder {
   Node arithmetic(Op op, const Node& a, const Node& b, int location);
   /// "=", "<>", "<", "<=", ">", ">=".
   Node compare(const std::string& symbol, const Node& a, const Node& b, int location);
-  /// both, either.
-  Node logic(Op op, const Node& a, const Node& b, int location);
+  /// both, either; of one condition or more, which are tried from left to right.
+  Node logic(Op op, std::span<const Node> conditions, int location);
   Node invert(const Node& a, int location);
   Node is_null(const Node& a, int location);
-  Node is_in(const Node& a, const std::vector<Node>& list, int location);
+  /// `constants`: of the list what is a literal or NULL.
+  Node is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others, int location);
   /// condition, value, condition, value, …, value.
   Node choose(std::vector<Node> args, int location);
 
@@ -42,12 +46,13 @@ class Builder {
   Node condition(const Node& a, const char* where);
 
  private:
-  Node make(Expression expression);
   Node convert(const Node& a, ValueType type);
   ValueType common_type(const Node& a, const Node& b, int location, const char* what) const;
   Node comparable(const Node& a, ValueType common);
   Node compare_words(const std::string& symbol, const Node& a, const Node& b, int location);
   Node words_in(const Node& column, WordTest test, std::vector<std::string> words, int location);
+  static bool is_looked_up(ValueType a, const Expression& item);
+  Node member_test(const Node& a, const std::vector<Expression>& items, int location);
   Node as_date(const Node& a);
   Node computed(Op op, const Node& a, const Node& b, ValueType type, int location);
   [[noreturn]] void refuse(int location, const std::string& what) const {

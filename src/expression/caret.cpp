@@ -16,6 +16,8 @@ namespace {
 // Columns of the line that is shown, all and before the place: after two blanks it fits a terminal of 80.
 constexpr std::size_t kShown = 77;
 constexpr std::size_t kShownBefore = 60;
+// No more of a long line is looked at, in each direction.
+constexpr std::size_t kLookedAt = 4096;  // bytes
 
 /// Columns of a terminal. East Asian characters and pictures have two, and fmt, which pads by columns, knows which they are.
 std::size_t width_of(std::string_view text) {
@@ -55,15 +57,29 @@ std::string cut_before(std::string_view text, std::size_t columns) {
   return fmt::format("…{}", text);
 }
 
+/// The last, or first, bytes of a long text, from a character's beginning on.
+std::string_view last_of(std::string_view text) {
+  if (text.size() <= kLookedAt) return text;
+  text.remove_prefix(text.size() - kLookedAt);
+  while (!text.empty() && (static_cast<unsigned char>(text[0]) & 0xC0) == 0x80) text.remove_prefix(1);
+  return text;
+}
+std::string_view first_of(std::string_view text) {
+  std::size_t end = std::min(text.size(), kLookedAt);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 }  // namespace
 
 void refuse(const std::string& text, int location, Code code, const std::string& what, std::int64_t index) {
   const std::size_t at = std::min(static_cast<std::size_t>(std::max(location, 0)), text.size());
   const std::size_t line_begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
   const std::size_t line_end = std::min(text.find('\n', at), text.size());
-  const std::string before = cut_before(std::string_view(text).substr(line_begin, at - line_begin), kShownBefore);
+  const std::string before =
+      cut_before(last_of(std::string_view(text).substr(line_begin, at - line_begin)), kShownBefore);
   const std::size_t width = width_of(before);
-  const std::string after = cut_after(std::string_view(text).substr(at, line_end - at), kShown - width);
+  const std::string after = cut_after(first_of(std::string_view(text).substr(at, line_end - at)), kShown - width);
   throw Error(code, fmt::format("{}\n  {}\n  {:{}}^", what, with_blanks(before + after), "", width),
               index == kNoIndex ? static_cast<std::int64_t>(at) : index);
 }

@@ -63,6 +63,27 @@ INLINE T at(u64 values, i64 row) { return __ldg((const T*)values + row); }
 INLINE i128 wide_at(u64 values, i64 row) {
   return join(__ldg((const u64*)values + 2 * row), __ldg((const u64*)values + 2 * row + 1));
 }
+// Whether a value is among `count` others, which ascend.
+template <class T, class Load>
+INLINE bool is_among(i64 count, T value, Load load) {
+  i64 first = 0;
+  for (i64 left = count; left > 0;) {
+    const i64 half = left / 2;
+    const bool is_after = load(first + half) < value;
+    first = is_after ? first + half + 1 : first;
+    left = is_after ? left - half - 1 : half;
+  }
+  return first < count && load(first) == value;
+}
+INLINE bool is_member(u64 members, i64 count, i64 value) {
+  return is_among(count, value, [=](i64 i) { return at<i64>(members, i); });
+}
+INLINE bool is_member(u64 members, i64 count, i128 value) {
+  return is_among(count, value, [=](i64 i) { return wide_at(members, i); });
+}
+INLINE bool is_member(u64 members, i64 count, double value) {
+  return is_among(count, value, [=](i64 i) { return at<double>(members, i); });
+}
 INLINE bool bit_at(u64 bits, i64 row) { return (__ldg((const unsigned char*)bits + (row >> 3)) >> (row & 7)) & 1; }
 )";
 

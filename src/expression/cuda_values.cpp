@@ -106,6 +106,8 @@ Value ValueWriter::compute(const Expression& node) {
       return choose(node);
     case Op::has_word:
       return has_word(node);
+    case Op::is_member:
+      return is_member(node);
   }
   detail::no_such_value();
 }
@@ -378,6 +380,15 @@ Value ValueWriter::has_word(const Expression& node) {
   const std::string passes = fmt::format("PASSES_{}", known - word_tests_.begin());
   const std::string there = a.null.empty() ? "" : fmt::format("!{} && ", a.null);
   return named(Form::boolean, fmt::format("{}at<unsigned char>({}, {}) != 0", there, passes, a.text), a.null);
+}
+
+Value ValueWriter::is_member(const Expression& node) {
+  const Value a = value(node.args[0]);
+  auto known =
+      std::find_if(member_tests_.begin(), member_tests_.end(), [&](const MemberTest& t) { return t.node == &node; });
+  if (known == member_tests_.end()) known = member_tests_.insert(known, {&node, a.form});
+  const auto which = known - member_tests_.begin();
+  return named(Form::boolean, fmt::format("is_member(MEMBERS_{0}, COUNT_{0}, {1})", which, a.text), a.null);
 }
 
 }  // namespace upsweep::expression

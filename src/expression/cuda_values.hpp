@@ -31,6 +31,12 @@ struct Value {
   [[nodiscard]] Operand operand() const { return {form, bound}; }
 };
 
+/// A node of Op::is_member, and the form that its operand has in the text: the arrays of members have it too.
+struct MemberTest {
+  const Expression* node;
+  Form form;
+};
+
 /// "i64", "i128", "double", "bool" or "int".
 const char* type_of(Form form);
 /// As an i128 where the form is wide, else as it is.
@@ -77,6 +83,9 @@ class ValueWriter {
   /// Literals that the text calls LITERAL_0, LITERAL_1, …: with other values the text is the same, and needs no compiling.
   [[nodiscard]] const std::vector<std::uint64_t>& literals() const { return literals_; }
 
+  /// MEMBERS_i is where the members of test i are, COUNT_i how many there are.
+  [[nodiscard]] const std::vector<MemberTest>& member_tests() const { return member_tests_; }
+
  private:
   std::string fresh(char kind) { return fmt::format("{}{}", kind, names_++); }
   /// Of an operator that is NULL where one of its two is.
@@ -101,6 +110,7 @@ class ValueWriter {
   Value both_or_either(const Expression& node);
   Value choose(const Expression& node);
   Value has_word(const Expression& node);
+  Value is_member(const Expression& node);
   void trouble(const std::string& condition, const std::string& null);
 
   const std::vector<Field>& fields_;
@@ -111,6 +121,7 @@ class ValueWriter {
   std::vector<std::map<int, Value>> scopes_{1};
   std::vector<const Expression*> word_tests_;
   std::vector<std::uint64_t> literals_;
+  std::vector<MemberTest> member_tests_;
 };
 
 }  // namespace upsweep::expression

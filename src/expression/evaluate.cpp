@@ -17,6 +17,7 @@
 
 #include "cpu/kernels.hpp"
 #include "expression/caret.hpp"
+#include "expression/members.hpp"
 
 namespace upsweep::expression {
 namespace {
@@ -256,6 +257,8 @@ void Evaluator::compute(const Node& made, Slot& slot) {
       return choose(node, slot);
     case Op::has_word:
       return has_word(node, slot);
+    case Op::is_member:
+      return is_member(node, slot);
   }
   detail::no_such_value();
 }
@@ -712,6 +715,18 @@ void Evaluator::has_word(const Expression& node, Slot& slot) {
   }
   const auto* indices = a.as<std::int32_t>();
   each_known<std::uint8_t>(slot, [&](int i) { return slot.passes[static_cast<std::size_t>(indices[i])]; });
+}
+
+void Evaluator::is_member(const Expression& node, Slot& slot) {
+  const Vector& a = operands(node, slot).a;
+  const Members& members = *node.members;
+  if (a.form == Form::real) {
+    each_known<std::uint8_t>(slot, [&](int i) { return members.has(a.at<double>(i)) ? 1 : 0; });
+  } else if (a.form == Form::wide) {
+    each_known<std::uint8_t>(slot, [&](int i) { return members.has(a.at<Int128>(i)) ? 1 : 0; });
+  } else {
+    each_known<std::uint8_t>(slot, [&](int i) { return members.has(a.at<std::int64_t>(i)) ? 1 : 0; });
+  }
 }
 
 const Kernels& kernels(Isa isa) noexcept {

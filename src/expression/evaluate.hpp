@@ -182,6 +182,7 @@ class Evaluator {
   void both_or_either(const Expression& node, Slot& slot);
   void choose(const Expression& node, Slot& slot);
   void has_word(const Expression& node, Slot& slot);
+  void is_member(const Expression& node, Slot& slot);
   /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);

@@ -2,7 +2,6 @@
 // expression/expression.hpp: a bound expression: columns, typed operators with SQL's NULLs, and where in the query each one stands.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -53,6 +52,7 @@ enum class Op : std::uint8_t {
   is_null,
   choose,    ///< CASE: condition, value, condition, value, …, value
   has_word,  ///< a text column's word fulfils `word_test`
+  is_member  ///< a number or date is one of `members`, which are at its scale
 };
 
 /// Whether a op b holds, of equal, unequal, less and less_equal, by how they are ordered: -1, 0 or 1 as a is less, equal, greater.
@@ -72,6 +72,7 @@ inline bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
 
 enum class WordTest : std::uint8_t { is_one_of, less, less_equal, greater, greater_equal };
 
+class Members;
 struct Expression;
 /// Equal expressions of a query are one object: what was computed for one serves all.
 using Node = std::shared_ptr<const Expression>;
@@ -85,8 +86,9 @@ struct Expression {
   double real = 0;
   WordTest word_test = WordTest::is_one_of;
   std::vector<std::string> words = {};
-  int location = 0;  ///< byte in the query
-  int id = 0;        ///< 0, 1, 2, … within a query
+  std::shared_ptr<const Members> members = {};  ///< of Op::is_member, and of Op::has_word where there are many words
+  int location = 0;                             ///< byte in the query
+  int id = 0;                                   ///< 0, 1, 2, … within a query
   // What rules.hpp derives:
   bool wide = false;      ///< an integer of 128 bits: by what it is made of, so that what overflows depends on no row
   bool can_fail = false;  ///< computing it can throw, for some values
@@ -96,21 +98,6 @@ struct Expression {
 std::set<int> columns_of(const std::vector<Node>& nodes);
 
 /// Whether a word fulfils the test of a node of Op::has_word.
-inline bool passes(const Expression& node, std::string_view word) {
-  const std::string_view first = node.words[0];
-  switch (node.word_test) {
-    case WordTest::less:
-      return word < first;
-    case WordTest::less_equal:
-      return word <= first;
-    case WordTest::greater:
-      return word > first;
-    case WordTest::greater_equal:
-      return word >= first;
-    case WordTest::is_one_of:
-      return std::find(node.words.begin(), node.words.end(), word) != node.words.end();
-  }
-  detail::no_such_value();
-}
+bool passes(const Expression& node, std::string_view word);
 
 }  // namespace upsweep::expression

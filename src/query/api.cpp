@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "core/ladder.hpp"
@@ -14,6 +12,7 @@
 #include "query/bind.hpp"
 #include "query/carry.hpp"
 #include "query/execute.hpp"
+#include "query/names.hpp"
 #include "query/sql.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 #include "upsweep/error.hpp"
@@ -46,15 +45,8 @@ void require_rung(std::string_view asked, Backend runs) {
   throw Error(Code::unknown_rung, "no rung is called '" + std::string(asked) + "'; queries have: " + known);
 }
 
-/// Adds the last part of every name that may be a column: of t.x it is x.
-void add_names(const nlohmann::json& tree, std::set<std::string>& names) {
-  if (!tree.is_structured()) return;
-  if (const auto column = tree.is_object() ? tree.find("ColumnRef") : tree.end(); column != tree.end()) {
-    const nlohmann::json& last = column->at("fields").back();
-    if (last.contains("String")) names.insert(last.at("String").value("sval", ""));
-  }
-  for (const nlohmann::json& child : tree) add_names(child, names);
-}
+/// Whether the name is written as files are: "sales.csv", "data/sales".
+bool is_like_file(std::string_view name) { return name.find_first_of("./\\") != std::string_view::npos; }
 
 }  // namespace
 
@@ -67,14 +59,28 @@ Statement::~Statement() = default;
 const std::string& Statement::path() const { return syntax_->path; }
 std::string Statement::table() const { return path().empty() ? query::table_name(sql_, *syntax_) : std::string(); }
 
-std::vector<std::string> Statement::names() const {
-  std::set<std::string> names;
-  query::add_names(syntax_->select, names);
-  return {names.begin(), names.end()};
+bool Statement::may_name(std::string_view column) const {
+  const auto& names = syntax_->columns;
+  return names.exact.contains(std::string(column)) || names.folded.contains(query::folded(column));
+}
+
+std::optional<std::size_t> Statement::table_among(const std::vector<std::string>& names) const {
+  const std::vector<query::Name> wanted =
+      query::names_at(sql_, query::table_location(sql_, *syntax_), path().empty() ? 1 : 0);
+  if (wanted.empty()) return std::nullopt;
+  query::Names tables;
+  for (const std::string& name : names) tables.add(name);
+  const std::vector<std::size_t> found = tables.find(wanted[0]);
+  if (found.size() > 1) refuse_table(query::ambiguous(wanted[0], tables, found, "table"));
+  return found.empty() ? std::nullopt : std::optional(found[0]);
 }
 
 void Statement::refuse_table(const std::string& why) const {
-  expression::refuse(sql_, query::table_location(sql_, *syntax_), Code::unknown_table, why);
+  const std::string name = table();
+  const bool is_file = query::is_like_file(name);
+  expression::refuse(
+      sql_, query::table_location(sql_, *syntax_), Code::unknown_table,
+      is_file ? "no table is called \"" + name + "\"; a file is named in single quotes: FROM '" + name + "'" : why);
 }
 
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {

@@ -5,58 +5,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <initializer_list>
-#include <locale>
 #include <map>
 #include <optional>
-#include <sstream>
+#include <utility>
 
-#include "core/decimal.hpp"
 #include "core/printable.hpp"
 #include "expression/builder.hpp"
 #include "expression/date.hpp"
 #include "expression/rules.hpp"
+#include "query/constants.hpp"
+#include "query/names.hpp"
+#include "query/refusals.hpp"
+#include "query/tree.hpp"
 
 namespace upsweep::query {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int kDeepest = 500;                 // operators, one in another
-constexpr std::int64_t kMostMonths = 120000;  // of an interval: all that there are between two dates
-
-/// The node's only member: its name says what it is.
-struct Tagged {
-  std::string tag;
-  const Json& body;
-};
-Tagged tagged(const Json& node) {
-  const auto only = node.begin();
-  return {only.key(), only.value()};
-}
-
-int location_of(const Json& body, int otherwise) {
-  const int location = body.value("location", otherwise);
-  return location >= 0 ? location : otherwise;
-}
-
-std::string string_of(const Json& node) { return node.at("String").value("sval", ""); }
-
-/// A constant's whole number. The parser's JSON leaves negative ones out as it does 0: they are read where they stand.
-std::int64_t whole_number(const std::string& sql, const Json& constant) {
-  const Json& number = constant.at("ival");
-  if (number.contains("ival")) return number.at("ival");
-  const auto location = static_cast<std::size_t>(location_of(constant, 0));
-  return location < sql.size() && sql[location] == '-' ? -first_number(std::string_view(sql).substr(location)) : 0;
-}
-
-/// A number of days, months or years, of the sort that is added to a date.
-struct Interval {
-  std::int64_t months = 0;
-  std::int64_t days = 0;
-};
+constexpr int kDeepest = 500;                // operators, one in another
+constexpr int kMostNodes = 20'000;           // different expressions of a query: each has buffers, on every thread
+constexpr std::size_t kMostListed = 10'000;  // expressions after SELECT, GROUP BY, ORDER BY
 
 class Binder {
  public:
@@ -64,6 +32,7 @@ class Binder {
       : sql_(sql), syntax_(syntax), table_(table), fields_(fields), rows_(sql), outputs_(sql) {
     plan_.sql = sql;
     plan_.table = table;
+    for (const Field& field : fields) columns_.add(field.name);
   }
 
   Plan run();
@@ -83,13 +52,13 @@ class Binder {
   void bind_outputs(const Json& select);
   void bind_order(const Json& select);
   void bind_limit(const Json& select);
+  void require_few(const Json& list, const char* clause) const;
 
   Node bind(const Json& node, Level level, int depth);
-  Node bind_constant(const Json& body, Level level, int location);
-  Node bind_number(const std::string& text, Level level, int location);
-  Node bind_real(const std::string& text, Level level, int location);
   Node bind_column(const Json& body, int location);
-  Node bind_cast(const Json& body, Level level, int location);
+  std::size_t column_of(const Json& body, int location) const;
+  void require_table(const Name& qualifier, int location) const;
+  Node bind_in(const Json& body, Level level, int location, int depth);
   Node bind_operator(const Json& body, Level level, int location, int depth);
   Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
   Node bind_logic(const Json& body, Level level, int location, int depth);
@@ -97,14 +66,15 @@ class Binder {
   Node bind_aggregate(const Json& body, int location, int depth);
   std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                            int depth);
-  std::optional<Interval> interval_of(const Json& node) const;
   void require_order_of_letters(const Node& node, Level level, int location) const;
   int aggregate(Fold fold, const Node& input, ValueType type);
   std::optional<Node> key_for(const Json& node, int location, int depth);
   std::optional<std::size_t> selected_by_number(const Json& node, std::ptrdiff_t count, int location) const;
-  std::optional<std::size_t> selected_by_name(const std::string& name, int location) const;
+  template <class ValueOf>
+  std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of) const;
   std::optional<std::size_t> selected_by_value(const Json& node, int location);
-  std::string name_of(const Json& target) const;
+  std::vector<Name> names_of(const Json& body, int location) const;
+  std::optional<Name> plain_name(const Json& node) const;
   /// A key or aggregate, as answer.cpp gives it to the outputs: integers in 128 bits.
   Node output(int index, ValueType type, int location) {
     return outputs_.column(index, type, type.kind == ValueKind::integer, location);
@@ -117,24 +87,20 @@ class Binder {
   Builder rows_;
   Builder outputs_;
   Plan plan_;
-  std::map<int, int> used_;            // table column -> the plan's
-  std::vector<std::string> callable_;  // what the table may be called before a column
+  Names columns_;            // of the table
+  Names selected_;           // what the query's outputs are called
+  Names callable_;           // what the table may be called before a column
+  std::map<int, int> used_;  // table column -> the plan's
 };
 
 constexpr ValueType kCount{ValueKind::integer};
 constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
 
 bool is_aggregate(const Json& call) {
-  const std::string name = string_of(call.at("funcname").back());
+  const std::string name = function_name(call);
   return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
 }
 
-/// Whether the node is such a one, or any below it.
-template <class Is>
-bool has(const Json& node, const Is& is) {
-  return is(node) || (node.is_structured() &&
-                      std::any_of(node.begin(), node.end(), [&](const Json& child) { return has(child, is); }));
-}
 bool has_aggregate(const Json& node) {
   return has(node,
              [](const Json& n) { return n.is_object() && n.contains("FuncCall") && is_aggregate(n.at("FuncCall")); });
@@ -143,67 +109,103 @@ bool has_column(const Json& node) {
   return has(node, [](const Json& n) { return n.is_object() && n.contains("ColumnRef"); });
 }
 
-/// The name of a column that stands alone; empty where the node is something else.
-std::string plain_name(const Json& node) {
+/// What a column of the answer is called.
+std::string name_of(const Json& target) {
+  if (target.contains("name")) return target.at("name");
+  const auto [tag, body] = tagged(target.at("val"));
+  if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
+  if (tag == "FuncCall") return function_name(body);
+  if (tag == "CaseExpr") return "case";
+  return "?column?";  // as PostgreSQL calls it
+}
+
+// ---------------------------------------------------------------------------------------------------------------- names
+
+/// The names of a column with what stands before it, as they are written.
+std::vector<Name> Binder::names_of(const Json& body, int location) const {
+  const Json& parts = body.at("fields");
+  std::vector<Name> names = names_at(sql_, location, parts.size());
+  if (names.size() == parts.size()) return names;
+  // U&"…", of which only the parser knows the characters.
+  names.clear();
+  for (const Json& part : parts) names.push_back({string_of(part), true});
+  return names;
+}
+
+/// The name of a column that stands alone; nothing where the node is something else.
+std::optional<Name> Binder::plain_name(const Json& node) const {
   const auto [tag, body] = tagged(node);
-  const bool is_name = tag == "ColumnRef" && body.at("fields").size() == 1 && body.at("fields")[0].contains("String");
-  return is_name ? string_of(body.at("fields")[0]) : "";
+  if (tag != "ColumnRef" || body.at("fields").size() != 1 || !body.at("fields")[0].contains("String")) return {};
+  return names_of(body, location_of(body, -1))[0];
+}
+
+/// Throws unless the table may be called that before a column.
+void Binder::require_table(const Name& qualifier, int location) const {
+  if (!callable_.find(qualifier).empty()) return;
+  const std::vector<std::size_t> columns = columns_.find(qualifier);
+  std::string what = fmt::format("the query has no table '{}'", qualifier.text);
+  if (!columns.empty()) {
+    const Field& field = fields_[columns[0]];
+    what = fmt::format("'{}' is a column, not a table", field.name);
+    if (!field.unsupported.empty()) {
+      what +=
+          fmt::format(", of type {}: its fields cannot be named; make them columns of their own", field.unsupported);
+    }
+  }
+  refuse(location, what, Code::unknown_column);
+}
+
+/// The place in the table of the column that is named.
+std::size_t Binder::column_of(const Json& body, int location) const {
+  const Json& parts = body.at("fields");
+  if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
+  const std::vector<Name> names = names_of(body, location);
+  if (names.size() > 1) require_table(names[0], location);
+  if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
+  const Name& name = names.back();
+  const std::vector<std::size_t> found = columns_.find(name);
+  if (found.size() > 1) {
+    refuse(location, fmt::format("{}: {}", table_, ambiguous(name, columns_, found, "column")), Code::unknown_column);
+  }
+  if (found.size() == 1) return found[0];
+  for (const Names* names_of_case : {&columns_, &selected_}) {
+    const std::string other = names_of_case->other_case(name);
+    if (other.empty()) continue;
+    refuse(location,
+           fmt::format("{} has no column {}; a name in double quotes must match exactly: write {}", table_,
+                       in_quotes(name.text), in_quotes(other)),
+           Code::unknown_column);
+  }
+  std::string all = names_of_columns(fields_);
+  const Json& targets = syntax_.select.at("targetList");
+  const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
+    return may_mean(name, target.at("ResTarget").value("name", ""));
+  });
+  if (is_alias) all += fmt::format("; the answer's '{}' can be named alone in GROUP BY and ORDER BY only", name.text);
+  refuse(location, fmt::format("{} has no column '{}'; its columns are: {}", table_, name.text, all),
+         Code::unknown_column);
 }
 
 // -------------------------------------------------------------------------------------------------------------- clauses
-
-/// Where in the tree a clause begins: its first location; 0 where it has none.
-int first_location(const Json& node) {
-  int location = -1;
-  (void)has(node, [&](const Json& n) {
-    if (n.is_object() && n.contains("location") && n.at("location").is_number()) location = n.at("location");
-    return location >= 0;
-  });
-  return std::max(location, 0);
-}
-
-void require_clauses(const std::string& sql, const Json& select) {
-  struct Clause {
-    const char* member;
-    const char* name;
-    const char* words;  ///< any of which begins it
-  };
-  constexpr Clause kRefused[] = {{"distinctClause", "DISTINCT", "distinct"},
-                                 {"intoClause", "INTO", "into"},
-                                 {"havingClause", "HAVING", "having"},
-                                 {"windowClause", "WINDOW", "window"},
-                                 {"valuesLists", "VALUES", "values"},
-                                 {"limitOffset", "OFFSET", "offset"},
-                                 {"lockingClause", "FOR UPDATE", "for"},
-                                 {"withClause", "WITH", "with"},
-                                 {"larg", "UNION, EXCEPT or INTERSECT", "union except intersect"},
-                                 {"groupDistinct", "GROUP BY DISTINCT", "distinct"}};
-  for (const Clause& clause : kRefused) {
-    if (!select.contains(clause.member)) continue;
-    const int location = std::max(location_of_word(sql, clause.words), 0);
-    refuse(sql, location, Code::unsupported_sql, fmt::format("{} is not supported", clause.name));
-  }
-  if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
-    refuse(sql, first_location(select.at("limitCount")), Code::unsupported_sql, "WITH TIES is not supported");
-  }
-  if (!select.contains("targetList")) refuse(sql, 0, Code::unsupported_sql, "the query selects nothing");
-}
 
 /// The table after FROM.
 const Json& range_of(const std::string& sql, const Json& select) {
   require_clauses(sql, select);
   if (!select.contains("fromClause")) {
-    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'file.parquet', or a --table name");
+    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'FILE', or FROM NAME of a table that is given");
   }
   const Json& from = select.at("fromClause");
-  const auto [tag, body] = tagged(from.at(0));
-  if (tag != "RangeVar" || from.size() > 1) {
-    refuse(sql, first_location(from.at(from.size() > 1 ? 1 : 0)), Code::unsupported_sql, kOneTable);
+  require_one_table(sql, from);
+  const Json& range = from.at(0).at("RangeVar");
+  if (range.contains("schemaname")) {
+    std::string path;
+    for (const char* part : {"catalogname", "schemaname", "relname"}) {
+      if (range.contains(part)) path += (path.empty() ? "" : ".") + range.value(part, "");
+    }
+    refuse(sql, location_of(range, 0), Code::unsupported_sql,
+           fmt::format("a table has no schema before its name; a file is named in single quotes: FROM '{}'", path));
   }
-  if (body.contains("schemaname")) {
-    refuse(sql, location_of(body, 0), Code::unsupported_sql, "tables have no schema before their name");
-  }
-  return from.at(0).at("RangeVar");
+  return range;
 }
 
 void Binder::bind_from(const Json& select) {
@@ -212,10 +214,11 @@ void Binder::bind_from(const Json& select) {
   if (range.contains("alias")) {
     const Json& alias = range.at("alias");
     if (alias.contains("colnames")) refuse(location_of(range, 0), "columns cannot be renamed here");
-    callable_.push_back(alias.value("aliasname", ""));
+    callable_.add(alias.value("aliasname", ""));
   } else if (syntax_.path.empty()) {
-    callable_.push_back(name);
+    callable_.add(name);
   }
+  for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
 }
 
 void Binder::bind_filters(const Node& condition) {
@@ -229,24 +232,29 @@ void Binder::bind_filters(const Node& condition) {
 void Binder::bind_keys(const Json& select) {
   if (!select.contains("groupClause")) return;
   plan_.grouped = true;
+  const Json& targets = select.at("targetList");
+  const auto value_of = [&](std::size_t target) -> const Json& { return targets.at(target).at("ResTarget").at("val"); };
+  require_few(select.at("groupClause"), "GROUP BY");
   for (const Json& item : select.at("groupClause")) {
     const int location = first_location(item);
-    const Json& targets = select.at("targetList");
     const Json* source = &item;
+    const std::optional<Name> name = plain_name(item);
     if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
-      source = &targets.at(*number).at("ResTarget").at("val");
-    } else if (const std::string name = plain_name(item); !name.empty()) {
-      // A column of the table, else of the answer: as in PostgreSQL.
-      const bool is_field = std::any_of(fields_.begin(), fields_.end(), [&](const Field& f) { return f.name == name; });
-      for (const Json& target : targets) {
-        if (!is_field && target.at("ResTarget").value("name", "") == name) source = &target.at("ResTarget").at("val");
-      }
+      source = &value_of(*number);
+    } else if (name && columns_.find(*name).empty()) {  // a column of the table goes before one of the answer
+      const auto bound = [&](std::size_t target) {
+        return has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
+      };
+      if (const auto target = selected_by_name(*name, location, bound)) source = &value_of(*target);
     }
     if (has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
     const Node key = bind(*source, Level::rows, 0);
-    if (key->type.kind == ValueKind::real)
-      refuse(location,
-             "rows cannot be grouped by floats: round them first, or group by an integer, a decimal, a date or text");
+    if (key->type.kind == ValueKind::real) {
+      refuse(
+          location,
+          "rows cannot be grouped by floats; group by an integer, a decimal, a date or text, or by ranges: CASE WHEN x "
+          "< 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END");
+    }
     if (key->type.kind == ValueKind::text && key->op != Op::column)
       refuse(location, "text can be grouped by as a column only");
     if (std::find(plan_.keys.begin(), plan_.keys.end(), key) == plan_.keys.end()) plan_.keys.push_back(key);
@@ -255,25 +263,41 @@ void Binder::bind_keys(const Json& select) {
 
 /// Which of the selected columns GROUP BY 1 or ORDER BY 1 means; none where the node is no number.
 std::optional<std::size_t> Binder::selected_by_number(const Json& node, std::ptrdiff_t count, int location) const {
-  const auto [tag, body] = tagged(node);
-  if (tag != "A_Const" || !body.contains("ival")) return std::nullopt;
-  const std::int64_t number = whole_number(sql_, body);
-  if (number < 1 || number > count)
-    refuse(location, fmt::format("the query selects no column {}", number), Code::bad_sql);
-  return static_cast<std::size_t>(number - 1);
+  const auto constant = constant_of(sql_, node);
+  if (!constant || constant->op != Op::literal || !is_numeric(constant->type)) return std::nullopt;
+  const auto number = whole_number(sql_, node);
+  if (!number || *number < 1 || *number > count) {
+    const std::string written = number ? std::to_string(*number) : "of that number";
+    refuse(location, fmt::format("the query selects no column {}; it has columns 1 to {}", written, count),
+           Code::bad_sql);
+  }
+  return static_cast<std::size_t>(*number - 1);
 }
 
-std::string Binder::name_of(const Json& target) const {
-  if (target.contains("name")) return target.at("name");
-  const auto [tag, body] = tagged(target.at("val"));
-  if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
-  if (tag == "FuncCall") return string_of(body.at("funcname").back());
-  if (tag == "CaseExpr") return "case";
-  return "?column?";  // as PostgreSQL calls it
+/// Throws where a list has more expressions than a query may have.
+void Binder::require_few(const Json& list, const char* clause) const {
+  if (list.size() <= kMostListed) return;
+  refuse(first_location(list[kMostListed]),
+         fmt::format("{} has {} expressions, more than {}", clause, list.size(), kMostListed));
 }
 
 void Binder::bind_outputs(const Json& select) {
-  for (const Json& item : select.at("targetList")) {
+  const Json& targets = select.at("targetList");
+  require_few(targets, "SELECT");
+  (void)has(targets, [&](const Json& node) {
+    if (node.is_object() && node.contains("FuncCall") && !is_aggregate(node.at("FuncCall"))) {
+      const Json& call = node.at("FuncCall");
+      refuse_function(sql_, function_name(call), location_of(call, 0));
+    }
+    return false;
+  });
+  if (!plan_.grouped && !has_aggregate(targets)) {
+    refuse(location_of(targets[0].at("ResTarget"), 0),
+           "rows themselves are not given out: select aggregates (SUM, COUNT, MIN, MAX, AVG), and with GROUP BY what "
+           "rows are "
+           "grouped by");
+  }
+  for (const Json& item : targets) {
     const Json& target = item.at("ResTarget");
     const Json& value = target.at("val");
     const int location = location_of(target, 0);
@@ -281,21 +305,19 @@ void Binder::bind_outputs(const Json& select) {
     if (node->op == Op::literal && node->type.kind == ValueKind::text) refuse(location, "a string cannot be selected");
     plan_.outputs.push_back({name_of(target), node});
   }
-  if (!plan_.grouped && plan_.aggregates.empty()) {
-    refuse(location_of(select.at("targetList")[0].at("ResTarget"), 0),
-           "a query needs an aggregate or GROUP BY: rows themselves are not given out");
-  }
 }
 
-std::optional<std::size_t> Binder::selected_by_name(const std::string& name, int location) const {
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < plan_.outputs.size() && !name.empty(); ++i) {
-    if (plan_.outputs[i].name != name) continue;
-    if (found && plan_.outputs[i].value != plan_.outputs[*found].value)
-      refuse(location, fmt::format("the query selects more than one '{}'", name), Code::bad_sql);
-    if (!found) found = i;
+/// The selected column that the name means; none where there is none. `value_of`: what a column comes to, as several of one
+/// name may be the same.
+template <class ValueOf>
+std::optional<std::size_t> Binder::selected_by_name(const Name& name, int location, const ValueOf& value_of) const {
+  const std::vector<std::size_t> found = selected_.find(name);
+  if (found.empty()) return std::nullopt;
+  for (const std::size_t other : found) {
+    if (other == found[0] || value_of(other) == value_of(found[0])) continue;
+    refuse(location, ambiguous(name, selected_, found, "selected column"), Code::bad_sql);
   }
-  return found;
+  return found[0];
 }
 
 std::optional<std::size_t> Binder::selected_by_value(const Json& node, int location) {
@@ -310,13 +332,16 @@ std::optional<std::size_t> Binder::selected_by_value(const Json& node, int locat
 
 void Binder::bind_order(const Json& select) {
   if (!select.contains("sortClause")) return;
+  require_few(select.at("sortClause"), "ORDER BY");
   for (const Json& item : select.at("sortClause")) {
     const Json& sort = item.at("SortBy");
     const Json& node = sort.at("node");
     const int location = first_location(sort);
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
     auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
-    if (!found) found = selected_by_name(plain_name(node), location);
+    const auto value_of = [&](std::size_t output) { return plan_.outputs[output].value; };
+    const std::optional<Name> name = plain_name(node);
+    if (!found && name) found = selected_by_name(*name, location, value_of);
     if (!found) found = selected_by_value(node, location);
     require_order_of_letters(plan_.outputs[*found].value, Level::outputs, location);
     const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
@@ -328,15 +353,15 @@ void Binder::bind_order(const Json& select) {
 
 void Binder::bind_limit(const Json& select) {
   if (!select.contains("limitCount")) return;
-  const auto [tag, body] = tagged(select.at("limitCount"));
-  const int location = first_location(select.at("limitCount"));
-  if (tag == "A_Const" && body.contains("isnull")) return;  // LIMIT ALL
-  const Node limit = tag == "A_Const" ? bind_constant(body, Level::rows, location) : nullptr;
-  if (!limit || limit->op != Op::literal || limit->type.kind != ValueKind::integer) {
-    refuse(location, "LIMIT takes a whole number");
-  }
-  plan_.limit = static_cast<std::int64_t>(limit->exact);
-  if (plan_.limit < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
+  const Json& count = select.at("limitCount");
+  const int location = first_location(count);
+  const auto limit = constant_of(sql_, count);
+  if (limit && limit->op == Op::null) return;  // LIMIT ALL
+  const bool is_whole = limit && limit->op == Op::literal && is_exact(limit->type) && scale_of(limit->type) == 0;
+  if (!is_whole) refuse(location, "LIMIT takes a whole number of rows");
+  if (limit->exact < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
+  // More rows than that there are none.
+  plan_.limit = static_cast<std::int64_t>(std::min<Int128>(limit->exact, plan_.limit));
 }
 
 Plan Binder::run() {
@@ -365,13 +390,20 @@ Node Binder::bind(const Json& node, Level level, int depth) {
   if (level == Level::outputs && tag != "FuncCall" && !has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
-  if (tag == "A_Const") return bind_constant(body, level, location);
+  if (rows_.nodes() + outputs_.nodes() > kMostNodes)
+    refuse(location, fmt::format("the query has more than {} different expressions; IN takes longer lists of values",
+                                 kMostNodes));
+  if (const auto constant = constant_of(sql_, node)) return builder(level).make(*constant);
   if (tag == "ColumnRef" && level == Level::rows) return bind_column(body, location);
   if (tag == "ColumnRef") {
-    (void)bind_column(body, location);
-    refuse(location, "this column must stand in GROUP BY or in an aggregate", Code::bad_sql);
+    refuse(location,
+           fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function",
+                       fields_[column_of(body, location)].name),
+           Code::bad_sql);
   }
-  if (tag == "TypeCast") return bind_cast(body, level, location);
+  if (tag == "TypeCast" && cast_type(body) == "interval")
+    refuse(location, "an interval is added to a date literal or subtracted from one");
+  if (tag == "TypeCast") refuse_cast(sql_, cast_type(body), location);
   if (tag == "A_Expr") return bind_operator(body, level, location, depth);
   if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
   if (tag == "CaseExpr") return bind_case(body, level, location, depth);
@@ -379,28 +411,13 @@ Node Binder::bind(const Json& node, Level level, int depth) {
     const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
     return body.value("nulltesttype", "") == "IS_NULL" ? test : builder(level).invert(test, location);
   }
-  if (tag == "FuncCall" && !is_aggregate(body)) {
-    const std::string name = string_of(body.at("funcname").back());
-    refuse(location, fmt::format("{}() is not supported; there are SUM, COUNT, MIN, MAX and AVG", name));
-  }
+  if (tag == "FuncCall" && !is_aggregate(body)) refuse_function(sql_, function_name(body), location);
   if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
-  if (tag == "FuncCall")
-    refuse(location, "aggregates stand in what is selected: not in WHERE or GROUP BY, nor within each other");
-  constexpr std::pair<std::string_view, const char*> kRefused[] = {
-      {"SubLink", "a subquery"},
-      {"ParamRef", "a parameter"},
-      {"BooleanTest", "IS TRUE, IS FALSE or IS UNKNOWN"},
-      {"CoalesceExpr", "COALESCE"},
-      {"MinMaxExpr", "GREATEST or LEAST"},
-      {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user,"},
-      {"GroupingSet", "ROLLUP, CUBE, GROUPING SETS or GROUP BY ()"},
-      {"RowExpr", "a row of several values"},
-      {"CollateClause", "COLLATE"},
-      {"A_ArrayExpr", "ARRAY"}};
-  for (const auto& [refused, name] : kRefused) {
-    if (tag == refused) refuse(location, fmt::format("{} is not supported", name));
+  if (tag == "FuncCall") {
+    refuse(location, fmt::format("{}() is an aggregate: it cannot be inside another one, in WHERE or in GROUP BY",
+                                 function_name(body)));
   }
-  refuse(location, "this is not supported");
+  refuse_expression(sql_, tag, location);
 }
 
 /// The output column of a key that `node` is equal to.
@@ -412,153 +429,32 @@ std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
   return output(static_cast<int>(found - plan_.keys.begin()), value->type, location);
 }
 
-Node Binder::bind_constant(const Json& body, Level level, int location) {
-  if (body.contains("isnull")) return builder(level).null(location);
-  if (body.contains("ival")) {
-    return builder(level).exact(whole_number(sql_, body), {ValueKind::integer}, location);
-  }
-  if (body.contains("fval")) return bind_number(body.at("fval").value("fval", "0"), level, location);
-  if (body.contains("boolval")) {
-    return builder(level).exact(body.at("boolval").value("boolval", false) ? 1 : 0, {ValueKind::boolean}, location);
-  }
-  if (body.contains("sval")) return builder(level).text(body.at("sval").value("sval", ""), location);
-  refuse(location, "this constant is not supported");
-}
-
-/// "12.50", "1e6", ".5", "-9223372036854775808": decimals, exact; integers that 64 bits do not hold are decimals too.
-Node Binder::bind_number(const std::string& text, Level level, int location) {
-  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
-  int exponent = 0;
-  if (mark < text.size()) {
-    const char* first = text.data() + mark + 1;
-    if (*first == '+') ++first;
-    const auto [end, error] = std::from_chars(first, text.data() + text.size(), exponent);
-    if (error != std::errc()) return bind_real(text, level, location);
-  }
-  std::string digits = text.substr(0, mark);
-  if (digits.ends_with('.')) digits.pop_back();
-  WrittenNumber number;
-  Int128 value = 0;
-  bool fits = split_number(digits, number);
-  const int places = std::max(static_cast<int>(number.decimals.size()), exponent);
-  fits = fits && scaled_by(number, places, value);
-  const std::int64_t scale = std::int64_t{places} - exponent;
-  if (!fits || scale > kMostDigits) return bind_real(text, level, location);
-  const bool whole = text.find_first_of(".eE") == std::string::npos;
-  const bool is_bigint = whole && value >= INT64_MIN && value <= INT64_MAX;
-  const ValueType type =
-      is_bigint ? ValueType{ValueKind::integer} : ValueType{ValueKind::decimal, static_cast<int>(scale)};
-  return builder(level).exact(value, type, location);
-}
-
-/// A number with more digits than decimals have: the nearest float64.
-Node Binder::bind_real(const std::string& text, Level level, int location) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool tiny = error == std::errc::result_out_of_range && std::strtod(text.c_str(), nullptr) == 0;
-  if (error != std::errc() && !tiny) refuse(location, "this number does not fit a float64", Code::overflow);
-  return builder(level).real(tiny ? 0 : value, location);
-}
-
 Node Binder::bind_column(const Json& body, int location) {
-  const Json& parts = body.at("fields");
-  if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
-  if (parts.size() > 2) refuse(location, "a column is named as column or table.column");
-  if (parts.size() == 2 && std::find(callable_.begin(), callable_.end(), string_of(parts[0])) == callable_.end()) {
-    refuse(location, fmt::format("the query has no table '{}'", string_of(parts[0])), Code::unknown_column);
-  }
-  const std::string name = string_of(parts.back());
-  // As it is written, else without regard to case: the parser has made names lower case that are not quoted.
-  const auto is_it = [&](const Field& field) { return field.name == name; };
-  const auto is_like_it = [&](const Field& field) { return folded(field.name) == name; };
-  auto found = std::find_if(fields_.begin(), fields_.end(), is_it);
-  const bool exact = found != fields_.end();
-  if (!exact) found = std::find_if(fields_.begin(), fields_.end(), is_like_it);
-  if (found == fields_.end()) {
-    refuse(location, fmt::format("{} has no column '{}'; its columns are: {}", table_, name, names_of_columns(fields_)),
-           Code::unknown_column);
-  }
-  const auto next =
-      exact ? std::find_if(found + 1, fields_.end(), is_it) : std::find_if(found + 1, fields_.end(), is_like_it);
-  if (next != fields_.end()) {
-    refuse(location, fmt::format("{} has more than one column '{}'; rename one of them", table_, name),
-           Code::unknown_column);
-  }
-  if (!found->unsupported.empty()) {
-    refuse(location, fmt::format("column '{}' is of type {}, which is not computed with", name, found->unsupported),
+  const std::size_t place = column_of(body, location);
+  const Field& field = fields_[place];
+  if (!field.unsupported.empty()) {
+    refuse(location,
+           fmt::format("column '{}' is of type {}, which is not computed with", field.name, field.unsupported),
            Code::unsupported_type);
   }
-  const int index = static_cast<int>(found - fields_.begin());
+  const int index = static_cast<int>(place);
   const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));
   if (is_new) {
     plan_.columns.push_back(index);
-    plan_.fields.push_back(*found);
+    plan_.fields.push_back(field);
   }
-  return rows_.column(used->second, {found->kind, found->scale}, form_of(*found) == Form::wide, location);
-}
-
-Node Binder::bind_cast(const Json& body, Level level, int location) {
-  const Json& type = body.at("typeName");
-  const std::string name = type.contains("names") ? string_of(type.at("names").back()) : "";
-  const auto [tag, constant] = tagged(body.at("arg"));
-  const bool is_string = tag == "A_Const" && constant.contains("sval");
-  if (is_string && name == "date") {
-    const int days = parse_date(sql_, constant.at("sval").value("sval", ""), location_of(constant, location));
-    return builder(level).exact(days, {ValueKind::date}, location);
-  }
-  if (is_string && name == "interval")
-    refuse(location, "an interval is added to a date literal or subtracted from one");
-  refuse(location, "casts are not supported, but for date '…' and interval '…' literals");
+  return rows_.column(used->second, {field.kind, field.scale}, form_of(field) == Form::wide, location);
 }
 
 // ------------------------------------------------------------------------------------------------------------- operators
-
-/// The interval that `node` is, if it is one.
-std::optional<Interval> Binder::interval_of(const Json& node) const {
-  const auto [tag, body] = tagged(node);
-  if (tag != "TypeCast" || !body.at("typeName").contains("names")) return std::nullopt;
-  const Json& type = body.at("typeName");
-  if (string_of(type.at("names").back()) != "interval") return std::nullopt;
-  const auto [constant_tag, constant] = tagged(body.at("arg"));
-  const int location = location_of(body, first_location(node));
-  const auto refuse_it = [&] {
-    refuse(location, "an interval is written as interval '3' month, in days, months or years");
-  };
-  if (constant_tag != "A_Const" || !constant.contains("sval")) refuse_it();
-  std::istringstream text(constant.at("sval").value("sval", ""));
-  text.imbue(std::locale::classic());
-  std::int64_t number = 0;
-  if (!(text >> number)) refuse_it();
-  std::string unit;
-  std::string more;
-  if (text >> unit >> more) refuse_it();
-  if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
-  if (unit.empty() && type.contains("typmods")) {
-    // The bits by which PostgreSQL distinguishes the units that stand after the string.
-    constexpr int kMonth = 1 << 1;
-    constexpr int kYear = 1 << 2;
-    constexpr int kDay = 1 << 3;
-    const auto [mask_tag, mask_body] = tagged(type.at("typmods")[0]);
-    const int mask = mask_tag == "A_Const" && mask_body.contains("ival") ? mask_body.at("ival").value("ival", 0) : 0;
-    unit = mask == kDay ? "day" : mask == kMonth ? "month" : mask == kYear ? "year" : "?";
-  }
-  if (number > kMostMonths * 31 || number < -kMostMonths * 31)
-    refuse(location, "this interval is too long", Code::overflow);
-  if (unit == "day") return Interval{.days = number};
-  if (unit == "week") return Interval{.days = 7 * number};
-  if (unit == "month" || unit == "mon") return Interval{.months = number};
-  if (unit == "year") return Interval{.months = 12 * number};
-  refuse_it();
-  return std::nullopt;
-}
 
 /// A date literal moved by an interval.
 std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                                  int depth) {
   if (!body.contains("lexpr") || (symbol != "+" && symbol != "-")) return std::nullopt;
-  std::optional<Interval> interval = interval_of(body.at("rexpr"));
+  std::optional<Interval> interval = interval_of(sql_, body.at("rexpr"));
   const bool turned = !interval && symbol == "+";
-  if (turned) interval = interval_of(body.at("lexpr"));
+  if (turned) interval = interval_of(sql_, body.at("lexpr"));
   if (!interval) return std::nullopt;
   const Node date = bind(body.at(turned ? "rexpr" : "lexpr"), level, depth + 1);
   if (date->type.kind != ValueKind::date || date->op != Op::literal) {
@@ -592,37 +488,23 @@ void Binder::require_order_of_letters(const Node& node, Level level, int locatio
   }
 }
 
-/// What SQL calls an operator that is refused.
-std::string words_of_operator(std::string_view kind) {
-  if (kind == "AEXPR_LIKE") return "LIKE";
-  if (kind == "AEXPR_ILIKE") return "ILIKE";
-  if (kind == "AEXPR_SIMILAR") return "SIMILAR TO";
-  if (kind == "AEXPR_NULLIF") return "NULLIF";
-  if (kind == "AEXPR_DISTINCT" || kind == "AEXPR_NOT_DISTINCT") return "IS DISTINCT FROM";
-  if (kind == "AEXPR_OP_ANY" || kind == "AEXPR_OP_ALL") return "a comparison with ANY or ALL";
-  if (kind.find("BETWEEN") != std::string_view::npos) return "BETWEEN SYMMETRIC";
-  return "this operator";
-}
-
 Node Binder::bind_operator(const Json& body, Level level, int location, int depth) {
   const std::string kind = body.value("kind", "");
   if (kind == "AEXPR_BETWEEN" || kind == "AEXPR_NOT_BETWEEN") return bind_between(body, kind, level, location, depth);
   const std::string symbol = string_of(body.at("name").back());
   Builder& make = builder(level);
   if (kind == "AEXPR_IN") {
-    const Node left = bind(body.at("lexpr"), level, depth + 1);
-    std::vector<Node> list;
-    for (const Json& item : body.at("rexpr").at("List").at("items")) list.push_back(bind(item, level, depth + 1));
-    const Node test = make.is_in(left, list, location);
+    const Node test = bind_in(body, level, location, depth);
     return symbol == "=" ? test : make.invert(test, location);
   }
-  if (kind != "AEXPR_OP" || !body.contains("rexpr")) refuse(location, words_of_operator(kind) + " is not supported");
+  if (kind != "AEXPR_OP") refuse_operator(sql_, kind, symbol, location);
+  if (!body.contains("rexpr")) refuse_operator(sql_, "", symbol, location);
   if (const auto date = bind_date_arithmetic(body, symbol, level, location, depth)) return *date;
   Node right = bind(body.at("rexpr"), level, depth + 1);
   if (!body.contains("lexpr")) {
     if (symbol == "-") return make.negate(right, location);
     if (symbol == "+" && is_numeric(right->type)) return right;
-    refuse(location, fmt::format("the operator {} is not supported", symbol));
+    refuse_operator(sql_, "", symbol, location);
   }
   const Node left = bind(body.at("lexpr"), level, depth + 1);
   constexpr std::string_view kArithmetic = "+-*/";  // as the operators follow each other in Op
@@ -638,7 +520,22 @@ Node Binder::bind_operator(const Json& body, Level level, int location, int dept
     }
     return make.compare(symbol, left, right, location);
   }
-  refuse(location, fmt::format("the operator {} is not supported", symbol));
+  refuse_operator(sql_, "", symbol, location);
+}
+
+Node Binder::bind_in(const Json& body, Level level, int location, int depth) {
+  const Node left = bind(body.at("lexpr"), level, depth + 1);
+  std::vector<Expression> constants;  // which are no nodes: of a list there may be very many
+  std::vector<Node> others;
+  const Json& list = body.at("rexpr");
+  for (const Json& item : list.at("List").at("items")) {
+    if (auto constant = constant_of(sql_, item)) {
+      constants.push_back(std::move(*constant));
+    } else {
+      others.push_back(bind(item, level, depth + 1));
+    }
+  }
+  return builder(level).is_in(left, constants, others, location);
 }
 
 Node Binder::bind_between(const Json& body, const std::string& kind, Level level, int location, int depth) {
@@ -648,7 +545,7 @@ Node Binder::bind_between(const Json& body, const std::string& kind, Level level
   const Json& bounds = body.at("rexpr").at("List").at("items");
   const Node least = make.compare(">=", value, bind(bounds.at(0), level, depth + 1), location);
   const Node greatest = make.compare("<=", value, bind(bounds.at(1), level, depth + 1), location);
-  const Node test = make.logic(Op::both, least, greatest, location);
+  const Node test = make.logic(Op::both, std::vector{least, greatest}, location);
   return kind == "AEXPR_BETWEEN" ? test : make.invert(test, location);
 }
 
@@ -656,12 +553,10 @@ Node Binder::bind_logic(const Json& body, Level level, int location, int depth) 
   Builder& make = builder(level);
   const std::string op = body.value("boolop", "");
   const Json& args = body.at("args");
-  Node all = bind(args.at(0), level, depth + 1);
-  if (op == "NOT_EXPR") return make.invert(all, location);
-  for (std::size_t i = 1; i < args.size(); ++i) {
-    all = make.logic(op == "AND_EXPR" ? Op::both : Op::either, all, bind(args.at(i), level, depth + 1), location);
-  }
-  return all;
+  std::vector<Node> conditions;
+  for (const Json& arg : args) conditions.push_back(bind(arg, level, depth + 1));
+  if (op == "NOT_EXPR") return make.invert(conditions[0], location);
+  return make.logic(op == "AND_EXPR" ? Op::both : Op::either, conditions, location);
 }
 
 Node Binder::bind_case(const Json& body, Level level, int location, int depth) {
@@ -692,13 +587,12 @@ int Binder::aggregate(Fold fold, const Node& input, ValueType type) {
 }
 
 Node Binder::bind_aggregate(const Json& body, int location, int depth) {
-  const std::string name = string_of(body.at("funcname").back());
-  for (const char* member : {"agg_distinct", "agg_filter", "agg_order", "over", "agg_within_group"}) {
-    if (body.contains(member))
-      refuse(location, fmt::format("{}() takes an expression only: no DISTINCT, FILTER, ORDER BY or OVER", name));
-  }
+  const std::string name = function_name(body);
+  require_plain_call(sql_, body, location);
   if (body.value("agg_star", false)) {
-    if (name != "count") refuse(location, "* stands in COUNT(*) only", Code::bad_sql);
+    if (name != "count")
+      refuse(location, fmt::format("{}(*) is not defined: name a column; * stands in COUNT(*) only", name),
+             Code::bad_sql);
     return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
   }
   if (!body.contains("args") || body.at("args").size() != 1)

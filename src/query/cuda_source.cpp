@@ -332,6 +332,10 @@ void Generator::add_arguments() {
   for (std::size_t i = 0; i < word_tests().size(); ++i) line("#define PASSES_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < source_.ranked.size(); ++i) line("#define RANKS_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < literals().size(); ++i) line("#define LITERAL_{} a.w[{}]", i, next++);
+  for (std::size_t i = 0; i < member_tests().size(); ++i) {
+    line("#define MEMBERS_{} a.w[{}]", i, next++);
+    line("#define COUNT_{} (i64)a.w[{}]", i, next++);
+  }
   for (std::size_t i = 0; i < plan_.keys.size(); ++i) line("#define SLOTS_{} (i64)a.w[{}]", i, next++);
   source_.arguments = next;
 }
@@ -343,6 +347,7 @@ KernelSource Generator::finish() {
                              std::max(source_.own_words, 1), std::max(source_.words, 1), take());
   source_.word_tests = word_tests();
   source_.literals = literals();
+  source_.member_tests = member_tests();
   return std::move(source_);
 }
 
@@ -424,7 +429,7 @@ KernelSource Generator::number() {
     line("int id = -1;");
     line("if (keep[u]) {{");
     line("u64 key[KEY];");
-    std::string nulls = "0";
+    std::vector<std::string> nulls(static_cast<std::size_t>(null_words(plan_.keys.size())), "0");
     for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
       const Value v = value(plan_.keys[k]);
       const std::string there = v.null.empty() ? "" : fmt::format("{} ? 0 : ", v.null);
@@ -436,9 +441,9 @@ KernelSource Generator::number() {
       } else {
         line("key[{}] = {}(u64)(i64)({});", words++, there, v.text);
       }
-      if (!v.null.empty()) nulls += fmt::format(" | (u64){} << {}", v.null, k);
+      if (!v.null.empty()) nulls[k / kNullsPerWord] += fmt::format(" | (u64){} << {}", v.null, k % kNullsPerWord);
     }
-    line("key[{}] = {};", words++, nulls);
+    for (const std::string& bits : nulls) line("key[{}] = {};", words++, bits);
     line("id = find(a, key);");
     line("}}");
     line("if (first + u * T < rows) ((int*){})[first + u * T] = id;", word(argument::ids));

@@ -37,6 +37,10 @@ struct SourceOptions {
   int copy_bits = 20;  ///< a block, or a warp that has states of its own, folds at most 2^copy_bits rows
 };
 
+/// Of the words in which a row says which of its keys are NULL: key k is bit k % kNullsPerWord of word k / kNullsPerWord.
+inline constexpr std::size_t kNullsPerWord = 64;
+constexpr int null_words(std::size_t keys) { return static_cast<int>((keys + kNullsPerWord - 1) / kNullsPerWord); }
+
 /// Of a multiprocessor: 64 registers each.
 inline constexpr int kResidentThreads = 1024;
 
@@ -84,13 +88,14 @@ struct KernelSource {
   std::vector<const Expression*> word_tests;  ///< argument: a byte per entry of the dictionary, 1 where it passes
   std::vector<int> ranked;                    ///< columns; argument: int32 per entry, its place in their order
   std::vector<std::uint64_t> literals;        ///< arguments
+  std::vector<MemberTest> member_tests;       ///< arguments: the members, and how many there are
   std::vector<bool> wide_keys;                ///< of number_source: whether a key takes two words
   int arguments = 0;
 };
 
 /// `fold` and `merge`.
 KernelSource fold_source(const Plan& plan, const SourceOptions& options);
-/// `number_rows`, whose `words` are a key's: the keys' one after the other, then their NULLs as bits.
+/// `number_rows`, whose `words` are a key's: the keys' one after the other, then their NULLs as bits of null_words() words.
 KernelSource number_source(const Plan& plan, const SourceOptions& options);
 
 }  // namespace upsweep::query

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cuda/scratch_parts.hpp"
+#include "expression/members.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -39,6 +40,19 @@ int rounded_bits(int bits) { return bits > 56 ? (bits > 62 ? 63 : 62) : (bits + 
 
 const Dictionary& dictionary_of(const DeviceChunk& chunk, int column) {
   return *chunk.columns[static_cast<std::size_t>(column)].dictionary;
+}
+
+/// The members as an array of i64, i128 or double; where the operand has 64 bits, those that it can be equal to.
+std::vector<std::uint64_t> words_of(const MemberTest& test) {
+  std::vector<std::uint64_t> words;
+  const Members& members = *test.node->members;
+  for (const double value : members.reals()) words.push_back(std::bit_cast<std::uint64_t>(value));
+  for (const Int128 value : members.exact()) {
+    if (test.form != Form::wide && (value < INT64_MIN || value > INT64_MAX)) continue;
+    words.push_back(static_cast<std::uint64_t>(value));
+    if (test.form == Form::wide) words.push_back(static_cast<std::uint64_t>(value >> 64));
+  }
+  return words;
 }
 
 /// Dictionary in order: place by word.
@@ -176,7 +190,8 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
                           std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const {
   const std::vector<std::int64_t> all_slots = numbered == nullptr ? slots(chunk) : std::vector<std::int64_t>();
   const std::uint64_t* words = numbered == nullptr ? nullptr : numbered->keys.data() + group * numbered->source.words;
-  const std::uint64_t null_bits = words == nullptr ? 0 : words[numbered->source.words - 1];
+  const std::uint64_t* const null_bits =
+      words == nullptr ? nullptr : words + numbered->source.words - null_words(plan_.keys.size());
   const std::size_t width = plan_.keys.size();
   for (std::size_t i = 0; i < width; ++i) {
     const std::size_t k = words == nullptr ? width - 1 - i : i;  // the last key's slots are next to each other
@@ -188,7 +203,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
       key[k] = slot;
     } else {
       const bool wide = numbered->source.wide_keys[k];
-      nulls[k] = static_cast<std::uint8_t>(null_bits >> k & 1);
+      nulls[k] = static_cast<std::uint8_t>(null_bits[k / kNullsPerWord] >> k % kNullsPerWord & 1);
       key[k] = wide ? join(words) : Int128{static_cast<std::int64_t>(words[0])};
       words += wide ? 2 : 1;
     }
@@ -237,6 +252,13 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
     words[next++] = address(staging_.upload(table++, ranks.data(), std::ssize(ranks) * 4));
   }
   for (const std::uint64_t word : source.literals) words[next++] = word;
+  for (const MemberTest& test : source.member_tests) {
+    std::vector<std::uint64_t> members = words_of(test);
+    const auto count = members.size() / (test.form == Form::wide ? 2 : 1);
+    members.resize(std::max<std::size_t>(members.size(), 1));
+    words[next++] = address(staging_.upload(table++, members.data(), std::ssize(members) * kWord));
+    words[next++] = count;
+  }
   if (options_.keying == Keying::direct) {
     for (const std::int64_t slots : slots(chunk)) words[next++] = static_cast<std::uint64_t>(slots);
   }

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 #include <pg_query.h>
+#include <pthread.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,119 +14,25 @@
 #include <optional>
 #include <vector>
 
-#include "core/decimal.hpp"
 #include "core/utf8.hpp"
+#include "query/names.hpp"
+#include "query/refusals.hpp"
+#include "query/tree.hpp"
 
 namespace upsweep::query {
 namespace {
 
-// Longer ones could nest deeper than the parser's stack.
-constexpr std::size_t kLongestQuery = 1 << 14;
+constexpr std::size_t kLongestQuery = std::size_t{4}
+                                      << 20;  // IN lists of 100,000 strings; the parser's tree has 100 times that
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (static_cast<unsigned char>(c) & 0x80) != 0;
-}
+// The parser recurses once for each operator that another one is in: 130 bytes of stack for the two bytes that it takes to write one,
+// as measured with libpg_query 15. Queries that a small stack may not suffice for are parsed on a stack that does.
+constexpr std::size_t kParsedInPlace = 1 << 11;
+constexpr std::size_t kStackOfByte = 192;
+constexpr std::size_t kLeastStack = 1 << 18;
 
-struct Token {
-  enum Kind : std::uint8_t { word, quoted, string, number, symbol } kind;
-  std::size_t begin;
-  std::size_t end;
-  bool open;  ///< a quote that is not closed
-};
-
-/// The tokens of a query, as far as it takes to tell words from what is quoted or commented out.
-class Lexer {
- public:
-  explicit Lexer(std::string_view sql) : sql_(sql) {}
-
-  std::optional<Token> next() {
-    skip_blanks();
-    if (at_ >= sql_.size()) return std::nullopt;
-    const std::size_t begin = at_;
-    const char c = sql_[at_];
-    Token::Kind kind = Token::symbol;
-    bool closed = true;
-    if (c == '\'') {
-      kind = Token::string;
-      closed = skip_quoted('\'', false);
-    } else if ((c == 'e' || c == 'E') && peek(1) == '\'') {
-      kind = Token::string;
-      ++at_;
-      closed = skip_quoted('\'', true);
-    } else if (c == '"') {
-      kind = Token::quoted;
-      closed = skip_quoted('"', false);
-    } else if (c == '$' && skip_dollar_quoted()) {
-      kind = Token::string;
-    } else if (is_letter(c)) {
-      kind = Token::word;
-      while (at_ < sql_.size() && (is_letter(sql_[at_]) || is_digit(sql_[at_]) || sql_[at_] == '$')) ++at_;
-    } else if (is_digit(c)) {
-      kind = Token::number;
-      while (at_ < sql_.size() && is_digit(sql_[at_])) ++at_;
-    } else {
-      ++at_;
-    }
-    return Token{kind, begin, at_, !closed};
-  }
-
- private:
-  [[nodiscard]] char peek(std::size_t ahead) const { return at_ + ahead < sql_.size() ? sql_[at_ + ahead] : '\0'; }
-
-  void skip_blanks() {
-    for (;;) {
-      while (at_ < sql_.size() && is_blank(sql_[at_])) ++at_;
-      if (peek(0) == '-' && peek(1) == '-') {
-        while (at_ < sql_.size() && sql_[at_] != '\n') ++at_;
-      } else if (peek(0) == '/' && peek(1) == '*') {
-        skip_comment();
-      } else {
-        return;
-      }
-    }
-  }
-  /// Comments nest.
-  void skip_comment() {
-    int depth = 0;
-    do {
-      if (peek(0) == '/' && peek(1) == '*') {
-        ++depth;
-        at_ += 2;
-      } else if (peek(0) == '*' && peek(1) == '/') {
-        --depth;
-        at_ += 2;
-      } else {
-        ++at_;
-      }
-    } while (depth > 0 && at_ < sql_.size());
-  }
-  /// Up to past the closing quote, which is written twice where it is meant; whether there is one.
-  bool skip_quoted(char quote, bool backslashes) {
-    for (++at_; at_ < sql_.size(); ++at_) {
-      if (backslashes && sql_[at_] == '\\') {
-        ++at_;
-      } else if (sql_[at_] == quote) {
-        ++at_;
-        if (peek(0) != quote) return true;
-      }
-    }
-    at_ = std::min(at_, sql_.size());
-    return false;
-  }
-  bool skip_dollar_quoted() {
-    std::size_t tag_end = at_ + 1;
-    while (tag_end < sql_.size() && is_letter(sql_[tag_end])) ++tag_end;
-    if (tag_end >= sql_.size() || sql_[tag_end] != '$') return false;
-    const std::string_view tag = sql_.substr(at_, tag_end + 1 - at_);
-    const std::size_t close = sql_.find(tag, tag_end + 1);
-    at_ = close == std::string_view::npos ? sql_.size() : close + tag.size();
-    return true;
-  }
-
-  std::string_view sql_;
-  std::size_t at_ = 0;
-};
+// Braces and brackets of a tree, one in another. Expressions that are nested deeper than the binder allows have more.
+constexpr int kDeepestTree = 2'000;
 
 /// The query in words of PostgreSQL's grammar, byte for byte as long.
 class Rewriter {
@@ -166,8 +72,50 @@ class Rewriter {
     }
   }
 
+  /// Throws what the parser says of the byte at `location`, in words of the query as it was written, and where it is known what is meant
+  /// with how to write that.
+  [[noreturn]] void refuse_syntax(int location, std::string message) const {
+    const auto at = static_cast<std::size_t>(location);
+    const auto token = std::find_if(tokens_.begin(), tokens_.end(), [&](const Token& t) { return t.begin == at; });
+    const auto place = static_cast<std::size_t>(token - tokens_.begin());
+    if (place >= 2 && place < tokens_.size() && is_word(place - 2, "as") && is(place - 1, Token::word)) {
+      const std::string_view name = text_of(tokens_[place - 1]);
+      refuse(sql_, static_cast<int>(tokens_[place - 1].begin), Code::bad_sql,
+             fmt::format("a name is needed after AS: {0} is a keyword; as a name write \"{0}\"", name));
+    }
+    for (std::size_t i = 0; i + 2 < place && place < tokens_.size(); ++i) {
+      if (!is_from(i) || !is(i + 1, Token::word) || !is_symbol(i + 2, '(')) continue;
+      refuse(sql_, static_cast<int>(tokens_[i + 1].begin), Code::unsupported_sql, kNoTableFunction);
+    }
+    if (const auto path = bare_path(at)) {
+      refuse(sql_, static_cast<int>(path->begin), Code::bad_sql,
+             fmt::format("a file is named in single quotes: FROM '{}'", text_of(*path)));
+    }
+    // The stand-ins of files and long names are not what the user wrote.
+    constexpr std::string_view kNear = " at or near \"";
+    const std::size_t near = message.find(kNear);
+    if (near != std::string::npos && token != tokens_.end() && text_of(*token) != query::text_of(text_, *token)) {
+      message = fmt::format("{} at or near {}", message.substr(0, near), text_of(*token));
+    }
+    refuse(sql_, location, Code::bad_sql, message);
+  }
+
  private:
   static constexpr std::size_t kLongestName = 63;
+
+  /// What follows FROM without quotes, up to a blank, where byte `at` is in it and it is written as only a file can be.
+  [[nodiscard]] std::optional<Token> bare_path(std::size_t at) const {
+    for (std::size_t i = 1; i < tokens_.size(); ++i) {
+      const Token& first = tokens_[i];
+      if (!is_from(i - 1) || first.kind == Token::string || first.kind == Token::quoted || is_symbol(i, '(')) continue;
+      const auto end = std::find_if(sql_.begin() + static_cast<std::ptrdiff_t>(first.begin), sql_.end(),
+                                    [](char c) { return is_blank(c) || c == ';' || c == ',' || c == ')'; });
+      const Token path{Token::word, first.begin, static_cast<std::size_t>(end - sql_.begin()), false};
+      const bool is_path = text_of(path).find_first_of("./\\*") != std::string_view::npos;
+      if (is_path && at >= path.begin && at <= path.end) return path;
+    }
+    return std::nullopt;
+  }
 
   /// A query, or what stands between parentheses.
   struct Level {
@@ -176,11 +124,10 @@ class Rewriter {
   };
 
   [[nodiscard]] bool is(std::size_t i, Token::Kind kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
-  [[nodiscard]] std::string_view text_of(const Token& token) const {
-    return std::string_view(sql_).substr(token.begin, token.end - token.begin);
-  }
+  [[nodiscard]] std::string_view text_of(const Token& token) const { return query::text_of(sql_, token); }
   [[nodiscard]] bool is_word(std::size_t i, std::string_view word) const {
-    return is(i, Token::word) && folded(text_of(tokens_[i])) == word;
+    return is(i, Token::word) && tokens_[i].end - tokens_[i].begin == word.size() &&
+           folded(text_of(tokens_[i])) == word;
   }
   [[nodiscard]] bool is_symbol(std::size_t i, char symbol) const {
     return is(i, Token::symbol) && sql_[tokens_[i].begin] == symbol;
@@ -194,7 +141,12 @@ class Rewriter {
   [[nodiscard]] bool is_file(std::size_t i) const {
     if (i == 0 || !is(i, Token::string) || sql_[tokens_[i].begin] != '\'') return false;
     if (is_from(i - 1)) return levels_.back().is_query;
+    if (is_symbol(i - 1, '(') && is_function(i - 2)) return false;
     return is_word(i - 1, "join") || (levels_.back().in_from && (is_symbol(i - 1, ',') || is_symbol(i - 1, '(')));
+  }
+  /// Whether the word before a parenthesis may be a function: of read_csv('t.csv').
+  [[nodiscard]] bool is_function(std::size_t i) const {
+    return is(i, Token::word) && !is_from(i) && !is_word(i, "join") && !is_word(i, "as") && !is_word(i, "lateral");
   }
   /// Keeps track of what the tokens up to this one have opened and not closed.
   void follow(std::size_t i) {
@@ -223,30 +175,20 @@ class Rewriter {
   /// stand-in, which nothing in the query is called.
   void shorten(const Token& token) {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
-    std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(token);
+    std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(sql_, token);
     if (name.size() <= kLongestName) return;
     const std::string stand_in = stem_ + std::to_string(names_.size());
     replace(token.begin, token.end, stand_in);
     names_.emplace(stand_in, std::move(name));
   }
-  /// What stands between quotes; a quote in it is written twice.
-  [[nodiscard]] std::string unquoted(const Token& token) const {
-    std::string content;
-    for (std::size_t i = token.begin + 1; i + 1 < token.end; ++i) {
-      content += sql_[i];
-      if (sql_[i] == sql_[token.begin]) ++i;
-    }
-    return content;
-  }
-
   /// The first file after the query's own FROM is what it reads.
   void replace_path(std::size_t i, Syntax& syntax) {
     const Token& token = tokens_[i];
     if (token.end - token.begin < 3) {
       refuse(sql_, static_cast<int>(token.begin), Code::bad_sql, "a path is needed after FROM");
     }
-    if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) syntax.path = unquoted(token);
-    replace(token.begin, token.end, "_t");  // which the binder does not look at
+    if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) syntax.path = unquoted(sql_, token);
+    replace(token.begin, token.end, "_t");  // which nobody looks at
   }
 
   const std::string& sql_;
@@ -258,18 +200,63 @@ class Rewriter {
   std::string stem_;                          ///< of stand-ins: the query has it nowhere
 };
 
+/// Runs f on a stack of so many bytes.
+template <class F>
+void run_on_stack(std::size_t bytes, F f) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, bytes);
+  pthread_t thread{};
+  const auto run = [](void* called) -> void* {
+    (*static_cast<F*>(called))();
+    return nullptr;
+  };
+  const int failure = pthread_create(&thread, &attributes, run, &f);
+  pthread_attr_destroy(&attributes);
+  if (failure != 0)
+    throw Error(Code::out_of_memory, fmt::format("no memory for a stack of {} bytes to parse the query", bytes));
+  pthread_join(thread, nullptr);
+}
+
 /// What libpg_query answers, given back when this goes.
 class Parsed {
  public:
-  explicit Parsed(const std::string& text) : result_(pg_query_parse(text.c_str())) {}
+  explicit Parsed(const std::string& text) {
+    const auto parse = [&] { result_ = pg_query_parse(text.c_str()); };
+    if (text.size() <= kParsedInPlace) {
+      parse();
+    } else {
+      run_on_stack(kLeastStack + kStackOfByte * text.size(), parse);
+    }
+  }
   ~Parsed() { pg_query_free_parse_result(result_); }
   Parsed(const Parsed&) = delete;
   Parsed& operator=(const Parsed&) = delete;
   [[nodiscard]] const PgQueryParseResult& get() const { return result_; }
 
  private:
-  PgQueryParseResult result_;
+  PgQueryParseResult result_{};
 };
+
+/// How deep the objects and arrays of JSON are nested.
+int depth_of(std::string_view json) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '{' || c == '[')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!in_string && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return deepest;
+}
 
 /// The byte at which character `number` of UTF-8 text begins.
 int byte_of_character(const std::string& text, int number) {
@@ -294,43 +281,35 @@ std::string message_of(const PgQueryError& error) {
 
 }  // namespace
 
-std::string folded(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
+namespace {
 
-std::int64_t first_number(std::string_view text) {
-  Lexer lexer(text);
-  while (const auto token = lexer.next()) {
-    if (token->kind != Token::number) continue;
-    std::int64_t number = 0;
-    (void)std::from_chars(text.data() + token->begin, text.data() + token->end, number);
-    return number;
+/// Adds every part of the names that may be columns: of s.x it is x, or s if that is no table.
+void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syntax) {
+  if (!tree.is_structured()) return;
+  const auto column = tree.is_object() ? tree.find("ColumnRef") : tree.end();
+  if (column == tree.end()) {
+    for (const nlohmann::json& child : tree) add_columns(sql, child, syntax);
+    return;
   }
-  return 0;
-}
-
-int location_of_word(std::string_view sql, std::string_view words) {
-  const std::string any = fmt::format(" {} ", words);
-  Lexer lexer(sql);
-  int depth = 0;
-  while (const auto token = lexer.next()) {
-    const std::string text = folded(sql.substr(token->begin, token->end - token->begin));
-    if (text == "(") ++depth;
-    if (text == ")") --depth;
-    if (depth == 0 && token->kind == Token::word && any.find(" " + text + " ") != std::string::npos) {
-      return static_cast<int>(token->begin);
+  const Json& parts = column->at("fields");
+  const std::vector<Name> names = names_at(sql, location_of(*column, -1), parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].contains("String")) continue;
+    if (i < names.size() && !names[i].quoted) {
+      syntax.columns.folded.insert(folded(names[i].text));
+    } else {
+      syntax.columns.exact.insert(string_of(parts[i]));
     }
   }
-  return -1;
 }
+
+}  // namespace
 
 Syntax parse(const std::string& sql) {
   if (sql.size() > kLongestQuery) {
-    throw Error(Code::unsupported_sql, fmt::format("the query has {} bytes, more than {}", sql.size(), kLongestQuery));
+    throw Error(Code::unsupported_sql,
+                fmt::format("the query has {} bytes, more than {}: put long lists of values into a table", sql.size(),
+                            kLongestQuery));
   }
   if (const std::size_t bad = first_broken(sql); bad < sql.size()) {
     refuse(sql.substr(0, bad), static_cast<int>(bad), Code::bad_sql, "the query is not UTF-8 from here on");
@@ -345,10 +324,13 @@ Syntax parse(const std::string& sql) {
   if (const PgQueryError* error = parsed.get().error) {
     const int location = error->cursorpos > 0 ? byte_of_character(text, error->cursorpos - 1) : 0;
     const bool is_subquery = error->message == std::string_view("subquery in FROM must have an alias");
-    if (is_subquery) refuse(sql, location, Code::unsupported_sql, kOneTable);
-    refuse(sql, location, Code::bad_sql, message_of(*error));
+    if (is_subquery) refuse(sql, location, Code::unsupported_sql, kNoSubquery);
+    rewriter.refuse_syntax(location, message_of(*error));
   }
-  const auto tree = nlohmann::json::parse(parsed.get().parse_tree);
+  if (depth_of(parsed.get().parse_tree) > kDeepestTree) {
+    throw Error(Code::unsupported_sql, "the query's expressions are nested too deep: write shorter ones");
+  }
+  auto tree = nlohmann::json::parse(parsed.get().parse_tree);
   const auto statements = tree.find("stmts");
   if (statements == tree.end() || statements->empty()) throw Error(Code::bad_sql, "the query is empty");
   if (statements->size() > 1) {
@@ -356,10 +338,13 @@ Syntax parse(const std::string& sql) {
     const auto second = std::find_if_not(sql.begin() + static_cast<std::ptrdiff_t>(begin), sql.end(), is_blank);
     refuse(sql, static_cast<int>(second - sql.begin()), Code::unsupported_sql, "one query at a time");
   }
-  const auto& statement = (*statements)[0].at("stmt");
-  if (!statement.contains("SelectStmt")) throw Error(Code::unsupported_sql, "only SELECT is understood");
-  syntax.select = statement.at("SelectStmt");
+  auto& statement = (*statements)[0].at("stmt");
+  if (!statement.contains("SelectStmt")) {
+    throw Error(Code::unsupported_sql, "only SELECT is supported: queries read tables and do not change them");
+  }
+  syntax.select = std::move(statement.at("SelectStmt"));
   rewriter.lengthen(syntax.select);
+  add_columns(sql, syntax.select, syntax);
   return syntax;
 }
 

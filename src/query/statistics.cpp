@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "expression/evaluate.hpp"
+#include "expression/members.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -45,6 +46,28 @@ std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range
                  .above = known ? value : std::nextafter(value, HUGE_VAL)};
 }
 
+/// Whether some member of a list is within the column's bounds.
+bool may_be_member(const Expression& test, const RangeOf& range_of) {
+  const Expression& column = *test.args[0];
+  if (column.op != Op::column) return true;
+  const ColumnRange range = range_of(column.column);
+  const auto is_within = [&](const auto& members, const auto& below, const auto& above) {
+    const auto first = std::partition_point(members.begin(), members.end(),
+                                            [&](const auto& member) { return above(member) < range.least; });
+    return first != members.end() && below(*first) <= range.greatest;
+  };
+  if (!range.has_values) return false;
+  const auto itself = [](double value) { return value; };
+  if (column.type.kind == ValueKind::real) return is_within(test.members->reals(), itself, itself);
+  // Bounds are doubles, so that a member may be a little beside its own.
+  const auto near = [&](Int128 member, double toward) {
+    return std::nextafter(to_double(member, scale_of(column.type)), toward);
+  };
+  return is_within(
+      test.members->exact(), [&](Int128 member) { return near(member, -HUGE_VAL); },
+      [&](Int128 member) { return near(member, HUGE_VAL); });
+}
+
 /// Whether some of the rows may fulfil a condition.
 bool may_hold(const Expression& condition, const RangeOf& range_of) {
   if (condition.op == Op::both || condition.op == Op::either) {
@@ -52,6 +75,7 @@ bool may_hold(const Expression& condition, const RangeOf& range_of) {
     if (first == (condition.op == Op::either)) return first;
     return may_hold(*condition.args[1], range_of);
   }
+  if (condition.op == Op::is_member) return may_be_member(condition, range_of);
   const auto at = bounded(condition, range_of);
   if (!at) return true;
   const ColumnRange& range = at->range;

@@ -286,6 +286,50 @@ def test_constants_of_every_size(one, constant, sign):
     assert value(one, "COUNT(*)", f"WHERE {compared}") == 1
 
 
+@pytest.mark.parametrize(
+    "number",
+    [
+        "1.00000000000000000000000000000000000000001",
+        "-1.00000000000000000000000000000000000000001",
+        "9" * 39,
+        "-" + "9" * 39,
+        "0." + "0" * 38 + "1",
+        "1." + "0" * 40 + "1e5",
+        "9" * 60 + "e10",
+        "1" * 5000,
+    ],
+)
+@pytest.mark.parametrize(
+    "place",
+    ["i = {}", "i IN (1, {})", "i IN (1, 2, 3, 4, 5, {})", "i > {} + 1", "i BETWEEN 1 AND {}", "CASE WHEN b THEN {} END = 1"],
+)
+def test_numbers_with_too_many_digits_are_refused(one, number, place):
+    """They were floats, which are equal to other numbers."""
+    sql = f"SELECT COUNT(*) FROM {PATH} WHERE {place.format(number)}"
+    error = refused(one, "unsupported_sql", sql, at=number if len(number) < 100 else None)
+    assert "digits; a number has at most 38" in error["message"]
+
+
+def test_zeros_are_no_digits_too_many_and_numbers_with_exponents_are_floats(one):
+    zeros = "0" * 50
+    for number, same in ((f"7.{zeros}", "7"), (f"{zeros}7", "7"), (f"7.5{zeros}", "7.5"), (f"0.{zeros}", "0")):
+        assert D(value(one, f"MAX(i) - {number}")) == D(value(one, f"MAX(i) - {same}")), number
+    assert value(one, "COUNT(*)", "WHERE i < 1e300 AND f < 1e39 AND f > 1e-39") == 1
+    refused(one, "overflow", f"SELECT COUNT(*) FROM {PATH} WHERE f < 1e400", at="1e400")
+
+
+@pytest.mark.parametrize("limit", [2**31, 2**63 - 1, 2**63, 10**38 - 1, 10**37, "1e3", "NULL", "ALL"])
+def test_large_limits(few, limit):
+    assert rows(few, f"SELECT COUNT(*) FROM {PATH} LIMIT {limit}") == rows(few, f"SELECT COUNT(*) FROM {PATH}")
+
+
+@pytest.mark.parametrize("number", ["0", "3", "-1", "1.5", "99999999999", "9" * 30])
+@pytest.mark.parametrize("clause", ["GROUP BY {}", "GROUP BY i ORDER BY {}"])
+def test_numbers_of_columns(few, number, clause):
+    error = refused(few, "bad_sql", f"SELECT i, COUNT(*) FROM {PATH} {clause.format(number)}", at=number)
+    assert "columns 1 to 2" in error["message"]
+
+
 def test_case_computes_only_the_arm_it_takes(few):
     assert value(few, "SUM(CASE WHEN i <> 0 THEN 100 / i END)") == 10 - 33 + 20
     assert value(few, "SUM(CASE WHEN i = 0 THEN 0 ELSE 100 / i END)") == 10 - 33 + 20
@@ -1124,6 +1168,63 @@ def test_grouping_sets_are_named(few, tail):
     assert not message.startswith("this is not supported"), message
 
 
+@pytest.mark.parametrize(
+    "sql, at, words",
+    [
+        ("SELECT COUNT(*) AS FROM 't.parquet'", "FROM", 'a name is needed after AS: FROM is a keyword; as a name write "FROM"'),
+        ("SELECT COUNT(*) AS n, FROM 't.parquet'", "FROM", 'at or near "FROM"'),
+        ("SELECT COUNT(*) FROM t 't.parquet'", "'t.parquet'", "near \"'t.parquet'\""),
+        ("SELECT COUNT(*) FROM t.parquet", "t.parquet", "FROM 't.parquet'"),
+        ("SELECT COUNT(*) FROM a.b.csv", "a.b", "FROM 'a.b.csv'"),
+        ("SELECT COUNT(*) FROM ./t.parquet", "./t", "FROM './t.parquet'"),
+        ("SELECT COUNT(*) FROM t-2024.csv WHERE i > 1", "t-2024", "FROM 't-2024.csv'"),
+        ("SELECT COUNT(*) FROM data/*.csv", "data", "FROM 'data/*.csv'"),
+        ('SELECT COUNT(*) FROM "t.parquet"', '"t.parquet"', "FROM 't.parquet'"),
+        ("SELECT COUNT(*) FROM read_parquet('t.parquet')", "read", "write FROM 't.parquet'"),
+        ("SELECT COUNT(*) FROM read_csv(['a.csv', 'b.csv'])", "read", "FROM 'FILE' reads a file"),
+        ("SELECT i FROM 't.parquet'", "i", "rows themselves are not given out: select aggregates"),
+        ("SELECT * FROM 't.parquet'", "*", "rows themselves are not given out: select aggregates"),
+        ("SELECT i, SUM(k) FROM 't.parquet'", "i", "column 'i' must appear in GROUP BY or inside an aggregate function"),
+        ("SELECT MEAN(i) FROM 't.parquet'", "MEAN", "write AVG(x)"),
+        ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND", "makes ranges"),
+        ("SELECT f, COUNT(*) FROM 't.parquet' GROUP BY f", "f", "CASE WHEN x < 10"),
+        ("SELECT COUNT(DISTINCT i) FROM 't.parquet'", "COUNT", "count(DISTINCT …) is not supported: GROUP BY"),
+        ("SELECT SUM(i) OVER () FROM 't.parquet'", "SUM", "window functions"),
+        ("SELECT SUM(i) FILTER (WHERE b) FROM 't.parquet'", "SUM", "sum(CASE WHEN"),
+        ("SELECT DISTINCT i FROM 't.parquet'", "DISTINCT", "GROUP BY the same columns"),
+        ("SELECT k, COUNT(*) FROM 't.parquet' GROUP BY k HAVING COUNT(*) > 1", "HAVING", "filter the rows of the answer"),
+        ("SELECT COUNT(*) FROM 't.parquet' JOIN 'u.parquet' ON TRUE", "JOIN", "JOIN is not supported"),
+        ("SELECT COUNT(*) FROM 't.parquet' a, 'u.parquet' b", "'u", "several tables"),
+        ("SELECT COUNT(*) FROM (SELECT i FROM 't.parquet') x", None, "subqueries are not supported"),
+        ("SELECT COUNT(*) FROM (SELECT i FROM 't.parquet')", "(SELECT", "subqueries are not supported"),
+        ("SELECT COUNT(*) FROM 't.parquet' WHERE i IN (SELECT 1)", None, "subqueries are not supported"),
+        ("SELECT COUNT(*) FROM 't.parquet' WHERE s LIKE 'a%'", "LIKE", "LIKE is not supported: s >= 'ab' AND s < 'ac'"),
+        ("SELECT SUM(CAST(i AS double precision)) FROM 't.parquet'", "CAST", "x / 1.0 is a float64"),
+        ("SELECT SUM(i % 2) FROM 't.parquet'", "%", "a - a / b * b"),
+        ("SELECT COUNT(*) FROM 't.parquet' WHERE i == 1", "==", "write ="),
+        ("SELECT SUM(*) FROM 't.parquet'", "SUM", "sum(*)"),
+        ("SELECT SUM(x.i.j) FROM 't.parquet' x", "x.i", "fields and elements of a column"),
+        ("SELECT SUM((i).j) FROM 't.parquet'", None, "fields and elements of a column"),
+        ("SELECT SUM(i.j) FROM 't.parquet'", "i.j", "'i' is a column, not a table"),
+    ],
+)
+def test_what_to_write_instead(few, sql, at, words):
+    error = refused(few, ("bad_sql", "unsupported_sql", "unknown_table", "unknown_column"), sql, at=at)
+    assert words in error["message"] and "_t" not in error["message"].split("\n")[0], error["message"]
+
+
+def test_fields_of_a_struct(upsweep, arrow):
+    upsweep.table("t.parquet", {"s": [{"x": 1}], "i": [1]})
+    message = refused(upsweep, "unknown_column", f"SELECT SUM(s.x) FROM {PATH}", at="s.x")["message"]
+    assert "'s' is a column, not a table, of type struct" in message and "make them columns of their own" in message
+
+
+def test_errors_beside_long_names_show_them_as_they_are(few):
+    long = "c" * 70
+    message = refused(few, "bad_sql", f"SELECT SUM(i) FROM {PATH} WHERE i {long}")["message"]
+    assert long[:20] in message and "_long_name" not in message
+
+
 @pytest.mark.parametrize("function", ["abs", "lower", "round", "nosuch"])
 @pytest.mark.parametrize(
     "place",
@@ -1310,6 +1411,12 @@ def test_tables_by_name(one):
     refused(one, "not_found", "SELECT SUM(i) FROM t", "--table", "t=nowhere.parquet")
     for option in ("t", "=t.parquet", "t=", ""):
         refused(one, "invalid_argument", "SELECT SUM(i) FROM t", "--table", option)
+    both = ("--table", "t=t.parquet", "--table", "T=nowhere")
+    assert rows(one, 'SELECT SUM(i) FROM "t"', *both) == rows(one, "SELECT SUM(i) FROM t", *both) == [[7]]
+    refused(one, "not_found", "SELECT SUM(i) FROM T", *both)
+    refused(one, "unknown_table", 'SELECT SUM(i) FROM "T"', "--table", "t=t.parquet", at='"T"')
+    error = refused(one, "unknown_table", "SELECT SUM(i) FROM tAB", "--table", "TAB=t.parquet", "--table", "tab=t.parquet")
+    assert '"TAB" or "tab"' in error["message"]
 
 
 def test_long_names(upsweep, arrow):
@@ -1345,8 +1452,50 @@ def test_odd_names_of_columns(upsweep, arrow):
 
 
 def test_columns_that_differ_in_case(upsweep, arrow):
-    upsweep.table("t.parquet", {"a": [1], "A": [2], "B": [3]})
+    upsweep.table("t.parquet", {"a": [1], "A": [2], "B": [3], "xy": [4], "Xy": [5]})
     assert (value(upsweep, "SUM(a)"), value(upsweep, 'SUM("A")'), value(upsweep, "SUM(B)")) == (1, 2, 3)
+    assert (value(upsweep, "SUM(A)"), value(upsweep, "SUM(Xy)"), value(upsweep, "SUM(t.xy)", "t")) == (2, 5, 4)
+    error = refused(upsweep, "unknown_column", f"SELECT SUM(XY) FROM {PATH}", at="XY")
+    assert '"xy" or "Xy"' in error["message"]
+    error = refused(upsweep, "unknown_column", f'SELECT SUM("b") FROM {PATH}', at='"b"')
+    assert 'write "B"' in error["message"]
+
+
+@pytest.mark.parametrize("name", ["year", "Year", "YEAR", "yEaR"])
+def test_a_column_goes_before_an_alias_whatever_its_case(upsweep, arrow, name):
+    upsweep.table("t.parquet", {name: [1991, 1992, 1992, 2003]})
+    for written in ("year", "Year", f'"{name}"'):
+        for source, key in (("'t.parquet'", written), ("'t.parquet' t", f"t.{written}")):
+            sql = f"SELECT {written}/10*10 AS year, COUNT(*) FROM {source} GROUP BY {key} ORDER BY 1, 2"
+            assert rows(upsweep, sql) == [[1990, 1], [1990, 2], [2000, 1]], sql
+    # ORDER BY takes the alias first.
+    sql = f"SELECT -year AS year, COUNT(*) FROM {PATH} GROUP BY year/1, -year ORDER BY Year"
+    assert [row[0] for row in rows(upsweep, sql)] == [-2003, -1992, -1991]
+
+
+def test_aliases(few):
+    by = "GROUP BY k ORDER BY"
+    for alias, order in (('"Total"', "Total"), ('"Total"', "total"), ('"Total"', '"Total"'), ("Total", "TOTAL")):
+        assert rows(few, f"SELECT SUM(i) AS {alias}, k FROM {PATH} {by} {order}, k") == rows(
+            few, f"SELECT SUM(i), k FROM {PATH} {by} 1, k"
+        )
+        assert rows(few, f"SELECT i + 1 AS {alias}, COUNT(*) FROM {PATH} GROUP BY {order} ORDER BY 1") == rows(
+            few, f"SELECT i + 1, COUNT(*) FROM {PATH} GROUP BY 1 ORDER BY 1"
+        )
+    error = refused(few, "unknown_column", f'SELECT SUM(i) AS "Total", k FROM {PATH} {by} "total"', at='"total"')
+    assert 'write "Total"' in error["message"]
+    refused(few, "unknown_column", f'SELECT SUM(i) AS Total, k FROM {PATH} {by} "Total"', at='"Total"')
+    for clause in (f"GROUP BY i, k ORDER BY x", "GROUP BY x"):
+        error = refused(few, "bad_sql", f"SELECT i AS x, k AS x, COUNT(*) FROM {PATH} {clause}")
+        assert "'x'" in error["message"]
+    assert rows(few, f"SELECT k AS x, k AS x, COUNT(*) FROM {PATH} GROUP BY x ORDER BY x LIMIT 0") == []
+    error = refused(few, "unknown_column", f"SELECT SUM(i) AS total FROM {PATH} WHERE total > 1", at="total > 1")
+    assert "'total' can be named alone in GROUP BY and ORDER BY" in error["message"]
+
+
+def test_names_with_escapes(upsweep, arrow):
+    upsweep.table("t.parquet", {"a": [1], "U": [2]})
+    assert rows(upsweep, f'SELECT SUM(U&"\\0061"), SUM(U), SUM(u) FROM {PATH}') == [[1, 2, 2]]
 
 
 def test_two_columns_of_one_name(upsweep, arrow):

@@ -300,13 +300,40 @@ class Maker:
         form = "NOT ({} >= {} AND {} <= {})" if "NOT BETWEEN" in ours.ours else "({} >= {} AND {} <= {})"
         return join("boolean", form, *least, *greatest)._replace(ours=ours.ours)
 
+    def constant(self, kind):
+        rng = self.rng
+        if kind == "integer":
+            return self.integer_literal()
+        if kind == "date":
+            day = f"'{DAY_ZERO + datetime.timedelta(rng.randint(-20, 20))}'"
+            return same("date", day if rng.random() < 0.5 else f"date {day}")
+        if kind == "text":
+            return self.word()
+        places = rng.randint(1, 4)
+        literal = f"{rng.randint(-30, 30)}.{rng.choice(['0', '5', '25', '75', rng.randint(0, 9999)])!s:0<{places}}"
+        if kind == "decimal":
+            return same("decimal", literal, len(literal.split(".")[1]))
+        return E("real", literal, f"CAST({literal} AS DOUBLE)", f"CAST({literal} AS DOUBLE)")
+
     def among(self, depth):
-        kind = self.rng.choice(["integer", "decimal", "date", "text"])
-        items = [self.word() if kind == "text" else self.value(kind, 0) for _ in range(self.rng.randint(1, 5))]
-        if self.rng.random() < 0.2:
+        """A short list of columns and constants, or a long one of constants, among which values are looked up."""
+        rng = self.rng
+        kind = rng.choice(["integer", "decimal", "date", "text", "real"])
+        if rng.random() < 0.5:
+            items = [self.word() if kind == "text" else self.value(kind, 0) for _ in range(rng.randint(1, 5))]
+        else:
+            kinds = {"decimal": EXACT, "real": ["decimal", "real"]}.get(kind, [kind])
+            items = [self.constant(rng.choice(kinds)) for _ in range(rng.randint(3, 60))]
+            if kind in NUMBERS and rng.random() < 0.3:
+                items.insert(rng.randint(0, len(items)), self.value(kind, 0))
+        if rng.random() < 0.2:
             items.append(same(kind, "NULL"))
-        words = self.rng.choice(["IN", "NOT IN"])
+        words = rng.choice(["IN", "NOT IN"])
         parts = aligned([self.value(kind, depth), *items])
+        if kind == "real":  # as floats, whatever DuckDB makes of a list of decimals and floats
+            parts = [
+                part._replace(wide=f"CAST({part.wide} AS DOUBLE)", narrow=f"CAST({part.narrow} AS DOUBLE)") for part in parts
+            ]
         return join("boolean", f"{{}} {words} ({', '.join(['{}'] * len(items))})", *parts)
 
     def null_test(self, depth):
@@ -327,9 +354,7 @@ class Maker:
             return same("integer", "COUNT(*)"), "plain"
         if function == "COUNT":
             kind = rng.choice([*NUMBERS, "date", "text", "boolean"])
-            return join(
-                "integer", "COUNT({})", self.condition(1) if kind == "boolean" else self.value(kind, 2)
-            ), "plain"
+            return join("integer", "COUNT({})", self.condition(1) if kind == "boolean" else self.value(kind, 2)), "plain"
         if function in ("MIN", "MAX"):
             kind = rng.choice([*NUMBERS, "date", "text"])
             return join(kind, function + "({})", self.value(kind, 2)), "plain"
