@@ -1125,7 +1125,7 @@ TEST(Query, RunsTheRungThatIsAskedForOrNone) {
     return std::string();
   };
   EXPECT_EQ(refusal("cpu.predicate_first"),
-            "unknown_rung: no rung is called 'cpu.predicate_first'; queries have: cpu.blocks, cuda.generated");
+            "unknown_rung: 'cpu.predicate_first' is a rung of aggregate only; queries have: cpu.blocks, cuda.generated");
   EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");
 }
 

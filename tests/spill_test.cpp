@@ -292,7 +292,7 @@ TEST_F(Spill, RefusesAnAnswerThatMemoryHasNoRoomFor) {
     const Error error = error_of(sql, 2, {.bytes = 4 << 20});
     EXPECT_EQ(error.code(), Code::out_of_memory) << sql;
     EXPECT_NE(std::string(error.what()).find("LIMIT"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("--memory"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("QueryMemory::bytes"), std::string::npos) << error.what();
   }
   EXPECT_EQ(run("SELECT own, SUM(x) FROM t GROUP BY own LIMIT 9", 2, {.bytes = 4 << 20}).rows.size(), 9U);
 }
@@ -410,7 +410,7 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
     EXPECT_EQ(error.code(), Code::disk_full) << error.what();
     const std::string what = error.what();
     for (const char* const part :
-         {name.c_str(), "were written to a temporary file", "--spill-dir", "--memory", "make room"}) {
+         {name.c_str(), "were written to a temporary file", "QueryMemory::spill_folder", "QueryMemory::bytes", "make room"}) {
       EXPECT_NE(what.find(part), std::string::npos) << what;
     }
   };

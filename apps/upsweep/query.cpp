@@ -146,7 +146,10 @@ void remark_times(const Answer& answer, const QueryMemory& memory) {
 }
 
 QueryMemory memory_of(const QueryOptions& options) {
-  QueryMemory memory{.spill_folder = options.spill_folder, .device_bytes = parse_device_memory(options.device_memory)};
+  QueryMemory memory{.spill_folder = options.spill_folder,
+                     .device_bytes = parse_device_memory(options.device_memory),
+                     .bytes_word = "--memory",
+                     .spill_folder_word = "--spill-dir"};
   if (options.memory.empty()) return memory;
   const auto bytes = parse_bytes(options.memory);
   if (!bytes) refuse("--memory '{}' is no size, such as 4GB or 500MB", options.memory);

@@ -21,6 +21,7 @@
 #include "list_columns.hpp"
 #include "null_order.hpp"
 #include "output.hpp"
+#include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/query.hpp"
 #include "upsweep/segmented.hpp"
 
@@ -41,7 +42,7 @@ Kind kind_of(const std::string& op) {
   const auto is_asked_for = [&](Reducer reducer) { return name(reducer) == op; };
   if (std::any_of(kReducers.begin(), kReducers.end(), is_asked_for)) return Kind::reducer;
   if (parse_operator(op)) return Kind::fold;
-  refuse("--op '{}' is not one of {}", op, segment_names());
+  refuse("--op '{}' is not one of {}{}", op, segment_names(), detail::operator_hint(op, "--op "));
 }
 
 /// Whether it has a value for each element, not for each list.

@@ -11,6 +11,7 @@
 
 #include "io/number_lines.hpp"
 #include "output.hpp"
+#include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/query.hpp"
 
 namespace upsweep::command {
@@ -194,7 +195,9 @@ std::string operator_names(bool (*is_offered)(Operator)) {
 
 Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type type, std::string_view option) {
   const auto op = parse_operator(text);
-  if (!op) refuse("{} '{}' is not one of {}", option, text, operator_names());
+  if (!op)
+    refuse("{} '{}' is not one of {}{}", option, text, operator_names(),
+           detail::operator_hint(text, fmt::format("{} ", option)));
   if (is_integer_only(*op) && is_float(type)) refuse("{} {} needs integers, not {}", option, text, name(type));
   if (input.meaning == io::Meaning::decimal && !keeps_scale(*op)) {
     refuse("{} {} is not offered for decimals: choose one of {}", option, text, operator_names(&keeps_scale));

@@ -219,6 +219,9 @@ struct QueryMemory {
   /// more, otherwise an invalid_argument error. 0: what it takes to have sixteen pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
   /// of which the groups do not fit. Of a table that lies there: besides four bytes for each row of its longest chunk.
   std::int64_t device_bytes = 0;
+  /// What messages call `bytes` and `spill_folder`: the command says --memory.
+  std::string_view bytes_word = "QueryMemory::bytes";
+  std::string_view spill_folder_word = "QueryMemory::spill_folder";
 };
 
 /// Called now and then by one of the threads, with the rows that are done. Throwing ends the query.

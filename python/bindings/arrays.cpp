@@ -8,6 +8,8 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include "upsweep/detail/operator_hint.hpp"
+
 namespace nb = nanobind;
 
 namespace upsweep::python {
@@ -134,7 +136,10 @@ const void* initial_of(nb::handle initial, Type type) {
 
 Operator operator_named(std::string_view op) {
   const auto found = parse_operator(op);
-  if (!found) throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op) + "'");
+  if (!found) {
+    throw Error(Code::invalid_argument,
+                "op: there is no operator '" + std::string(op) + "'" + detail::operator_hint(op, "op=\"", "\""));
+  }
   return *found;
 }
 

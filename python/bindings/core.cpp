@@ -4,11 +4,13 @@
 #include <string>
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "place.hpp"
 #include "plain.hpp"
+#include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/operators.hpp"
 
@@ -83,4 +85,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = UPSWEEP_VERSION;
   module.def("devices", &devices);
   module.def("has_cuda", &upsweep::gpu::is_built);
+  module.def(
+      "operator_hint", [](std::string_view word) { return upsweep::detail::operator_hint(word, "op=\"", "\""); },
+      nb::arg("word"));
 }

@@ -115,7 +115,10 @@ QueryProgress until_signalled() {
 
 std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place, std::int64_t memory_bytes,
                             const nb::bytes& spill_folder) {
-  const QueryMemory memory{.bytes = memory_bytes, .spill_folder = {spill_folder.c_str(), spill_folder.size()}};
+  const QueryMemory memory{.bytes = memory_bytes,
+                           .spill_folder = {spill_folder.c_str(), spill_folder.size()},
+                           .bytes_word = "memory=",
+                           .spill_folder_word = "spill_dir="};
   return place.run(kManyElements, [&](const auto& policy) {
     return std::make_shared<Answer>(query.run(policy, table, until_signalled(), memory));
   });

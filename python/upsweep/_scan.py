@@ -18,15 +18,19 @@ from ._plain import plain
 OPERATORS = ("add", "mul", "min", "max", "and", "or", "xor")
 
 
+def _hint(word: str) -> str:
+    return str(_core.operator_hint(word)) if word.isascii() else ""  # other words may be no text
+
+
 def operator_name(op: Any, others: Iterable[str] = ()) -> str:
     """The name of an operator, or one of the others. TypeError for what is no name, ValueError for another name."""
     names = (*OPERATORS, *others)
     if not isinstance(op, str):
-        called = getattr(op, "__name__", None)
-        hint = f': write op="{called}"' if called in names else ""
+        called = str(getattr(op, "__name__", ""))
+        hint = f': write op="{called}"' if called in names else _hint(called)
         raise TypeError(f"op: the name of an operator is needed, one of {', '.join(names)}, not {op!r}{hint}")
     if op not in names:
-        raise ValueError(f"op: one of {', '.join(names)}, not {op!r}")
+        raise ValueError(f"op: one of {', '.join(names)}, not {op!r}{_hint(op)}")
     return op
 
 

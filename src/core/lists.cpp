@@ -89,11 +89,38 @@ void throw_bad_list(Code code, std::int64_t list, std::int64_t start, std::int64
   }
 }
 
+namespace {
+
+/// Whether offsets may be lengths, which some pass in their place: none is negative, and together they are the content.
+bool may_be_lengths(const Lists& lists, std::int64_t content) {
+  return visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
+    const auto* const offsets = static_cast<const T*>(lists.starts);
+    if (lists.has_size || lists.stops != offsets + 1) return false;
+    std::int64_t left = content;
+    for (std::int64_t i = 0; i <= lists.count && left >= 0; ++i) {
+      const auto length = static_cast<std::int64_t>(offsets[i]);
+      left = length < 0 ? -1 : left - length;
+    }
+    return left == 0;
+  });
+}
+
+}  // namespace
+
 void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content) {
   visit_bounds(lists, [&](auto bounds) {
     const std::int64_t start = bounds.start(list);
     const std::int64_t stop = bounds.stop(list);
-    throw_bad_list(check_list(start, stop, content), list, start, stop, content);
+    const Code code = check_list(start, stop, content);
+    if (code != Code::stop_before_start || !may_be_lengths(lists, content)) {
+      throw_bad_list(code, list, start, stop, content);
+    }
+    throw Error(code,
+                "list " + std::to_string(list) + " stops at " + std::to_string(stop) + ", before its start " +
+                    std::to_string(start) +
+                    ": the offsets add up to the content's length, as lengths do; lengths_to_offsets makes offsets of "
+                    "lengths",
+                list);
   });
   detail::no_such_value();
 }

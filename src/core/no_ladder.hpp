@@ -5,14 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "upsweep/error.hpp"
-
 namespace upsweep {
 
+/// Returns what is wrong with the id of a rung that an operation does not have: "no rung is called 'cpu.x'", or that it is one of
+/// other problems.
+std::string unknown_rung(std::string_view id);
+
 /// Throws unknown_rung where one is asked for.
-inline void require_no_rung(std::string_view rung) {
-  if (rung.empty()) return;
-  throw Error(Code::unknown_rung, "no rung is called '" + std::string(rung) + "': this operation has no ladder");
-}
+void require_no_rung(std::string_view rung);
 
 }  // namespace upsweep

@@ -2,9 +2,12 @@
 // core/problems.cpp: the list of the problems; each is declared in src/<problem>/instance.cpp.
 #include "core/problems.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
+#include <vector>
 
+#include "core/no_ladder.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
@@ -88,6 +91,35 @@ const std::vector<ProblemInfo>& problems() {
 }
 
 const ProblemInfo& problem(std::string_view name) { return problems()[position(name)]; }
+
+namespace {
+
+/// The problems that have the rung: "scan and reduce"; empty where none has.
+std::string problems_with(std::string_view rung) {
+  std::vector<std::string_view> names;
+  for (const ProblemInfo& one : problems()) {
+    const auto is_it = [&](const RungInfo& info) { return info.id == rung; };
+    if (std::any_of(one.rungs.begin(), one.rungs.end(), is_it)) names.push_back(one.name);
+  }
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string unknown_rung(std::string_view id) {
+  const std::string problems = problems_with(id);
+  const std::string quoted = "'" + std::string(id) + "'";
+  return problems.empty() ? "no rung is called " + quoted : quoted + " is a rung of " + problems + " only";
+}
+
+void require_no_rung(std::string_view rung) {
+  if (rung.empty()) return;
+  throw Error(Code::unknown_rung, unknown_rung(rung) + ": this operation has no ladder; leave the rung out");
+}
 
 const Problem& declaration(std::string_view name) { return *kProblems[position(name)]; }
 

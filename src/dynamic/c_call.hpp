@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/dynamic.hpp"
@@ -91,7 +92,8 @@ inline dynamic::Array output(const upsweep_array& array) { return {array.data, a
 inline Operator operator_of_c(const char* op) {
   const auto found = op != nullptr ? parse_operator(op) : std::nullopt;
   if (found) return *found;
-  throw Error(Code::invalid_argument, "op: there is no operator '" + std::string(op != nullptr ? op : "") + "'");
+  const std::string word = op != nullptr ? op : "";
+  throw Error(Code::invalid_argument, "op: there is no operator '" + word + "'" + detail::operator_hint(word));
 }
 
 /// The elements, which must be of that type.

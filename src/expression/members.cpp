@@ -29,8 +29,8 @@ Members::Members(std::vector<Int128> exact) : exact_(ascending(std::move(exact))
 }
 
 Members::Members(std::vector<double> reals) : reals_(ascending(std::move(reals))) {
-  std::vector<std::uint64_t> keys;
-  for (const double value : reals_) keys.push_back(key_of(value));
+  std::vector<std::uint64_t> keys(reals_.size());
+  std::transform(reals_.begin(), reals_.end(), keys.begin(), key_of);
   build_table(keys);
 }
 

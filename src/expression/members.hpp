@@ -35,7 +35,7 @@ class Members {
 
  private:
   struct Hash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
     std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
   };
 

@@ -541,7 +541,7 @@ class Maker {
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
                 fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "
-                            "query may take: ask for fewer (LIMIT), or allow it more (--memory)",
+                            "query may take: ask for fewer (LIMIT), or allow it more (QueryMemory::bytes)",
                             text(bytes_), text(most_bytes_)));
   }
 

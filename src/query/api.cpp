@@ -7,6 +7,7 @@
 
 #include "core/ladder.hpp"
 #include "core/memory.hpp"
+#include "core/no_ladder.hpp"
 #include "cpu/parallel.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
@@ -42,7 +43,25 @@ void require_rung(std::string_view asked, Backend runs) {
   }
   std::string known;
   for (const std::string_view rung : kRungs) known.append(known.empty() ? "" : ", ").append(rung);
-  throw Error(Code::unknown_rung, "no rung is called '" + std::string(asked) + "'; queries have: " + known);
+  throw Error(Code::unknown_rung, unknown_rung(asked) + "; queries have: " + known);
+}
+
+/// Calls f, whose errors have the caller's words for what they advise to change.
+template <class F>
+auto in_words_of(const QueryMemory& memory, const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    const QueryMemory usual;
+    std::string message = error.what();
+    const auto replace = [&](std::string_view word, std::string_view by) {
+      const std::size_t at = message.find(word);
+      if (at != std::string::npos) message.replace(at, word.size(), by);
+    };
+    replace(usual.bytes_word, memory.bytes_word);
+    replace(usual.spill_folder_word, memory.spill_folder_word);
+    throw Error(error.code(), std::move(message), error.index());
+  }
 }
 
 /// Whether the name is written as files are: "sales.csv", "data/sales".
@@ -168,11 +187,11 @@ QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryP
 
 Answer Query::run(const Policy& policy, const Table& table, const QueryProgress& progress,
                   const QueryMemory& memory) const {
-  return answered(policy, table, progress, memory);
+  return query::in_words_of(memory, [&] { return answered(policy, table, progress, memory); });
 }
 Answer Query::run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress,
                   const QueryMemory& memory) const {
-  return answered(policy, table, progress, memory);
+  return query::in_words_of(memory, [&] { return answered(policy, table, progress, memory); });
 }
 QueryCarry Query::fold(const Policy& policy, const Table& table, const QueryProgress& progress) const {
   return carried(policy, table, progress, 0);

@@ -210,14 +210,12 @@ const Json& range_of(const std::string& sql, const Json& select) {
 
 void Binder::bind_from(const Json& select) {
   const Json& range = range_of(sql_, select);
-  const std::string name = range.value("relname", "");
   if (range.contains("alias")) {
     const Json& alias = range.at("alias");
     if (alias.contains("colnames")) refuse(location_of(range, 0), "columns cannot be renamed here");
     callable_.add(alias.value("aliasname", ""));
-  } else if (syntax_.path.empty()) {
-    callable_.add(name);
   }
+  if (!range.contains("alias") && syntax_.path.empty()) callable_.add(range.value("relname", ""));
   for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
 }
 

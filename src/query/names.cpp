@@ -61,8 +61,8 @@ std::string in_quotes(std::string_view name) {
 
 std::string ambiguous(const Name& name, const Names& names, const std::vector<std::size_t>& places,
                       std::string_view kind) {
-  std::vector<std::string> all;
-  for (const std::size_t place : places) all.push_back(in_quotes(names[place]));
+  std::vector<std::string> all(places.size());
+  std::transform(places.begin(), places.end(), all.begin(), [&](std::size_t place) { return in_quotes(names[place]); });
   const bool is_one_spelling = std::all_of(all.begin(), all.end(), [&](const std::string& n) { return n == all[0]; });
   if (is_one_spelling) return fmt::format("{} {}s are called '{}'; rename them", all.size(), kind, name.text);
   return fmt::format("'{}' may be {} {}: write the one that is meant in double quotes", name.text, kind,

@@ -22,7 +22,7 @@ namespace upsweep::query {
 namespace {
 
 constexpr std::string_view kAdvice =
-    "name another folder (--spill-dir, TMPDIR) or allow the query more memory (--memory)";
+    "name another folder (QueryMemory::spill_folder, TMPDIR) or allow the query more memory (QueryMemory::bytes)";
 
 std::string reason(int error) { return std::generic_category().message(error); }
 

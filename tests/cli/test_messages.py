@@ -217,3 +217,29 @@ def test_remarks_on_a_terminal(upsweep, arrow):
         os.close(ours)
         assert done.returncode == 0 and is_harmless(done.stdout), done
         assert b"\x1b[31m" not in said and b"\x07" not in said, said
+
+
+@pytest.mark.parametrize(
+    "command", [("reduce", "x.npy"), ("scan", "x.npy"), ("segment", "x.npy", "--offsets", "o.npy")]
+)
+def test_words_of_others_for_an_operator(upsweep, command):
+    upsweep.save("x.npy", [1, 2, 3, 4])
+    upsweep.save("o.npy", [0, 4])
+    for word, hint in (
+        ("sum", ": write --op add"),
+        ("Product", ": write --op mul"),
+        ("mean", ": a mean is the sum (add) divided by the number of elements"),
+        ("cumsum", ": that is a scan, whose operator is add"),
+        ("nosuch", "xor"),
+    ):
+        text = message(upsweep, *command, "--op", word, word="invalid_argument")
+        assert text.startswith(f"--op '{word}' is not one of add, mul"), text
+        assert text.endswith(hint) or command[0] == "segment", text
+        assert hint in text, text
+
+
+def test_lengths_in_place_of_offsets(upsweep):
+    upsweep.save("x.npy", [1.0, 2.0, 3.0, 4.0])
+    upsweep.save("lengths.npy", [3, 0, 1])
+    text = message(upsweep, "segment", "x.npy", "--offsets", "lengths.npy", word="stop_before_start")
+    assert "lengths_to_offsets makes offsets of lengths" in text

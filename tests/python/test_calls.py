@@ -3,6 +3,7 @@
 # arguments of every wrong kind, and the docstrings' examples.
 import doctest
 import inspect
+import operator
 import pathlib
 import re
 import signal
@@ -342,3 +343,49 @@ def test_examples_of_docstrings(name):
     example = doctest.DocTestParser().get_doctest(getattr(upsweep, name).__doc__, {}, name, None, 0)
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("op", "hint"),
+    [
+        ("sum", 'write op="add"'),
+        ("SUM", 'write op="add"'),
+        (sum, 'write op="add"'),
+        (np.multiply, 'write op="mul"'),
+        (np.maximum, 'write op="max"'),
+        ("logical_and", 'write op="and"'),
+        (operator.or_, 'write op="or"'),
+        ("^", 'write op="xor"'),
+        ("mean", "a mean is the sum (add) divided by the number of elements"),
+        (np.cumsum, "that is a scan, whose operator is add"),
+    ],
+)
+def test_words_of_others_for_an_operator(op, hint):
+    x = np.arange(4)
+    for call in (upsweep.reduce, upsweep.scan, lambda x, op: upsweep.segmented_reduce(x, [0, 4], op=op)):
+        with pytest.raises((TypeError, ValueError), match=f": {re.escape(hint)}$"):
+            call(x, op=op)
+    for unknown in ("", "sum of", "nosuch", "\ud800", "é"):
+        with pytest.raises(ValueError, match=f"not {re.escape(repr(unknown))}$"):
+            upsweep.reduce(x, op=unknown)
+
+
+def test_lengths_in_place_of_offsets():
+    x = np.arange(10.0)
+    for call in (upsweep.segmented_reduce, upsweep.segmented_scan, upsweep.segmented_sort):
+        for dtype in ("int64", "int32"):
+            with pytest.raises(ValueError, match="lengths_to_offsets makes offsets of lengths") as raised:
+                call(x, np.array([3, 0, 5, 2], dtype))
+            assert raised.value.index == 0
+        for offsets in ([3, 0, 5, 3], [5, -1, 6], ([3, 0], [0, 7])):
+            with pytest.raises(ValueError, match="before its start") as raised:
+                call(x, offsets if isinstance(offsets, tuple) else np.array(offsets))
+            assert "lengths" not in str(raised.value)
+
+
+def test_rungs_where_there_is_no_ladder():
+    two = np.arange(4).reshape(2, 2)
+    with upsweep.options(rung="cpu.lookahead"), pytest.raises(ValueError, match="'cpu.lookahead' is a rung of scan and ragged only: this operation has no ladder"):
+        upsweep.cumulative_sum(two, axis=0)
+    with upsweep.options(rung="cpu.nosuch"), pytest.raises(ValueError, match="no rung is called 'cpu.nosuch': this operation has no ladder"):
+        upsweep.cumulative_sum(two, axis=0)
