@@ -96,10 +96,7 @@ LoadedColumn::LoadedColumn(std::unique_ptr<io::ColumnReader> reader) : reader_(s
 void LoadedColumn::require_no_nulls() const {
   const Mask& valid = elements_.valid;
   for (std::int64_t row = 0; row < valid.length; ++row) {
-    if (valid[row]) continue;
-    throw Error(
-        Code::null_value,
-        fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info().name, row), row);
+    if (!valid[row]) reader_->throw_null(row);
   }
 }
 

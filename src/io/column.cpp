@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io/file_table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -119,11 +120,15 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
   if (data.validity == nullptr) return;
   for (std::int64_t i = position_; i < position_ + n; ++i) {
     if (!is_null(data, i)) continue;
-    const std::int64_t row = batch_.first_row + i;
-    throw Error(
-        Code::null_value,
-        fmt::format("{}: row {} is NULL; fill missing values in or leave their rows out first", info_.name, row), row);
+    throw_null(batch_.first_row + i);
   }
+}
+
+void ColumnReader::throw_null(std::int64_t row) const {
+  throw Error(Code::null_value,
+              fmt::format("{}: {} is NULL; fill missing values in or leave their rows out first", info_.name,
+                          place_of(*table_, row, column_)),
+              row);
 }
 
 // Of the next n elements, after so many of the chunk.
@@ -167,6 +172,11 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
     chunk.data = buffer_.data();
   }
   chunk.count += n;
+}
+
+std::string place_of(const Table& table, std::int64_t row, int column) {
+  const auto* const file = dynamic_cast<const FileTable*>(&table);
+  return file != nullptr ? file->place(row, column) : fmt::format("row {}", row);
 }
 
 std::string format_decimal(std::int64_t value, int scale) {

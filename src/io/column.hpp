@@ -40,6 +40,9 @@ class ColumnReader {
   /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
   Chunk next(std::int64_t count);
 
+  /// Throws null_value for the element of a row, which is NULL.
+  [[noreturn]] void throw_null(std::int64_t row) const;
+
   /// Moves forward without giving the elements out, to the end where there are fewer. Returns how many were skipped.
   std::int64_t skip(std::int64_t count);
 

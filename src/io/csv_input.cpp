@@ -16,7 +16,7 @@
 
 #include "core/utf8.hpp"
 #include "io/arrow_errors.hpp"
-#include "io/csv_decimals.hpp"
+#include "io/csv_cells.hpp"
 #include "io/csv_quotes.hpp"
 #include "io/number_lines.hpp"
 
@@ -51,14 +51,14 @@ std::string name_of(const CsvFile& file, std::string_view cell, std::size_t colu
   return name.empty() ? fmt::format("column{}", column) : std::string(name);
 }
 
-// Not a reference into the future, which ends here.
-arrow::Result<std::shared_ptr<arrow::Array>> decoded(arrow::csv::ColumnDecoder& decoder, const CsvBlock& block) {
-  return decoder.Decode(block).MoveResult();
+// As Arrow's decoders name the column that they fail in.
+arrow::Status in_column(int column, const arrow::Status& status) {
+  return status.WithMessage("In CSV column #", column, ": ", status.message());
 }
 
 }  // namespace
 
-CsvFormat::CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count, CsvCells cells)
+CsvFormat::CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count)
     : file(std::move(opened)),
       columns(column_count),
       parse(arrow::csv::ParseOptions::Defaults()),
@@ -66,16 +66,13 @@ CsvFormat::CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count, Cs
   parse.ignore_empty_lines = columns != 1;
   convert.check_utf8 = true;
   convert.null_values = {""};
-  if (cells == CsvCells::typed) convert.null_values = std::vector<std::string>(kNullCells.begin(), kNullCells.end());
-  convert.true_values = {"true", "True", "TRUE"};  // Arrow's lists have 1 and 0
-  convert.false_values = {"false", "False", "FALSE"};
   convert.strings_can_be_null = true;
   convert.quoted_strings_can_be_null = false;  // "" is empty text
 }
 
 CsvNames read_names(const CsvFile& file) {
   const CsvRows found = find_rows(file, file.names, file.names + 1, false, 1);
-  if (found.fault) throw_csv(file.path, first_of({}, found), Code::malformed, "correct the row");
+  if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, "correct the row");
   CsvNames names{{}, found.pieces[0].end};
   std::string line(static_cast<std::size_t>(names.end - file.names), '\0');
   file.read(line.data(), std::ssize(line), file.names);
@@ -90,7 +87,7 @@ CsvNames read_names(const CsvFile& file) {
       return arrow::Status::OK();
     });
   }
-  if (!status.ok()) throw_csv(file.path, status, Code::malformed, "correct the row");
+  if (!status.ok()) throw_csv({file, file.path}, status, Code::malformed, "correct the row");
   return names;
 }
 
@@ -117,37 +114,31 @@ arrow::Result<CsvBlock> CsvBlocks::next() {
   }
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> decode(const CsvFormat& format, const CsvBlock& block, int column,
-                                                    const std::shared_ptr<arrow::DataType>& type) {
-  using arrow::csv::ColumnDecoder;
-  arrow::MemoryPool* const pool = arrow::default_memory_pool();
-  ARROW_ASSIGN_OR_RAISE(const auto decoder, type ? ColumnDecoder::Make(pool, type, column, format.convert)
-                                                 : ColumnDecoder::Make(pool, column, format.convert));
-  return decoded(*decoder, block);
-}
-
 CsvReader::CsvReader(const std::shared_ptr<const CsvFormat>& format, const CsvPiece& piece, std::int64_t first_row)
     : format_(format), blocks_(format, piece.begin, piece.end, first_row, kCsvBlock) {}
 
 arrow::Status CsvReader::add(int column, const std::shared_ptr<arrow::Field>& field) {
   fields_.push_back(field);
+  columns_.push_back(column);
+  decoders_.emplace_back();
+  const auto& type = field->type();
+  if (type->id() != arrow::Type::STRING && type->id() != arrow::Type::DICTIONARY) return arrow::Status::OK();
   arrow::MemoryPool* const pool = arrow::default_memory_pool();
-  return arrow::csv::ColumnDecoder::Make(pool, field->type(), column, format_->convert)
-      .Value(&decoders_.emplace_back());
+  return arrow::csv::ColumnDecoder::Make(pool, type, column, format_->convert).Value(&decoders_.back());
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvReader::next() {
   ARROW_ASSIGN_OR_RAISE(const CsvBlock block, blocks_.next());
   if (!block) return nullptr;
   arrow::ArrayVector columns;
-  for (const auto& decoder : decoders_) {
-    ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), decoded(*decoder, block));
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    // A result of its own, not a reference into the future, which ends here.
+    auto column =
+        decoders_[i] ? decoders_[i]->Decode(block).MoveResult() : elements_of(*block, columns_[i], fields_[i]->type());
+    if (!column.ok() && !decoders_[i]) return in_column(columns_[i], column.status());
+    ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), std::move(column));
   }
   return arrow::RecordBatch::Make(arrow::schema(fields_), block->num_rows(), std::move(columns));
-}
-
-bool is_conversion(const arrow::Status& status) {
-  return status.message().find("conversion error") != std::string::npos;
 }
 
 arrow::Status first_of(const arrow::Status& status, const CsvRows& rows) {
@@ -156,15 +147,17 @@ arrow::Status first_of(const arrow::Status& status, const CsvRows& rows) {
   return arrow::Status::Invalid("Row #", rows.fault->row, ": ", rows.fault->what);
 }
 
-void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice) {
+void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, std::string_view advice) {
   const auto found = row_of(status);
-  if (!found) throw_status(name, status);
+  if (!found) throw_status(place.name, status);
   const bool is_encoding = found->rest.find("invalid UTF8") != std::string_view::npos;
   if (is_encoding) advice = kEncodingAdvice;
   const std::string rest = is_encoding ? ": the cell is not UTF-8" : printable(found->rest);
-  if (found->number == 1) throw Error(code, fmt::format("{}: the line of names{}; {}", name, rest, advice));
   const std::int64_t row = found->number - 2;
-  throw Error(code, fmt::format("{}: row {}{}; {}", name, row, rest, advice), row);
+  const std::int64_t line = line_of(place.file, row, place.column, place.only);
+  throw Error(code,
+              fmt::format("{}: line {}{}{}; {}", place.name, line, row < 0 ? ", the header row" : "", rest, advice),
+              row < 0 ? kNoIndex : row);
 }
 
 }  // namespace upsweep::io

@@ -22,14 +22,16 @@
 
 namespace upsweep::io {
 
-/// How the rows of a file are read, and the cells in them: what all of its readers have in common.
+/// How the rows of a file are read, and the cells of text in them: what all of its readers have in common.
 struct CsvFormat {
-  CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count, CsvCells cells);
+  CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count);
+
+  [[nodiscard]] bool has_one_column() const { return columns == 1; }
 
   std::shared_ptr<const CsvFile> file;
   int columns;
   arrow::csv::ParseOptions parse;      ///< where a file has one column, an empty line is a row of it
-  arrow::csv::ConvertOptions convert;  ///< with CsvCells::typed, text such as NA is NULL too
+  arrow::csv::ConvertOptions convert;  ///< of text: a cell that is empty and not in quotes is NULL
 };
 
 /// What to do about text in another encoding, in messages.
@@ -63,11 +65,8 @@ class CsvBlocks {
   std::int64_t row_;  // as Arrow counts them: from 1, with the line of names
 };
 
-/// A column of a block; `type` null: as what its cells look like. A failure names the row and the column's number.
-arrow::Result<std::shared_ptr<arrow::Array>> decode(const CsvFormat& format, const CsvBlock& block, int column,
-                                                    const std::shared_ptr<arrow::DataType>& type);
-
-/// Reads some columns of a piece of a file, as what they are to be read.
+/// Reads some columns of a piece of a file as what their fields say: text, plain or as a dictionary, or what elements_of()
+/// makes. Without columns its batches have rows only.
 class CsvReader {
  public:
   CsvReader(const std::shared_ptr<const CsvFormat>& format, const CsvPiece& piece, std::int64_t first_row);
@@ -81,16 +80,22 @@ class CsvReader {
   std::shared_ptr<const CsvFormat> format_;
   CsvBlocks blocks_;
   arrow::FieldVector fields_;
-  std::vector<std::shared_ptr<arrow::csv::ColumnDecoder>> decoders_;
+  std::vector<int> columns_;
+  std::vector<std::shared_ptr<arrow::csv::ColumnDecoder>> decoders_;  // of text; otherwise null
 };
 
-/// Whether Arrow could not read a CSV field as the type asked for.
-bool is_conversion(const arrow::Status& status);
-
-/// What comes first, if anything: a failure of Arrow that is about a row, or the quote that is out of order.
+/// What comes first, if anything: a failure that is about a row, or the quote that is out of order.
 arrow::Status first_of(const arrow::Status& status, const CsvRows& rows);
 
-/// Throws the Error for a failure of Arrow that is about a row of a CSV file.
-[[noreturn]] void throw_csv(const std::string& name, const arrow::Status& status, Code code, std::string_view advice);
+/// A place in a CSV file, for messages.
+struct CsvPlace {
+  const CsvFile& file;
+  std::string name;   ///< of the file, or of the column
+  int column = 0;     ///< in which line a cell is depends on it
+  bool only = false;  ///< the file has one column
+};
+
+/// Throws the Error for a failure that is about a row of a CSV file, with the line.
+[[noreturn]] void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, std::string_view advice);
 
 }  // namespace upsweep::io

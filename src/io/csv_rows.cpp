@@ -37,7 +37,6 @@ struct Fault {
 
 struct Scanned {
   CsvPiece piece{-1, -1, 0};
-  bool has_point = false;
   std::optional<Fault> fault;
 };
 
@@ -66,16 +65,11 @@ class Scan {
     return {buffer_.data(), static_cast<std::size_t>(bytes)};
   }
 
-  void accept_block(std::int64_t bytes) {
-    const std::string_view text = read(bytes);
-    result_.has_point = result_.has_point || text.find('.') != std::string_view::npos;
-    check(quotes_.accept(text));
-  }
+  void accept_block(std::int64_t bytes) { check(quotes_.accept(read(bytes))); }
 
   void accept_row(std::int64_t bytes) {
     const std::string_view text = read(bytes);
     const std::size_t accepted = quotes_.accept_row(text);
-    result_.has_point = result_.has_point || text.substr(0, accepted).find('.') != std::string_view::npos;
     ended_ = accepted < text.size();
     check(accepted != std::string_view::npos);
   }
@@ -134,6 +128,30 @@ std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
   return lines;
 }
 
+// Calls take(c) for the bytes from `begin` on, until it returns false.
+template <class Take>
+void each_byte(const CsvFile& file, std::int64_t begin, Take take) {
+  std::vector<char> buffer(kCsvBlock);
+  for (std::int64_t at = begin; at < file.size;) {
+    const std::int64_t bytes = std::min(kCsvBlock, file.size - at);
+    file.read(buffer.data(), bytes, at);
+    at += bytes;
+    if (!std::all_of(buffer.begin(), buffer.begin() + bytes, take)) return;
+  }
+}
+
+// Goes on by blocks in which fewer than `rows` rows have ended.
+void pass_blocks(const CsvFile& file, CsvQuotes& quotes, std::int64_t rows, bool one_column) {
+  std::vector<char> buffer(kCsvBlock);
+  while (quotes.bytes() < file.size) {
+    const std::int64_t bytes = std::min(kCsvBlock, file.size - quotes.bytes());
+    file.read(buffer.data(), bytes, quotes.bytes());
+    CsvQuotes next = quotes;
+    if (!next.accept({buffer.data(), static_cast<std::size_t>(bytes)}) || next.rows(one_column) >= rows) return;
+    quotes = next;
+  }
+}
+
 CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   CsvQuotes quotes(file.names);
   std::vector<char> buffer(kCsvBlock);
@@ -144,7 +162,9 @@ CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   }
   const std::int64_t row = quotes.rows(one_column) + 1;
   if (!fault.is_quote) return {row, fault.what};
-  return {row, fmt::format("a quote opens in line {}, and {}", lines_before(file, fault.place) + 1, fault.what)};
+  const std::int64_t line = lines_before(file, fault.place) + 1;
+  const bool elsewhere = line != line_of(file, row - 2, 0, one_column);  // in a row of several lines
+  return {row, fmt::format("a quote opens{}, and {}", elsewhere ? fmt::format(" in line {}", line) : "", fault.what)};
 }
 
 // Where the first line starts, from `begin` on, that is not empty.
@@ -230,7 +250,6 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
       rows.fault = located(file, *found[i].fault, one_column);
       break;
     }
-    rows.has_point = rows.has_point || found[i].has_point;
     at = found[i].piece.end;
     if (found[i].piece.rows > 0 || i == 0) rows.pieces.push_back(found[i].piece);
   }
@@ -238,6 +257,22 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 }
 
 std::int64_t line_of_names(const CsvFile& file) { return lines_before(file, file.names) + 1; }
+
+std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column) {
+  const std::int64_t rows_before = row + 1;  // with the header row
+  CsvQuotes quotes(file.names);
+  pass_blocks(file, quotes, rows_before, one_column);
+  std::int64_t place = -1;  // of the cell
+  each_byte(file, quotes.bytes(), [&](char c) {
+    const bool begun = quotes.rows(one_column) >= rows_before;
+    const bool is_empty_line = ends_line(c) && (!one_column || (c == '\n' && quotes.last() == '\r'));
+    if (place < 0 && begun && !is_empty_line) place = quotes.bytes();
+    if (place >= 0 && (column == 0 || quotes.rows(one_column) > rows_before)) return false;
+    if (place >= 0 && c == ',' && !quotes.open() && --column == 0) place = quotes.bytes() + 1;
+    return quotes.accept({&c, 1});
+  });
+  return lines_before(file, place < 0 ? quotes.bytes() : place) + 1;
+}
 
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
@@ -264,7 +299,7 @@ void run_each(std::size_t count, int threads, const std::function<void(std::size
 std::string_view CsvText::next() {
   const std::int64_t more = std::min(block_, end_ - at_);
   const auto kept = static_cast<std::int64_t>(bytes_);
-  buffer_.reserve(kept + block_ + 1, file_->path);
+  buffer_.reserve(kept + block_ + 1 + kReadPast, file_->path);
   auto* const text = reinterpret_cast<char*>(buffer_.data());
   file_->read(text + bytes_, more, at_);
   at_ += more;

@@ -54,7 +54,6 @@ struct CsvFault {
 
 struct CsvRows {
   std::vector<CsvPiece> pieces;  ///< one at least; where there is a fault, those before the one that it is in
-  bool has_point = false;        ///< somewhere
   std::optional<CsvFault> fault;
 };
 
@@ -65,9 +64,16 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 /// The line of the file, counted from 1, that holds the header row.
 std::int64_t line_of_names(const CsvFile& file);
 
+/// The line of the file, counted from 1 as an editor does, in which a cell starts: that of column `column` in row `row`, both
+/// counted from 0; row -1 is the header row. Goes through the file up to there. Throws as CsvFile::read() does.
+std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column);
+
 /// Calls work(0) … work(count - 1), on so many threads at most, the caller's among them; 0: on as many as there are cores.
 /// Of what they throw, throws that of the lowest number; those after it may be left out.
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
+
+/// Bytes after a text that code for groups of bytes may read.
+inline constexpr std::int64_t kReadPast = 64;
 
 /// Bytes [begin, end) of a CSV file, front to back.
 class CsvText {
@@ -76,7 +82,8 @@ class CsvText {
       : file_(std::move(file)), at_(begin), end_(end), block_(block) {}
 
   /// What take() left, and the next block after it; empty at the end. The last line gets an end where it has none: without
-  /// it, Arrow takes an empty last field for a quoted one. Throws as CsvFile::read() does.
+  /// it, Arrow takes an empty last field for a quoted one. kReadPast bytes after the text may be read, whatever they are.
+  /// Throws as CsvFile::read() does.
   std::string_view next();
   /// So many bytes of what next() returned are done with.
   void take(std::size_t bytes);

@@ -275,10 +275,12 @@ void append_cell(Numbers& numbers, std::string_view cell) {
   append(numbers, number);
 }
 
-void read_cells(const TableColumn& csv, Numbers& numbers) {
+void read_cells(TableColumn csv, Numbers& numbers) {
   numbers.name = csv.name;
-  for (int part = 0; part < csv.table->parts(); ++part) {
-    const auto reader = csv.table->open(part, {csv.column});
+  const std::shared_ptr<const Table> table = std::move(csv.table);
+  numbers.placed = [table, column = csv.column](std::int64_t row) { return place_of(*table, row, column); };
+  for (int part = 0; part < table->parts(); ++part) {
+    const auto reader = table->open(part, {csv.column});
     for (Batch batch; reader->next(batch);) {
       const ColumnData& data = batch.columns[0];
       const auto* const indices = static_cast<const std::int32_t*>(data.values);
@@ -366,6 +368,7 @@ bool scale_up(std::int64_t& digits, int places) noexcept {
 }
 
 std::string Numbers::place(std::int64_t index) const {
+  if (placed) return fmt::format("{}: {}", name, placed(index));
   return lines ? fmt::format("{}: line {}", name, index + 1) : fmt::format("{}: row {}", name, index);
 }
 
@@ -395,7 +398,7 @@ Numbers read_numbers(std::string_view source) {
   } else if (once || (opened.regular && opened.format == Format::unknown && !found.column)) {
     LineReader(opened.file.get(), numbers).read();
   } else if (opened.format == Format::csv) {
-    read_cells(*open_csv_column(source), numbers);
+    read_cells(std::move(*open_csv_column(source)), numbers);
   } else {
     read_column(*open_column(source), numbers);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,9 @@ struct Numbers {
   int scale = 0;                     ///< the most decimals that occur; of a decimal column its own
   std::string name;                  ///< what messages call it: "FILE", "FILE:COLUMN", "standard input"
   bool lines = false;                ///< text: value i stands in line i + 1
+  std::function<std::string(std::int64_t)> placed = {};  ///< "line 3" of value i, where that is neither i + 1 nor row i
 
-  /// "FILE: line 3" of text, "FILE:COLUMN: row 2" of columns, which are counted from 0.
+  /// "FILE: line 3" of text, "FILE:COLUMN: line 3" of CSV, "FILE:COLUMN: row 2", counted from 0, of other columns.
   [[nodiscard]] std::string place(std::int64_t index) const;
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/csv_cells.hpp: what a cell of a CSV file is, and columns of cells made into Arrow's arrays.
+#pragma once
+
+#include <arrow/array/array_base.h>
+#include <arrow/csv/parser.h>
+#include <arrow/result.h>
+#include <arrow/type.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/decimal.hpp"
+
+namespace upsweep::io {
+
+/// What a cell is by itself. Quotes around it make no difference.
+enum class CellKind : std::uint8_t {
+  empty,
+  missing,  ///< a word such as NA: NULL in a column of numbers, dates or booleans
+  integer,
+  decimal,  ///< with a point and digits after it
+  real,     ///< any other number: an exponent, nan, inf, "5."
+  date,
+  boolean,
+  text,
+};
+
+struct Cell {
+  CellKind kind = CellKind::empty;
+  WrittenNumber number = {};  ///< of an integer or a decimal
+};
+
+/// A number may have a sign before it, and blanks around it. Digits that begin with 0, such as 08701, are a code, which is
+/// text: as a number it would lose digits. With a sign or a point they are a number.
+Cell cell_of(std::string_view text);
+
+/// Whether the text is a date that exists, such as 2001-12-31.
+bool is_date(std::string_view text);
+
+/// A column of a block as an array of a type for numbers, dates or booleans. Empty cells and words such as NA are NULL. A cell
+/// that is not of the type is a failure that names its row as Arrow counts rows.
+arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const arrow::csv::BlockParser& block, int column,
+                                                         const std::shared_ptr<arrow::DataType>& type);
+
+}  // namespace upsweep::io
