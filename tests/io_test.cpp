@@ -1096,7 +1096,7 @@ TEST_F(TableTest, CsvColumnsAreReadAsWhatTheyAre) {
   EXPECT_EQ(open_column(file + ":f")->info().scale, 1);
   EXPECT_TRUE(std::isnan(read_all<double>(file + ":n")[0]));
   EXPECT_EQ(open_column(file + ":i")->info().count, -1);
-  expect_error(Code::unsupported_type, file + ":t: row 0", [&] { open_column(file + ":t"); });
+  expect_error(Code::unsupported_type, file + ":t: line 2: 'a\\nb' is text", [&] { open_column(file + ":t"); });
   expect_error(Code::unknown_column, "'i', 'u', 'd', 'f', 'n', 't'", [&] { open_column(file + ":x"); });
   expect_error(Code::unknown_column, "6 columns", [&] { open_column(file); });
   EXPECT_EQ(read_all<std::int64_t>(put("b.CSV", "x\r\n1\r\n2")), (std::vector<std::int64_t>{1, 2}));
@@ -1165,16 +1165,17 @@ TEST_F(TableTest, NumbersOfCsvAreExact) {
   const Numbers numbers = read_numbers(put("a.csv", "w,x\n\"a\nb\",90071992547409.93\r\n,\" 007\"\n") + ":x");
   EXPECT_EQ(numbers.values, (std::vector<std::int64_t>{9'007'199'254'740'993, 700}));
   EXPECT_EQ(numbers.scale, 2);
-  EXPECT_EQ(numbers.place(1), path("a.csv") + ":x: row 1");
+  EXPECT_EQ(numbers.place(1), path("a.csv") + ":x: line 4");
   EXPECT_EQ(read_numbers(put("b.csv", "x\n123456789012345678\n")).values[0], 123'456'789'012'345'678);
   std::string text = "w,x\n";
   for (int i = 0; i < 200'000; ++i) text += "word,7.5\n";
-  const std::tuple<const char*, Code, const char*> ends[] = {{"w,", Code::null_value, "row 200000 is empty"},
-                                                             {"w,7,5", Code::malformed, "Expected 2 columns"},
-                                                             {"w,NA", Code::malformed, "row 200000: 'NA' is no number"},
-                                                             {"w,9e9", Code::malformed, "has an exponent"},
-                                                             {"w,9223372036854775808", Code::overflow, "too large"},
-                                                             {"w,-7", Code::not_positive, "negative"}};
+  const std::tuple<const char*, Code, const char*> ends[] = {
+      {"w,", Code::null_value, "line 200002 is empty"},
+      {"w,7,5", Code::malformed, "Expected 2 columns"},
+      {"w,NA", Code::malformed, "line 200002: 'NA' is no number"},
+      {"w,9e9", Code::malformed, "has an exponent"},
+      {"w,9223372036854775808", Code::overflow, "too large"},
+      {"w,-7", Code::not_positive, "negative"}};
   for (const auto& [end, code, part] : ends) {
     const std::string file = put("c.csv", text + end);
     const Error error = error_of([&] { read_numbers(file + ":x"); });
@@ -1194,22 +1195,28 @@ TEST_F(TableTest, CsvLargerThanABlockIsRead) {
     EXPECT_EQ(read_all<std::int64_t>(file + ":x", chunk), values);
 }
 
-// Exponents, text and missing fields far past the block that the type was taken from.
-TEST_F(TableTest, ACsvColumnThatChangesItsTypeNamesTheRow) {
+// Text, other types and missing fields far past the first block.
+TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
   std::string text = "x,y\n";
-  for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + ",z\n";
-  const std::tuple<const char*, const char*, const char*> lines[] = {
-      {"1e5,z\n", ":x: row 400000", "the rows before it are int64"},
-      {"abc,z\n", ":x: row 400000", "the rows before it are int64"},
-      {"7\n", ": row 400000", "Expected 2 columns, got 1"}};
-  for (const auto& [line, where, part] : lines) {
+  for (int i = 0; i < 400'000; ++i) text += std::to_string(i) + ",\"z\n\"\n";
+  const std::tuple<const char*, Code, const char*> lines[] = {
+      {"abc,z\n", Code::malformed, ":x: line 800002: 'abc' is text, and the cells before it are numbers"},
+      {"2001-12-31,z\n", Code::malformed,
+       ":x: line 800002: '2001-12-31' is a date, and the cells before it are numbers"},
+      {"true,z\n", Code::malformed, ":x: line 800002: 'true' is a boolean, and the cells before it are numbers"},
+      {"007,z\n", Code::malformed, ":x: line 800002: '007' is text, as numbers do not begin with 0, and the cells"},
+      {"99999999999999999999,z\n", Code::unsupported_type,
+       ":x: line 800002: '99999999999999999999' is an integer past"},
+      {"7\n", Code::malformed, ": line 800002: Expected 2 columns, got 1"}};
+  for (const auto& [line, code, message] : lines) {
     const std::string file = put("a.csv", text + line + "9,z\n");
     const Error error = error_of([&] { read_all<std::int64_t>(file + ":x"); });
-    EXPECT_EQ(error.code(), Code::malformed);
+    EXPECT_EQ(error.code(), code);
     EXPECT_EQ(error.index(), 400'000) << error.what();
-    EXPECT_EQ(std::string(error.what()).find(file + where), 0U) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find(file + message), 0U) << error.what();
   }
+  EXPECT_EQ(read_all<double>(put("a.csv", text + "1e5,z\n") + ":x").back(), 1e5);
+  EXPECT_EQ(error_of([&] { read_all<std::int64_t>(put("b.csv", "x\ntrue\nfalse\n")); }).code(), Code::unsupported_type);
 }
 
 // Whether a quote is open, and where the last one opened; less than 0 where text follows the one that closes it.

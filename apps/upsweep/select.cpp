@@ -27,7 +27,8 @@ using Infos = std::vector<io::ColumnInfo>;
 void require_mask(const io::ColumnInfo& info) {
   if (info.type == Type::uint8) return;
   throw Error(Code::unsupported_type,
-              fmt::format("{} is {}: a mask must be of booleans, or of uint8", info.name, type_text(info.type, info)));
+              fmt::format("{} is {}: a mask must be of booleans, in CSV true and false, or of uint8", info.name,
+                          type_text(info.type, info)));
 }
 
 /// Throws null_value, with the first list of the mask that has such an element.

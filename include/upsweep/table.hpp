@@ -153,7 +153,7 @@ class UPSWEEP_CONTAINERS Table {
   [[nodiscard]] virtual std::vector<ColumnRange> batch_ranges(int /*part*/, int /*column*/) const { return {}; }
   /// Whether BatchReader::skip() saves most of what next() does, and columns of a part may be read apart for little more.
   [[nodiscard]] virtual bool skips_cheaply() const { return false; }
-  /// May be called from several threads at a time.
+  /// Without columns, batches have rows only. May be called from several threads at a time.
   [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const = 0;
   /// A part's rows in the memory of a device, where they lie there; null: they are read by open().
   [[nodiscard]] virtual const query::DeviceChunk* chunk(int /*part*/, int /*device*/) const { return nullptr; }

@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, 6> kMissing = {"NA", "N/A", "#N/A", "NULL
 constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"};
 constexpr std::array<std::string_view, 3> kFalse = {"false", "False", "FALSE"};
 
+constexpr std::size_t kLongestDecimal = 128;  // bytes: 38 digits, with zeros before and after them
+
 template <class Int>
 constexpr bool kIsSigned = static_cast<Int>(-1) < Int{0};
 
@@ -309,7 +311,7 @@ Cell cell_of(std::string_view text) {
   const std::string_view trimmed = without_blanks(text);
   Cell cell{CellKind::decimal};
   if (split_number(trimmed, cell.number)) {
-    if (!cell.number.decimals.empty()) return cell;
+    if (!cell.number.decimals.empty()) return trimmed.size() <= kLongestDecimal ? cell : Cell{CellKind::real};
     cell.kind = is_code(trimmed) ? CellKind::text : CellKind::integer;
     return cell;
   }

@@ -200,7 +200,7 @@ std::unique_ptr<BatchReader> open_part(const Plan& plan, const Table& table, int
   if (columns.empty()) {
     const std::int64_t rows = table.rows(number);
     if (rows >= 0) return std::make_unique<CountReader>(rows);
-    return table.open(number, {0});
+    return table.open(number, {});
   }
   const Part part{plan, table, number, folding, matching_batches(plan, table, number)};
   const auto& matching = part.matching;

@@ -27,8 +27,8 @@ def refused_everywhere(upsweep, text, row, line, column="price"):
         ["subset-sum", f"{name}:{column}", "--target", "1"],
     ):
         message = upsweep.fails("malformed", *args, index=row)["message"]
-        where = "the line of names" if row is None else f"row {row}"
-        assert "t.csv" in message and where in message and f"line {line}," in message, message
+        where = f"line {line}, the header row: " if row is None else f"line {line}: "
+        assert "t.csv" in message and where in message, message
 
 
 @pytest.mark.parametrize(
@@ -405,3 +405,156 @@ def test_damaged_files_are_answered_or_refused(upsweep, seed):
     for sql in ("SELECT count(*) FROM 't.csv'", "SELECT max(b) FROM 't.csv'"):
         done = upsweep.run("query", sql, "--json")
         assert done.returncode in (0, 1, 2), (bytes(text), done)
+
+
+# --------------------------------------------------------------------------------------------------------------- cells
+
+MANY = 400_000  # rows of a few bytes: more than a MiB
+
+
+def ask(upsweep, what, rest=""):
+    return upsweep.json("query", f"SELECT {what} FROM 't.csv' {rest}")["rows"]
+
+
+@pytest.mark.parametrize("missing", ['""', '"NA"', '"NULL"', "NA", "null", "None", ""])
+@pytest.mark.parametrize("where", ["first", "last", "after a MiB"])
+def test_what_is_null_where_others_are_numbers_dates_or_booleans(upsweep, missing, where):
+    cells = [("9.50", "5", "2024-01-02", "true"), (missing,) * 4, ("10.00", "6", "2024-01-01", "false")]
+    cells = cells[1:2] + cells[0:1] + cells[2:] if where == "first" else cells[0:1] + cells[2:] + cells[1:2]
+    before = f"{','.join(cells[0])}\n" * MANY if where == "after a MiB" else ""
+    upsweep.write("t.csv", "p,i,d,b\n" + before + "".join(",".join(row) + "\n" for row in cells))
+    count = 2 + (MANY if before else 0)
+    assert ask(upsweep, "MAX(p), MIN(p), MAX(i), MAX(d), COUNT(p), COUNT(i), COUNT(d), COUNT(b)") == [
+        ["10.00", "9.50", 6, "2024-01-02"] + [count] * 4
+    ]
+    assert ask(upsweep, "COUNT(*)", "WHERE p IS NULL AND i IS NULL AND d IS NULL AND b IS NULL") == [[1]]
+    assert ask(upsweep, "COUNT(*)", "WHERE d > date '2024-01-01' AND b") == [[count - 1]]
+    row = {"first": 0, "last": 2, "after a MiB": MANY + 2}[where]
+    for command in ("reduce", "scan"):
+        for column in "pid":
+            options = ["--op", "max"] if column == "d" else []
+            message = upsweep.fails("null_value", command, f"t.csv:{column}", *options, index=row)["message"]
+            assert message.startswith(f"t.csv:{column}: line {row + 2} is NULL; "), message
+
+
+@pytest.mark.parametrize("before", [0, MANY])
+def test_words_for_missing_values_are_text_in_columns_of_text(upsweep, before):
+    upsweep.write("t.csv", "country,n\n" + "DE,1\n" * before + 'NA,1\nNO,2\nNA,3\nNone,4\n"NA",5\n,6\n"",7\n')
+    assert ask(upsweep, "SUM(n)", "WHERE country = 'NA'") == [[9]]
+    assert ask(upsweep, "SUM(n)", "WHERE country IS NULL") == [[6]]
+    assert ask(upsweep, "SUM(n)", "WHERE country = ''") == [[7]]
+    assert ask(upsweep, "COUNT(country)", "WHERE country <> 'DE'") == [[6]]
+    upsweep.write("t.csv", "country,n\nNA,1\nNA,2\n")  # and in one where all are such words
+    assert ask(upsweep, "country, SUM(n)", "GROUP BY country") == [["NA", 3]]
+
+
+@pytest.mark.parametrize("cell, shown", [("x", "x"), ("2024-01-01", "2024-01-01"), ("7", 7), ("7.25", "7.25"), ("1e2", 100)])
+def test_a_column_that_is_empty_in_the_first_mebibyte(upsweep, cell, shown):
+    upsweep.write("t.csv", "x,y\n" + ",1\n" * MANY + f"{cell},2\n")
+    assert ask(upsweep, "COUNT(x), MAX(x), SUM(y)") == [[1, shown, MANY + 2]]
+    assert ask(upsweep, "COUNT(x), MAX(x)", "WHERE y = 1") == [[0, None]]
+
+
+def test_codes_are_text(upsweep):
+    upsweep.write("t.csv", "zip,n\n08701,1\n8701,2\n00501,3\n")
+    assert ask(upsweep, "zip, SUM(n)", "GROUP BY zip ORDER BY zip") == [["00501", 3], ["08701", 1], ["8701", 2]]
+    error = upsweep.fails("unsupported_type", "reduce", "t.csv:zip", index=0)
+    assert "t.csv:zip: line 2: '08701' is text, as numbers do not begin with 0" in error["message"]
+    upsweep.write("t.csv", "zip,n\n" + "8701,2\n" * MANY + "08701,1\n")
+    assert ask(upsweep, "MIN(zip), SUM(n)") == [["08701", 2 * MANY + 1]]
+
+
+def test_integers_of_any_length_are_exact(upsweep):
+    upsweep.write("t.csv", f"a,b,c,p\n1,-5,{'9' * 38},+123456789012345678\n{2**64},{2**63},-1,+123456789012345679\n")
+    assert ask(upsweep, "MAX(a), MAX(b), SUM(b), MAX(c), MAX(p)") == [
+        [str(2**64), str(2**63), str(2**63 - 5), "9" * 38, 123456789012345679]
+    ]
+    assert ask(upsweep, "COUNT(*)", f"WHERE a = {2**64 + 1}") == [[0]]
+    upsweep.write("t.csv", f"a,n\n{'9' * 39},1\n1,2\n")
+    assert ask(upsweep, "a, SUM(n)", "GROUP BY a ORDER BY a") == [["1", 2], ["9" * 39, 1]]
+
+
+@pytest.mark.parametrize("what", ["COUNT(*)", "COUNT(1)", "SUM(1)"])
+def test_rows_are_counted_without_reading_a_column(upsweep, what):
+    """A cell that is not UTF-8 is an error of its column, which is not read here."""
+    upsweep.write("t.csv", b"order,y\n" + b"5,1\n" * MANY + b"A\xff,2\n")
+    assert ask(upsweep, what) == [[MANY + 1]]
+    assert ask(upsweep, what, "WHERE y > 1") == [[1]]
+    upsweep.fails("malformed", "query", "SELECT COUNT(order) FROM 't.csv'".replace("order", '"order"'), index=MANY)
+
+
+@pytest.mark.parametrize("cells", [("true", "false", "TRUE"), ('"True"', "FALSE", '"true"')])
+def test_a_mask_of_booleans(upsweep, cells):
+    upsweep.write("mask.csv", "m,w\n" + "".join(f"{cell},a\n" for cell in cells))
+    upsweep.write("t.csv", "x,w\n1,a\n2,b\n3,c\n")
+    assert upsweep.npy("select", "--mask", "mask.csv:m", "t.csv:x").tolist() == [1, 3]
+    upsweep.write("mask.csv", "m,w\n1,a\n0,a\n1,a\n")
+    message = upsweep.fails("unsupported_type", "select", "--mask", "mask.csv:m", "t.csv:x", "-o", "out.npy")["message"]
+    assert "mask.csv:m is int64: a mask must be of booleans, in CSV true and false, or of uint8" in message
+    upsweep.write("mask.csv", 'm,w\ntrue,a\n"",a\nfalse,a\n')
+    upsweep.fails("null_value", "select", "--mask", "mask.csv:m", "t.csv:x", "-o", "out.npy", index=1)
+
+
+def test_dates_and_times_of_other_forms_are_text(upsweep):
+    upsweep.write("t.csv", "d,t,n\n31/01/2017,9:30,1\n01/02/2018,10:00,2\n")
+    answer = upsweep.json("query", "SELECT d, t, SUM(n) FROM 't.csv' GROUP BY d, t ORDER BY 3")
+    assert answer["types"] == ["text", "text", "integer"]
+    assert answer["rows"] == [["31/01/2017", "9:30", 1], ["01/02/2018", "10:00", 2]]
+
+
+WORDS = {
+    "integer": ["5", "-7", "0", "12345678901", "9223372036854775807"],
+    "wide": ["9223372036854775808", "-99999999999999999999", "12345678901234567890123"],
+    "decimal": ["1.50", "-0.25", "12345.678", ".5"],
+    "real": ["1e5", "2.5e-3", "nan", "5."],
+    "date": ["2024-01-02", "1969-12-31", "2000-02-29"],
+    "boolean": ["true", "false", "TRUE", "False"],
+    "code": ["08701", "00", "00e1"],
+    "text": ["x", "a b", "2024-02-30", "1_000", "-", "12:30", "tru", "é"],
+}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_types_and_values_are_those_of_duckdb(upsweep, seed):
+    """Cells of one to three kinds, some in quotes, some empty. DuckDB has NULL for empty text too."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    rng = random.Random(seed)
+    columns = []
+    for _ in range(6):
+        kinds = rng.choices(list(WORDS), k=rng.choice([1, 1, 1, 2, 3]))
+        cells = [rng.choice(WORDS[rng.choice(kinds)]) for _ in range(30)]
+        cells = [rng.choice(["", '""']) if rng.random() < 0.2 else cell for cell in cells]
+        columns.append([f'"{cell}"' if cell != '""' and rng.random() < 0.3 else cell for cell in cells])
+    names = [f"c{i}" for i in range(len(columns))]
+    rows = [",".join([str(n), *row]) + "\n" for n, row in enumerate(zip(*columns, strict=True))]
+    path = upsweep.folder / upsweep.write("t.csv", ",".join(["n", *names]) + "\n" + "".join(rows))
+    table = duckdb.read_csv(str(path), header=True, sep=",", sample_size=-1)
+    for name in names:
+        expected = dict(table.select("n", name).fetchall())
+        kind = str(table.select(name).types[0])
+        if kind == "BOOLEAN":
+            assert ask(upsweep, "COUNT(*)", f"WHERE {name}") == [[sum(value is True for value in expected.values())]]
+            assert ask(upsweep, f"COUNT({name})") == [[sum(value is not None for value in expected.values())]]
+            continue
+        answer = upsweep.json("query", f"SELECT n, MIN({name}) FROM 't.csv' GROUP BY n")
+        found = {n: comparable(value, kind) for n, value in answer["rows"]}
+        assert found == {n: comparable(value, kind) for n, value in expected.items()}, (name, kind, answer["types"])
+        if any(value is not None for value in expected.values()):  # otherwise the column has no type here
+            assert answer["types"][1] in KINDS[kind], (name, kind)
+
+
+KINDS = {
+    "BIGINT": ("integer",),
+    "HUGEINT": ("integer", "decimal"),
+    "DOUBLE": ("real", "decimal"),
+    "DATE": ("date",),
+    "VARCHAR": ("text",),
+}
+
+
+def comparable(value, kind):
+    if value in (None, ""):
+        return None
+    if kind in ("BIGINT", "HUGEINT"):
+        return int(value)
+    return repr(float(value)) if kind == "DOUBLE" else str(value)

@@ -179,9 +179,7 @@ def test_nothing_to_choose_from(upsweep):
         assert upsweep.json("subset-sum", "in.txt", "--target", "9", "--closest")["sum"] == 0
     upsweep.save("in.npy", [], "int64")
     check_no(upsweep.json("subset-sum", "in.npy", "--target", "5"))
-    assert upsweep.json("subset-sum", "in.npy", "--target", "0", "--all", "5")["solutions"] == [
-        {"items": [], "indices": []}
-    ]
+    assert upsweep.json("subset-sum", "in.npy", "--target", "0", "--all", "5")["solutions"] == [{"items": [], "indices": []}]
 
 
 def test_the_largest_numbers(upsweep):
@@ -210,20 +208,13 @@ def test_more_than_any_machine_can_do(upsweep):
 def test_text(upsweep):
     upsweep.write("in.txt", PRICES)
     assert upsweep.text("subset-sum", "in.txt", "--target", "14.84") == (
-        "yes: 2 of 5 items add up to 14.84\n"
-        "     position   item\n"
-        "            0  12.34\n"
-        "            3   2.50\n"
+        "yes: 2 of 5 items add up to 14.84\n     position   item\n            0  12.34\n            3   2.50\n"
     )
     assert upsweep.text("subset-sum", "in.txt", "--target", "100") == (
         "yes: 1 of 5 items adds up to 100.00\n     position    item\n            2  100.00\n"
     )
-    assert upsweep.text("subset-sum", "in.txt", "--target", "1") == (
-        "no: no subset of the 5 items adds up to 1.00\n"
-    )
-    assert upsweep.text("subset-sum", "in.txt", "--target", "0") == (
-        "yes: taking none of the 5 items adds up to 0.00\n"
-    )
+    assert upsweep.text("subset-sum", "in.txt", "--target", "1") == ("no: no subset of the 5 items adds up to 1.00\n")
+    assert upsweep.text("subset-sum", "in.txt", "--target", "0") == ("yes: taking none of the 5 items adds up to 0.00\n")
 
 
 def test_text_of_near_sums(upsweep):
@@ -232,9 +223,7 @@ def test_text_of_near_sums(upsweep):
     assert upsweep.text(*ask, "6", "--closest").splitlines()[0] == (
         "yes: 2 of 5 items add up to 3.00, 3.00 less than the target 6.00"
     )
-    assert upsweep.text(*ask, "3", "--closest").splitlines()[0] == (
-        "yes: 2 of 5 items add up to 3.00, the target itself"
-    )
+    assert upsweep.text(*ask, "3", "--closest").splitlines()[0] == ("yes: 2 of 5 items add up to 3.00, the target itself")
     assert upsweep.text(*ask, "6.7", "--tolerance", "0.35").splitlines()[0] == (
         "yes: 1 of 5 items adds up to 7.00, 0.30 more than the target 6.70"
     )
@@ -270,7 +259,9 @@ def test_explain(upsweep):
     for line in text.splitlines():
         assert len(line) <= 80, line
     plan = upsweep.json("subset-sum", "in.txt", "--target", "9.5", "--explain")["plan"]
-    assert {"items", "divisor", "target", "largest", "scale", "complement", "steps", "ways", "rung", "tries_likely"} == set(plan)
+    assert {"items", "divisor", "target", "largest", "scale", "complement", "steps", "ways", "rung", "tries_likely"} == set(
+        plan
+    )
     assert plan["scale"] == 2 and isinstance(plan["complement"], bool)
     assert all(isinstance(step, str) and step for step in plan["steps"])
     for way in plan["ways"]:
@@ -575,7 +566,7 @@ def test_columns_that_are_refused(upsweep, arrow):
     upsweep.fails("unsupported_type", "subset-sum", "t.parquet:w", "--target", "3")
     upsweep.fails("null_value", "subset-sum", "t.parquet:n", "--target", "3", index=1)
     upsweep.write("t.csv", "x\n1\n0\n")
-    assert "row 1" in upsweep.fails("not_positive", "subset-sum", "t.csv:x", "--target", "3", index=1)["message"]
+    assert "line 3" in upsweep.fails("not_positive", "subset-sum", "t.csv:x", "--target", "3", index=1)["message"]
 
 
 # ---------------------------------------------------------------------------------------------------------------- labels
@@ -593,10 +584,7 @@ def test_labels(upsweep, arrow, name):
     result = upsweep.json("subset-sum", f"{name}:x", "--target", "12", "--id", "word", "--all", "4")
     assert result["solutions"] == [{"items": [3, 9], "indices": [0, 2], "ids": ["eins", "drei"]}]
     assert upsweep.text("subset-sum", f"{name}:x", "--target", "12", "--id", "word") == (
-        "yes: 2 of 3 items add up to 12\n"
-        "     position  item  word\n"
-        "            0     3  eins\n"
-        "            2     9  drei\n"
+        "yes: 2 of 3 items add up to 12\n     position  item  word\n            0     3  eins\n            2     9  drei\n"
     )
 
 
@@ -605,7 +593,9 @@ def test_labels_of_a_file_that_is_not_there(upsweep):
         message = upsweep.fails("not_found", "subset-sum", name, "--target", "3", "--id", "word")["message"]
         assert "none" in message and "needs a table" not in message
     upsweep.write("in.txt", "3\n")
-    assert "needs a table" in upsweep.fails("invalid_argument", "subset-sum", "in.txt", "--target", "3", "--id", "word")["message"]
+    assert (
+        "needs a table" in upsweep.fails("invalid_argument", "subset-sum", "in.txt", "--target", "3", "--id", "word")["message"]
+    )
 
 
 def test_labels_of_every_type(upsweep, arrow):
@@ -899,27 +889,27 @@ def test_csv_cells_that_are_refused(upsweep, arrow, cell, word, reported):
     for content, row in ((csv_of([1, "2.5", cell, "zzz"]), 2), (csv_of([7] * 200_000 + [cell]), 200_000)):
         upsweep.write("t.csv", content)
         error = upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=row)
-        assert error["message"].startswith(f"t.csv:x: row {row}: {reported}"), error
+        assert error["message"].startswith(f"t.csv:x: line {2 * row + 3}: {reported}"), error
     upsweep.write("t.csv", csv_of([cell, 1]))  # of a column that begins with a word
     word = "unsupported_type" if reported.endswith("is no number") or "is no number:" in reported else word
-    assert f"row 0: {reported}" in upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=0)["message"]
+    assert f"line 3: {reported}" in upsweep.fails(word, "subset-sum", "t.csv:x", "--target", "3", index=0)["message"]
 
 
 @pytest.mark.parametrize("cell", ["", '""', "  ", '" \t"'])
 def test_csv_cells_that_are_empty(upsweep, arrow, cell):
     upsweep.write("t.csv", csv_of([1, "2.5", cell, "zzz"]))
     error = upsweep.fails("null_value", "subset-sum", "t.csv:x", "--target", "3", index=2)
-    assert error["message"].startswith("t.csv:x: row 2 is empty; "), error
+    assert error["message"].startswith("t.csv:x: line 7 is empty; "), error
     upsweep.write("t.csv", f"x\n1\n{cell}\n2\n")
     error = upsweep.fails("null_value", "subset-sum", "t.csv", "--target", "3", index=1)
-    assert error["message"].startswith("t.csv:x: row 1 is empty; "), error
+    assert error["message"].startswith("t.csv:x: line 3 is empty; "), error
 
 
 def test_csv_items_that_do_not_fit_beside_the_others(upsweep, arrow):
     for cells, row in (([1, INT64_MAX, "0.5"], 1), (["0.5", 1, INT64_MAX], 2)):
         upsweep.write("t.csv", csv_of(cells))
         error = upsweep.fails("overflow", "subset-sum", "t.csv:x", "--target", "3", index=row)
-        assert f"t.csv:x: row {row}: " in error["message"] and "922337203685477580.7" in error["message"]
+        assert f"t.csv:x: line {2 * row + 3}: " in error["message"] and "922337203685477580.7" in error["message"]
 
 
 def test_csv_without_rows_and_damaged(upsweep, arrow):
