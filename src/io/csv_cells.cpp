@@ -88,24 +88,27 @@ bool is_real(std::string_view number) {
 
 bool is_code(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
 
-int digits_at(std::string_view text, std::size_t first, std::size_t count) {
-  int value = 0;
-  for (const char c : text.substr(first, count)) value = is_digit(c) ? 10 * value + (c - '0') : -10'000;
-  return value;
+// 2001-12-31; false where the text has another form. There need be no such day.
+bool split_date(std::string_view text, std::chrono::year_month_day& date) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  unsigned most = 0;
+  const auto digit = [&](std::size_t i) {
+    const auto value = static_cast<unsigned char>(text[i] - '0');
+    most = std::max<unsigned>(most, value);
+    return static_cast<unsigned>(value);
+  };
+  const unsigned year = 1000 * digit(0) + 100 * digit(1) + 10 * digit(2) + digit(3);
+  const unsigned month = 10 * digit(5) + digit(6);
+  const unsigned day = 10 * digit(8) + digit(9);
+  date = {std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(day)};
+  return most <= 9;
 }
 
-// The number of 2001-12-31 as days since 1970-01-01; false where there is no such day.
 bool parse_date(std::string_view text, std::int32_t& days) {
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  using std::chrono::year_month_day;
-  const int year = digits_at(text, 0, 4);
-  const int month = digits_at(text, 5, 2);
-  const int day = digits_at(text, 8, 2);
-  if (year < 0 || month < 0 || day < 0) return false;
-  const year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                            std::chrono::day(static_cast<unsigned>(day))};
-  days = date.ok() ? static_cast<std::int32_t>(std::chrono::sys_days(date).time_since_epoch().count()) : 0;
-  return date.ok();
+  std::chrono::year_month_day date{};
+  if (!split_date(text, date) || !date.ok()) return false;
+  days = static_cast<std::int32_t>(std::chrono::sys_days(date).time_since_epoch().count());
+  return true;
 }
 
 bool parse_boolean(std::string_view text, bool& value) {
@@ -124,9 +127,9 @@ bool parse_real(std::string_view text, double& value) {
   const std::string_view number = without_sign(text);
   if (number.empty()) return false;
   if (is_letter(number.front()) && !is_infinite_or_nan(number)) return false;
-  const char* const end = number.data() + number.size();
-  const auto [used, error] = std::from_chars(number.data(), end, value);
-  if (used != end || is_sign(number.front())) return false;
+  const char* const first = number.data();
+  const auto [end, error] = std::from_chars(first, first + number.size(), value);
+  if (end != first + number.size() || is_sign(number.front())) return false;
   if (error == std::errc::result_out_of_range) value = is_tiny(number) ? 0 : std::numeric_limits<double>::infinity();
   if (text.starts_with('-')) value = -value;
   return true;
@@ -302,8 +305,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> integers(const arrow::csv::BlockPar
 }  // namespace
 
 bool is_date(std::string_view text) {
-  std::int32_t days = 0;
-  return parse_date(text, days);
+  std::chrono::year_month_day date{};
+  return split_date(text, date) && date.ok();
 }
 
 Cell cell_of(std::string_view text) {
