@@ -1171,7 +1171,7 @@ TEST_F(TableTest, NumbersOfCsvAreExact) {
   for (int i = 0; i < 200'000; ++i) text += "word,7.5\n";
   const std::tuple<const char*, Code, const char*> ends[] = {
       {"w,", Code::null_value, "line 200002 is empty"},
-      {"w,7,5", Code::malformed, "Expected 2 columns"},
+      {"w,7,5", Code::malformed, "and the header row in line 1 has 2"},
       {"w,NA", Code::malformed, "line 200002: 'NA' is no number"},
       {"w,9e9", Code::malformed, "has an exponent"},
       {"w,9223372036854775808", Code::overflow, "too large"},
@@ -1207,7 +1207,7 @@ TEST_F(TableTest, ACsvColumnThatIsNotOfNumbersNamesTheLine) {
       {"007,z\n", Code::malformed, ":x: line 800002: '007' is text, as numbers do not begin with 0, and the cells"},
       {"99999999999999999999,z\n", Code::unsupported_type,
        ":x: line 800002: '99999999999999999999' is an integer past"},
-      {"7\n", Code::malformed, ": line 800002: Expected 2 columns, got 1"}};
+      {"7\n", Code::malformed, ": line 800002 has 1 cell, and the header row in line 1 has 2"}};
   for (const auto& [line, code, message] : lines) {
     const std::string file = put("a.csv", text + line + "9,z\n");
     const Error error = error_of([&] { read_all<std::int64_t>(file + ":x"); });

@@ -96,7 +96,8 @@ class Inspection {
     }
     require_no_separator_line();
     const bool ragged = first_of_other_length(records()) < records().size();
-    if (width() == 1 || ragged || sample_.quote_fault) require_comma();
+    const bool broken = sample_.quote_fault && records().size() == 1;
+    if (width() == 1 || ragged || broken) require_comma();
     require_no_comment(ragged);
     if (ragged) refuse_ragged();
     if (width() > 1) require_no_padded_title();
@@ -142,7 +143,7 @@ class Inspection {
     for (const Delimiter& delimiter : kDelimiters) {
       if (delimiter.is_common && width_of_commas() > 1) continue;
       const CsvSample other = split(delimiter.character);
-      if (other.quote_fault || other.records.empty()) continue;
+      if (other.records.empty()) continue;
       if (delimiter.is_common ? separates_numbers(other.records) : separates(other.records)) {
         refuse(
             fmt::format("its columns seem to be separated by {}, and only commas are read; write it with commas, or, "
@@ -213,8 +214,8 @@ class Inspection {
   [[noreturn]] void refuse_ragged() const {
     require_no_title(records(), "");
     const CsvRecord& record = records()[first_of_other_length(records())];
-    refuse(fmt::format("line {} has {}, and the header row in line {} has {}; {}", record.line, count_cells(record),
-                       first().line, count_cells(first()), why_ragged(record)),
+    refuse(other_length(record.line, std::ssize(record.cells), first().line, std::ssize(first().cells)) + "; " +
+               why_ragged(record),
            row_of(record));
   }
 
@@ -427,7 +428,7 @@ void require_dialect(const CsvFile& file) {
   const std::int64_t bytes = std::min(kHeadBytes, file.size - file.names);
   std::string head(static_cast<std::size_t>(bytes), '\0');
   file.read(head.data(), bytes, file.names);
-  Inspection(file, head, line_of_names(file), file.names + bytes == file.size).run();
+  Inspection(file, head, line_of(file, -1, 0, false), file.names + bytes == file.size).run();
 }
 
 }  // namespace upsweep::io

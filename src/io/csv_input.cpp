@@ -41,11 +41,31 @@ std::optional<CsvRow> row_of(const arrow::Status& status) {
   return error == std::errc() ? std::optional(row) : std::nullopt;
 }
 
+// What Arrow says of a row that has another number of cells than there are columns.
+struct Length {
+  std::int64_t columns = 0;
+  std::int64_t cells = 0;
+};
+
+std::optional<Length> length_of(std::string_view text) {
+  constexpr std::string_view kWords[] = {": Expected ", " columns, got "};
+  Length length;
+  for (const std::string_view words : kWords) {
+    if (!text.starts_with(words)) return std::nullopt;
+    text.remove_prefix(words.size());
+    std::int64_t& number = words == kWords[0] ? length.columns : length.cells;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+  return length;
+}
+
 // The name of a column, by the bytes of its cell.
 std::string name_of(const CsvFile& file, std::string_view cell, std::size_t column) {
   if (!is_utf8(cell)) {
-    throw Error(Code::malformed, fmt::format("{}: line {}: the name of column {}, '{}', is not UTF-8; {}", file.path,
-                                             line_of_names(file), column, printable(cell, 60), kEncodingAdvice));
+    throw Error(Code::malformed, fmt::format("{}: line {}: the name '{}' is not UTF-8; {}", file.path,
+                                             line_of(file, -1, 0, false), printable(cell, 60), kEncodingAdvice));
   }
   const std::string_view name = trimmed(cell);
   return name.empty() ? fmt::format("column{}", column) : std::string(name);
@@ -150,11 +170,17 @@ arrow::Status first_of(const arrow::Status& status, const CsvRows& rows) {
 void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, std::string_view advice) {
   const auto found = row_of(status);
   if (!found) throw_status(place.name, status);
+  const std::int64_t row = found->number - 2;
+  const std::int64_t line = line_of(place.file, row, place.column, place.only);
+  if (const auto length = length_of(found->rest)) {
+    throw Error(code,
+                fmt::format("{}: {}; correct the row; a cell with commas is written in quotes", place.name,
+                            other_length(line, length->cells, line_of(place.file, -1, 0, place.only), length->columns)),
+                row);
+  }
   const bool is_encoding = found->rest.find("invalid UTF8") != std::string_view::npos;
   if (is_encoding) advice = kEncodingAdvice;
   const std::string rest = is_encoding ? ": the cell is not UTF-8" : printable(found->rest);
-  const std::int64_t row = found->number - 2;
-  const std::int64_t line = line_of(place.file, row, place.column, place.only);
   throw Error(code,
               fmt::format("{}: line {}{}{}; {}", place.name, line, row < 0 ? ", the header row" : "", rest, advice),
               row < 0 ? kNoIndex : row);

@@ -76,8 +76,9 @@ class Scan {
 
   void check(bool in_order) {
     if (!in_order) {
-      result_.fault = {quotes_.opened(),
-                       "text follows the quote that closes it; within quotes, a quote is written twice"};
+      result_.fault = {
+          quotes_.opened(),
+          "text follows the quote that closes it; within quotes, a quote is written twice, not after a backslash"};
     } else if (quotes_.open() && at() - quotes_.opened() > kLongestRow) {
       result_.fault = {quotes_.opened(), fmt::format("no quote closes it in {} bytes", kLongestRow)};
     } else if (!ended_ && at() - std::max(result_.piece.begin, until_) > kLongestRow) {
@@ -256,8 +257,6 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
   return rows;
 }
 
-std::int64_t line_of_names(const CsvFile& file) { return lines_before(file, file.names) + 1; }
-
 std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column) {
   const std::int64_t rows_before = row + 1;  // with the header row
   CsvQuotes quotes(file.names);
@@ -272,6 +271,11 @@ std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one
     return quotes.accept({&c, 1});
   });
   return lines_before(file, place < 0 ? quotes.bytes() : place) + 1;
+}
+
+std::string other_length(std::int64_t line, std::int64_t cells, std::int64_t line_of_names, std::int64_t columns) {
+  return fmt::format("line {} has {} cell{}, and the header row in line {} has {}", line, cells, cells == 1 ? "" : "s",
+                     line_of_names, columns);
 }
 
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {

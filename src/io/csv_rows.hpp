@@ -61,12 +61,12 @@ struct CsvRows {
 /// depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
 
-/// The line of the file, counted from 1, that holds the header row.
-std::int64_t line_of_names(const CsvFile& file);
-
 /// The line of the file, counted from 1 as an editor does, in which a cell starts: that of column `column` in row `row`, both
 /// counted from 0; row -1 is the header row. Goes through the file up to there. Throws as CsvFile::read() does.
 std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column);
+
+/// Returns what messages say of a row that has another number of cells than the header row: "line 3 has 2 cells, …".
+std::string other_length(std::int64_t line, std::int64_t cells, std::int64_t line_of_names, std::int64_t columns);
 
 /// Calls work(0) … work(count - 1), on so many threads at most, the caller's among them; 0: on as many as there are cores.
 /// Of what they throw, throws that of the lowest number; those after it may be left out.

@@ -67,7 +67,7 @@ class CsvTable final : public ArrowTable {
     std::iota(wanted.begin(), wanted.end(), 0);
     if (choose) wanted = {choose(fields_)};
     const CsvRows rows = find_rows(*file, names.end, file->size, format_->has_one_column(), threads);
-    if (rows.fault) throw_csv(place(), first_of({}, rows), Code::malformed, "correct the row");
+    if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
     pieces_ = rows.pieces;
     set_types(wanted, static_cast<bool>(choose), threads);
     declare(columns_);
@@ -112,7 +112,20 @@ class CsvTable final : public ArrowTable {
     const std::int64_t end = std::min(begin + kFirstBlock, file.size);
     const CsvRows rows = find_rows(file, begin, end, format_->has_one_column(), 1);
     const arrow::Status status = first_of(CsvBlocks(format_, begin, file.size, 0, kFirstBlock).next().status(), rows);
+    refuse_rows(status);
+  }
+
+  void refuse_rows(const arrow::Status& status) const {
     if (!status.ok()) throw_csv(place(), status, Code::malformed, "correct the row");
+  }
+
+  // Of the rows from `begin` on, as far as they are in order.
+  [[nodiscard]] arrow::Status first_failure(std::int64_t begin) const {
+    CsvBlocks blocks(format_, begin, format_->file->size, 0, kFirstBlock);
+    for (;;) {
+      const auto block = blocks.next();
+      if (!block.ok() || !*block) return block.status();
+    }
   }
 
   void set_types(const std::vector<int>& wanted, bool numbers, int threads) {
@@ -120,7 +133,9 @@ class CsvTable final : public ArrowTable {
       for (auto& column : columns_) column = column->WithType(arrow::utf8());
       return;
     }
-    const auto shapes = find_shapes(format_->file, pieces_, wanted, threads);
+    const auto [shapes, has_other_lengths] = find_shapes(format_->file, pieces_, wanted, format_->columns, threads);
+    // The cells of such a row are another column's: what they make of a type is not worth a message.
+    if (has_other_lengths) refuse_rows(first_failure(pieces_.front().begin));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])

@@ -85,8 +85,11 @@ using FoundText = std::vector<std::atomic<bool>>;
 // Goes through the cells of whole rows, by the rules of Arrow's own reader, for the shapes of some columns.
 class CellScan {
  public:
-  CellScan(const std::vector<int>& columns, FoundText& found_text)
-      : found_text_(found_text), shapes_(columns.size()), places_(static_cast<std::size_t>(columns.back()) + 1) {
+  CellScan(const std::vector<int>& columns, int all_columns, FoundText& found_text)
+      : found_text_(found_text),
+        last_column_(static_cast<std::size_t>(all_columns) - 1),
+        shapes_(columns.size()),
+        places_(static_cast<std::size_t>(columns.back()) + 1) {
     for (std::size_t i = 0; i < columns.size(); ++i) places_[static_cast<std::size_t>(columns[i])] = &shapes_[i];
   }
 
@@ -116,7 +119,13 @@ class CellScan {
         if (shape_ != nullptr) add({at, static_cast<std::size_t>(stop - at)});
       }
       if (stop == end) return text.size();
-      column_ = *stop == ',' ? column_ + 1 : 0;
+      if (*stop == ',') {
+        ++column_;
+      } else {
+        const bool is_empty_line = column_ == 0 && stop == at;
+        has_other_lengths_ = has_other_lengths_ || (column_ != last_column_ && !is_empty_line);
+        column_ = 0;
+      }
       find_shape();
       at = stop + 1;
     }
@@ -124,6 +133,7 @@ class CellScan {
   }
 
   [[nodiscard]] const std::vector<ColumnShape>& shapes() const { return shapes_; }
+  [[nodiscard]] bool has_other_lengths() const { return has_other_lengths_; }
 
  private:
   void load(const char* at) {
@@ -185,6 +195,8 @@ class CellScan {
   void find_shape() { shape_ = column_ < places_.size() ? places_[column_] : nullptr; }
 
   FoundText& found_text_;
+  std::size_t last_column_;
+  bool has_other_lengths_ = false;  // some row has more cells than the header row, or fewer
   std::vector<ColumnShape> shapes_;
   std::vector<ColumnShape*> places_;  // of each column; null: its cells are not looked at
   Window window_;
@@ -193,16 +205,16 @@ class CellScan {
   ColumnShape* shape_ = nullptr;  // of its column
 };
 
-std::vector<ColumnShape> shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvPiece& piece,
-                                   const std::vector<int>& columns, FoundText& found_text) {
-  CellScan scan(columns, found_text);
+FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvPiece& piece,
+                      const std::vector<int>& columns, int all_columns, FoundText& found_text) {
+  CellScan scan(columns, all_columns, found_text);
   CsvText source(file, piece.begin, piece.end, kCsvBlock);
   while (scan.leave_text_out()) {
     const std::string_view text = source.next();
     if (text.empty()) break;
     source.take(scan.take(text, source.last()));
   }
-  return scan.shapes();
+  return {scan.shapes(), scan.has_other_lengths()};
 }
 
 }  // namespace
@@ -262,17 +274,19 @@ std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   return whole_ <= kMost ? arrow::decimal128(kMost, 0) : text;
 }
 
-std::vector<ColumnShape> find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvPiece>& pieces,
-                                     const std::vector<int>& columns, int threads) {
-  std::vector<ColumnShape> shapes(columns.size());
-  if (columns.empty()) return shapes;
+FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvPiece>& pieces,
+                        const std::vector<int>& columns, int all_columns, int threads) {
+  FoundShapes all{std::vector<ColumnShape>(columns.size())};
+  if (columns.empty()) return all;
   FoundText found_text(columns.size());
-  std::vector<std::vector<ColumnShape>> found(pieces.size());
-  run_each(found.size(), threads, [&](std::size_t i) { found[i] = shapes_of(file, pieces[i], columns, found_text); });
-  for (std::size_t column = 0; column < shapes.size(); ++column) {
-    for (const auto& piece : found) shapes[column].add(piece[column]);
+  std::vector<FoundShapes> found(pieces.size());
+  run_each(found.size(), threads,
+           [&](std::size_t i) { found[i] = shapes_of(file, pieces[i], columns, all_columns, found_text); });
+  for (const FoundShapes& piece : found) {
+    for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(piece.shapes[column]);
+    all.has_other_lengths = all.has_other_lengths || piece.has_other_lengths;
   }
-  return shapes;
+  return all;
 }
 
 }  // namespace upsweep::io

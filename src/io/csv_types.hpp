@@ -65,10 +65,15 @@ class ColumnShape {
   bool past_uint64_ = false;
 };
 
-/// The shapes of `columns` (by their numbers, ascending), by all rows of the file: the last cell may be the one that makes the
+struct FoundShapes {
+  std::vector<ColumnShape> shapes;
+  bool has_other_lengths = false;  ///< a row that was looked at has not as many cells as there are columns
+};
+
+/// The shapes of `columns` (by their numbers, ascending) of `all_columns`, by all rows of the file: the last cell may be the one that makes the
 /// difference. Reads the file on threads as run_each() has them, unless all of these columns are found to be text before its
 /// end. Throws as CsvFile::read() does.
-std::vector<ColumnShape> find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvPiece>& pieces,
-                                     const std::vector<int>& columns, int threads);
+FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvPiece>& pieces,
+                        const std::vector<int>& columns, int all_columns, int threads);
 
 }  // namespace upsweep::io

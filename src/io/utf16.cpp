@@ -43,17 +43,19 @@ char* append(std::uint32_t value, char* to) {
 }
 
 constexpr std::uint32_t unit_at(const unsigned char* from, bool big) {
-  return big ? from[0] << 8U | from[1] : from[1] << 8U | from[0];
+  const std::uint32_t first = from[0];
+  const std::uint32_t second = from[1];
+  return big ? first << 8U | second : second << 8U | first;
 }
 
 constexpr std::size_t kGroup = 16;  // units, which the compiler makes two vectors
 
 // Copies so many units that are all ASCII; false, and nothing of use in `to`, where one is not.
-template <bool big>
+template <bool kBig>
 bool copy_ascii(const unsigned char* from, char* to) {
   std::uint32_t all = 0;
   for (std::size_t i = 0; i < kGroup; ++i) {
-    const std::uint32_t unit = unit_at(from + 2 * i, big);
+    const std::uint32_t unit = unit_at(from + 2 * i, kBig);
     all |= unit;
     to[i] = static_cast<char>(unit);
   }
@@ -62,13 +64,13 @@ bool copy_ascii(const unsigned char* from, char* to) {
 
 // Decodes whole characters; a high surrogate at the end is left. Returns the bytes that were taken, and puts `to` at the end of
 // what was written; stops at a surrogate that is not part of a pair.
-template <bool big>
+template <bool kBig>
 std::size_t decode_units(const unsigned char* from, std::size_t bytes, char*& to) {
-  const auto unit = [&](std::size_t at) { return unit_at(from + at, big); };
+  const auto unit = [&](std::size_t at) { return unit_at(from + at, kBig); };
   std::size_t at = 0;
   while (at + 2 <= bytes) {
     const std::size_t group = std::min(at + 2 * kGroup, bytes);
-    if (group - at == 2 * kGroup && copy_ascii<big>(from + at, to)) {
+    if (group - at == 2 * kGroup && copy_ascii<kBig>(from + at, to)) {
       at = group;
       to += kGroup;
       continue;

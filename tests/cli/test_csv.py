@@ -166,6 +166,7 @@ def value(upsweep, what, text):
         ["a.b", "1.2"],
         ['"a".b', '"x.y".2', "3.4"],
         ['"a"."b"', '"1"."2"', '"3"."4"'],
+        ['"a"."b"', '"1"."2"', '"3"x."4"'],
         ["a.b", "1,5.2", "1,7.3"],
         ["a.b.c", "1.2", "3.4.5", "6.7.8"],
         ["a.b", "1.2.", "3.4."],
@@ -275,6 +276,20 @@ def test_files_of_another_form_are_refused(upsweep, text, words, row):
     refused(upsweep, text, *words, row=row)
 
 
+@pytest.mark.parametrize("row, words", [("7", "has 1 cell"), ("Total: 7", "has 1 cell"), ("1,2,3", "has 3 cells"), ("x,y,z", "has 3 cells")])
+def test_the_first_bad_row_is_named_by_its_line(upsweep, row, words):
+    """Far down, on any number of threads, whatever is wrong with later rows."""
+    rows = 900_000
+    for others in ({}, {700_000: "5,\"x", 800_000: row}, {200_001: "z,5"}):
+        lines = [f"{i},5" for i in range(rows)]
+        for at, text in {200_000: row, **others}.items():
+            lines[at] = text
+        upsweep.write("t.csv", "\na,b\n" + "\n".join(lines) + "\n")
+        for args in (["query", "SELECT count(*) FROM 't.csv'", "--threads", "3"], ["query", "SELECT sum(a) FROM 't.csv'"], ["reduce", "t.csv:a"]):
+            message = upsweep.fails("malformed", *args, index=200_000)["message"]
+            assert f"t.csv: line 200003 {words}, and the header row in line 2 has 2;" in message, message
+
+
 @pytest.mark.parametrize(
     "text, what, expected",
     [
@@ -364,7 +379,7 @@ def test_text_that_is_not_utf8(upsweep):
         assert upsweep.json("query", "SELECT sum(n), count(*) FROM 't.csv'")["rows"] == [[before + 5, before + 2]]
     upsweep.fails("malformed", "subset-sum", "t.csv:n", "--target", "3", "--id", "name", index=before + 1)
     text = "\nn,straße\n1,2\n".encode("latin-1")
-    refused(upsweep, text, "line 2", "column 1", "stra\\xdfe", "not UTF-8", "iconv")
+    refused(upsweep, text, "line 2: the name", "stra\\xdfe", "not UTF-8", "iconv")
 
 
 @pytest.mark.parametrize(
