@@ -511,7 +511,7 @@ std::string misfit_of(const ColumnType& type, const ArrowArray& array) {
     return array.dictionary != nullptr ? "has a dictionary, and its type has none" : misfit_of_values(type, array);
   }
   if (array.dictionary == nullptr) return "has no dictionary, and its type has one";
-  const std::string misfit = misfit_of_values({}, array);
+  std::string misfit = misfit_of_values({}, array);
   if (!misfit.empty()) return misfit;
   if (array.dictionary->dictionary != nullptr) return "has a dictionary of dictionaries";
   const std::string of_entries = misfit_of_values(type, *array.dictionary);

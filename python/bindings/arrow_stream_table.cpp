@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "arrow_columns.hpp"
+#include "core/utf8.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::python {
@@ -64,6 +65,10 @@ class Stream {
     }
     for (std::int64_t i = 0; i < schema.value.n_children; ++i) {
       columns_.push_back(column_type(*schema.value.children[i]));
+      if (!is_utf8(columns_.back().field.name)) {
+        throw Error(Code::malformed,
+                    name_ + ": the name of column " + std::to_string(i) + " is not UTF-8; rename the column");
+      }
     }
   }
 

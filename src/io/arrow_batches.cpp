@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "io/arrow_elements.hpp"
 #include "io/arrow_errors.hpp"
 #include "io/arrow_text.hpp"
@@ -353,6 +354,10 @@ void ArrowTable::declare(const arrow::FieldVector& fields) {
   fields_.clear();
   types_.clear();
   for (const auto& field : fields) {
+    if (!is_utf8(field->name())) {
+      throw Error(Code::malformed, fmt::format("{}: the name of column {}, '{}', is not UTF-8; rename the column",
+                                               path_, fields_.size(), printable(field->name())));
+    }
     fields_.push_back(field_of(*field));
     types_.push_back(field->type());
   }

@@ -163,7 +163,7 @@ class JoinedRows final : public BatchReader {
   };
 
   template <class T>
-  static T* keep(std::shared_ptr<T[]> made, Memory& memory) {
+  static T* keep(const std::shared_ptr<T[]>& made, Memory& memory) {
     memory.push_back(made);
     return made.get();
   }

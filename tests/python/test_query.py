@@ -730,6 +730,16 @@ def test_text_that_is_not_utf8(tmp_path):
     assert upsweep.query("SELECT MAX(s) FROM t", t=pa.table({"s": unused})).rows() == [("Lyon",)]
 
 
+def test_names_that_are_not_utf8(tmp_path):
+    schema = pa.schema([pa.field("x", pa.int64()), pa.field("cafes", pa.int64())])
+    with pa.ipc.new_file(tmp_path / "t.arrow", schema) as file:
+        file.write_table(pa.table({"x": [1], "cafes": [2]}, schema=schema))
+    data = (tmp_path / "t.arrow").read_bytes()
+    (tmp_path / "t.arrow").write_bytes(data.replace(b"cafes", b"caf\xe9s"))
+    with pytest.raises(ValueError, match=r"the name of column 1, 'caf\\xe9s', is not UTF-8"):
+        upsweep.query("SELECT SUM(x) FROM t", t=str(tmp_path / "t.arrow"))
+
+
 def test_types_are_named_as_arrow_names_them(tmp_path):
     for type, value, name in [
         (pa.time32("s"), 1, "time32[s]"),
