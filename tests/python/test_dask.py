@@ -626,3 +626,19 @@ def test_errors_of_workers(client, folder, tmp_path):
     pyarrow.parquet.write_table(pa.table({"shop": ["Lyon"]}), other)
     with pytest.raises(ValueError, match=r"other\.parquet: has 1 columns"):
         upsweep.dask.query(SQL, sales=[*files, other], client=client)
+
+
+@pytest.mark.parametrize("rung", ["", "cpu.serial", "cpu.threads", "cpu.simd"])
+@pytest.mark.parametrize(
+    "op, first", [("add", 0), ("mul", 1), ("min", 2**63 - 1), ("max", -(2**63)), ("and", -1), ("or", 0), ("xor", 0)]
+)
+def test_exclusive_scans_begin_with_the_identity_by_every_rung(rung, op, first):
+    x = np.array([5, 7, 9, 2, 4])
+    fold = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or}
+    expected = fold.get(op, np.bitwise_xor).accumulate(np.concatenate([[first], x]))[:-1]
+    with upsweep.options(rung=rung):
+        lazy = upsweep.dask.scan(da.from_array(x, chunks=2), op=op, exclusive=True, overflow="wrap")
+        assert lazy.compute(scheduler="synchronous").tolist() == expected.tolist()
+    table = da.from_array(np.stack([x, x], axis=1), chunks=(2, 1))
+    lazy = upsweep.dask.scan(table, op=op, exclusive=True, axis=0, overflow="wrap")
+    assert lazy.compute(scheduler="synchronous").T.tolist() == [expected.tolist()] * 2

@@ -412,3 +412,51 @@ def test_the_index_of_an_overflow_is_that_of_the_first_element_in_every_layout(s
                     with pytest.raises(OverflowError, match=f"^element {expected[0]} of the result") as caught:
                         upsweep.cumulative_sum(layout, axis=axis, **named)
                     assert caught.value.index == expected[0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64"])
+@pytest.mark.parametrize(
+    "rung", [record["rung"] for record in upsweep.ladder() if record["problem"] == "scan" and record["rung"][:4] == "cpu."]
+)
+def test_exclusive_scans_write_their_first_result_by_every_rung(rung, dtype):
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    identities = {"add": 0, "mul": 1, "min": most, "max": least, "and": -1, "or": 0, "xor": 0}
+    folds = {
+        "add": np.add,
+        "mul": np.multiply,
+        "min": np.minimum,
+        "max": np.maximum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+    }
+    with upsweep.options(rung=rung, overflow="wrap"):
+        for n in (1, 2, 3, 64, 1000, 100_003):
+            x = np.random.default_rng(n).integers(-9, 9, n).astype(dtype)
+            for op, identity in identities.items():
+                fold = folds.get(op, np.bitwise_xor)
+                for initial in (None, 5):
+                    first = np.array([identity if initial is None else initial], dtype)
+                    expected = fold.accumulate(np.concatenate([first, x]), dtype=dtype)
+                    for exclusive, right in ((True, expected[:-1]), (False, expected[1:])):
+                        out = np.full(n, 77, dtype)
+                        try:
+                            upsweep.scan(x, op=op, exclusive=exclusive, initial=initial, dtype=dtype, out=out)
+                        except NotImplementedError:
+                            continue  # what the rung refuses
+                        assert np.array_equal(out, right), (rung, n, op, initial, exclusive)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "rung", [record["rung"] for record in upsweep.ladder() if record["problem"] == "scan" and record["rung"][:4] == "cpu."]
+)
+def test_exclusive_scans_of_floats_by_every_rung(rung, dtype):
+    identities = {"add": 0, "mul": 1, "min": np.inf, "max": -np.inf}
+    with upsweep.options(rung=rung):
+        for op, identity in identities.items():
+            x, out = np.full(1000, 1, dtype), np.full(1000, 77, dtype)
+            try:
+                upsweep.scan(x, op=op, exclusive=True, out=out)
+            except NotImplementedError:
+                continue  # what the rung refuses
+            assert out[0] == identity and out[1] == 1, (rung, op)
