@@ -295,6 +295,13 @@ arrow::Result<std::shared_ptr<arrow::Array>> booleans(const arrow::csv::BlockPar
   return array_of(type, rows, std::move(values), validity.take());
 }
 
+arrow::Result<std::shared_ptr<arrow::Array>> nulls(const arrow::csv::BlockParser& block, int column,
+                                                   const std::shared_ptr<arrow::DataType>& type) {
+  Validity validity(block.num_rows());
+  ARROW_RETURN_NOT_OK(each_cell(block, column, *type, validity, [](std::string_view, std::int64_t) { return false; }));
+  return arrow::MakeArrayOfNull(type, block.num_rows());
+}
+
 template <class Int>
 arrow::Result<std::shared_ptr<arrow::Array>> integers(const arrow::csv::BlockParser& block, int column,
                                                       const std::shared_ptr<arrow::DataType>& type, int scale = 0) {
@@ -331,6 +338,8 @@ Cell cell_of(std::string_view text) {
 arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const arrow::csv::BlockParser& block, int column,
                                                          const std::shared_ptr<arrow::DataType>& type) {
   switch (type->id()) {
+    case arrow::Type::NA:
+      return nulls(block, column, type);
     case arrow::Type::INT64:
       return integers<std::int64_t>(block, column, type);
     case arrow::Type::UINT64:

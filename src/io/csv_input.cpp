@@ -76,6 +76,14 @@ arrow::Status in_column(int column, const arrow::Status& status) {
   return status.WithMessage("In CSV column #", column, ": ", status.message());
 }
 
+// Of two failures the one in the earlier row; the first may be none.
+arrow::Status earlier(const arrow::Status& first, const arrow::Status& second) {
+  const auto first_row = row_of(first);
+  const auto second_row = row_of(second);
+  const bool is_first = !first.ok() && (!second_row || (first_row && first_row->number <= second_row->number));
+  return is_first ? first : second;
+}
+
 }  // namespace
 
 CsvFormat::CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count)
@@ -151,13 +159,18 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvReader::next() {
   ARROW_ASSIGN_OR_RAISE(const CsvBlock block, blocks_.next());
   if (!block) return nullptr;
   arrow::ArrayVector columns;
+  arrow::Status failure;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     // A result of its own, not a reference into the future, which ends here.
     auto column =
         decoders_[i] ? decoders_[i]->Decode(block).MoveResult() : elements_of(*block, columns_[i], fields_[i]->type());
-    if (!column.ok() && !decoders_[i]) return in_column(columns_[i], column.status());
-    ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), std::move(column));
+    if (column.ok()) {
+      columns.push_back(*column);
+    } else {
+      failure = earlier(failure, decoders_[i] ? column.status() : in_column(columns_[i], column.status()));
+    }
   }
+  ARROW_RETURN_NOT_OK(failure);
   return arrow::RecordBatch::Make(arrow::schema(fields_), block->num_rows(), std::move(columns));
 }
 

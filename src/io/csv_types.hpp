@@ -41,7 +41,7 @@ class ColumnShape {
            (past_uint64_ || negative_);
   }
 
-  /// A decimal type is of at most `most_digits` digits. Without a value the column is int64; with words such as NA only, text.
+  /// A decimal type is of at most `most_digits` digits. Without a value the column is of NULL; with words such as NA only, of text.
   [[nodiscard]] std::shared_ptr<arrow::DataType> type(int most_digits) const;
 
  private:
