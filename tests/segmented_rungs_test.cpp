@@ -277,7 +277,7 @@ void check_sums_of_zeros(const Lists& lists, const std::vector<std::int64_t>& st
       std::vector<T> out(starts.size(), T{9});
       segmented_reduce(policy, lists, content.data(), std::ssize(content), out.data(), add, valid);
       for (std::size_t i = 0; i < out.size(); ++i) {
-        ASSERT_TRUE(same_bits(out[i], expected[i]))
+        ASSERT_TRUE(out[i] == 0 && std::signbit(out[i]) == std::signbit(expected[i]))  // a long double has padding
             << text_of(policy) << ", list " << i << ", " << starts[i] << " … " << stops[i] << ": " << out[i];
       }
     }
