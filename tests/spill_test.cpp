@@ -344,7 +344,7 @@ TEST_F(Spill, NamesAFolderThatIsNone) {
       const Error error = error_of(kOwn, 2, memory_of(bytes, name));
       EXPECT_EQ(error.code(), Code::not_found);
       EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
-      EXPECT_NE(std::string(error.what()).find("--spill-dir"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("spill_folder"), std::string::npos) << error.what();
     }
   }
   const Error error = error_of(kOwn, 2, memory_of(kNothing, "/sys"));  // where not even root makes files
