@@ -261,7 +261,8 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
 std::shared_ptr<const Program> program_of(const std::string& source, int /*device*/, double& seconds) {
   static RecentValues<std::string, Program> programs(kMostPrograms);
   seconds += 1e-9;
-  return programs.get(source, [&] { return std::make_shared<const Program>(std::make_unique<Program::State>(source)); });
+  return programs.get(source,
+                      [&] { return std::make_shared<const Program>(std::make_unique<Program::State>(source)); });
 }
 
 LaunchLimits launch_limits(int /*device*/) {

@@ -1124,8 +1124,9 @@ TEST(Query, RunsTheRungThatIsAskedForOrNone) {
     }
     return std::string();
   };
-  EXPECT_EQ(refusal("cpu.predicate_first"),
-            "unknown_rung: 'cpu.predicate_first' is a rung of aggregate only; queries have: cpu.blocks, cuda.generated");
+  EXPECT_EQ(
+      refusal("cpu.predicate_first"),
+      "unknown_rung: 'cpu.predicate_first' is a rung of aggregate only; queries have: cpu.blocks, cuda.generated");
   EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");
 }
 

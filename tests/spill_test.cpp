@@ -409,8 +409,8 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
     const Error error = error_of(kOwn, threads, memory_of(kNothing, name));
     EXPECT_EQ(error.code(), Code::disk_full) << error.what();
     const std::string what = error.what();
-    for (const char* const part :
-         {name.c_str(), "were written to a temporary file", "QueryMemory::spill_folder", "QueryMemory::bytes", "make room"}) {
+    for (const char* const part : {name.c_str(), "were written to a temporary file", "QueryMemory::spill_folder",
+                                   "QueryMemory::bytes", "make room"}) {
       EXPECT_NE(what.find(part), std::string::npos) << what;
     }
   };

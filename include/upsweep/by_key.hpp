@@ -136,7 +136,7 @@ template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::Arra
 ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            Op op = {}) {
   return detail::reduce_runs(policy, keys, values, out_keys, out, op,
-                               detail::usual_beginning<detail::ElementOf<Out>, Op>());
+                             detail::usual_beginning<detail::ElementOf<Out>, Op>());
 }
 
 // ----------------------------------------------------------------------------------------------------------------- scans
@@ -151,8 +151,7 @@ SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, co
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
-  return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(),
-                             false);
+  return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), false);
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
@@ -165,8 +164,7 @@ SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, co
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
 SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
                                       Op op = {}) {
-  return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(),
-                             true);
+  return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), true);
 }
 
 /// @cond

@@ -76,7 +76,10 @@ const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call
   return *rung;
 }
 
-/// Throws unknown_rung, naming those there are.
+/// Throws unknown_rung, which says whose rung it is, if any problem's, and which there are.
+[[noreturn]] void refuse_rung(std::string_view id, const std::string& known);
+
+/// Throws as refuse_rung() does.
 template <class Call>
 const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
   for (const auto* rung : ladder) {
@@ -84,7 +87,7 @@ const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
   }
   std::string known;
   for (const auto* rung : ladder) known.append(known.empty() ? "" : ", ").append(rung->info.id);
-  throw Error(Code::unknown_rung, "no rung is called '" + std::string(id) + "'; there are: " + known);
+  refuse_rung(id, known);
 }
 
 /// The rung that the policy names, if it can run the call. Throws unknown_rung and unsupported.

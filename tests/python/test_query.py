@@ -579,7 +579,10 @@ def test_errors(table):
     assert error.code == "unknown_table" and "given are: t" in str(error)
     assert "give it by its name" in str(pytest.raises(ValueError, upsweep.query, "SELECT SUM(key) FROM other").value)
     assert '"Tt" or "TT"' in str(raised(ValueError, "SELECT SUM(key) FROM tT", Tt=table, TT=table))
-    assert upsweep.query("SELECT COUNT(*) FROM Tt", Tt=table, TT={}).rows() == upsweep.query('SELECT COUNT(*) FROM "Tt"', Tt=table).rows()
+    assert (
+        upsweep.query("SELECT COUNT(*) FROM Tt", Tt=table, TT={}).rows()
+        == upsweep.query('SELECT COUNT(*) FROM "Tt"', Tt=table).rows()
+    )
     assert raised(ValueError, 'SELECT COUNT(*) FROM "TT"', Tt=table).code == "unknown_table"
     assert "FROM 'a.csv'" in str(raised(ValueError, 'SELECT COUNT(*) FROM "a.csv"', t=table))
     assert 'write "key"' in str(raised(ValueError, 'SELECT SUM("Key") FROM t'))
