@@ -113,13 +113,16 @@ inline constexpr bool kAddsFloats = std::is_floating_point_v<Out> && operator_of
 
 /// What a list's fold begins with unless an initial value is given: it changes no bit of the elements.
 template <class Out, class Op>
-inline const Out kBegin = [] {
-  if constexpr (kAddsFloats<Out, Op>) {
-    return identity<Out>(Operator::add);
-  } else {
-    return usual_init<Out, Op>();
-  }
-}();
+const Out& neutral_value() {
+  static const Out value = [] {
+    if constexpr (kAddsFloats<Out, Op>) {
+      return identity<Out>(Operator::add);
+    } else {
+      return usual_init<Out, Op>();
+    }
+  }();
+  return value;
+}
 
 /// What the fold of a list begins with.
 template <class Out>
@@ -135,7 +138,7 @@ constexpr Beginning<Out> begin_with(const Out& init) {
 /// No initial value.
 template <class Out, class Op>
 Beginning<Out> usual_beginning() {
-  return {std::addressof(kBegin<Out, Op>), kAddsFloats<Out, Op>};
+  return {std::addressof(neutral_value<Out, Op>()), kAddsFloats<Out, Op>};
 }
 template <class Call, class Out>
 void set_beginning(Call& call, const Beginning<Out>& begin) {

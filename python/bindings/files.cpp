@@ -27,6 +27,7 @@ std::string path_of(const nb::bytes& given) { return {given.c_str(), given.size(
 /// The table of all files that the paths stand for.
 std::shared_ptr<Table> open(const std::vector<nb::bytes>& given, int threads) {
   std::vector<std::string> paths;
+  paths.reserve(given.size());
   for (const nb::bytes& path : given) paths.push_back(path_of(path));
   const nb::gil_scoped_release released;
   return io::open_tables(paths, io::CsvCells::typed, threads);
@@ -41,6 +42,7 @@ std::vector<nb::bytes> matching(const nb::bytes& given) {
     found = io::matching_files(path);
   }
   std::vector<nb::bytes> files;
+  files.reserve(found.size());
   for (const std::string& file : found) files.emplace_back(file.data(), file.size());
   return files;
 }

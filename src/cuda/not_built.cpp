@@ -36,7 +36,8 @@ Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResour
     : size_(size), device_(device), stream_(stream), memory_(memory) {
   refuse();
 }
-Workspace::~Workspace() = default;
+Workspace::~Workspace() { free(); }
+void Workspace::free() noexcept {}
 
 int make_current(int) { refuse(); }
 void restore_current(int) noexcept {}
@@ -49,7 +50,7 @@ void clear(void*, std::int64_t, Stream) { refuse(); }
 const char* lookahead_refusal(int) noexcept { return "not built"; }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
-DeviceCall::~DeviceCall() = default;
+DeviceCall::~DeviceCall() { workspace_ = nullptr; }
 LinkTimes measure_link(int) { refuse(); }
 
 struct Group::State {};
