@@ -17,7 +17,7 @@ extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napole
 nitpicky = True
 nitpick_ignore_regex = [
     ("cpp:identifier", r"(upsweep::)?(mpi::|nccl::)?detail(::.*)?"),  # what only templates need
-    ("cpp:identifier", r"query::\w+|State|CUstream_st|MPI_Comm|ncclComm_t"),  # what headers only declare, or others do
+    ("cpp:identifier", r"query::\w+|State|CUstream_st|CUevent_st|MPI_Comm|ncclComm_t"),  # what headers only declare, or others do
     ("cpp:identifier", r"u?int\d+_t"),
     ("std:ref", r"\w+_8hpp"),  # headers that comments name: doxygen would link them to pages of its own
     ("py:class", ".*"),  # types of parameters are prose: "array of int64, of shape (n,)"
