@@ -865,13 +865,13 @@ class NoIndicesInNulls {
   std::shared_ptr<const Dictionary> words_ = expression::dictionary_of(std::vector<std::string>{"a", "bb", "", "dddd"});
 };
 
-const Field kTextField{.name = "s", .kind = ValueKind::text, .storage = Storage::int32};
+Field text_field() { return {.name = "s", .kind = ValueKind::text, .storage = Storage::int32}; }
 
 TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
   const NoIndicesInNulls texts;
   const ColumnData column = texts.column();
   MemoryTable table;
-  table.add(kTextField, column.values, texts.rows(), column.validity, column.dictionary);
+  table.add(text_field(), column.values, texts.rows(), column.validity, column.dictionary);
   for (const char* const sql : {"SELECT s, COUNT(*) FROM t GROUP BY s ORDER BY s", "SELECT MIN(s), MAX(s) FROM t",
                                 "SELECT COUNT(*) FROM t WHERE s >= 'b' OR s = ''"}) {
     expect_same(ask(sql, gpu::Policy{}, table), ask(sql, par, table), sql);
@@ -881,7 +881,7 @@ TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
                 {"", "167"}, {"a", "167"}, {"bb", "166"}, {"dddd", "167"}, {"NULL", "333"}}));
   const std::int32_t bad[] = {0, 1, 4};
   try {
-    MemoryTable().add(kTextField, bad, 3, nullptr, column.dictionary);
+    MemoryTable().add(text_field(), bad, 3, nullptr, column.dictionary);
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::invalid_argument);
@@ -891,7 +891,7 @@ TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
   // Nothing but NULL, of a dictionary without entries.
   const std::vector<std::uint8_t> none(125, 0);
   MemoryTable empty;
-  empty.add(kTextField, column.values, texts.rows(), none.data(), std::make_shared<const Dictionary>());
+  empty.add(text_field(), column.values, texts.rows(), none.data(), std::make_shared<const Dictionary>());
   const char* const sql = "SELECT s, COUNT(*), MIN(s) FROM t WHERE s IS NULL OR s < 'x' GROUP BY s";
   EXPECT_EQ(ask(sql, par, empty).cells, (std::vector<std::vector<std::string>>{{"NULL", "1000", "NULL"}}));
   expect_same(ask(sql, gpu::Policy{}, empty), ask(sql, par, empty), sql);
@@ -901,7 +901,7 @@ TEST_F(DeviceQuery, NullTextsMayHaveAnyIndex) {
 TEST_F(DeviceQuery, NullTextsOfABatchMayHaveAnyIndex) {
   const NoIndicesInNulls texts;
   gpu::Staging staging;
-  query::ChunkBuilder builder(staging, {kTextField}, texts.rows());
+  query::ChunkBuilder builder(staging, {text_field()}, texts.rows());
   Batch batch{.rows = texts.rows(), .columns = {texts.column()}};
   builder.append(batch);
   const query::DeviceChunk chunk = builder.finish(false);
@@ -937,6 +937,7 @@ TEST_F(DeviceQuery, ThreadsAskOneTableAtTheSameTime) {
   std::vector<Outcome> expected;
   for (const std::string& sql : queries) expected.push_back(ask(sql, par, columns.table()));
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (std::size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (std::size_t i = t; i < t + 4; ++i) {

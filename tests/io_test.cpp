@@ -44,7 +44,9 @@ int changes_left = -1;
 
 int changing_names(const std::function<int()>& change) {
   const auto count = [] {
-    if (changes_left >= 0 && changes_left-- == 0) std::raise(SIGTERM);
+    if (changes_left < 0) return;
+    if (changes_left == 0) std::raise(SIGTERM);
+    --changes_left;
   };
   count();
   const int result = change();

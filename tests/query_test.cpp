@@ -368,14 +368,14 @@ TEST(Query, DeepQueriesAreRefused) {
     for (int i = 0; i < n; ++i) all += text;
     return all;
   };
-  const std::pair<const char*, const char*> kNested[] = {
+  const std::pair<const char*, const char*> nested[] = {
       {"x + ", ""},       {"- ", ""},        {"(", ")"},        {"NOT ", ""},       {"ABS(", ")"},
       {"", "::int"},      {"", " IS NULL"},  {"", "[1]"},       {"x IN (1, ", ")"}, {"CASE WHEN x > 1 THEN ", " END"},
       {"ARRAY[1, ", "]"}, {"(SELECT ", ")"}, {"", " COLLATE c"}};
   for (const int n : {1'000, 9'000, 50'000}) {
     std::vector<std::string> queries{"SELECT 1" + repeated(n, " UNION SELECT 1"),
                                      "SELECT COUNT(*) FROM t" + repeated(n, " JOIN t ON TRUE")};
-    for (const auto& [open, close] : kNested) {
+    for (const auto& [open, close] : nested) {
       queries.push_back("SELECT SUM(" + repeated(n, open) + "x" + repeated(n, close) + ") FROM t");
     }
     for (const std::string& sql : queries) {

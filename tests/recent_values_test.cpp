@@ -74,6 +74,7 @@ TEST(RecentValues, ThreadsThatAskForOneKeyMakeItOnce) {
   Values values(8);
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
       for (int key = 0; key < 8; ++key) {

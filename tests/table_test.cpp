@@ -1518,10 +1518,11 @@ TEST_F(TableTest, CsvColumnsHaveTheTypeOfAllTheirCells) {
     std::string rows;
     std::string reversed;
     for (const std::string& cell : column.cells) {
-      rows += cell + ",a,1\n";
+      rows.append(cell).append(",a,1\n");
       reversed.insert(0, cell + ",a,1\n");
     }
-    for (const std::string& text : {rows, reversed, rows + filler, filler + reversed, rows + filler + rows}) {
+    for (const std::string& text :
+         {rows, reversed, rows + filler, filler + reversed, std::string(rows).append(filler).append(rows)}) {
       const auto table = open_table(put("a.csv", "x,y,z\n" + text));
       const Field& field = field_of_column(*table, "x");
       EXPECT_EQ(name(field.kind), name(column.kind)) << text.substr(0, 80);
@@ -1561,8 +1562,8 @@ TEST_F(TableTest, CsvNumbersAreExact) {
         if (decimals > 0 && whole == 0 && random() % 2 == 0) cell.erase(0, 1);
         const auto sign = random() % 8;
         if (sign < 2) cell.insert(0, sign == 0 ? "+" : "-");
-        if (random() % 8 == 0) cell = " " + cell + "\t ";
-        if (random() % 8 == 0) cell = "\"" + cell + "\"";
+        if (random() % 8 == 0) cell.insert(0, " ").append("\t ");
+        if (random() % 8 == 0) cell.insert(0, "\"").append("\"");
         expected.emplace_back(sign == 1 ? -value : value);
         text += cell + ",a\n";
       }
@@ -1760,6 +1761,7 @@ class JoinedTest : public TableTest {
   // The table of these files, in their order.
   std::unique_ptr<Table> join(const std::vector<std::string>& texts) {
     std::vector<std::string> paths;
+    paths.reserve(texts.size());
     for (std::size_t i = 0; i < texts.size(); ++i) paths.push_back(put(std::to_string(i) + ".csv", texts[i]));
     return open_tables(paths);
   }
@@ -1927,6 +1929,7 @@ TEST_F(JoinedTest, PatternsStandForFiles) {
   fs::create_directory(path("d/c.csv"));
   const auto expect = [&](const std::string& pattern, const std::vector<std::string>& names) {
     std::vector<std::string> paths;
+    paths.reserve(names.size());
     for (const std::string& name : names) paths.push_back(path(name));
     EXPECT_EQ(matching_files(path(pattern)), paths) << pattern;
   };
