@@ -40,6 +40,9 @@ static void scans_of_what_is_wrong(void) {
   place.rung = "cpu.nosuch";
   CHECK(upsweep_scan(&place, "add", 0, NULL, from, array_of(out, 2, UPSWEEP_INT8), &result) == 2);
   CHECK(strcmp(result.code, "unknown_rung") == 0);
+  place.rung = "cpu.adjacent";
+  CHECK(upsweep_scan(&place, "add", 0, NULL, from, array_of(out, 2, UPSWEEP_INT8), &result) == 2);
+  CHECK(strcmp(result.code, "unsupported") == 0 && strstr(result.message, "belongs to ragged, not to scan") != NULL);
 }
 
 static void reductions(void) {
@@ -85,6 +88,11 @@ static void axes(void) {
   place.checked = 1;
   CHECK(upsweep_scan_along(&place, "add", 0, NULL, axis, from, from, &result) == 1);
   CHECK(strcmp(result.code, "overflow") == 0 && result.index == 3);
+  CHECK(upsweep_scan_along(&place, "mul", 0, NULL, axis, from, to, &result) == 2);
+  CHECK(strcmp(result.code, "unsupported") == 0 && strstr(result.message, "mul") != NULL);
+  CHECK(upsweep_reduce_along(&place, "mul", NULL, axis, from, array_of(sums, 2, UPSWEEP_INT64), &result) == 2);
+  CHECK(strcmp(result.code, "unsupported") == 0);
+  CHECK(upsweep_reduce_along(&place, "max", NULL, axis, from, array_of(sums, 2, UPSWEEP_INT64), &result) == 0);
   place.device = 0;
   CHECK(upsweep_reduce_along(&place, "add", NULL, axis, from, array_of(sums, 2, UPSWEEP_INT64), &result) == 2);
   CHECK(strcmp(result.code, "unsupported") == 0);

@@ -300,6 +300,7 @@ TEST_F(CudaAggregate, SaysWhatIsWrong) {
   EXPECT_EQ(code_of([&] { (void)select_sum(any, key, quantity, price, -1, 30); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)columns.sum(any.with_rung("cpu.serial"), 30); }), Code::unsupported);
   EXPECT_EQ(code_of([&] { (void)columns.sum(any.with_rung("cuda.none"), 30); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { (void)columns.sum(any.with_overflow(Overflow::checked), 30); }), Code::unsupported);
   for (const auto& rung : rungs()) {
     const Code code =
         code_of([&] { select_sum_async(any.with_rung(rung.id), key, quantity, price, 1000, 30, out.data()); });

@@ -283,8 +283,8 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
   DeviceArray<std::int64_t> offsets(2);
   EXPECT_EQ(code_of([&] { key_offsets(policy, on_device.data(), 3, offsets.data(), 2); }), Code::unequal_lengths);
   const gpu::Policy named = policy.with_rung("cuda.runs");
-  EXPECT_EQ(code_of([&] { key_offsets(named, on_device.data(), 3, offsets.data(), 2); }), Code::unknown_rung);
-  EXPECT_EQ(code_of([&] { count_key_runs(named, on_device.data(), 3); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { key_offsets(named, on_device.data(), 3, offsets.data(), 2); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { count_key_runs(named, on_device.data(), 3); }), Code::unsupported);
   EXPECT_TRUE(offsets.intact());
   EXPECT_EQ(code_of([&] {
               reduce_by_key(policy.with_rung("cuda.none"), on_device.data(), values.data(), 3, out_keys.data(),

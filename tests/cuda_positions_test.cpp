@@ -423,7 +423,7 @@ TEST_F(GpuTest, PositionsSayWhatIsWrong) {
   EXPECT_EQ(code({}, lists, out.data(), 2), Code::unequal_lengths);
   EXPECT_EQ(code({}, lists.with_validity(Mask::bytes(valid.data(), 2)), out.data(), 3), Code::invalid_argument);
   EXPECT_EQ(code({}, Lists::by_bounds(bounds.data() + 1, bounds.data(), 2), out.data(), 3), Code::invalid_argument);
-  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.tiles"), lists, out.data(), 3), Code::unknown_rung);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.tiles"), lists, out.data(), 3), Code::unsupported);
   EXPECT_EQ(code({}, Lists(), nullptr, 0), Code::ok);
   const auto values = failure_of([&] { broadcast(gpu::Policy{}, lists, bounds.data(), 3, out.data(), 3); });
   EXPECT_EQ(values.code, Code::invalid_argument);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -385,6 +386,26 @@ TEST_F(CudaShardsLists, ListsThatCrossShardsAreReduced) {
 
 TEST_F(CudaShardsLists, ListsOfFloatsThatCrossShards) { check_reductions<double, double, std::int64_t>(add, 0.5); }
 
+/// Also of a list that ends where its shard does, to which later shards have nothing to add.
+TEST_F(CudaShardsLists, SumsOfNegativeZeroKeepItsSign) {
+  for (const tests::Members& members : tests::all_members()) {
+    const tests::OwnGroup own(members);
+    const Group& group = own;
+    constexpr std::int64_t kLength = 1000;
+    const std::vector<double> zeros(kLength, -0.0);
+    for (const std::int64_t each : {1, 7, 100, 250, 500, 1000}) {
+      std::vector<std::int64_t> offsets{0};
+      while (offsets.back() < kLength) offsets.push_back(std::min(kLength, offsets.back() + each));
+      for (const auto& begin : cuts(kLength, group.size())) {
+        SCOPED_TRACE(members.text() + ", lists of " + std::to_string(each));
+        const ListsInShards<double, double, std::int64_t> shards(group, offsets, zeros, begin);
+        segmented_reduce(group, shards.all());
+        for (const double sum : shards.results()) ASSERT_TRUE(sum == 0 && std::signbit(sum));
+      }
+    }
+  }
+}
+
 /// With null elements, by bits and by bytes.
 template <class In, class Out, class Op>
 void check_nulls(Op op) {
@@ -573,6 +594,8 @@ TEST_F(CudaShardsLists, RefusesWhatItCannotDo) {
   const Group checked = Group::of_policies(std::vector(2, gpu::Policy{}.with_overflow(Overflow::checked)));
   expect_error(Code::unsupported, kNoIndex, "cannot be checked",
                [&] { segmented_reduce(checked, Shards{{lists, x.data(), 100, out.data()}, {}}); });
+  expect_error(Code::unsupported, kNoIndex, "mul of integers is not checked",
+               [&] { segmented_reduce(checked, Shards{{lists, x.data(), 100, out.data()}, {}}, mul); });
   DeviceArray<std::int64_t> room(11);
   expect_error(Code::invalid_argument, kNoIndex, "shard 1: starts is host memory", [&] {
     compact_offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, room.data()},

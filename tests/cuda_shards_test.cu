@@ -601,6 +601,14 @@ TEST_F(CudaShards, ErrorsSayWhichShard) {
   expect_error(Code::unsupported, "cannot check", [&] {
     inclusive_scan(checked, Integers{{whole.data(), 50, whole.data()}, {whole.data() + 50, 50, whole.data() + 50}});
   });
+  expect_error(Code::unsupported, "mul of integers is not checked", [&] {
+    inclusive_scan(checked, Integers{{whole.data(), 50, whole.data()}, {whole.data() + 50, 50, whole.data() + 50}},
+                   upsweep::mul);
+  });
+  DeviceArray<std::int32_t> product(1);
+  expect_error(Code::unsupported, "mul of integers is not checked", [&] {
+    reduce_async(checked, Integers{{whole.data(), 50}, {whole.data() + 50, 50}}, product.data(), 1, upsweep::mul);
+  });
   const Group by_cub = Group::of_policies(std::vector(2, gpu::Policy{}.with_rung("cuda.cub")));
   expect_error(Code::unsupported, "cuda.lookahead",
                [&] { inclusive_scan(by_cub, Floats{{x.data(), 50, x.data()}, {x.data() + 50, 50, x.data() + 50}}); });

@@ -168,7 +168,7 @@ TEST_F(GpuTest, PartitionsSayWhatIsWrong) {
   EXPECT_EQ(code({}, mask.view(), elsewhere), Code::invalid_argument);
   EXPECT_EQ(code({}, Mask::bytes(host.data(), 100), column.view()), Code::invalid_argument);
   EXPECT_EQ(code({}, Mask::bytes(mask.data(), 99), column.view()), Code::unequal_lengths);
-  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.tiles"), mask.view(), column.view()), Code::unknown_rung);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.tiles"), mask.view(), column.view()), Code::unsupported);
   EXPECT_EQ(partition(gpu::Policy{}, mask.view()), count_kept(gpu::Policy{}, mask.view()).kept) << "without columns";
 }
 
@@ -623,7 +623,7 @@ TEST_F(GpuTest, TakesSayWhatIsWrong) {
   EXPECT_EQ(code({}, good, narrow), Code::unequal_lengths);
   EXPECT_EQ(code({}, good, elsewhere), Code::invalid_argument);
   EXPECT_EQ(code({}, good, over_indices), Code::invalid_argument);
-  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.ranks"), good, column.view()), Code::unknown_rung);
+  EXPECT_EQ(code(gpu::Policy{}.with_rung("cuda.ranks"), good, column.view()), Code::unsupported);
   DeviceArray<std::int64_t> offsets(3);
   EXPECT_EQ(failure_of([&] {
               take(gpu::Policy{}, Lists::of_size(1, 3), 3, Lists::of_size(2, 1), good, offsets.data(), {});

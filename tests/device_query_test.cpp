@@ -962,7 +962,7 @@ TEST_F(DeviceQuery, OtherRungsAreRefused) {
   EXPECT_EQ(code_of(""), Code::ok);
   EXPECT_EQ(code_of("cuda.generated"), Code::ok);
   EXPECT_EQ(code_of("cpu.blocks"), Code::unsupported);
-  EXPECT_EQ(code_of("cuda.fused"), Code::unknown_rung);
+  EXPECT_EQ(code_of("cuda.fused"), Code::unsupported);
 }
 
 }  // namespace

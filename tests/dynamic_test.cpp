@@ -604,6 +604,24 @@ TEST(DynamicAlong, NegativeSumsDoNotFitUnsignedTypes) {
   });
 }
 
+TEST(DynamicAlong, ChecksThatDoNotExistAreRefused) {
+  const std::vector<std::int64_t> x(6, std::int64_t{1} << 40);
+  std::vector<std::int64_t> out(6, -1);
+  std::vector<double> doubles(6);
+  const dynamic::Axis axis{1, 3, 2};
+  const dynamic::ConstArray from{x.data(), 6, Type::int64};
+  const Policy checked{.overflow = Overflow::checked};
+  const auto both = [&](Operator op, dynamic::Array to) {
+    const Code scanned = code_of([&] { dynamic::scan_along(checked, {op}, axis, from, to); });
+    EXPECT_EQ(code_of([&] { dynamic::reduce_along(checked, op, axis, from, {to.data, 2, to.type}); }), scanned);
+    return scanned;
+  };
+  EXPECT_EQ(both(Operator::mul, {out.data(), 6, Type::int64}), Code::unsupported);
+  EXPECT_EQ(out, std::vector<std::int64_t>(6, -1)) << "nothing has run";
+  EXPECT_EQ(both(Operator::mul, {doubles.data(), 6, Type::float64}), Code::ok);
+  EXPECT_EQ(both(Operator::max, {out.data(), 6, Type::int64}), Code::ok);
+}
+
 TEST(DynamicAlong, RefusesArraysThatOverlap) {
   std::vector<double> x(18);
   const dynamic::Axis axis{2, 3, 2};
@@ -623,7 +641,8 @@ TEST(DynamicAlong, RefusesWhatDoesNotFitTogether) {
   EXPECT_EQ(code_of([&] { dynamic::scan_along(par, {}, {1, 5, 2}, from, to); }), Code::unequal_lengths);
   EXPECT_EQ(code_of([&] { dynamic::scan_along(par, {}, {-1, -6, 2}, from, to); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { dynamic::reduce_along(par, Operator::add, {2, 3, 2}, from, to); }), Code::unequal_lengths);
-  EXPECT_EQ(code_of([&] { dynamic::scan_along({.rung = "cpu.serial"}, {}, {2, 3, 2}, from, to); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { dynamic::scan_along({.rung = "cpu.serial"}, {}, {2, 3, 2}, from, to); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { dynamic::scan_along({.rung = "cpu.none"}, {}, {2, 3, 2}, from, to); }), Code::unknown_rung);
 }
 
 TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
@@ -719,6 +738,46 @@ TEST(Dynamic, StagedScansInPlaceAndHandsOn) {
   std::int64_t total = 0;
   carry.value(&total);
   EXPECT_EQ(total, 1000 * 1001 / 2);
+}
+
+TEST(Dynamic, StagedScansKeepNegativeZero) {
+  if (gpu::devices().empty()) GTEST_SKIP() << "no GPU";
+  for (const bool exclusive : {false, true}) {
+    dynamic::Staged staged;
+    dynamic::Carry carry(Type::float64);
+    std::vector<double> out;
+    for (const std::int64_t length : {0, 1, 1, 3}) {
+      const std::vector<double> zeros(static_cast<std::size_t>(length), -0.0);
+      std::vector<double> part(zeros.size(), 1);
+      (void)staged.scan(Overflow::checked, {.exclusive = exclusive}, {zeros.data(), length, Type::float64},
+                        {part.data(), length, Type::float64}, carry);
+      out.insert(out.end(), part.begin(), part.end());
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT_TRUE(out[i] == 0 && std::signbit(out[i]) == (i > 0 || !exclusive)) << i << " of " << exclusive;
+    }
+    double total = 1;
+    carry.value(&total);
+    EXPECT_TRUE(total == 0 && std::signbit(total)) << exclusive;
+  }
+}
+
+TEST(Dynamic, StagedChecksThatDoNotExistAreRefused) {
+  if (gpu::devices().empty()) GTEST_SKIP() << "no GPU";
+  const std::vector<std::int64_t> x(4, std::int64_t{1} << 40);
+  std::vector<std::int64_t> out(4);
+  const dynamic::ConstArray from{x.data(), 4, Type::int64};
+  const dynamic::Array to{out.data(), 4, Type::int64};
+  const Lists lists = Lists::of_size(1, 4);
+  dynamic::Staged staged;
+  dynamic::Carry carry(Type::int64);
+  const Overflow checked = Overflow::checked;
+  EXPECT_EQ(code_of([&] { staged.scan(checked, {Operator::mul}, from, to, carry); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { staged.reduce(checked, Operator::mul, from, carry); }), Code::unsupported);
+  EXPECT_EQ(
+      code_of([&] { staged.segmented_reduce(checked, Operator::mul, lists, from, {out.data(), 1, Type::int64}); }),
+      Code::unsupported);
+  EXPECT_EQ(code_of([&] { staged.segmented_scan(checked, {Operator::mul}, lists, from, to); }), Code::unsupported);
 }
 
 TEST(Dynamic, StagedNeedsAGpu) {

@@ -610,6 +610,8 @@ TEST(ListConversions, SayWhatIsWrong) {
   Positions out(3);
   Positions two(2);
   EXPECT_EQ(code_of([&] { (void)broadcast_to_offsets(par.with_rung("cpu.serial"), offsets, offsets, 3, out); }),
+            Code::unsupported);
+  EXPECT_EQ(code_of([&] { (void)broadcast_to_offsets(par.with_rung("cpu.none"), offsets, offsets, 3, out); }),
             Code::unknown_rung);
   EXPECT_EQ(code_of([&] { (void)broadcast_to_offsets(par, offsets, offsets, 2, out); }), Code::stop_past_end);
   EXPECT_EQ(code_of([&] { (void)broadcast_to_offsets(par, offsets, offsets, 3, two); }), Code::unequal_lengths);

@@ -159,7 +159,7 @@ TEST(PositionsApi, RunsTheTopRungOrTheOneThatIsNamed) {
   EXPECT_EQ(detail::run_positions(par, call).rung, "cpu.staged");
   EXPECT_EQ(detail::run_positions(par.with_rung("cpu.serial"), call).rung, "cpu.serial");
   EXPECT_EQ(out, (Offsets{0, 0, 2, 2, 2}));
-  EXPECT_EQ(code_of([&] { (void)local_index(par.with_rung("cpu.shares"), offsets, out); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { (void)local_index(par.with_rung("cpu.shares"), offsets, out); }), Code::unsupported);
   EXPECT_NE(code_of([&] { (void)local_index(par.with_rung("cuda.merge_path"), offsets, out); }), Code::ok);
 }
 

@@ -1126,7 +1126,9 @@ TEST(Query, RunsTheRungThatIsAskedForOrNone) {
   };
   EXPECT_EQ(
       refusal("cpu.predicate_first"),
-      "unknown_rung: 'cpu.predicate_first' is a rung of aggregate only; queries have: cpu.blocks, cuda.generated");
+      "unsupported: rung 'cpu.predicate_first' belongs to aggregate, not to this operation; available: cpu.blocks, "
+      "cuda.generated");
+  EXPECT_EQ(refusal("cpu.none"), "unknown_rung: unknown rung 'cpu.none'; available: cpu.blocks, cuda.generated");
   EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");
 }
 

@@ -617,7 +617,7 @@ TEST(RaggedApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   EXPECT_EQ(memory, std::vector<std::int64_t>(64, 3));
   EXPECT_EQ(code_of(par.with_threads(-1), in, in, 10, offsets.data()), Code::invalid_argument);
   EXPECT_EQ(code_of(par.with_rung("cpu.quick"), in, in, 10, offsets.data()), Code::unknown_rung);
-  EXPECT_EQ(code_of(par.with_rung("cpu.simd"), in, in, 10, offsets.data()), Code::unknown_rung);
+  EXPECT_EQ(code_of(par.with_rung("cpu.simd"), in, in, 10, offsets.data()), Code::unsupported);
   EXPECT_EQ(offsets, std::vector<std::int64_t>(11, 77));
   EXPECT_EQ(code_of(par, nothing, nothing, 0, offsets.data()), Code::ok);
   EXPECT_EQ(offsets[0], 0);

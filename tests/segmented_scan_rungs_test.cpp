@@ -394,7 +394,7 @@ TEST(SegmentedScan, SaysWhatIsWrong) {
   EXPECT_EQ(scanned(Lists(std::vector<int>{0, 1}, std::vector<int>{2, 3})), Code::unsupported) << "they overlap";
   EXPECT_EQ(scanned(Lists::of_size(2, 2)), Code::unequal_lengths);
   EXPECT_EQ(scanned(Lists::of_size(std::numeric_limits<std::int64_t>::max(), 0)), Code::invalid_argument);
-  EXPECT_EQ(scanned(offsets, par.with_rung("cpu.tbb")), Code::unknown_rung);
+  EXPECT_EQ(scanned(offsets, par.with_rung("cpu.tbb")), Code::unsupported);
   EXPECT_EQ(tests::code_of([&] { segmented_inclusive_scan(par, offsets, content, std::vector<float>(2)); }),
             Code::unequal_lengths);
   EXPECT_EQ(tests::code_of([&] {

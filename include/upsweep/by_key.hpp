@@ -16,7 +16,7 @@
 //           for one more than the runs. count_key_runs() says how many these are.
 // Types     keys are integers or floats, or bool. Floats are equal as == has it, and all NaN are one key.
 // Errors    Error: unequal_lengths (keys and values; too little room for the runs), overflow with index() the run that has a
-//           sum that does not fit, unknown_rung (count_key_runs() and key_offsets() have no ladder), and those of
+//           sum that does not fit, unknown_rung, unsupported (count_key_runs() and key_offsets() have no ladder), and those of
 //           segmented.hpp. Then outputs are unspecified.
 // In place  outputs must not overlap inputs, but that of a scan may be its values.
 // Memory    8 bytes a run and 1/8 of a byte a key.

@@ -27,12 +27,12 @@ enum class Code : std::uint8_t {
   not_positive,        ///< an item of a subset sum that is zero or negative; index: the first such
   // The request is bad (exit status 2).
   invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
-  unknown_rung,      ///< no rung of that name on this ladder
+  unknown_rung,      ///< no ladder has a rung of that name
   unknown_column,    ///< the file has no such column
   unknown_table,     ///< a query names a table that no --table gives
   bad_sql,           ///< a query that is no SQL; index: the byte in it
   unsupported_sql,   ///< a query beyond the subset that is run; index: the byte in it
-  unsupported,       ///< a rung asked for by name cannot do what was asked
+  unsupported,       ///< what was asked for by name (a rung, of this ladder or another, a check) cannot be done
   not_built,         ///< a part of upsweep that this build leaves out
   // The system refused (exit status 3).
   not_found,      ///< no such file

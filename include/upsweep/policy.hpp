@@ -23,10 +23,10 @@
 
 namespace upsweep {
 
-/// What happens when a prefix or a sum of integers does not fit the output type. Products and custom operators are not checked.
+/// What happens when a sum of integers does not fit the output type. Products of integers and custom operators cannot be checked.
 enum class Overflow : std::uint8_t {
   wrap,     ///< modulo 2^bits, as hardware does
-  checked,  ///< Error overflow, with the index of the first output that does not fit
+  checked,  ///< Error overflow, with the index of the first output that does not fit; unsupported where nothing is checked
 };
 
 /// The instruction set of the SIMD rungs. The result has the same bits with each of them.

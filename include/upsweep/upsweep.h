@@ -41,9 +41,9 @@ typedef struct upsweep_place {
   int device;       /* UPSWEEP_HOST, or the ordinal of the GPU whose memory the arrays are in */
   void* stream;     /* cudaStream_t; NULL: the default stream */
   int threads;      /* on the CPU; 0: every core */
-  int checked;      /* on the CPU, sums of integers: not 0 makes overflow an error, else they wrap around. On a GPU
-                       upsweep_segmented_reduce and upsweep_group_by heed it, upsweep_segmented_scan refuses it, other calls
-                       wrap around */
+  int checked;      /* sums of integers: not 0 makes overflow an error, 0 lets them wrap. On a GPU only
+                       upsweep_segmented_reduce and upsweep_group_by check. Where nothing would be checked (other sums on a
+                       GPU, "mul" of integers, upsweep_select_sum) the call is refused */
   const char* rung; /* NULL: the top rung that fits; a rung asked for by name never falls back */
 } upsweep_place;
 

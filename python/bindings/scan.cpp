@@ -109,7 +109,8 @@ void scan_along(const Place& place, std::string_view op, Truth exclusive, nb::ha
   const void* const init = initial_of(initial, to.type);
   SignalWatch watch;
   run_on_host(place, from.length, to.type, [&](const Policy& policy) {
-    dynamic::scan_along(policy, options, {outer, length, inner}, from, to, init, [&] { return watch.goes_on(); });
+    dynamic::scan_along(policy_for(policy, options.op), options, {outer, length, inner}, from, to, init,
+                        [&] { return watch.goes_on(); });
   });
 }
 
@@ -122,7 +123,8 @@ void reduce_along(const Place& place, std::string_view op, nb::handle initial,
   const void* const init = initial_of(initial, to.type);
   SignalWatch watch;
   run_on_host(place, from.length, to.type, [&](const Policy& policy) {
-    dynamic::reduce_along(policy, named, {outer, length, inner}, from, to, init, [&] { return watch.goes_on(); });
+    dynamic::reduce_along(policy_for(policy, named), named, {outer, length, inner}, from, to, init,
+                          [&] { return watch.goes_on(); });
   });
 }
 

@@ -68,8 +68,15 @@ void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, 
   require(call.price, "price");
 }
 
+void require_wrap(Overflow overflow) {
+  if (overflow == Overflow::wrap) return;
+  throw Error(Code::unsupported,
+              "select_sum is modulo 2^64, and not checked for overflow: choose wrap instead of checked");
+}
+
 /// `sum`: of a call that waits, else null.
 std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall& call, std::int64_t* sum) {
+  require_wrap(policy.overflow);
   call.waits = sum != nullptr;
   if (call.waits) gpu::require_no_capture(policy.stream, "select_sum_async");
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
@@ -95,9 +102,7 @@ void detail::require_columns(std::int64_t keys, std::int64_t quantities, std::in
 
 std::string_view detail::run_select_sum(const Policy& policy, AggregateCall& call) {
   require_policy(policy);
-  if (policy.overflow == Overflow::checked) {
-    throw Error(Code::unsupported, "select_sum wraps around modulo 2^64: it does not check for overflow");
-  }
+  aggregate::require_wrap(policy.overflow);
   const auto& rung = aggregate::choose(call, policy);
   if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;

@@ -2,8 +2,6 @@
 // core/checked.hpp: Overflow::checked is refused where nothing would be checked.
 #pragma once
 
-#include <string>
-
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
@@ -13,16 +11,22 @@ namespace upsweep {
 
 /// Throws unsupported where `overflow` asks for checks of a product of integers or of a custom operator. Sums of integers are
 /// checked, operators that select or combine bits cannot overflow, and floats become infinite.
+inline void require_checks(Operator op, Type out, Overflow overflow) {
+  if (overflow != Overflow::checked) return;
+  if (op == Operator::custom) {
+    throw Error(Code::unsupported, "a custom operator is not checked for overflow: choose wrap instead of checked");
+  }
+  if (op == Operator::mul && is_integer(out)) {
+    throw Error(Code::unsupported, "mul of integers is not checked for overflow: choose wrap instead of checked");
+  }
+}
+
 template <class Call>
 void require_checks(const Call& call, Overflow overflow) {
-  if (overflow != Overflow::checked) return;
   if constexpr (requires { call.reducer; }) {
     if (call.reducer != decltype(call.reducer){}) return;  // no fold: counts and positions fit
   }
-  const bool multiplies = call.op == Operator::mul && is_integer(call.out_type);
-  if (!multiplies && call.op != Operator::custom) return;
-  throw Error(Code::unsupported, (multiplies ? "products of integers" : "results of a custom operator") +
-                                     std::string(" are not checked for overflow: choose Overflow::wrap"));
+  require_checks(call.op, call.out_type, overflow);
 }
 
 }  // namespace upsweep

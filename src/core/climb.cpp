@@ -381,8 +381,7 @@ const RungInfo* wanted_rung(const ClimbRequest& request, const ProblemInfo& prob
     if (rung.id == request.rung) return &rung;
     ids.append(ids.empty() ? "" : ", ").append(rung.id);
   }
-  throw Error(Code::unknown_rung,
-              "the " + std::string(problem.name) + " ladder has no rung '" + request.rung + "'; it has: " + ids);
+  refuse_rung(request.rung, ids);
 }
 
 void require_guest_runs(const ClimbRequest& request, const RungInfo& guest) {

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/no_ladder.hpp"
 #include "cpu/kernels.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
@@ -26,10 +25,6 @@ void require_policy(const Policy& policy) {
 
 void detail::require_isa(Isa isa) {
   if (const char* reason = isa_refusal(isa)) throw Error(Code::unsupported, reason);
-}
-
-void refuse_rung(std::string_view id, const std::string& known) {
-  throw Error(Code::unknown_rung, unknown_rung(id) + "; there are: " + known);
 }
 
 void throw_status(const Status& status, std::string_view rung) {

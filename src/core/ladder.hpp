@@ -76,7 +76,7 @@ const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call
   return *rung;
 }
 
-/// Throws unknown_rung, which says whose rung it is, if any problem's, and which there are.
+/// Throws unknown_rung, or unsupported for a rung of another ladder, and says which ones are available (`known`).
 [[noreturn]] void refuse_rung(std::string_view id, const std::string& known);
 
 /// Throws as refuse_rung() does.

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/no_ladder.hpp: operations that are done in one way only refuse a rung by name, whatever it is called.
+// core/no_ladder.hpp: the rungs of queries, which are no ladder, and operations that have no rungs at all.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace upsweep {
 
-/// Returns what is wrong with the id of a rung that an operation does not have: "no rung is called 'cpu.x'", or that it is one of
-/// other problems.
-std::string unknown_rung(std::string_view id);
+/// What runs a query, by backend.
+inline constexpr std::string_view kQueryRungs[] = {"cpu.blocks", "cuda.generated"};
 
-/// Throws unknown_rung where one is asked for.
+/// Throws where a rung is asked for by name: unknown_rung, or unsupported for a rung of some ladder.
 void require_no_rung(std::string_view rung);
 
 }  // namespace upsweep

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/ladder.hpp"
 #include "core/no_ladder.hpp"
 #include "upsweep/error.hpp"
 
@@ -94,31 +95,52 @@ const ProblemInfo& problem(std::string_view name) { return problems()[position(n
 
 namespace {
 
-/// The problems that have the rung: "scan and reduce"; empty where none has.
-std::string problems_with(std::string_view rung) {
+/// The problems that have the rung, and "query", whose rungs are no ladder.
+std::vector<std::string_view> problems_with(std::string_view rung) {
   std::vector<std::string_view> names;
   for (const ProblemInfo& one : problems()) {
     const auto is_it = [&](const RungInfo& info) { return info.id == rung; };
     if (std::any_of(one.rungs.begin(), one.rungs.end(), is_it)) names.push_back(one.name);
   }
+  if (std::find(std::begin(kQueryRungs), std::end(kQueryRungs), rung) != std::end(kQueryRungs))
+    names.push_back("query");
+  return names;
+}
+
+/// "scan", "scan and reduce"; of many the first few.
+std::string listed(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kMost = 3;
   std::string all;
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
     all.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
   }
-  return all;
+  return names.size() > kMost ? all + " and others" : all;
+}
+
+/// The problem with these rungs, "a, b, c"; "this operation" where none has just them.
+std::string owner_of(const std::string& rungs) {
+  for (const ProblemInfo& one : problems()) {
+    std::string ids;
+    for (const RungInfo& rung : one.rungs) ids.append(ids.empty() ? "" : ", ").append(rung.id);
+    if (ids == rungs) return std::string(one.name) + ", which runs this call";
+  }
+  return "this operation";
 }
 
 }  // namespace
 
-std::string unknown_rung(std::string_view id) {
-  const std::string problems = problems_with(id);
-  const std::string quoted = "'" + std::string(id) + "'";
-  return problems.empty() ? "no rung is called " + quoted : quoted + " is a rung of " + problems + " only";
+void refuse_rung(std::string_view id, const std::string& known) {
+  const std::string advice = known.empty() ? ", which has no ladder: leave the rung out" : "; available: " + known;
+  const auto owners = problems_with(id);
+  const std::string rung = "rung '" + std::string(id) + "'";
+  if (!owners.empty()) {
+    throw Error(Code::unsupported, rung + " belongs to " + listed(owners) + ", not to " + owner_of(known) + advice);
+  }
+  throw Error(Code::unknown_rung, "unknown " + rung + (known.empty() ? " of an operation" : "") + advice);
 }
 
 void require_no_rung(std::string_view rung) {
-  if (rung.empty()) return;
-  throw Error(Code::unknown_rung, unknown_rung(rung) + ": this operation has no ladder; leave the rung out");
+  if (!rung.empty()) refuse_rung(rung, {});
 }
 
 const Problem& declaration(std::string_view name) { return *kProblems[position(name)]; }

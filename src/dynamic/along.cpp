@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/apart.hpp"
+#include "core/checked.hpp"
 #include "core/interruption.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
@@ -251,6 +252,7 @@ std::int64_t columns_at_once(const Axis& axis, int workers) {
 /// Throws overflow, interrupted.
 void run(const Policy& policy, const AlongCall& call, const detail::GoOn& go_on) {
   require_no_rung(policy.rung);
+  require_checks(call, policy.overflow);
   const Axis& axis = call.axis;
   if (axis.outer * axis.inner == 0) return;
   const int threads = cpu::list_workers(0, call.n * call.in_size, policy.threads);

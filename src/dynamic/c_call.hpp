@@ -61,12 +61,12 @@ std::string_view at(const upsweep_place* place, const Run& run) {
   constexpr upsweep_place kDefault = UPSWEEP_PLACE_DEFAULT;
   const upsweep_place& where = place != nullptr ? *place : kDefault;
   const std::string_view rung = where.rung != nullptr ? where.rung : "";
+  const Overflow overflow = where.checked != 0 ? Overflow::checked : Overflow::wrap;
   if (where.device != UPSWEEP_HOST) {
-    return run(
-        gpu::Policy{}.with_device(where.device).with_stream(static_cast<gpu::Stream>(where.stream)).with_rung(rung));
+    const auto stream = static_cast<gpu::Stream>(where.stream);
+    return run(gpu::Policy{}.with_device(where.device).with_stream(stream).with_rung(rung).with_overflow(overflow));
   }
-  return run(Policy{
-      .threads = where.threads, .rung = rung, .overflow = where.checked != 0 ? Overflow::checked : Overflow::wrap});
+  return run(Policy{.threads = where.threads, .rung = rung, .overflow = overflow});
 }
 
 /// The number that an enumeration of C holds, which may be any: not all are values of it in C++.

@@ -114,12 +114,6 @@ std::optional<Reducer> parse_reducer(const char* op) {
   return std::nullopt;
 }
 
-/// Of sums of lists, which on a GPU too are asked to fit.
-Policy with_check(const upsweep_place* /*place*/, const Policy& policy) { return policy; }
-gpu::Policy with_check(const upsweep_place* place, const gpu::Policy& policy) {
-  return policy.with_overflow(place->checked != 0 ? Overflow::checked : Overflow::wrap);
-}
-
 // ------------------------------------------------------------------------------------- what is the same of several calls
 
 int sort_lists(const upsweep_place* place, const upsweep_lists* lists, const upsweep_array& content, bool positions,
@@ -184,9 +178,8 @@ int upsweep_segmented_reduce(const upsweep_place* place, const char* op, const v
                 [&](const auto& policy) { return dynamic::segmented_reduce(policy, *reducer, of, from, to, mask); });
     }
     const Operator with = operator_of_c(op);
-    return at(place, [&](const auto& policy) {
-      return dynamic::segmented_reduce(with_check(place, policy), with, of, from, to, init, mask);
-    });
+    return at(place,
+              [&](const auto& policy) { return dynamic::segmented_reduce(policy, with, of, from, to, init, mask); });
   });
 }
 
@@ -199,9 +192,8 @@ int upsweep_segmented_scan(const upsweep_place* place, const char* op, int exclu
     const dynamic::Array to = output(out);
     const Mask mask = mask_of_c(valid, "valid");
     const dynamic::ScanOptions options{.op = operator_of_c(op), .exclusive = exclusive != 0};
-    return at(place, [&](const auto& policy) {
-      return dynamic::segmented_scan(with_check(place, policy), options, of, from, to, init, mask);
-    });
+    return at(place,
+              [&](const auto& policy) { return dynamic::segmented_scan(policy, options, of, from, to, init, mask); });
   });
 }
 
@@ -442,8 +434,8 @@ int upsweep_group_by(const upsweep_place* place, const char* op, upsweep_array k
     dynamic::Array counted;
     if (counts != nullptr) counted = {positions_in(*counts, "counts"), counts->length, Type::int64};
     return at(place, [&](const auto& policy) {
-      const Grouped made = dynamic::group_by(with_check(place, policy), with, input(keys), input(values),
-                                             output(out_keys), output(out), counted);
+      const Grouped made =
+          dynamic::group_by(policy, with, input(keys), input(values), output(out_keys), output(out), counted);
       give(groups, made.groups);
       return made.rung;
     });

@@ -131,7 +131,7 @@ bool Carry::any() const {
 
 void Carry::value(void* element) const {
   visit_type(type_, [&]<class T>(std::type_identity<T>) {
-    const T value = detail::value_of(as<T>(bytes_));
+    const T value = as<T>(bytes_).any ? detail::value_of(as<T>(bytes_)) : T{0};
     std::memcpy(element, &value, sizeof value);
   });
 }

@@ -28,9 +28,10 @@ T extreme_of(Operator op, ConstArray in, const gpu::Policy& policy) {
   return value;
 }
 
-/// The carry where `last`, the last output, has been computed elsewhere, of an input that ends with `element`.
+/// The carry after a scan whose last output, of an input that ends with `element`, has been computed elsewhere. `last`: null where
+/// nothing precedes that element in an exclusive scan, whose output, 0.0 of sums, is no part of any sum.
 void advance(Carry& carry, const ScanOptions& options, ConstArray element, const void* last) {
-  carry = Carry::of(carry.type(), last);
+  carry = last != nullptr ? Carry::of(carry.type(), last) : Carry(carry.type());
   // An exclusive scan's last output does not hold the last element yet.
   if (options.exclusive) (void)dynamic::reduce(seq, options.op, element, carry);
 }
@@ -90,6 +91,7 @@ std::string_view Staged::scan(Overflow overflow, const ScanOptions& options, Con
   std::array<std::byte, sizeof(std::int64_t)> element{};
   const std::int64_t size = size_of(in.type);
   const detail::ScanCall call = scan_call(options, in, out, carry);
+  const bool is_first = options.exclusive && in.length == 1 && !carry.any();
   if (in.length > 0) {
     std::memcpy(element.data(), static_cast<const std::byte*>(in.data) + (in.length - 1) * size,
                 static_cast<std::size_t>(size));
@@ -97,8 +99,8 @@ std::string_view Staged::scan(Overflow overflow, const ScanOptions& options, Con
   const std::string_view ran = detail::run_scan(state_->chunked, {.rung = state_->rung, .overflow = overflow}, call);
   state_->rung = ran;
   if (in.length > 0) {
-    advance(carry, options, {element.data(), 1, in.type},
-            static_cast<const std::byte*>(out.data) + (out.length - 1) * size_of(out.type));
+    const auto* const last = static_cast<const std::byte*>(out.data) + (out.length - 1) * size_of(out.type);
+    advance(carry, options, {element.data(), 1, in.type}, is_first ? nullptr : last);
   }
   return ran;
 }

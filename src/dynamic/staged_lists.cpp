@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/lists.hpp"
 #include "dynamic/staged.hpp"
 #include "upsweep/error.hpp"
@@ -161,6 +162,7 @@ Selected run_select(State& state, const Lists* lists, const Mask& mask, std::int
 
 std::string_view Staged::segmented_reduce(Overflow overflow, Operator op, const Lists& lists, ConstArray content,
                                           Array out, const void* init, const Mask& valid) {
+  require_checks(op, out.type, overflow);
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
   const Mask valid_there = arrays.send(valid);
@@ -187,6 +189,7 @@ std::string_view Staged::segmented_reduce(Reducer reducer, const Lists& lists, C
 
 std::string_view Staged::segmented_scan(Overflow overflow, const ScanOptions& options, const Lists& lists,
                                         ConstArray content, Array out, const void* init, const Mask& valid) {
+  require_checks(options.op, out.type, overflow);
   Arrays arrays(state_->staging);
   const ConstArray content_there = arrays.send(content);
   const Mask valid_there = arrays.send(valid);

@@ -24,14 +24,11 @@ namespace upsweep {
 namespace query {
 namespace {
 
-/// What runs a query, by backend.
-constexpr std::string_view kRungs[] = {"cpu.blocks", "cuda.generated"};
-
 constexpr Backend backend_of(const Policy&) { return Backend::cpu; }
 constexpr Backend backend_of(const gpu::Policy&) { return Backend::cuda; }
 constexpr int threads_of(const Policy& policy) { return policy.threads; }
 constexpr int threads_of(const gpu::Policy&) { return 0; }
-constexpr std::string_view rung_of(Backend backend) { return kRungs[static_cast<int>(backend)]; }
+constexpr std::string_view rung_of(Backend backend) { return kQueryRungs[static_cast<int>(backend)]; }
 
 /// A rung asked for by name never falls back: throws where it is not the one that `runs` the query.
 void require_rung(std::string_view asked, Backend runs) {
@@ -42,8 +39,8 @@ void require_rung(std::string_view asked, Backend runs) {
     throw Error(Code::unsupported, std::string(asked) + ": " + why);
   }
   std::string known;
-  for (const std::string_view rung : kRungs) known.append(known.empty() ? "" : ", ").append(rung);
-  throw Error(Code::unknown_rung, unknown_rung(asked) + "; queries have: " + known);
+  for (const std::string_view rung : kQueryRungs) known.append(known.empty() ? "" : ", ").append(rung);
+  refuse_rung(asked, known);
 }
 
 /// Calls f, whose errors have the caller's words for what they advise to change.

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/visit.hpp"
 #include "cuda/list_call.hpp"
 #include "shards/group.hpp"
@@ -141,6 +142,7 @@ void require_shard(const gpu::Policy& policy, const detail::SegmentedCall& call,
     throw Error(Code::unsupported,
                 "lists that cross shards are given by offsets, and none of them is null (elements may be)");
   }
+  require_checks(call, policy.overflow);
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
     throw Error(Code::unsupported, "sums of lists that cross shards wrap around, and cannot be checked");
   }
@@ -251,6 +253,7 @@ class ListsFold {
       call.device = lists_.heads->fold;
     } else {
       call.init = lists_.identity;
+      call.empty_is_zero = false;  // of no elements the identity, which changes no bit of the list's value
     }
     call.status = &room_of(head.member)->head_outcome;
     gpu::in_shard(head.member, [&] { (void)run(head.member, call); });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/checked.hpp"
 #include "core/visit.hpp"
 #include "cuda/device_call.hpp"
 #include "shards/group.hpp"
@@ -59,6 +60,7 @@ void require_shard(const gpu::Policy& policy, const detail::ScanCall& call, cons
   const char* reason = custom == nullptr ? compiled_refusal(call.op, call.in_type, call.out_type) : nullptr;
   if (reason == nullptr) reason = kernels_of(custom).refusal(policy.device);
   if (!policy.rung.empty() && policy.rung != kRung) reason = "runs by cuda.lookahead alone";
+  require_checks(call, policy.overflow);
   if (policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.out_type)) {
     reason = "lets sums wrap around, and cannot check them";
   }

@@ -333,7 +333,7 @@ def test_the_summary(upsweep):
 @pytest.mark.parametrize(
     "word, options",
     [
-        ("unknown_rung", ["--rung", "cpu.simd"]),
+        ("unsupported", ["--rung", "cpu.simd"]),
         ("invalid_argument", ["--length", "-1"]),
         ("invalid_argument", ["--starts-offset", "-1"]),
         ("invalid_argument", ["--stops-offset", "-1"]),

@@ -137,7 +137,7 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails(("not_built", "no_device"), "pack", "--device", "cuda", "a.npy", "b.npy", "c.npy", *to)
     for columns in (["a.npy", "b.npy", "c.npy"], ["t.parquet:x"]):
         error = upsweep.fails("unknown_rung", "pack", "--rung", "cpu.nope", *columns, *to, index=None)
-        assert error["message"].startswith("no rung is called 'cpu.nope'")  # which is about no column
+        assert error["message"].startswith("unknown rung 'cpu.nope'")  # which is about no column
 
 
 def test_elements_that_are_null_move_along(upsweep, arrow):

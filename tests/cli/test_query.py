@@ -1763,9 +1763,12 @@ def test_options(one):
     sql = f"SELECT SUM(i) FROM {PATH}"
     assert one.json("query", sql, "--rung", "cpu.blocks")["rung"] == "cpu.blocks"
     assert rows(one, sql, "--device", "cpu") == [[7]]
-    for unknown in ("cpu.nope", "cuda.nope", "cpu.predicate_first", "cuda.fused"):
-        message = refused(one, "unknown_rung", sql, "--rung", unknown)["message"]
-        assert f"'{unknown}'" in message and "cpu.blocks, cuda.generated" in message
+    for code, rung in (
+        ("unknown_rung", "cpu.nope"), ("unknown_rung", "cuda.nope"), ("unsupported", "cpu.predicate_first"),
+        ("unsupported", "cuda.fused"),
+    ):  # fmt: skip
+        message = refused(one, code, sql, "--rung", rung)["message"]
+        assert f"'{rung}'" in message and "cpu.blocks, cuda.generated" in message
     refused(one, ("not_built", "no_device"), sql, "--rung", "cuda.generated")
     refused(one, "unsupported", sql, "--rung", "cuda.generated", "--device", "cpu")
     refused(one, "invalid_argument", sql, "--device", "tpu")

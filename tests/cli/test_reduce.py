@@ -313,7 +313,7 @@ def test_null_names_its_first_row(upsweep, arrow):
     "word, options",
     [
         ("unknown_rung", ["--rung", "cpu.nope"]),
-        ("unknown_rung", ["--rung", "cpu.chained"]),  # of the scan ladder
+        ("unsupported", ["--rung", "cpu.chained"]),  # of the scan ladder
         ("invalid_argument", ["--exclusive"]),
         ("invalid_argument", ["-o", "out.npy"]),
         ("invalid_argument", ["--op", "mean"]),

@@ -557,7 +557,7 @@ def test_wrap_by_request(upsweep):
     "word, options",
     [
         ("unknown_rung", ["--rung", "cpu.nope"]),
-        ("unknown_rung", ["--rung", "cpu.adjacent"]),  # of another ladder
+        ("unsupported", ["--rung", "cpu.adjacent"]),  # of another ladder
         ("invalid_argument", ["--nope"]),
         ("invalid_argument", ["another.npy"]),
         ("invalid_argument", ["--op", "plus"]),

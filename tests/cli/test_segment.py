@@ -381,7 +381,7 @@ def test_no_lists(upsweep, arrow, name):
     upsweep.table(name, {"x": arrow.array([], arrow.list_(arrow.int64()))})
     assert upsweep.npy("segment", name).tolist() == []
     error = upsweep.fails("unknown_rung", "segment", name, "--rung", "cpu.nope", "-o", "out.npy", index=None)
-    assert error["message"].startswith("no rung is called 'cpu.nope'")  # which is about no column
+    assert error["message"].startswith("unknown rung 'cpu.nope'")  # which is about no column
     upsweep.ok("segment", "--op", "sort", name, "-o", "out.parquet", "--quiet")
     assert read(arrow, upsweep, "out.parquet").to_pydict() == {"x": []}
     upsweep.table(name, {"x": arrow.array([[], []], arrow.list_(arrow.int64()))})

@@ -135,7 +135,7 @@ def test_what_does_not_belong_together(upsweep, arrow):
     upsweep.fails(("not_built", "no_device"), "select", "--device", "cuda", "--mask", "mask.npy", "content.npy", *to)
     for columns in (["mask.npy", "content.npy"], ["t.parquet:keep", "t.parquet:x"]):
         error = upsweep.fails("unknown_rung", "select", "--rung", "cpu.nope", "--mask", *columns, *to, index=None)
-        assert error["message"].startswith("no rung is called 'cpu.nope'")  # which is about no column
+        assert error["message"].startswith("unknown rung 'cpu.nope'")  # which is about no column
 
 
 def test_several_files_or_none(upsweep):

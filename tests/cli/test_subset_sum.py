@@ -698,8 +698,8 @@ def test_bad_options(upsweep, options, reported):
 def test_unknown_rungs(upsweep, content):
     upsweep.write("in.txt", content)
     for options in ([], ["--all", "3"], ["--decide"], ["--closest"]):
-        for rung in ("cpu.nope", "cpu.chained"):  # of the scan ladder
-            upsweep.fails("unknown_rung", "subset-sum", "in.txt", "--target", "3", "--rung", rung, *options)
+        for code, rung in (("unknown_rung", "cpu.nope"), ("unsupported", "cpu.chained")):  # which scan has
+            upsweep.fails(code, "subset-sum", "in.txt", "--target", "3", "--rung", rung, *options)
 
 
 def test_without_a_device(upsweep):

@@ -33,7 +33,7 @@ def offsets_and(array):
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)
-@pytest.mark.parametrize("op", ["add", "max", "min", "argmax", "count", "any"])
+@pytest.mark.parametrize("op", ["add", "mul", "max", "min", "argmax", "count", "any"])
 def test_reductions_of_lists(op, partitions):
     array = jets()
     for field in ("pt", "n"):
@@ -53,6 +53,9 @@ def test_scans_of_lists(partitions):
     expected = upsweep.segmented_scan(*offsets_and(array.n))
     assert np.asarray(ak.flatten(sums.compute())).tolist() == expected.tolist()
     assert ak.num(sums.compute()).to_list() == ak.num(array).to_list()
+    products = upsweep.dask.scan(x.n, op="mul", axis=1)
+    expected = upsweep.segmented_scan(*offsets_and(array.n), op="mul")
+    assert np.asarray(ak.flatten(products.compute())).tolist() == expected.tolist()
     greatest = upsweep.dask.scan(x.pt, op="max", exclusive=True, initial=20.0, axis=1)
     expected = upsweep.segmented_scan(*offsets_and(array.pt), op="max", exclusive=True, initial=20.0)
     assert np.asarray(ak.flatten(greatest.compute())).tolist() == expected.tolist()
@@ -191,6 +194,8 @@ def test_what_is_refused_when_it_is_called():
         (lambda: upsweep.dask.segmented_reduce(x.n, [0, 1]), TypeError, "lists: those of dask-awkward need none"),
         (lambda: upsweep.dask.segmented_reduce(x.n, op="sum"), ValueError, "op: one of add"),
         (lambda: upsweep.dask.scan(x.n, axis=0), ValueError, "axis: 1 of lists"),
+        (lambda: upsweep.dask.scan(x.n, op="mul", axis=1, overflow="checked"), NotImplementedError, "products of integers"),
+        (lambda: upsweep.dask.segmented_reduce(x.n, op="mul", overflow="checked"), NotImplementedError, "products of integers"),
         (lambda: upsweep.dask.cumulative_sum(x.n, include_initial=True), NotImplementedError, "include_initial: lists"),
         (lambda: upsweep.dask.select(x.pt, x), TypeError, "mask: booleans are needed, not var . float64"),
         (lambda: upsweep.dask.select(x.pt > 1), TypeError, "at least one content"),

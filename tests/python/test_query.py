@@ -857,7 +857,7 @@ def test_options(table):
         with upsweep.options(threads=threads, rung="cpu.blocks"):
             answer = upsweep.query(sql, t=table)
         assert answer.rows() == expected and answer.rung == "cpu.blocks"
-    with upsweep.options(rung="cpu.serial"), pytest.raises(ValueError, match="cpu.serial"):
+    with upsweep.options(rung="cpu.serial"), pytest.raises(NotImplementedError, match="cpu.serial"):
         upsweep.query(sql, t=table)
     if not upsweep.devices():
         with pytest.raises((RuntimeError, NotImplementedError)):

@@ -22,7 +22,7 @@ def is_lists(x: Any) -> bool:
 
 def segmented_reduce(content: Any, op: str, initial: Any, dtype: Any, overflow: str | None) -> Any:
     """The elements of every list, folded to one value."""
-    asked = {"op": op, "initial": initial, "dtype": dtype, "overflow": _overflow(overflow)}
+    asked = {"op": op, "initial": initial, "dtype": dtype, "overflow": _overflow(op, overflow)}
     return _by_block("segmented_reduce", _Numbers("content", _reduced, asked, how()), content)
 
 
@@ -30,7 +30,7 @@ def scan(x: Any, axis: int | None, op: str, exclusive: bool, initial: Any, dtype
     """Every prefix of every list."""
     if axis not in (None, 1, -1):
         raise ValueError(f"axis: 1 of lists, along which they are scanned, not {axis}")
-    asked = {"op": op, "exclusive": exclusive, "initial": initial, "dtype": dtype, "overflow": _overflow(overflow)}
+    asked = {"op": op, "exclusive": exclusive, "initial": initial, "dtype": dtype, "overflow": _overflow(op, overflow)}
     return _by_block("scan", _Numbers("x", _scanned, asked, how()), x)
 
 
@@ -46,9 +46,11 @@ def select(mask: Any, contents: tuple[Any, ...]) -> Any:
     return tuple(kept) if len(kept) > 1 else kept[0]
 
 
-def _overflow(overflow: str | None) -> str:
-    """What holds where the call is: tasks run elsewhere."""
-    return "checked" if _options.checks(-1, overflow) else "wrap"
+def _overflow(op: str, overflow: str | None) -> str | None:
+    """What holds where the call is, as tasks run elsewhere: only sums are checked unless more is asked for, and refused."""
+    if overflow is not None:
+        return _options.check_overflow(overflow)
+    return "checked" if op == "add" and _options.checks(-1, None) else "wrap"
 
 
 def _require_mask(mask: Any) -> None:
