@@ -41,11 +41,12 @@ bool has_links = true;
 
 /// Changes of names until a signal ends the process, one before and one after each; negative: none does.
 int changes_left = -1;
+int ending_signal = SIGTERM;
 
 int changing_names(const std::function<int()>& change) {
   const auto count = [] {
     if (changes_left < 0) return;
-    if (changes_left == 0) std::raise(SIGTERM);
+    if (changes_left == 0) std::raise(ending_signal);
     --changes_left;
   };
   count();
@@ -656,6 +657,46 @@ TEST_F(IoTest, ASignalLeavesTheOldFilesOrTheNewOnes) {
     expect_all(Shape::lists, {"out.0.npy", "out.offsets.npy"});
   }
   has_links = true;
+}
+
+// SIGKILL, which nothing holds back, may leave a hidden name as well, and of several files some old ones and some new ones.
+TEST_F(IoTest, SigkillLeavesTheOldFileOrTheNewOne) {
+  ending_signal = SIGKILL;
+  for (const bool links : {true, false}) {
+    has_links = links;
+    int status = -1;
+    for (int changes = 0; status != 0; ++changes) {
+      SCOPED_TRACE(testing::Message() << changes << " changes of names, links " << links);
+      ASSERT_LT(changes, 100);
+      put("out.npy", "before");
+      status = tests::in_child([&] {
+        changes_left = changes;
+        const auto writer = open_results(path("out.npy"), Shape::values, {{.type = Type::float64}});
+        const double value[] = {7};
+        const ResultArray column{value};
+        writer->write({&column, 1}, 1);
+        writer->close();
+        return true;
+      });
+      ASSERT_TRUE(status == 0 || status == 128 + SIGKILL) << status;
+      const bool is_old = fs::exists(path("out.npy")) && slurp(path("out.npy")) == "before";
+      bool has_old = is_old;
+      for (const std::string& name : entries()) {
+        if (name == "out.npy") continue;
+        EXPECT_TRUE(name.starts_with(".out.npy.upsweep-")) << name;
+        has_old = has_old || slurp(path(name)) == "before";
+      }
+      if (fs::exists(path("out.npy"))) {
+        if (!is_old) EXPECT_EQ(read_all<double>(path("out.npy")), std::vector<double>{7});
+      } else {
+        EXPECT_TRUE(!links && has_old) << "without second names the old file may have a hidden one only";
+      }
+      EXPECT_TRUE(status != 0 || (!is_old && entries().size() == 1));
+      for (const std::string& name : entries()) fs::remove(path(name));
+    }
+  }
+  has_links = true;
+  ending_signal = SIGTERM;
 }
 
 TEST_F(IoTest, SuffixesMayBeInCapitalLetters) {
