@@ -38,8 +38,7 @@ int numpy_type_of(Type type) {
 
 bool is_movable(char kind, npy_intp size) {
   constexpr std::string_view kKinds = "iufbcmM";
-  return kKinds.find(kind) != std::string_view::npos &&
-         (size == 1 || size == 2 || size == 4 || size == 8 || size == 16);
+  return kKinds.find(kind) != std::string_view::npos && upsweep::detail::is_moved_size(static_cast<std::size_t>(size));
 }
 
 nb::object new_array_of(std::int64_t n, int numpy_type) {

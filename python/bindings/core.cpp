@@ -10,9 +10,11 @@
 #include "bindings.hpp"
 #include "place.hpp"
 #include "plain.hpp"
+#include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
 
 namespace nb = nanobind;
 
@@ -67,6 +69,19 @@ nb::list devices() {
   return all;
 }
 
+/// The element types, and how many bytes elements have that are moved.
+void define_types(nb::module_& module) {
+  nb::list types;
+  for (int i = 0; i < kTypeCount; ++i) {
+    const std::string_view type = name(static_cast<Type>(i));
+    types.append(nb::str(type.data(), type.size()));
+  }
+  nb::list sizes;
+  for (const int size : upsweep::detail::kMovedSizes) sizes.append(size);
+  module.attr("NUMBERS") = nb::tuple(types);
+  module.attr("MOVED_SIZES") = nb::tuple(sizes);
+}
+
 }  // namespace
 }  // namespace upsweep::python
 
@@ -83,6 +98,7 @@ NB_MODULE(_core, module) {
   define_subset_sums(module);
   define_plain(module);
   module.attr("__version__") = UPSWEEP_VERSION;
+  define_types(module);
   module.def("devices", &devices);
   module.def("has_cuda", &upsweep::gpu::is_built);
   module.def(

@@ -16,9 +16,30 @@ import numpy as np
 
 from . import _core
 
-NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+NUMBERS: tuple[str, ...] = _core.NUMBERS
 BOUNDS = ("int32", "uint32", "int64")
-MOVED_SIZES = (1, 2, 4, 8, 16)
+MOVED_SIZES: tuple[int, ...] = _core.MOVED_SIZES
+
+
+def _listed(words: Sequence[str], last: str = "and") -> str:
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def _number_words(*others: str) -> str:
+    """The element types as messages list them, and others."""
+    bits = sorted({int(name.removeprefix("u").removeprefix("int")) for name in NUMBERS if "int" in name})
+    floats = [name for name in NUMBERS if "int" not in name]
+    return _listed([f"integers of {bits[0]} to {bits[-1]} bits", *floats, *others])
+
+
+# What is wrong with elements of another type, by what is done with them.
+COMPUTED = f"{{}} is not supported: {_number_words('bool')} are"
+MOVED = (
+    f"{{}} is not moved: elements of {_listed([str(size) for size in MOVED_SIZES], 'or')} bytes are, as numbers, booleans, dates, "
+    "times and most decimals have; of others move the positions, numpy.arange(len(x))"
+)
+BOOLEANS = "booleans are needed, not {}"
+INTEGERS = "integers are needed, not {}"
 
 
 @functools.lru_cache(256)
@@ -269,8 +290,20 @@ def library_of(value: Any) -> str:
     return type(value).__module__.partition(".")[0]
 
 
-def take_in(value: Any, name: str) -> Array:
-    """`value` as an Array. TypeError for what is none, or cannot be seen as one without a loss."""
+class _OfAnotherType(Exception):
+    """Elements that are no array's of upsweep; the text is what they are."""
+
+
+def take_in(value: Any, name: str, refusal: str = COMPUTED) -> Array:
+    """`value` as an Array. TypeError for what is none, or cannot be seen as one without a loss, and in the words of `refusal` for
+    elements of a type that no array has."""
+    try:
+        return _take_in(value, name)
+    except _OfAnotherType as error:
+        raise TypeError(f"{name}: {refusal.format(error)}") from None
+
+
+def _take_in(value: Any, name: str) -> Array:
     if type(value) is np.ndarray:
         return Array(_native(value, name), NUMPY)
     if isinstance(value, np.ndarray):
@@ -295,11 +328,11 @@ def take_in(value: Any, name: str) -> Array:
     if hasattr(value, "__dlpack__"):
         return _from_dlpack(value, library, name)
     if has_capsules(value):
-        return take_in(_numbers_of(value, name), name)
+        return _take_in(_numbers_of(value, name), name)
     if hasattr(value, "__arrow_c_stream__"):
-        return take_in(_chunked(value, name), name)
+        return _take_in(_chunked(value, name), name)
     if isinstance(value, (bytes, bytearray)) or hasattr(value, "_b_base_") or type(value).__module__ == "mmap":
-        return take_in(np.asarray(memoryview(value)), name)  # a buffer
+        return _take_in(np.asarray(memoryview(value)), name)  # a buffer
     is_sequence = isinstance(value, (Sequence, int, float)) and not isinstance(value, str)
     if is_sequence or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         return Array(_native(_of_numpy(value, name), name), NUMPY)
@@ -337,16 +370,16 @@ def awkward_error(name: str) -> TypeError:
     return TypeError(f"{name}: an Awkward Array: see upsweep.awkward, or give its .layout's offsets and content")
 
 
-def take_in_numbers(value: Any, name: str) -> Array:
+def take_in_numbers(value: Any, name: str, refusal: str = COMPUTED) -> Array:
     """An Array that upsweep computes with."""
-    array = take_in(value, name)
-    require_numbers(array, name)
+    array = take_in(value, name, refusal)
+    require_numbers(array, name, refusal)
     return array
 
 
-def require_numbers(array: Array, name: str) -> None:
+def require_numbers(array: Array, name: str, refusal: str = COMPUTED) -> None:
     """TypeError for elements that upsweep does not compute with. Booleans are bytes of 0 and 1 afterwards."""
-    if number_type(array, name) == "bool":
+    if number_type(array, name, refusal) == "bool":
         array.data = array.xp.truths(array.data)
 
 
@@ -451,9 +484,11 @@ def _chunked(value: Any, name: str) -> Any:
 
 
 def _native(array: np.ndarray, name: str) -> np.ndarray:
+    if array.dtype.kind == "T":
+        raise _OfAnotherType("text")
     if array.dtype.hasobject:
-        kind = f" ({type(array.flat[0]).__name__})" if array.size and array.dtype.kind == "O" else ""
-        raise TypeError(f"{name}: an array of Python objects{kind} is not supported: one of numbers is needed, without None")
+        kinds = sorted({type(each).__name__ for each in array.flat[:1000]}) if array.dtype.kind == "O" else []
+        raise _OfAnotherType("an array of Python objects" + (f" ({', '.join(kinds)})" if kinds else ""))
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="))
     return array
@@ -541,7 +576,7 @@ def _from_pyarrow(value: Any, name: str, pyarrow: Any) -> Array:
     try:
         elements = value.to_numpy(zero_copy_only=False)
     except (pyarrow.ArrowException, NotImplementedError, ValueError, TypeError):
-        raise _unsupported(name, kind) from None
+        raise _OfAnotherType(kind) from None
     elements = _of_numbers(elements, name, kind)
     return Array(elements, NUMPY, lambda result: pyarrow.array(result, kind if _is_time(result, elements) else None))
 
@@ -564,14 +599,10 @@ def _bytes_of_pyarrow(stored: Any, kind: Any, pyarrow: Any) -> Array:
     return _opaque(elements, str(kind), pyarrow.array, own)
 
 
-def _unsupported(name: str, kind: Any) -> TypeError:
-    return TypeError(f"{name}: {kind} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
-
-
 def _of_numbers(elements: np.ndarray, name: str, kind: Any) -> np.ndarray:
     """The elements, unless NumPy has them as objects or text only: they are refused by the name of their own type."""
     if elements.dtype.kind in "OSUT":
-        raise _unsupported(name, kind)
+        raise _OfAnotherType(kind)
     return _native(elements, name)
 
 
@@ -588,12 +619,12 @@ def _from_polars(value: Any, name: str, polars: Any) -> Array:
     if kind == polars.Array:
         _refuse_nulls_inside(value, name, polars)
     if kind in (polars.Decimal, polars.Time):
-        arrow = take_in(arrow_of_polars(value, name), name)
+        arrow = _take_in(arrow_of_polars(value, name), name)
         return Array(arrow.data, NUMPY, lambda result: polars.Series(value.name, arrow.give(result)), opaque=str(kind))
     try:
         elements = value.to_numpy(allow_copy=True)
     except polars.exceptions.PolarsError as error:
-        raise TypeError(f"{name}: {kind} is not supported: {error}") from None
+        raise _OfAnotherType(f"{kind} ({error})") from None
     elements = _of_numbers(elements, name, kind)
 
     def back(result: np.ndarray) -> Any:
@@ -632,7 +663,7 @@ def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
     if nulls:  # as NaN, integers would become floats
         raise ValueError(f"{name}: {nulls} nulls: fill them first")
 
-    arrow = take_in(sys.modules["pyarrow"].array(value), name) if isinstance(kind, pandas.ArrowDtype) else None
+    arrow = _take_in(sys.modules["pyarrow"].array(value), name) if isinstance(kind, pandas.ArrowDtype) else None
     zone = kind.tz if isinstance(kind, pandas.DatetimeTZDtype) else None
     if arrow is not None:
         elements = arrow.data
@@ -654,7 +685,7 @@ def _from_xarray(value: Any, name: str) -> Array:
     """A DataArray or a Variable is taken as the array that it holds, and the result is that array's kind."""
     if not hasattr(value, "data") or not hasattr(value, "dims"):
         raise TypeError(f"{name}: xarray's {type(value).__name__} is no array: give one of its variables, such as x['name']")
-    return take_in(value.data, name)
+    return _take_in(value.data, name)
 
 
 def _from_jax(value: Any, name: str) -> Array:
@@ -670,7 +701,7 @@ def _from_jax(value: Any, name: str) -> Array:
     try:
         dtype = np.dtype(value.dtype)
     except TypeError:  # keys of random numbers
-        raise _unsupported(name, value.dtype) from None
+        raise _OfAnotherType(value.dtype) from None
     if dtype.kind != "V" or any(device.platform != "cpu" for device in value.devices()):
         return _from_dlpack(value, "jax", name)
     size = dtype.itemsize  # bfloat16 and the like, which DLPack does not bring to NumPy
@@ -727,11 +758,11 @@ def _to_jax(result: Any) -> Any:
     return jax.dlpack.from_dlpack(result)
 
 
-def number_type(array: Array, name: str) -> str:
+def number_type(array: Array, name: str, refusal: str = COMPUTED) -> str:
     """The array's type, one that upsweep computes with; TypeError for any other."""
     dtype = array.dtype
     if dtype not in NUMBERS and dtype != "bool":
-        raise TypeError(f"{name}: {shown(dtype)} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+        raise TypeError(f"{name}: {refusal.format(shown(dtype))}")
     return dtype
 
 
@@ -765,7 +796,7 @@ def result_type(dtype: Any) -> str:
     """The name of a dtype. TypeError where there is no such number."""
     name = dtype_name(dtype)
     if name not in NUMBERS:
-        raise TypeError(f"dtype: {name} is not supported: integers of 8 to 64 bits, float32 and float64 are")
+        raise TypeError(f"dtype: {name} is not supported: {_number_words()} are")
     return name
 
 

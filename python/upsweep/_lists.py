@@ -9,7 +9,10 @@ import numpy as np
 
 from . import _core
 from ._arrays import (
+    BOOLEANS,
     BOUNDS,
+    COMPUTED,
+    INTEGERS,
     NUMBERS,
     NUMPY,
     Array,
@@ -81,7 +84,7 @@ def take_in_lists(lists: Any, length: int | None = None) -> Lists:
 
 def take_in_bounds(value: Any, name: str) -> Array:
     """An array of integers as bounds of lists are, its elements side by side."""
-    array = take_in(value, name)
+    array = take_in(value, name, INTEGERS)
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
     if array.data.shape[0] == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
@@ -108,7 +111,7 @@ def _as_bounds(array: Array, name: str) -> Any:
         return _without_large(array, name)
     if array.dtype in NUMBERS and "int" in array.dtype:
         return array.xp.astype(array.data, "int32")
-    raise TypeError(f"{name}: integers are needed, not {shown(array.dtype)}")
+    raise TypeError(f"{name}: {INTEGERS.format(shown(array.dtype))}")
 
 
 def _without_large(array: Array, name: str) -> Any:
@@ -239,7 +242,7 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
     if pyarrow.types.is_boolean(value.type):
         return take_in(value.fill_null(False), name), Nulls(value)
     if not (pyarrow.types.is_integer(value.type) or pyarrow.types.is_floating(value.type)):
-        raise TypeError(f"{name}: {value.type} is not supported: integers of 8 to 64 bits, float32, float64 and bool are")
+        raise TypeError(f"{name}: {COMPUTED.format(value.type)}")
     kind = pyarrow.array([], value.type).to_numpy().dtype  # to_pandas_dtype() needs pandas
     elements = np.frombuffer(value.buffers()[1], kind)[value.offset : value.offset + len(value)]
     return Array(elements, NUMPY, pyarrow.array), Nulls(value)
@@ -247,11 +250,11 @@ def take_in_nullable(value: Any, name: str) -> tuple[Array, Nulls | None]:
 
 def mask(value: Any, like: Array, name: str) -> Any:
     """Booleans as upsweep._core takes them, where `like` is."""
-    array = take_in(value, name)
+    array = take_in(value, name, BOOLEANS)
     if array.data.size == 0 and isinstance(value, (list, tuple)):  # NumPy makes an empty list one of floats
         return np.empty(0, np.bool_)
     if array.dtype not in ("bool", "uint8", "int8"):
-        raise TypeError(f"{name}: booleans are needed, not {shown(array.dtype)}")
+        raise TypeError(f"{name}: {BOOLEANS.format(shown(array.dtype))}")
     if array.data.ndim != 1:
         raise ValueError(f"{name}: one dimension is needed, not {array.data.ndim}")
     if array.xp.device != like.xp.device:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import MOVED_SIZES, Array, flag, room_in, shown, take_in, tuple_of, whole, written_to
+from ._arrays import BOOLEANS, MOVED, MOVED_SIZES, Array, flag, room_in, shown, take_in, tuple_of, whole, written_to
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._plain import plain
 from ._segments import _give, _result
@@ -17,17 +17,16 @@ MOST_ELEMENTS = 1 << 58
 
 
 def _columns(contents: tuple[Any, ...]) -> list[Array]:
-    columns = [take_in(content, "content" if len(contents) == 1 else f"content {i}") for i, content in enumerate(contents)]
-    for i, column in enumerate(columns):
+    names = ["content"] if len(contents) == 1 else [f"content {i}" for i in range(len(contents))]
+    columns = [take_in(content, name, MOVED) for content, name in zip(contents, names)]
+    for column, name in zip(columns, names):
         if column.data.ndim != 1:
-            raise ValueError(f"content {i}: one dimension is needed, not {column.data.ndim}")
+            raise ValueError(f"{name}: one dimension is needed, not {column.data.ndim}")
         size = column.xp.itemsize(column.data)
         if size not in MOVED_SIZES:
-            raise TypeError(
-                f"content {i}: elements of 1, 2, 4, 8 or 16 bytes are moved, not {shown(column.dtype)} of {size} bytes"
-            )
+            raise TypeError(f"{name}: {MOVED.format(f'{shown(column.dtype)} of {size} bytes')}")
         if column.xp.device != columns[0].xp.device:
-            raise ValueError(f"content {i}: it must be where the first is, on the same device")
+            raise ValueError(f"{name}: it must be where the first is, on the same device")
         column.data = column.xp.contiguous(column.data)
     return columns
 
@@ -98,7 +97,7 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
     (array([0, 1, 1, 2]), array([31., 52.]))
     """
     columns = _columns(contents)
-    like = columns[0] if columns else take_in(mask_, "mask")
+    like = columns[0] if columns else take_in(mask_, "mask", BOOLEANS)
     kept = mask(mask_, like, "mask")
     where = _place_of(like)
     if lists is None:

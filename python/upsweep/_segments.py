@@ -11,7 +11,20 @@ from typing import Any
 import numpy as np
 
 from . import _core, _options
-from ._arrays import Array, dtype_name, flag, require_numbers, room_in, take_in, take_in_numbers, take_out, tuple_of, written_to
+from ._arrays import (
+    COMPUTED,
+    INTEGERS,
+    Array,
+    dtype_name,
+    flag,
+    require_numbers,
+    room_in,
+    take_in,
+    take_in_numbers,
+    take_out,
+    tuple_of,
+    written_to,
+)
 from ._lists import Ragged, take_in_ragged
 from ._plain import plain
 from ._scan import beginning, checked_out, operator_name, type_of_result
@@ -318,8 +331,8 @@ def segmented_argsort(
 # ---------------------------------------------------------------------------------------------------- runs of equal keys
 
 
-def _keys(keys: Any) -> Array:
-    taken = take_in_numbers(keys, "keys")
+def _keys(keys: Any, refusal: str = COMPUTED) -> Array:
+    taken = take_in_numbers(keys, "keys", refusal)
     if taken.data.ndim != 1:
         raise ValueError(f"keys: one dimension is needed, not {taken.data.ndim}")
     taken.data = taken.xp.contiguous(taken.data)
@@ -523,7 +536,7 @@ def group_by(
     >>> upsweep.group_by(numpy.array([5, 2, 5]), numpy.array([10, 20, 30]))
     (array([5, 2]), array([40, 20]))
     """
-    taken = _keys(keys)
+    taken = _keys(keys, INTEGERS)
     given = _require_as_many(taken, values)
     operator_name(op)
     wanted = type_of_result(given, op, dtype, None, overflow)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core, _options
-from ._arrays import flag, take_in, whole
+from ._arrays import INTEGERS, flag, shown, take_in, whole
 
 
 class SubsetSum(NamedTuple):
@@ -21,7 +21,7 @@ class SubsetSum(NamedTuple):
 
 
 def _items(items: Any) -> np.ndarray:
-    array = take_in(items, "items")
+    array = take_in(items, "items", INTEGERS + ": scale decimals first")
     if array.xp.device >= 0:
         raise TypeError("items: they are the host's, also for a search on a GPU")
     if array.data.ndim != 1:
@@ -29,7 +29,7 @@ def _items(items: Any) -> np.ndarray:
     if array.data.size == 0:
         return np.empty(0, np.int64)
     if array.data.dtype.kind not in "iu":
-        raise TypeError(f"items: integers are needed, not {array.dtype}: scale decimals first")
+        raise TypeError(f"items: {INTEGERS.format(shown(array.dtype))}: scale decimals first")
     if array.dtype == "uint64" and array.data.max(initial=0) > np.iinfo(np.int64).max:
         raise OverflowError("items: one of them exceeds the largest int64")
     return array.xp.contiguous(array.data.astype(np.int64, copy=False))

@@ -3,6 +3,8 @@
 #include "core/columns.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -11,17 +13,24 @@
 
 namespace upsweep {
 
+void require_moved_size(std::int64_t bytes, const std::string& which, Code code) {
+  if (bytes > 0 && detail::is_moved_size(static_cast<std::size_t>(bytes))) return;
+  std::string sizes;
+  for (const int size : detail::kMovedSizes) {
+    sizes.append(sizes.empty() ? "" : size == *std::rbegin(detail::kMovedSizes) ? " or " : ", ");
+    sizes += std::to_string(size);
+  }
+  throw Error(
+      code, which + " has elements of " + std::to_string(bytes) + " bytes: elements of " + sizes + " bytes are moved");
+}
+
 std::int64_t require_columns(std::span<const ContentColumn> columns, std::int64_t length, const char* as,
                              detail::ArraysAre arrays) {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const ContentColumn& column = columns[c];
     const std::string which = "column " + std::to_string(c);
-    if (column.element_size != 1 && column.element_size != 2 && column.element_size != 4 && column.element_size != 8 &&
-        column.element_size != 16) {
-      throw Error(Code::unsupported_type, which + " has elements of " + std::to_string(column.element_size) +
-                                              " bytes: they must be of 1, 2, 4, 8 or 16");
-    }
+    require_moved_size(column.element_size, which, Code::unsupported_type);
     detail::require_array(column.data, column.length, which.c_str(), arrays);
     detail::require_array(column.out, column.capacity, ("the output of " + which).c_str(), arrays);
     if (column.length != length) {

@@ -4,12 +4,17 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "core/apart.hpp"
 #include "upsweep/detail/content_column.hpp"
+#include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep {
+
+/// Throws an Error of that code for elements of a size that is not moved.
+void require_moved_size(std::int64_t bytes, const std::string& which, Code code);
 
 /// What the smallest output has room for. Throws invalid_argument, unsupported_type, and unequal_lengths where a column is
 /// of another length than `as` has.

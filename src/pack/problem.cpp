@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/apart.hpp"
+#include "core/columns.hpp"
 #include "core/ladder.hpp"
 #include "cuda/list_call.hpp"
 #include "pack/layout.hpp"
@@ -37,11 +38,7 @@ const Rung& choose(const detail::PackCall& call, const Policy& policy) {
 }
 
 void require_column(const PackColumn& column, std::int64_t content, detail::ArraysAre arrays) {
-  const std::int64_t size = column.element_size;
-  if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16) {
-    throw Error(Code::invalid_argument,
-                "elements of " + std::to_string(size) + " bytes: columns are of 1, 2, 4, 8 or 16 bytes");
-  }
+  require_moved_size(column.element_size, "a column", Code::invalid_argument);
   detail::require_array(column.data, column.length, "content", arrays);
   detail::require_array(column.out, column.capacity, "output", arrays);
   if (column.length == content) return;

@@ -5,6 +5,7 @@
 
 #include "core/adjacent_lists.hpp"
 #include "core/apart.hpp"
+#include "core/columns.hpp"
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "positions/rung.hpp"
@@ -31,11 +32,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
 /// The call, checked before a list is looked at, with no lists instead of lists without elements, of which there may be more
 /// than a call takes. Throws what is wrong with it.
 Call require_call(Call call) {
-  const std::int64_t size = call.element_size;
-  if (size < 1 || size > 16 || (size & (size - 1)) != 0) {
-    throw Error(Code::invalid_argument,
-                "values of " + std::to_string(size) + " bytes: they must have 1, 2, 4, 8 or 16");
-  }
+  require_moved_size(call.element_size, "the array of values", Code::invalid_argument);
   if (call.kind == Kind::broadcast) detail::require_array(call.values, call.lists.count, "values");
   Lists& lists = call.lists;
   if (lists.has_size && lists.size == 0 && lists.count > 0 && !lists.valid.is_given()) lists.count = 0;

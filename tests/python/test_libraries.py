@@ -177,12 +177,55 @@ def test_what_libraries_do_wrong_is_theirs_by_name():
 
 def test_text_is_called_text():
     for text, size in ((np.array([b"abc"]), 3), (np.array(["abc"]), 12)):
-        with pytest.raises(TypeError, match=f"16 bytes are moved, not text of {size} bytes"):
+        with pytest.raises(
+            TypeError, match=f"^content: text of {size} bytes is not moved: elements of 1, 2, 4, 8 or 16 bytes are"
+        ):
             upsweep.select(np.array([True]), text)
         with pytest.raises(TypeError, match="indices: .* not text"):
             upsweep.take(text, np.arange(3))
         with pytest.raises(TypeError, match="booleans are needed, not text"):
             upsweep.select(text, np.arange(1))
+
+
+def test_what_is_moved_is_said_by_what_moves():
+    """The types that an operation takes, not those that others compute with."""
+    pa = pytest.importorskip("pyarrow")
+    mask, x = np.array([True, False]), np.arange(2)
+    moved = "is not moved: elements of 1, 2, 4, 8 or 16 bytes are, as numbers, booleans, dates, times and most decimals have"
+    computed = "is not supported: integers of 8 to 64 bits, float32, float64 and bool are"
+    strings = {"string": pa.array(["a", "b"]), "text": np.array(["a", "b"], np.dtypes.StringDType())}
+    lists = {r"list<item: int64>": pa.array([[1], [2]]), r"decimal256\(40, 2\)": pa.array([1, 2]).cast(pa.decimal256(40, 2))}
+    objects = {r"an array of Python objects \(int, str\)": np.array([1, "a"], object)}
+    moves = (
+        lambda x: upsweep.select(mask, x), lambda x: upsweep.partition(mask, x), lambda x: upsweep.take([0], x),
+        lambda x: upsweep.pack(([0], [1]), x),
+    )  # fmt: skip
+    computes = {
+        "x": upsweep.cumulative_sum, "keys": lambda keys: upsweep.reduce_by_key(keys, x),
+        "values": lambda values: upsweep.group_by(x, values),
+    }  # fmt: skip
+    counts = {
+        "keys": lambda keys: upsweep.group_by(keys, x), "lengths": upsweep.lengths_to_offsets,
+        "items": lambda items: upsweep.subset_sum(items, 3),
+    }  # fmt: skip
+    for kind, value in {**strings, **lists, **objects}.items():
+        for call in moves:
+            with pytest.raises(TypeError, match=f"^content: {kind} {moved}"):
+                call(value)
+        with pytest.raises(TypeError, match=f"^content 1: {kind} {moved}"):
+            upsweep.select(mask, x, value)
+        for name, call in computes.items():
+            with pytest.raises(TypeError, match=f"^{name}: {kind} {computed}$"):
+                call(value)
+        for name, call in counts.items():
+            with pytest.raises(TypeError, match=f"^{name}: integers are needed, not {kind}"):
+                call(value)
+        with pytest.raises(TypeError, match=f"^mask: booleans are needed, not {kind}$"):
+            upsweep.select(value, x)
+    for made in (np.array([1, 2], "M8[s]"), np.array([1, 2], np.complex64), pa.array([1, 2]).cast(pa.decimal128(22, 2))):
+        assert len(upsweep.select(mask, made)) == 1
+    with pytest.raises(ValueError, match="^content: one dimension is needed, not 2"):
+        upsweep.select(mask, np.ones((2, 2)))
 
 
 def test_torch():

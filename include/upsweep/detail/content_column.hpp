@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <ranges>
@@ -14,10 +15,18 @@ namespace upsweep {
 
 namespace detail {
 
+/// Bytes of elements that are moved, whatever their type.
+inline constexpr int kMovedSizes[] = {1, 2, 4, 8, 16};
+constexpr bool is_moved_size(std::size_t bytes) {
+  for (const int size : kMovedSizes) {
+    if (bytes == static_cast<std::size_t>(size)) return true;
+  }
+  return false;
+}
+
 /// What is moved by its size alone.
 template <class T>
-concept MovedElement = std::is_trivially_copyable_v<T> &&
-                       (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+concept MovedElement = std::is_trivially_copyable_v<T> && is_moved_size(sizeof(T));
 
 template <class In, class Out>
 constexpr void require_moved() {
@@ -36,7 +45,7 @@ struct ContentColumn {
   std::int64_t length = 0;  ///< elements of the content
   void* out = nullptr;
   std::int64_t capacity = 0;  ///< elements that `out` has room for
-  int element_size = 0;       ///< bytes: 1, 2, 4, 8 or 16
+  int element_size = 0;       ///< bytes: one of detail::kMovedSizes
 
   constexpr ContentColumn() = default;
   constexpr ContentColumn(const void* elements, std::int64_t n, void* to, std::int64_t room, int bytes)
