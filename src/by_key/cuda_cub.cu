@@ -22,7 +22,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "cuda/cub.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #endif
 
 namespace upsweep::by_key {

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/system_text.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/pages.hpp"
@@ -21,10 +22,11 @@ namespace upsweep {
 namespace {
 
 std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
+  const std::string text = system_text("/proc/cpuinfo");
+  for (std::string_view lines = text; !lines.empty();) {
+    const std::string_view line = next_line(lines);
     const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+    if (line.starts_with("model name") && colon != std::string_view::npos) return std::string(line.substr(colon + 2));
   }
   return "";
 }

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/system_text.hpp"
 #include "core/threads.hpp"
 #include "upsweep/machine.hpp"
 
@@ -23,31 +23,32 @@ namespace {
 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t free_in_system() {
-  std::ifstream info("/proc/meminfo");
-  std::string word;
-  std::int64_t kilobytes = 0;
-  while (info >> word) {
-    if (word == "MemAvailable:" && info >> kilobytes) return kilobytes * 1024;
+/// The number after the word `name` in a file of names and numbers, or kUnknown.
+std::int64_t number_after(std::string_view name, const char* file) {
+  const std::string text = system_text(file);
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = next_line(rest);
+    if (next_word(line) == name) return number_or(kUnknown, next_word(line));
   }
   return kUnknown;
 }
 
-std::int64_t number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::int64_t value = 0;
-  return file >> value ? value : kUnknown;  // "max" too
+std::int64_t free_in_system() {
+  const std::int64_t kilobytes = number_after("MemAvailable:", "/proc/meminfo");
+  return kilobytes == kUnknown ? kUnknown : kilobytes * 1024;
+}
+
+/// The number that a file begins with; kUnknown for "max" too.
+std::int64_t number_in(const char* file) {
+  const std::string text = system_text(file);
+  std::string_view rest = text;
+  return number_or(kUnknown, next_word(rest));
 }
 
 /// What the group could give back of the files it has read.
 std::int64_t file_cache_in_group() {
-  std::ifstream statistics("/sys/fs/cgroup/memory.stat");
-  std::string word;
-  std::int64_t bytes = 0;
-  while (statistics >> word >> bytes) {
-    if (word == "inactive_file") return bytes;
-  }
-  return 0;
+  const std::int64_t bytes = number_after("inactive_file", "/sys/fs/cgroup/memory.stat");
+  return bytes == kUnknown ? 0 : bytes;
 }
 
 /// Of the control group at the root of what this process sees, which is a container's.

@@ -6,12 +6,12 @@
 #include <climits>
 #include <cmath>
 #include <exception>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/system_text.hpp"
 
 namespace upsweep {
 namespace {
@@ -25,9 +25,9 @@ double cores_of(double quota, double period) { return quota > 0 && period > 0 ? 
 
 /// The first number of a file, or 0: "max", "-1" and what is damaged are no quota.
 double number_in(const fs::path& file) {
-  double number = 0;
-  std::ifstream(file) >> number;
-  return number;
+  const std::string text = system_text(file);
+  std::string_view rest = text;
+  return number_or(0.0, next_word(rest));
 }
 
 double quota_v1(const fs::path& group) {
@@ -35,18 +35,20 @@ double quota_v1(const fs::path& group) {
 }
 
 double quota_v2(const fs::path& group) {
-  double quota = 0;
-  double period = 0;
-  std::ifstream(group / "cpu.max") >> quota >> period;
-  return cores_of(quota, period);
+  const std::string text = system_text(group / "cpu.max");
+  std::string_view rest = text;
+  const double quota = number_or(0.0, next_word(rest));
+  return cores_of(quota, number_or(0.0, next_word(rest)));
 }
 
-bool has_word(const std::string& list, std::string_view wanted) {
-  std::istringstream words(list);
-  for (std::string word; std::getline(words, word, ',');) {
-    if (word == wanted) return true;
+/// Whether a list that is separated by commas contains `wanted`.
+bool has_item(std::string_view list, std::string_view wanted) {
+  for (;;) {
+    const auto comma = list.find(',');
+    if (list.substr(0, comma) == wanted) return true;
+    if (comma == std::string_view::npos) return false;
+    list.remove_prefix(comma + 1);
   }
-  return false;
 }
 
 /// A hierarchy of groups that can have CPU quotas: where it is mounted, and which of its groups that shows.
@@ -60,20 +62,18 @@ struct Hierarchy {
 ///   id parent device shown mounted_at options [more …] - type source options
 std::vector<Hierarchy> hierarchies(const fs::path& root) {
   std::vector<Hierarchy> found;
-  std::ifstream mounts(root / "proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream before(line);
-    std::string skipped;
-    std::string shown;
-    std::string mounted_at;
-    before >> skipped >> skipped >> skipped >> shown >> mounted_at;
-    const auto dash = line.find(" - ");
-    if (!before || dash == std::string::npos) continue;
-    std::istringstream after(line.substr(dash + 3));
-    std::string type;
-    std::string options;
-    after >> type >> skipped >> options;
-    if (type == "cgroup2" || (type == "cgroup" && has_word(options, "cpu"))) {
+  const std::string text = system_text(root / "proc/self/mountinfo");
+  for (std::string_view lines = text; !lines.empty();) {
+    std::string_view before = next_line(lines);
+    const auto dash = before.find(" - ");
+    if (dash == std::string_view::npos) continue;
+    std::string_view after = before.substr(dash + 3);
+    for (int skipped = 0; skipped < 3; ++skipped) next_word(before);
+    const std::string_view shown = next_word(before);
+    const std::string_view mounted_at = next_word(before);
+    const std::string_view type = next_word(after);
+    next_word(after);
+    if (type == "cgroup2" || (type == "cgroup" && has_item(next_word(after), "cpu"))) {
       found.push_back({type == "cgroup2", root / fs::path(mounted_at).relative_path(), shown});
     }
   }
@@ -83,13 +83,14 @@ std::vector<Hierarchy> hierarchies(const fs::path& root) {
 /// The path of this process's group in a hierarchy, of /proc/self/cgroup, where a line is "number:controllers:path" and
 /// that of v2 has no controllers.
 fs::path own_group(const fs::path& root, bool v2) {
-  std::ifstream groups(root / "proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
+  const std::string text = system_text(root / "proc/self/cgroup");
+  for (std::string_view lines = text; !lines.empty();) {
+    const std::string_view line = next_line(lines);
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (v2 ? controllers.empty() : has_word(controllers, "cpu")) return line.substr(second + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    if (v2 ? controllers.empty() : has_item(controllers, "cpu")) return line.substr(second + 1);
   }
   return "/";
 }

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/error.hpp"
 
 namespace upsweep::gpu {

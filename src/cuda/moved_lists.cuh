@@ -11,7 +11,7 @@
 #include "cuda/device_lists.cuh"
 #include "cuda/scratch_parts.hpp"
 #include "ragged/list.hpp"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/gpu.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <new>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/error.hpp"
 

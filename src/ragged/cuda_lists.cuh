@@ -12,7 +12,7 @@
 #include "cuda/in_order.cuh"
 #include "cuda/scan_by_blocks.cuh"
 #include "ragged/list.hpp"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 

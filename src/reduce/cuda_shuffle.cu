@@ -14,7 +14,7 @@
 #if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #endif

@@ -5,7 +5,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "cuda/cub.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 

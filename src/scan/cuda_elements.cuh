@@ -11,7 +11,7 @@
 #include "cuda/hillis_steele.cuh"
 #include "cuda/in_order.cuh"
 #include "cuda/scan_by_blocks.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 
 namespace upsweep::scan {
 

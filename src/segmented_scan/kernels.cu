@@ -4,7 +4,7 @@
 #include "segmented_scan/cuda_kernels.hpp"
 #include "segmented_scan/cuda_tiles.cuh"
 #include "segmented_scan/heads.hpp"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 
 namespace upsweep::segmented_scan {
 namespace {

@@ -2,7 +2,7 @@
 // segmented_scan/lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include "segmented_scan/cuda_kernels.hpp"
 #include "segmented_scan/cuda_lookahead.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 
 namespace upsweep::segmented_scan {
 

@@ -15,7 +15,7 @@
 #include "cuda/device_lists.cuh"
 #include "segmented_sort/cuda_kernels.hpp"
 #include "segmented_sort/cuda_sort.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #endif
 
 namespace upsweep::list_sorting {

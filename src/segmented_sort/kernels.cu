@@ -5,7 +5,7 @@
 
 #include "segmented_sort/cuda_kernels.hpp"
 #include "segmented_sort/cuda_sort.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 
 namespace upsweep::list_sorting {
 namespace {

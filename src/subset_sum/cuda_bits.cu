@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::subset_sum {

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 
 namespace upsweep::subset_sum {
 namespace {

@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "subset_sum/cuda_sorted_sums.cuh"
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
 namespace upsweep::subset_sum {

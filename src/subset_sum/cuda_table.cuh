@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/error.hpp"

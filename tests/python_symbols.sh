@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/python_symbols.sh: MODULE… — fails where a native module of the Python package exports more than its initialization and
+# templates, which C++ merges by name: then another copy of a library in the process would be mixed with the one inside.
+set -euo pipefail
+
+for module in "$@"; do
+  exported=$(nm --dynamic --defined-only "$module" | awk '$2 !~ /^[VWu]$/ {print $2, $3}')
+  if [[ ! $exported =~ ^T\ PyInit_[a-z_]+$ ]]; then
+    printf '%s exports more than PyInit, or not even that:\n%s\n' "$module" "$exported" >&2
+    exit 1
+  fi
+done
