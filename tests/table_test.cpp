@@ -77,7 +77,7 @@ int column_of(const Table& table, const std::string& name) {
   return 0;
 }
 
-const Field& field_of_column(const Table& table, const std::string& name) {
+const Field& field_of_column(const Table& table, std::string_view name) {
   return table.fields()[static_cast<std::size_t>(column_of(table, name))];
 }
 

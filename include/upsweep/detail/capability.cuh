@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/tile_pipeline.cuh"
 
 namespace upsweep::gpu::detail {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/scan_call.hpp"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/large_launch.cuh"
 #include "upsweep/detail/lookback_scan.cuh"
 #include "upsweep/detail/scan_call.hpp"

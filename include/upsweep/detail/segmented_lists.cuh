@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "upsweep/detail/cuda_status.hpp"
+#include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/segmented_call.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/cuda_status.hpp: an error of the CUDA runtime as a Status.
+// upsweep/detail/cuda_status.cuh: an error of the CUDA runtime as a Status.
 #pragma once
 
 #include <cuda_runtime_api.h>
