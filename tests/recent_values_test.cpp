@@ -70,6 +70,22 @@ TEST(RecentValues, OneThatTakesLongDelaysNoOther) {
   slow.join();
 }
 
+/// A value that looks at the cache when it is dropped.
+struct AsksWhenDropped {
+  RecentValues<int, AsksWhenDropped>* values;
+  ~AsksWhenDropped() {
+    if (values == nullptr) return;
+    (void)values->get(2, [] { return std::make_shared<const AsksWhenDropped>(nullptr); });
+  }
+};
+
+TEST(RecentValues, OneThatIsDroppedDelaysNoOther) {
+  RecentValues<int, AsksWhenDropped> values(1);
+  (void)values.get(1, [&] { return std::make_shared<const AsksWhenDropped>(&values); });
+  // Waits for ever where 1 is dropped under the lock.
+  (void)values.get(2, [] { return std::make_shared<const AsksWhenDropped>(nullptr); });
+}
+
 TEST(RecentValues, ThreadsThatAskForOneKeyMakeItOnce) {
   Values values(8);
   std::atomic<int> made{0};

@@ -35,6 +35,7 @@ class RecentValues {
   using Slots = std::list<std::pair<const Key, std::shared_ptr<Slot>>>;  // the most recently used one first
 
   std::shared_ptr<Slot> slot_of(const Key& key) {
+    std::shared_ptr<Slot> dropped;  // ends after the lock: taking a value down may take long, too
     const std::lock_guard lock(changing_);
     if (const auto known = places_.find(key); known != places_.end()) {
       slots_.splice(slots_.begin(), slots_, known->second);
@@ -45,6 +46,7 @@ class RecentValues {
     const std::shared_ptr<Slot> slot = slots_.front().second;
     if (slots_.size() > most_) {
       places_.erase(slots_.back().first);
+      dropped = std::move(slots_.back().second);
       slots_.pop_back();
     }
     return slot;
