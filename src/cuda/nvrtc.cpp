@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -34,13 +36,13 @@ std::string folder_in(const char* variable) {
   return folder != nullptr && fs::path(folder).is_absolute() ? folder : std::string();
 }
 
-/// 12 of a driver for CUDA 12.8; 0 where there is no driver.
-int driver_major() {
+/// 12 of a driver for CUDA 12.8; none where there is no driver.
+std::optional<int> driver_major() {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr) return 0;
+  if (driver == nullptr) return std::nullopt;
   const auto version_of = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   int version = 0;
-  return version_of != nullptr && version_of(&version) == 0 ? version / 1000 : 0;
+  return version_of != nullptr && version_of(&version) == 0 ? std::optional(version / 1000) : std::nullopt;
 }
 
 /// The functions of nvrtc.h that are used here; it need not be there when upsweep is built.
@@ -57,6 +59,8 @@ class Nvrtc {
   std::string compile(const std::string& source, int major, int minor) const {
     Program program = nullptr;
     require(create_(&program, source.c_str(), "query.cu", 0, nullptr, nullptr));
+    const auto destroy = [this](Program* last) { (void)destroy_(last); };
+    const std::unique_ptr<Program, decltype(destroy)> destroyed(&program, destroy);
     const int device = 10 * major + minor;
     const int known = newest_up_to(device);
     // For a device that is newer than NVRTC: PTX of the newest architecture it knows, which the driver compiles.
@@ -73,7 +77,6 @@ class Nvrtc {
     } else {
       code = text(program, ptx_size_, ptx_);
     }
-    (void)destroy_(&program);
     if (failed != 0) {
       throw Error(Code::device_failed, "NVRTC " + version_ +
                                            " does not compile a query's code for compute capability " +
@@ -99,7 +102,7 @@ class Nvrtc {
     }
     folders.emplace_back("/usr/local/cuda/lib64/");
     // A driver does not load the code of a newer NVRTC.
-    const int newest = driver_major() == 0 ? kMajors.front() : driver_major();
+    const int newest = driver_major().value_or(kMajors.front());
     for (const std::string& folder : folders) {
       for (const int major : kMajors) {
         if (major > newest) continue;

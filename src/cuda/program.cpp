@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/recent_values.hpp"
+#include "cuda/capture.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/nvrtc.hpp"
@@ -16,9 +17,19 @@
 
 namespace upsweep::gpu {
 
-struct Program::State : Owned<cudaLibrary_t, cudaLibraryUnload> {
+namespace {
+
+cudaError_t unload(cudaLibrary_t library) {
+  const DuringCapture allowed;
+  return cudaLibraryUnload(library);
+}
+
+}  // namespace
+
+struct Program::State : Owned<cudaLibrary_t, unload> {
   /// On the current device, which is `device`.
   State(const std::string& code, int device) {
+    const DuringCapture allowed;  // of another thread, too
     require(cudaLibraryLoadData(&handle_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "loading a query's code");
     unsigned count = 0;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cuda/capture.hpp"
@@ -194,13 +193,14 @@ void Workspace::begin_call(WorkspaceSize needed, Stream stream) {
     is_used_ = true;
     size_.kept_as = needed.kept_as;
   }
-  if (stream == stream_ || event_ == nullptr || std::exchange(is_ordered_, true)) return;
+  if (stream == stream_ || event_ == nullptr || is_ordered_) return;
   if (capture_of(stream) == cudaStreamCaptureStatusNone) {
     require(cudaStreamWaitEvent(stream, event_), "waiting for a workspace");
   } else {  // a graph cannot wait for what is not in it
     const DuringCapture allowed;
     require(cudaEventSynchronize(event_), "waiting for a workspace");
   }
+  is_ordered_ = true;
 }
 
 void Workspace::end_call(Stream stream) noexcept {
