@@ -9,8 +9,10 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "query/cuda_source.hpp"
 #include "query/device_chunk.hpp"
 #include "query/execute.hpp"
+#include "query/gpu_kernels.hpp"
 #include "query/sql.hpp"
 #include "rungs.hpp"
 #include "upsweep/device_table.hpp"
@@ -815,33 +818,243 @@ TEST_F(DeviceQuery, LessDeviceMemoryThanAMegabyteIsRefused) {
   EXPECT_EQ(query.run(gpu::Policy{}, there, {}, {.device_bytes = kLeast}).rows.size(), 1U);
 }
 
-// Otherwise each of a dashboard's queries is compiled, and its code is kept.
-TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
-  const Columns columns(10, true, 8);
-  const auto source_of = [&](const std::string& sql) {
-    const query::Plan plan = plan_of("SELECT " + sql, columns.table());
-    const query::SourceOptions options{.columns = std::vector<expression::ColumnShape>(plan.columns.size()),
-                                       .copies = plan.keys.empty() ? query::Copies::registers : query::Copies::threads};
-    return query::fold_source(plan, options).text;
-  };
-  const auto expect_same_source = [&](const std::string& one, const std::string& other) {
-    EXPECT_EQ(source_of(one), source_of(other)) << one << " and " << other;
-  };
-  expect_same_source("SUM(si) FROM t WHERE n > 5", "SUM(si) FROM t WHERE n > 123456789");
-  expect_same_source("SUM(si) FROM t WHERE n BETWEEN -5 AND 5", "SUM(si) FROM t WHERE n BETWEEN 0 AND 7");
-  expect_same_source("SUM(si + 3) FROM t WHERE sd < 0.05", "SUM(si + 4) FROM t WHERE sd < 0.06");
-  expect_same_source("COUNT(*) FROM t WHERE day < date '1994-01-01'", "COUNT(*) FROM t WHERE day < date '1995-02-03'");
-  expect_same_source("COUNT(*) FROM t WHERE f64 < 1.5e0", "COUNT(*) FROM t WHERE f64 < 2.5e0");
-  expect_same_source("COUNT(*) FROM t WHERE d16 < 123456789012345678901.5",
-                     "COUNT(*) FROM t WHERE d16 < 123456789012345678902.5");
-  expect_same_source("COUNT(*) FROM t WHERE few = 'N'", "COUNT(*) FROM t WHERE few = 'R'");
-  EXPECT_NE(source_of("SUM(si) FROM t WHERE n > 5"), source_of("SUM(si) FROM t WHERE n < 5"));
+std::string source_of(const std::string& sql, const Table& table) {
+  const query::Plan plan = plan_of("SELECT " + sql, table);
+  const query::SourceOptions options{.columns = std::vector<expression::ColumnShape>(plan.columns.size()),
+                                     .copies = plan.keys.empty() ? query::Copies::registers : query::Copies::threads};
+  return query::fold_source(plan, options).text;
 }
 
-TEST_F(DeviceQuery, MoreLiteralsThanArgumentsAreInTheText) {
-  std::string some = "0";
-  for (int i = 1; i < 300; ++i) some += ", " + std::to_string(3 * i);
-  compare({"COUNT(*), SUM(si) FROM t WHERE n IN (" + some + ")"});
+bool has_op(expression::Op op, const expression::Node& node) {
+  if (node == nullptr) return false;
+  return node->op == op || std::any_of(node->args.begin(), node->args.end(),
+                                       [&](const expression::Node& arg) { return has_op(op, arg); });
+}
+
+/// What is asked with an operator, and literals of one type and rounded size that may stand at each "@" of it.
+struct WithLiterals {
+  const char* sql;
+  std::vector<const char*> literals;
+};
+
+std::vector<WithLiterals> with_literals(expression::Op op) {
+  using expression::Op;
+  switch (op) {  // a new operator has no case: what literals can it have?
+    case Op::column:
+      return {{"SUM(si) FROM t WHERE b = @", {"TRUE", "FALSE"}}};
+    case Op::literal:
+      return {
+          {"SUM(si) FROM t WHERE @", {"TRUE", "FALSE"}},
+          {"SUM(@) FROM t", {"0", "1", "-1", "200", "-256"}},
+          {"SUM(CASE WHEN b THEN @ ELSE @ END) FROM t", {"0.00", "1.25", "-0.07"}},
+          {"SUM(CASE WHEN b THEN @ ELSE 1e300 END) FROM t", {"1e300", "-1.5e77", "2.5e-77"}},
+          {"MIN(CASE WHEN b THEN @ ELSE 1 END) FROM t",
+           {"123456789012345678901234567890", "123456789012345678901234567891", "-123456789012345678901234567890"}}};
+    case Op::null:
+      return {{"SUM(CASE WHEN b THEN @ END) FROM t", {"7", "8"}}};
+    case Op::rescale:
+      return {{"SUM(si + @) FROM t", {"0.05", "-1.99", "2.00"}}};
+    case Op::to_real:
+      return {{"SUM(si * @) FROM t", {"1e300", "1e-300", "-2.5e77"}}};
+    case Op::add:
+      return {{"SUM(si + @), SUM(price + @) FROM t", {"3", "4", "100", "-255"}},
+              {"MIN(day + @) FROM t", {"1", "30", "-200"}},
+              {"SUM(f64 + @) FROM t", {"1e0", "2e0"}},
+              {"SUM(d16 + @) FROM t", {"36893488147419103232", "-36893488147419103233"}}};
+    case Op::subtract:
+      return {{"SUM(price * (@ - sd)) FROM t", {"1", "2", "0"}},
+              {"SUM(day - date @) FROM t", {"'1990-01-01'", "'1998-12-31'"}}};
+    case Op::multiply:
+      return {{"SUM(n * @), SUM(price * @) FROM t", {"0", "1", "2", "5", "100", "-1"}},
+              {"SUM(f64 * @) FROM t", {"1e0", "2e0"}},
+              {"SUM(u64 * @) FROM t", {"1", "2", "3"}}};
+    case Op::divide:
+      return {{"SUM(n / @), SUM(si - si / @ * @) FROM t", {"0", "1", "-1", "2", "3", "7", "-128", "255"}},
+              {"SUM(u64 / @) FROM t", {"0", "1", "-1", "2", "3", "7", "-128", "255"}},
+              {"SUM(f64 / @) FROM t", {"0e0", "1e0", "2e0", "3e0"}}};
+    case Op::ratio:
+      return {{"SUM(price / @), SUM(si / @) FROM t", {"0.00", "0.01", "0.02", "1.50"}}};
+    case Op::equal:
+      return {{"SUM(si) FROM t WHERE n = @", {"0", "5", "123456789", "-9223372036854775807"}},
+              {"SUM(si) FROM t WHERE b = @", {"TRUE", "FALSE"}}};
+    case Op::unequal:
+      return {{"SUM(si) FROM t WHERE sd <> @", {"0.05", "0.06", "12345678.90"}}};
+    case Op::less:
+      return {{"SUM(si) FROM t WHERE n > @ AND si > @", {"5", "6"}},
+              {"SUM(si) FROM t WHERE day < date @", {"'1994-01-01'", "'1995-02-03'", "'1970-01-01'"}},
+              {"SUM(si) FROM t WHERE day < date @ + interval '3' month", {"'1994-01-01'", "'1995-02-03'"}},
+              {"SUM(si) FROM t WHERE day < date '1994-01-01' + interval @ month", {"'1'", "'-25'"}},
+              {"SUM(si) FROM t WHERE f64 < @", {"1.5e0", "-2.5e0", "0e0"}},
+              {"SUM(si) FROM t WHERE d16 < @", {"123456789012345678901.5", "-123456789012345678902.5"}}};
+    case Op::less_equal:
+      return {{"SUM(si) FROM t WHERE n BETWEEN @ AND @", {"-5", "0", "7"}}};
+    case Op::both:
+      return {{"SUM(CASE WHEN n > @ AND si < @ THEN @ END) FROM t", {"1", "2"}}};
+    case Op::either:
+      return {{"SUM(si) FROM t WHERE n = @ OR 100 / si > @ OR 200 / si = @", {"1", "2", "100"}}};
+    case Op::invert:
+      return {{"SUM(si) FROM t WHERE NOT (n > @ OR b)", {"1", "2"}}};
+    case Op::is_null:
+      return {{"SUM(si) FROM t WHERE (n + @) IS NULL OR n > @", {"1", "2"}}};
+    case Op::choose:
+      return {
+          {"few, SUM(CASE WHEN n > @ THEN @ WHEN n < @ THEN price ELSE @ END) FROM t GROUP BY few", {"0", "9", "11"}}};
+    case Op::has_word:
+      return {{"SUM(si) FROM t WHERE few = @ OR few >= @", {"'N'", "'none'", "''"}},
+              {"SUM(si) FROM t WHERE few IN (@, 'a', 'b', 'c', 'd')", {"'N'", "'none'"}}};
+    case Op::is_member:
+      return {{"SUM(si) FROM t WHERE n IN (1, 2, 3, 4, @)", {"5", "9999999999", "-1", "1", "1.5"}},
+              {"SUM(si) FROM t WHERE f64 IN (1, 2, 3, 4, @)", {"5", "1e300"}},
+              {"SUM(si) FROM t WHERE day IN ('1994-01-01', '1995-06-17', '1996-02-29', @)",
+               {"'1998-08-02'", "'1997-01-01'"}}};
+  }
+  detail::no_such_value();
+}
+
+/// The query with each "@" as one of the literals, in turn from the one of that number on.
+std::string with(const WithLiterals& all, std::size_t first) {
+  std::string sql;
+  for (const char* c = all.sql; *c != '\0'; ++c) {
+    if (*c == '@') {
+      sql += all.literals[first++ % all.literals.size()];
+    } else {
+      sql += *c;
+    }
+  }
+  return sql;
+}
+
+// Otherwise each of a dashboard's queries is compiled, and its code is kept.
+TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
+  using expression::Op;
+  const Columns columns(10, true, 8);
+  const Table& table = columns.table();
+  for (int number = 0; number <= static_cast<int>(Op::is_member); ++number) {
+    const Op op = static_cast<Op>(number);
+    for (const WithLiterals& all : with_literals(op)) {
+      const query::Plan plan = plan_of("SELECT " + with(all, 0), table);
+      const bool is_asked = std::any_of(plan.filters.begin(), plan.filters.end(),
+                                        [&](const auto& filter) { return has_op(op, filter); }) ||
+                            std::any_of(plan.aggregates.begin(), plan.aggregates.end(),
+                                        [&](const query::Aggregate& aggregate) { return has_op(op, aggregate.input); });
+      EXPECT_TRUE(is_asked) << all.sql << " without operator " << number;
+      const std::string text = source_of(with(all, 0), table);
+      for (std::size_t first = 1; first < all.literals.size(); ++first) {
+        EXPECT_EQ(source_of(with(all, first), table), text) << with(all, 0) << " and " << with(all, first);
+      }
+      // Equal literals as well.
+      WithLiterals one = all;
+      one.literals.resize(1);
+      EXPECT_EQ(source_of(with(one, 0), table), text) << with(one, 0);
+    }
+  }
+  EXPECT_NE(source_of("SUM(si) FROM t WHERE n > 5", table), source_of("SUM(si) FROM t WHERE n < 5", table));
+}
+
+// What 64 bits hold follows from how large a literal is: it counts in a few steps.
+TEST_F(DeviceQuery, LiteralsOfAllSizesTakeFewPrograms) {
+  const Columns columns(10, true, 8);
+  std::set<std::string> texts;
+  for (const char* const digits : {"1", "9"}) {
+    std::string number;
+    while (number.size() < 37) {
+      number += digits;
+      for (const char* const sign : {"", "-"}) {
+        texts.insert(source_of(fmt::format("SUM(price * {}.0) FROM t", sign + number), columns.table()));
+      }
+    }
+  }
+  EXPECT_LE(texts.size(), 17U);
+}
+
+TEST_F(DeviceQuery, DivisionsByLiteralsAreExact) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> x{kLeast, kLeast + 1, kGreatest, kGreatest - 1, 0};
+  for (int bit = 0; bit < 63; ++bit) {
+    for (const std::int64_t near : {-1, 0, 1}) {
+      x.push_back((std::int64_t{1} << bit) + near);
+      x.push_back(-(std::int64_t{1} << bit) + near);
+    }
+  }
+  std::vector<std::uint64_t> u(x.begin(), x.end());  // those below 0 become large
+  std::vector<std::int32_t> s;
+  for (const std::int64_t value : x) s.push_back(static_cast<std::int32_t>(value));
+  s.back() = std::numeric_limits<std::int32_t>::min();
+  MemoryTable table;
+  table.add("x", x).add("u", u).add("s", s);
+  std::mt19937_64 random(11);
+  std::vector<std::int64_t> divisors{1,         -1,      2,      -2,         3,         -3,           5,
+                                     7,         10,      100,    -1000,      641,       -7,           11,
+                                     1'000'003, 1 << 30, kLeast, kLeast + 1, kGreatest, kGreatest - 1};
+  for (int i = 0; i < 40; ++i) divisors.push_back((static_cast<std::int64_t>(random()) >> (random() % 63)) | 1);
+  for (const std::int64_t divisor : divisors) {
+    std::string sql = "SELECT COUNT(*)";
+    // Of 64 bits, of 32, of 33 and of 128. Apart by their signs: there errors do not cancel out.
+    for (const char* const number : {"x", "s", "-s", "u"}) {
+      sql += fmt::format(", SUM(CASE WHEN x > 0 THEN {0} / {1} END), SUM(CASE WHEN x < 0 THEN {0} / {1} END)", number,
+                         divisor);
+    }
+    // The least number has no opposite.
+    sql += fmt::format(", MIN(x / {}) FROM t{}", divisor, divisor == -1 ? " WHERE x > -9223372036854775807" : "");
+    const Outcome found = ask(sql, gpu::Policy{}, table);
+    expect_same(found, ask(sql, par, table), sql);
+    EXPECT_EQ(found.rows_by_cpu, 0) << sql;
+  }
+  for (const char* const fails : {"x / 0", "s / 0", "u / 0", "x - x / 0 * 0"}) {
+    const std::string sql = fmt::format("SELECT MIN({}) FROM t", fails);
+    EXPECT_EQ(ask(sql, gpu::Policy{}, table).error, ask(sql, par, table).error);
+    EXPECT_NE(ask(sql, gpu::Policy{}, table).error, "");
+  }
+  const std::string turned = "SELECT MIN(x / -1) FROM t";  // the least number has no opposite
+  EXPECT_EQ(ask(turned, gpu::Policy{}, table).error, ask(turned, par, table).error);
+  EXPECT_NE(ask(turned, gpu::Policy{}, table).error, "");
+}
+
+// More words than a kernel takes lie in the device's memory: of literals, and of columns.
+TEST_F(DeviceQuery, KernelsReadManyWordsFromMemory) {
+  std::string some = "n = 0";
+  for (int i = 1; i < 600; ++i) some += fmt::format(" OR n = {}", 3 * i);
+  compare({"COUNT(*), SUM(si) FROM t WHERE " + some, "flag, SUM(n) FROM t WHERE " + some + " GROUP BY flag",
+           "si, COUNT(*) FROM t WHERE si / 3 > 1 AND (" + some + ") GROUP BY si"},
+          Columns(900, true, 8), "many words", By::device);
+
+  constexpr int kColumns = 300;
+  std::vector<std::vector<std::int32_t>> values;
+  MemoryTable table;
+  std::string sum = "0";
+  for (int c = 0; c < kColumns; ++c) values.emplace_back(10, c);
+  for (int c = 0; c < kColumns; ++c) {
+    table.add(fmt::format("c{}", c), values[static_cast<std::size_t>(c)]);
+    sum += fmt::format(" + c{}", c);
+  }
+  const std::string sql = fmt::format("SELECT SUM({}) FROM t", sum);
+  const Outcome found = ask(sql, gpu::Policy{}, table);
+  expect_same(found, ask(sql, par, table), sql);
+  EXPECT_EQ(found.rows_by_cpu, 0);
+}
+
+// Its text is written, looked up and compiled in the first run.
+TEST_F(DeviceQuery, KernelsAreMadeOnceForAQuery) {
+  const Columns columns(100, true, 8);
+  const DeviceTable there(gpu::Policy{}, columns.table());
+  for (const char* const sql : {"SELECT SUM(si + 424242) FROM t", "SELECT few, SUM(si + 424242) FROM t GROUP BY few",
+                                "SELECT si, SUM(si + 424242) FROM t GROUP BY si"}) {
+    const Query query(sql, there);
+    EXPECT_GT(query.run(gpu::Policy{}, there).times.compile, 0) << sql;
+    EXPECT_EQ(query.run(gpu::Policy{}, there).times.compile, 0) << sql;
+    EXPECT_EQ(query.run(gpu::Policy{}, there).times.compile, 0) << sql;
+  }
+  query::Plan plan = plan_of("SELECT SUM(si) FROM t WHERE n > 5", there);
+  const query::SourceOptions options{.columns = std::vector<expression::ColumnShape>(plan.columns.size())};
+  const auto kernel = plan.kernels->fold(plan, options);
+  EXPECT_EQ(plan.kernels->fold(plan, options), kernel);
+  query::Plan other = plan;
+  other.filters.clear();
+  EXPECT_NE(other.kernels->fold(other, options)->source().text, kernel->source().text);
+  other = plan;
+  other.aggregates.pop_back();
+  EXPECT_NE(other.kernels->fold(other, options)->source().text, kernel->source().text);
 }
 
 /// Text whose NULL rows hold what is no index.

@@ -153,6 +153,7 @@ constexpr const char* kPrelude = R"(
 #define __global__
 #define __grid_constant__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 struct Runtime {
   int (*thread)();
@@ -171,6 +172,7 @@ static inline void __threadfence() {}
 template <class T> static T __ldg(const T* p) { return *p; }
 template <class T> static T __ldcg(const T* p) { return *p; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 static inline long long __mul64hi(long long a, long long b) { return (long long)(((__int128)a * b) >> 64); }
 static inline double __longlong_as_double(long long x) { double d; __builtin_memcpy(&d, &x, 8); return d; }
 static inline long long __double_as_longlong(double d) { long long x; __builtin_memcpy(&x, &d, 8); return x; }
@@ -248,9 +250,11 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
   if (words.size() > std::size(all.w) || shared_bytes > (1 << 18))
     throw std::runtime_error("too much for the emulation");
   std::copy(words.begin(), words.end(), all.w);
-  const auto function = state_->find<void(Words)>(kernel);
+  const bool is_one = words.size() == 1;  // which is passed in a register
+  const auto function = is_one ? nullptr : state_->find<void(Words)>(kernel);
+  const auto of_one = is_one ? state_->find<void(std::uint64_t)>(kernel) : nullptr;
   *state_->find<unsigned>("emulated_blocks") = static_cast<unsigned>(blocks);
-  const std::function<void()> thread = [&] { function(all); };
+  const std::function<void()> thread = [&] { is_one ? of_one(words[0]) : function(all); };
   for (std::int64_t b = 0; b < blocks; ++b) {
     *state_->find<unsigned>("emulated_block") = static_cast<unsigned>(b);
     std::memset(state_->find<void>("cells"), 0xA5, 1 << 18);  // shared memory holds anything
@@ -320,6 +324,11 @@ void Staging::start_copies(int /*slot*/, std::span<const Copy> copies) {
 }
 void Staging::wait(int /*slot*/) {}
 void Staging::compute(const std::function<void(const Policy&)>& run) { run({}); }
+void Staging::compute_and_fetch(const std::function<void(const Policy&)>& run, void* to, const void* from,
+                                std::int64_t bytes) {
+  run({});
+  copy_out(to, from, bytes);
+}
 void Staging::fill(void* to, int byte, std::int64_t bytes) { std::memset(to, byte, static_cast<std::size_t>(bytes)); }
 int Staging::device() const { return 0; }
 const StagingTimes& Staging::times() const { return state_->times; }

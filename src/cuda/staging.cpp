@@ -10,11 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "cuda/capture.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/timing.hpp"
 
 namespace upsweep::gpu {
 namespace {
+
+constexpr const char* kFetching = "copying from the device";
 
 /// Pinned memory that nobody uses: to pin a megabyte takes a tenth of a millisecond and more, and holds up the device's other calls.
 class SparePinned {
@@ -64,6 +67,7 @@ SparePinned& spare_pinned() {
 
 void free_pinned(void* memory, std::int64_t bytes) {
   if (memory == nullptr || spare_pinned().give(memory, bytes)) return;
+  const DuringCapture allowed;
   (void)cudaFreeHost(memory);
 }
 
@@ -106,11 +110,18 @@ struct Staging::State {
     bool are_waited_for = true;
   };
 
+  /// When what compute() puts into the stream begins and ends, and when what it fetches is here.
+  struct Marks {
+    Event begin;
+    Event computed;
+    Event end;
+  };
+
   int device;
   MemoryResource& memory;
-  std::optional<OwnStream> own_stream;  // it and the clock are made where the device is current
-  std::optional<EventClock> clock;
-  std::optional<Copies> copies[kSlots];
+  std::optional<OwnStream> own_stream;  // it and events are made where the device is current
+  std::optional<Marks> marks;
+  std::optional<Copies> copies[kSlots];  // made when a slot is first used: a table on the device needs none
   std::vector<Array> arrays;
   std::vector<Array> host_arrays;
   StagingTimes times;
@@ -118,8 +129,8 @@ struct Staging::State {
   explicit State(const Policy& policy)
       : device(policy.device), memory(policy.memory != nullptr ? *policy.memory : pool()) {
     const CurrentDevice current(device);
-    clock.emplace(own_stream.emplace().get());
-    for (auto& slot : copies) slot.emplace();
+    own_stream.emplace();
+    marks.emplace();
   }
   ~State() {
     int before = 0;
@@ -129,7 +140,7 @@ struct Staging::State {
       if (array.memory != nullptr) memory.deallocate(array.memory, array.bytes, stream());
     }
     for (const auto& slot : copies) {
-      if (!slot->are_waited_for) (void)cudaStreamSynchronize(stream());  // of a call that has failed
+      if (slot && !slot->are_waited_for) (void)cudaStreamSynchronize(stream());  // of a call that has failed
     }
     for (const Array& array : host_arrays) free_pinned(array.memory, array.bytes);
     restore_current(before);
@@ -145,13 +156,28 @@ struct Staging::State {
 
   [[nodiscard]] cudaStream_t stream() const { return own_stream->get(); }
 
-  void time(double& seconds, const std::function<void()>& work) {
+  /// start() puts work into the stream, which is over when this returns or throws: it uses memory and code of the caller.
+  template <class Start>
+  void finish(const Start& start) {
     const CurrentDevice current(device);
-    seconds += clock->seconds_of(work);
+    try {
+      marks->begin.record(stream());
+      start();
+      marks->end.record(stream());
+      marks->end.wait();
+    } catch (...) {
+      (void)cudaStreamSynchronize(stream());
+      throw;
+    }
+  }
+  void put_copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const char* what) const {
+    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, stream()), what);
   }
   void copy(double& seconds, void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const char* what) {
-    time(seconds, [&] { require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, stream()), what); });
+    finish([&] { put_copy(to, from, bytes, kind, what); });
+    seconds += marks->end.seconds_since(marks->begin);
   }
+  [[nodiscard]] Policy policy() const { return Policy{}.with_device(device).with_stream(stream()).with_memory(memory); }
 };
 
 Staging::Staging(const Policy& policy) : state_(std::make_unique<State>(policy)) {}
@@ -176,6 +202,7 @@ void* Staging::host_array(int which, std::int64_t bytes) {
     free_pinned(array.memory, array.bytes);
     array = {};
     array.memory = spare_pinned().take(bytes);
+    const DuringCapture allowed;  // of another thread, too
     if (array.memory == nullptr && cudaMallocHost(&array.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
       forget_last_error();
       array = {};
@@ -199,13 +226,13 @@ void Staging::copy_in(void* to, const void* from, std::int64_t bytes) {
 }
 
 void Staging::copy_out(void* to, const void* from, std::int64_t bytes) {
-  state_->copy(state_->times.to_host, to, from, bytes, cudaMemcpyDeviceToHost, "copying from the device");
+  state_->copy(state_->times.to_host, to, from, bytes, cudaMemcpyDeviceToHost, kFetching);
 }
 
 void Staging::start_copies(int slot, std::span<const Copy> copies) {
   wait(slot);
   const CurrentDevice current(state_->device);
-  State::Copies& started = *state_->copies[slot];
+  State::Copies& started = state_->copies[slot] ? *state_->copies[slot] : state_->copies[slot].emplace();
   started.begin.record(state_->stream());
   started.are_waited_for = false;
   require(copy_all(copies, state_->stream()), "copying to the device");
@@ -213,8 +240,8 @@ void Staging::start_copies(int slot, std::span<const Copy> copies) {
 }
 
 void Staging::wait(int slot) {
+  if (!state_->copies[slot] || state_->copies[slot]->are_waited_for) return;
   State::Copies& started = *state_->copies[slot];
-  if (started.are_waited_for) return;
   const CurrentDevice current(state_->device);
   started.end.wait();
   started.are_waited_for = true;
@@ -222,9 +249,22 @@ void Staging::wait(int slot) {
 }
 
 void Staging::compute(const std::function<void(const Policy&)>& run) {
-  state_->time(state_->times.kernel, [&] {
-    run(Policy{}.with_device(state_->device).with_stream(state_->stream()).with_memory(state_->memory));
+  State& state = *state_;
+  state.finish([&] { run(state.policy()); });
+  state.times.kernel += state.marks->end.seconds_since(state.marks->begin);
+  for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // they are over
+}
+
+void Staging::compute_and_fetch(const std::function<void(const Policy&)>& run, void* to, const void* from,
+                                std::int64_t bytes) {
+  State& state = *state_;
+  state.finish([&] {
+    run(state.policy());
+    state.marks->computed.record(state.stream());
+    state.put_copy(to, from, bytes, cudaMemcpyDeviceToHost, kFetching);
   });
+  state.times.kernel += state.marks->computed.seconds_since(state.marks->begin);
+  state.times.to_host += state.marks->end.seconds_since(state.marks->computed);
   for (int slot = 0; slot < kSlots; ++slot) wait(slot);  // they are over
 }
 

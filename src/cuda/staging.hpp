@@ -11,7 +11,7 @@
 
 namespace upsweep::gpu {
 
-/// Device arrays that are reused from chunk to chunk. Everything is over when a call returns, but for copies that start_copies()
+/// Device arrays that are reused from chunk to chunk. Everything is over when a call returns or throws, but for copies that start_copies()
 /// has started and what fill() fills. One thread at a time.
 class Staging {
  public:
@@ -46,6 +46,8 @@ class Staging {
   void wait(int slot);
   /// run(policy) puts work into the policy's stream.
   void compute(const std::function<void(const Policy&)>& run);
+  /// The same, then copies from an array of the device to the host. Waits once for both.
+  void compute_and_fetch(const std::function<void(const Policy&)>& run, void* to, const void* from, std::int64_t bytes);
   /// Bytes of the device, in the order of compute() and start_copies(), inside and between them.
   void fill(void* to, int byte, std::int64_t bytes);
   void copy(void* to, const void* from, std::int64_t bytes);

@@ -20,6 +20,9 @@ void Staging::copy_out(void*, const void*, std::int64_t) { refuse(); }
 void Staging::start_copies(int, std::span<const Copy>) { refuse(); }
 void Staging::wait(int) { refuse(); }
 void Staging::compute(const std::function<void(const Policy&)>&) { refuse(); }
+void Staging::compute_and_fetch(const std::function<void(const Policy&)>&, void*, const void*, std::int64_t) {
+  refuse();
+}
 void Staging::fill(void*, int, std::int64_t) { refuse(); }
 int Staging::device() const { refuse(); }
 void Staging::copy(void*, const void*, std::int64_t) { refuse(); }

@@ -51,6 +51,21 @@ INLINE i128 checked_multiply(i128 a, i128 b, bool& bad) {
   bad |= (x_high != 0 && y_high != 0) || (cross >> 64) != 0 || r < low || r > most;
   return (i128)(negative ? (u128)0 - r : r);
 }
+// a / b by what the host makes of b (struct Divisor): an arithmetic shift of a product's high half, one more where a is negative, and b's
+// sign.
+INLINE i64 divided(i64 a, i64 multiplier, int shift, i64 sign) {
+  const i64 high = (i64)((u64)a + (u64)__mul64hi(multiplier, a));
+  return (((high >> shift) + (a < 0)) ^ sign) - sign;
+}
+INLINE i64 divided(int a, int multiplier, int shift, i64 sign) {
+  const int high = (int)((unsigned)a + (unsigned)__mulhi(multiplier, a));
+  return ((i64)((high >> shift) + (a < 0)) ^ sign) - sign;
+}
+static __device__ __noinline__ i128 quotient(i128 a, i128 b) { return a / b; }
+INLINE i128 divided(i128 a, i128 b, i64 multiplier, int shift, i64 sign) {
+  const bool is_narrow = a == (i64)a && a != (i64)(1ULL << 63);
+  return is_narrow ? (i128)divided((i64)a, multiplier, shift, sign) : quotient(a, b);
+}
 // NaN is equal to itself and greater than all else.
 INLINE bool is_less(double a, double b) { return a < b || (b != b && a == a); }
 INLINE bool is_equal(double a, double b) { return a == b || (a != a && b != b); }

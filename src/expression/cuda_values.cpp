@@ -10,9 +10,6 @@
 namespace upsweep::expression {
 namespace {
 
-/// Words of literals that are arguments, of the 4 KB that a kernel takes on any device. More are constants of the text.
-constexpr std::size_t kMostLiteralWords = 128;
-
 /// An integer as a constant of the text.
 Value constant(Int128 value) {
   const auto bits = static_cast<UInt128>(value);
@@ -26,15 +23,22 @@ Value constant(Int128 value) {
 }
 Value power(int exponent) { return constant(power_of_ten(exponent)); }
 
-/// A literal as a constant of the text.
-Value spelled_literal(const Expression& node) {
-  if (node.type.kind == ValueKind::real) {
-    return {.text = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(node.real)), .form = Form::real};
-  }
-  if (node.type.kind == ValueKind::boolean) {
-    return {.text = node.exact != 0 ? "true" : "false", .form = Form::boolean};
-  }
-  return constant(node.exact);
+/// What the GPU divides integers of 32 or 64 bits by in place of a literal: multiplication takes a fraction of a division's instructions.
+/// Granlund and Montgomery, "Division by invariant integers using multiplication" (1994), figure 5.1.
+struct Divisor {
+  std::uint64_t multiplier = 0;  ///< 2^(bits + shift) / |literal| - 2^bits, and one more; as a signed number
+  int shift = 0;
+  std::uint64_t sign = 0;  ///< all ones where it is negative
+};
+Divisor divisor_of(std::int64_t literal, int bits) {
+  const UInt128 size = magnitude(literal);
+  if (size == 0) return {};
+  const std::uint64_t sign = literal < 0 ? ~std::uint64_t{0} : 0;
+  if (size > UInt128{1} << (bits - 1)) return {.shift = bits - 1, .sign = sign};  // every quotient is 0
+  const int places = std::max(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1))), 1);
+  return {.multiplier = static_cast<std::uint64_t>((UInt128{1} << (bits - 1 + places)) / size + 1),
+          .shift = places - 1,
+          .sign = sign};
 }
 
 int index_of(Op op, Op first) { return static_cast<int>(op) - static_cast<int>(first); }
@@ -48,6 +52,18 @@ const char* sign_of(Op op) {
 
 }  // namespace
 
+int bits_of(Int128 value) {
+  const auto bits = static_cast<UInt128>(value ^ (value >> 127));
+  const auto high = static_cast<std::uint64_t>(bits >> 64);
+  return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(bits)));
+}
+
+int rounded_bits(int bits) {
+  const int rounded = (bits + 7) / 8 * 8;
+  if (bits > 63) return std::min(rounded, 127);
+  return bits > 56 ? (bits > 62 ? 63 : 62) : rounded;
+}
+
 const char* type_of(Form form) {
   constexpr const char* kTypes[] = {"i64", "i128", "double", "bool", "int"};
   return kTypes[static_cast<int>(form)];
@@ -58,11 +74,13 @@ std::string held_as(Form form, const Value& v) {
 std::string widened(const Value& v) { return held_as(Form::wide, v); }
 
 const Value& ValueWriter::value(const Node& node) {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+  // A literal is another argument wherever it stands: from the text nobody sees that two are equal.
+  const bool is_kept = node->op != Op::literal;
+  for (auto scope = scopes_.rbegin(); is_kept && scope != scopes_.rend(); ++scope) {
     if (const auto known = scope->find(node->id); known != scope->end()) return known->second;
   }
   Value v = compute(*node);
-  return scopes_.back().emplace(node->id, std::move(v)).first->second;
+  return scopes_.back().insert_or_assign(node->id, std::move(v)).first->second;
 }
 
 Value ValueWriter::compute(const Expression& node) {
@@ -70,11 +88,15 @@ Value ValueWriter::compute(const Expression& node) {
     case Op::column:
       return column(node);
     case Op::literal:
-    case Op::null:
       return literal(node);
+    case Op::null: {
+      const Form form = form_of(node);
+      return {.text = fmt::format("({})0", type_of(form)), .null = "true", .form = form};
+    }
     case Op::rescale: {
       const Value v = value(node.args[0]);
-      return exact(Op::multiply, {v, spelled(node.args[1]), v.null}, limits_of(node.type, node.wide));
+      const Value by = constant(node.args[1]->exact);  // which follows from the types
+      return exact(Op::multiply, {v, by, v.null}, limits_of(node.type, node.wide));
     }
     case Op::to_real:
       return to_real(node);
@@ -135,10 +157,11 @@ std::string ValueWriter::null_of(const Value& a, const Value& b) {
 /// The CPU does the chunk where the condition holds, unless the value is NULL.
 void ValueWriter::trouble(const std::string& condition, const std::string& null) {
   ++troubles_;
+  // Not bad |= …, which takes five instructions where this takes one.
   if (null.empty()) {
-    line("bad |= {};", condition);
+    line("if ({}) bad = true;", condition);
   } else {
-    line("bad |= ({}) && !{};", condition, null);
+    line("if (({}) && !{}) bad = true;", condition, null);
   }
 }
 
@@ -153,33 +176,24 @@ Value ValueWriter::column(const Expression& node) {
   return v;
 }
 
-/// A word of a literal as the text has it.
+/// A word of a literal as the text calls it.
 std::string ValueWriter::argument(std::uint64_t word) {
-  if (literals_.size() == kMostLiteralWords) return fmt::format("{}ULL", word);
   literals_.push_back(word);
   return fmt::format("LITERAL_{}", literals_.size() - 1);
 }
 
 Value ValueWriter::literal(const Expression& node) {
-  if (node.op == Op::null) {
-    Value v = spelled_literal(node);
-    v.null = "true";
-    return v;
+  const Form form = form_of(node);
+  if (form == Form::real) {
+    return {.text = fmt::format("real({})", argument(std::bit_cast<std::uint64_t>(node.real))), .form = form};
   }
-  if (node.type.kind == ValueKind::boolean) return spelled_literal(node);
-  if (node.type.kind == ValueKind::real) {
-    return {.text = fmt::format("real({})", argument(std::bit_cast<std::uint64_t>(node.real))), .form = Form::real};
-  }
-  Value v = constant(node.exact);
   const std::string low = argument(static_cast<std::uint64_t>(node.exact));
-  v.text = v.form == Form::wide
-               ? fmt::format("join({}, {})", low, argument(static_cast<std::uint64_t>(node.exact >> 64)))
-               : fmt::format("((i64){})", low);
-  return v;
+  if (form == Form::boolean) return {.text = fmt::format("({} != 0)", low), .form = form};
+  const UInt128 bound = UInt128{1} << rounded_bits(std::max(bits_of(node.exact), 1));
+  if (form == Form::narrow) return {.text = fmt::format("((i64){})", low), .form = form, .bound = bound};
+  const std::string high = argument(static_cast<std::uint64_t>(node.exact >> 64));
+  return {.text = fmt::format("join({}, {})", low, high), .form = form, .bound = bound};
 }
-
-/// The value of a node; a literal is a constant of the text. For divisors and powers of ten: the compiler makes cheaper code of them.
-Value ValueWriter::spelled(const Node& node) { return node->op == Op::literal ? spelled_literal(*node) : value(node); }
 
 /// Integers, decimals and dates: unchecked where the rule says that nothing can happen.
 Value ValueWriter::exact(Op op, const Operands& operands, const Limits& limits) {
@@ -213,21 +227,44 @@ Value ValueWriter::arithmetic(const Expression& node) {
   return named(Form::real, fmt::format("{} {} {}", on.a.text, sign_of(node.op), on.b.text), on.null);
 }
 
+/// An integer by a literal of 64 bits; `bottom` is the literal.
+std::string ValueWriter::divided_by_literal(const Expression& node, const Value& a, const std::string& bottom) {
+  constexpr UInt128 kShort = UInt128{1} << 31;
+  // That bound itself is below 0 in a column, and may be above in an expression.
+  const bool is_short =
+      a.form == Form::narrow && (a.bound < kShort || (a.bound == kShort && node.args[0]->op == Op::column));
+  const Divisor by = divisor_of(static_cast<std::int64_t>(node.args[1]->exact), is_short ? 32 : 64);
+  const char* const type = is_short ? "int" : "i64";
+  const std::string multiplier = argument(by.multiplier);
+  const std::string shift = argument(static_cast<std::uint64_t>(by.shift));
+  const std::string words = fmt::format("({}){}, (int){}, (i64){}", type, multiplier, shift, argument(by.sign));
+  if (a.form == Form::wide) return fmt::format("divided({}, {}, {})", a.text, bottom, words);
+  return fmt::format("divided(({}){}, {})", type, a.text, words);
+}
+
 Value ValueWriter::divide(const Expression& node) {
-  const Value a = value(node.args[0]);
-  const Value b = spelled(node.args[1]);
-  const std::string null = null_of(a, b);
+  const auto [a, b, null] = operands(node);
   if (node.type.kind == ValueKind::real) {
     trouble(b.text + " == 0", null);
     return named(Form::real, a.text + " / " + b.text, null);
   }
   const Form form = form_of_quotient(a.form, b.form);
-  const std::string no = fresh('o');
   const std::string top = held_as(form, a);
   const std::string bottom = held_as(form, b);
-  line("const bool {} = {} == 0 || ({} == -1 && {} == {});", no, bottom, bottom, top, constant(least_of(form)).text);
+  std::string fails = bottom + " == 0";
+  if (a.bound > kNarrowBound) {
+    fails += fmt::format(" || ({} == -1 && {} == {})", bottom, top, constant(least_of(form)).text);
+  }
+  const bool by_literal = node.args[1]->op == Op::literal && b.form == Form::narrow;
+  if (by_literal && form == Form::narrow) {  // multiplied, which fails nowhere
+    trouble(fails, null);
+    return named(form, divided_by_literal(node, a, bottom), null, a.bound);
+  }
+  const std::string no = fresh('o');
+  line("const bool {} = {};", no, fails);
   trouble(no, null);
-  return named(form, fmt::format("{} ? ({})0 : {} / {}", no, type_of(form), top, bottom), null, a.bound);
+  const std::string quotient = by_literal ? divided_by_literal(node, a, bottom) : fmt::format("{} / {}", top, bottom);
+  return named(form, fmt::format("{} ? ({})0 : {}", no, type_of(form), quotient), null, a.bound);
 }
 
 /// The quotient of two float64 is rounded once: where both sides are one, that is the nearest.

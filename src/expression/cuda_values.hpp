@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <compare>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -19,7 +20,14 @@ namespace upsweep::expression {
 struct ColumnShape {
   int bits = 63;
   bool nullable = false;
+
+  auto operator<=>(const ColumnShape&) const = default;
 };
+
+/// Of a number: its |value| is not above 2^bits, and is not below 2^(bits - 1) if it is positive.
+int bits_of(Int128 value);
+/// The size that the text tells of a column or a literal: in steps, so that other values seldom need a program of their own.
+int rounded_bits(int bits);
 
 /// An expression's value in the text: names, or constants. `null` is empty where it never is NULL.
 struct Value {
@@ -80,7 +88,8 @@ class ValueWriter {
   [[nodiscard]] const ColumnShape& shape(int column) const { return shapes_[static_cast<std::size_t>(column)]; }
   /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, word) is whether test i passes.
   [[nodiscard]] const std::vector<const Expression*>& word_tests() const { return word_tests_; }
-  /// Literals that the text calls LITERAL_0, LITERAL_1, …: with other values the text is the same, and needs no compiling.
+  /// Words of literals, which the text calls LITERAL_0, LITERAL_1, …. Literals of the same types and rounded_bits() have the same
+  /// text, which is compiled once.
   [[nodiscard]] const std::vector<std::uint64_t>& literals() const { return literals_; }
 
   /// MEMBERS_i is where the members of test i are, COUNT_i how many there are.
@@ -99,11 +108,11 @@ class ValueWriter {
   std::string null_of(const Value& a, const Value& b);
   Value column(const Expression& node);
   Value literal(const Expression& node);
-  Value spelled(const Node& node);
   std::string argument(std::uint64_t word);
   Value exact(Op op, const Operands& operands, const Limits& limits);
   Value arithmetic(const Expression& node);
   Value divide(const Expression& node);
+  std::string divided_by_literal(const Expression& node, const Value& a, const std::string& bottom);
   Value ratio(const Expression& node);
   Value to_real(const Expression& node);
   Value compare(const Expression& node);

@@ -342,9 +342,11 @@ void Generator::add_arguments() {
 
 /// The source of what has been written.
 KernelSource Generator::finish() {
-  source_.text = fmt::format("{}struct Words {{ u64 w[{}]; }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
-                             kPrelude, source_.arguments, options_.threads, source_.rows_per_thread,
-                             std::max(source_.own_words, 1), std::max(source_.words, 1), take());
+  const std::string words =
+      source_.has_words_in_memory() ? std::string(kWordsInMemory) : fmt::format("u64 w[{}];", source_.arguments);
+  source_.text = fmt::format("{}struct Words {{ {} }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
+                             kPrelude, words, options_.threads, source_.rows_per_thread, std::max(source_.own_words, 1),
+                             std::max(source_.words, 1), take());
   source_.word_tests = word_tests();
   source_.literals = literals();
   source_.member_tests = member_tests();

@@ -35,6 +35,8 @@ struct SourceOptions {
   Copies copies = Copies::registers;
   int threads = 256;   ///< per block
   int copy_bits = 20;  ///< a block, or a warp that has states of its own, folds at most 2^copy_bits rows
+
+  auto operator<=>(const SourceOptions&) const = default;
 };
 
 /// Of the words in which a row says which of its keys are NULL: key k is bit k % kNullsPerWord of word k / kNullsPerWord.
@@ -43,6 +45,9 @@ constexpr int null_words(std::size_t keys) { return static_cast<int>((keys + kNu
 
 /// Of a multiprocessor: 64 registers each.
 inline constexpr int kResidentThreads = 1024;
+
+/// Words that a kernel of any device and driver takes: 4 KB. More are read from the device's memory.
+inline constexpr int kMostWords = 512;
 
 /// The words that kernels take, from the front; addresses are the device's.
 namespace argument {
@@ -91,6 +96,9 @@ struct KernelSource {
   std::vector<MemberTest> member_tests;       ///< arguments: the members, and how many there are
   std::vector<bool> wide_keys;                ///< of number_source: whether a key takes two words
   int arguments = 0;
+
+  /// Kernels take one word, which says where the others are.
+  [[nodiscard]] bool has_words_in_memory() const { return arguments > kMostWords; }
 };
 
 /// `fold` and `merge`.

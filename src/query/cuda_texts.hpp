@@ -6,6 +6,14 @@
 
 namespace upsweep::query {
 
+// Of Words: all threads read the same ones, from the read-only cache.
+inline constexpr std::string_view kWordsInMemory = R"(
+struct {
+  const u64* words;
+  __device__ __forceinline__ u64 operator[](int i) const { return __ldg(words + i); }
+} w;
+)";
+
 inline constexpr std::string_view kFoldLanes = R"(template <class State>
 INLINE void fold_lanes(u64 (&s)[State::kWords], int lane, bool& bad) {
 #pragma unroll

@@ -35,9 +35,6 @@ constexpr std::int64_t kControlWords = sizeof(Control) / kWord;
 std::uint64_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 Int128 join(const std::uint64_t* words) { return static_cast<Int128>(static_cast<UInt128>(words[1]) << 64 | words[0]); }
 
-/// Bounds in steps, so that chunks seldom need code of their own.
-int rounded_bits(int bits) { return bits > 56 ? (bits > 62 ? 63 : 62) : (bits + 7) / 8 * 8; }
-
 const Dictionary& dictionary_of(const DeviceChunk& chunk, int column) {
   return *chunk.columns[static_cast<std::size_t>(column)].dictionary;
 }
@@ -134,51 +131,52 @@ std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) 
 }
 
 /// For the widest blocks whose threads can all have states of their own; else warps have.
-KernelSource DeviceFold::choose_copies(std::int64_t groups) {
-  KernelSource source = fold_source(plan_, options_);
-  const std::int64_t bytes = groups * source.own_words * kWord;  // of a thread
+std::shared_ptr<const GpuKernel> DeviceFold::choose_copies(std::int64_t groups) {
+  const std::int64_t bytes = groups * plan_.kernels->fold(plan_, options_)->source().own_words * kWord;  // of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
   const std::int64_t easily = std::min(kEasilyShared, most);
   for (const auto& [threads, shared] : {std::pair(256, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
     options_.threads = threads;
-    if (bytes * threads <= shared) return threads == kBlockThreads ? std::move(source) : fold_source(plan_, options_);
+    if (bytes * threads <= shared) return plan_.kernels->fold(plan_, options_);
   }
   options_.copies = Copies::warps;
   options_.threads = kBlockThreads;
-  return fold_source(plan_, options_);
+  return plan_.kernels->fold(plan_, options_);
 }
 
 /// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key
 /// cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
-  Numbered all{.source = number_source(plan_, options_)};
-  const auto program = gpu::program_of(all.source.text, staging_.device(), compile_seconds_);
+  Numbered all{.kernel = plan_.kernels->number(plan_, options_)};
+  const KernelSource& source = all.kernel->source();
+  const auto program = all.kernel->program(staging_.device(), compile_seconds_);
   for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostNumbered}) {
     const std::int64_t tags = 4 * limit;
-    if (tags * 4 + limit * all.source.words * kWord > most_bytes_ / 2) return std::nullopt;
+    if (tags * 4 + limit * source.words * kWord > most_bytes_ / 2) return std::nullopt;
     auto* const control = array<std::uint64_t>(Array::merged, kControlWords);
-    auto words = arguments(chunk, all.source);
+    auto words = arguments(chunk, source);
     words[argument::trouble] = address(control);
     words[argument::found] = address(control) + offsetof(Control, found);
     words[argument::ids] = address(array<std::int32_t>(Array::ids, chunk.rows));
     words[argument::tags] = address(array<std::uint32_t>(Array::tags, tags));
-    words[argument::keys] = address(array<std::uint64_t>(Array::keys, limit * all.source.words));
+    words[argument::keys] = address(array<std::uint64_t>(Array::keys, limit * source.words));
     words[argument::mask] = static_cast<std::uint64_t>(tags - 1);
     words[argument::limit] = static_cast<std::uint64_t>(limit);
-    staging_.compute([&](const gpu::Policy& policy) {
+    words = passed(source, std::move(words));
+    Control result;
+    const auto number_rows = [&](const gpu::Policy& policy) {
       staging_.fill(control, 0, sizeof(Control));
       staging_.fill(array<std::uint32_t>(Array::tags, tags), 0, tags * 4);
-      program->launch("number_rows", blocks_for(chunk.rows, all.source.rows_per_thread, 0), options_.threads, 0,
+      program->launch("number_rows", blocks_for(chunk.rows, source.rows_per_thread, 0), options_.threads, 0,
                       policy.stream, words);
-    });
-    Control result;
-    staging_.copy_out(&result, control, sizeof result);
+    };
+    staging_.compute_and_fetch(number_rows, &result, control, sizeof result);
     if (result.trouble != 0) return std::nullopt;
     if (result.is_full != 0) continue;
     all.groups = result.found;
-    all.keys.resize(static_cast<std::size_t>(all.groups * all.source.words));
+    all.keys.resize(static_cast<std::size_t>(all.groups * source.words));
     if (all.groups > 0) {
-      staging_.copy_out(all.keys.data(), array<std::uint64_t>(Array::keys, limit * all.source.words),
+      staging_.copy_out(all.keys.data(), array<std::uint64_t>(Array::keys, limit * source.words),
                         std::ssize(all.keys) * kWord);
     }
     return all;
@@ -189,9 +187,10 @@ std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk)
 void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
                           std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const {
   const std::vector<std::int64_t> all_slots = numbered == nullptr ? slots(chunk) : std::vector<std::int64_t>();
-  const std::uint64_t* words = numbered == nullptr ? nullptr : numbered->keys.data() + group * numbered->source.words;
+  const std::uint64_t* words =
+      numbered == nullptr ? nullptr : numbered->keys.data() + group * numbered->kernel->source().words;
   const std::uint64_t* const null_bits =
-      words == nullptr ? nullptr : words + numbered->source.words - null_words(plan_.keys.size());
+      words == nullptr ? nullptr : words + numbered->kernel->source().words - null_words(plan_.keys.size());
   const std::size_t width = plan_.keys.size();
   for (std::size_t i = 0; i < width; ++i) {
     const std::size_t k = words == nullptr ? width - 1 - i : i;  // the last key's slots are next to each other
@@ -202,7 +201,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
       nulls[k] = options_.columns[static_cast<std::size_t>(node.column)].nullable && slot == all_slots[k] - 1 ? 1 : 0;
       key[k] = slot;
     } else {
-      const bool wide = numbered->source.wide_keys[k];
+      const bool wide = numbered->kernel->source().wide_keys[k];
       nulls[k] = static_cast<std::uint8_t>(null_bits[k / kNullsPerWord] >> k % kNullsPerWord & 1);
       key[k] = wide ? join(words) : Int128{static_cast<std::int64_t>(words[0])};
       words += wide ? 2 : 1;
@@ -265,9 +264,18 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   return words;
 }
 
+/// What a launch passes: the words, or where the device's memory has them.
+std::vector<std::uint64_t> DeviceFold::passed(const KernelSource& source, std::vector<std::uint64_t> words) {
+  if (!source.has_words_in_memory()) return words;
+  const int array = first_array_ + static_cast<int>(Array::words);
+  return {address(staging_.upload(array, words.data(), std::ssize(words) * kWord))};
+}
+
 /// As many blocks as the device has room for; fewer where the limit of memory leaves none for their states. None where not even one
 /// fits.
-DeviceFold::FoldLaunch DeviceFold::grid_of(const DeviceChunk& chunk, KernelSource source, std::int64_t groups) const {
+DeviceFold::FoldLaunch DeviceFold::grid_of(const DeviceChunk& chunk, std::shared_ptr<const GpuKernel> kernel,
+                                           std::int64_t groups) const {
+  const KernelSource& source = kernel->source();
   const std::int64_t own_bytes = groups * source.own_words * kWord;
   const std::int64_t copies_of_block = options_.copies == Copies::warps ? options_.threads / 32 : 1;
   const std::int64_t merged_bytes = (kControlWords + groups * source.words) * kWord;
@@ -276,7 +284,7 @@ DeviceFold::FoldLaunch DeviceFold::grid_of(const DeviceChunk& chunk, KernelSourc
   launch.shared_bytes = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
   launch.blocks = std::clamp<std::int64_t>(fit, 0, blocks_for(chunk.rows, source.rows_per_thread, launch.shared_bytes));
   launch.copies = launch.blocks * copies_of_block;
-  launch.source = std::move(source);
+  launch.kernel = std::move(kernel);
   return launch;
 }
 
@@ -292,10 +300,10 @@ DeviceFold::FoldLaunch DeviceFold::fold_launch(const DeviceChunk& chunk, std::in
   for (;;) {
     options_.threads = kBlockThreads;
     options_.copies = copies;
-    FoldLaunch launch =
-        grid_of(chunk, copies == Copies::registers ? fold_source(plan_, options_) : choose_copies(groups), groups);
+    FoldLaunch launch = grid_of(
+        chunk, copies == Copies::registers ? plan_.kernels->fold(plan_, options_) : choose_copies(groups), groups);
     if (launch.blocks == 0) return launch;
-    const std::int64_t tile = std::int64_t{options_.threads} * launch.source.rows_per_thread;
+    const std::int64_t tile = std::int64_t{options_.threads} * launch.kernel->source().rows_per_thread;
     const int bits = bits_for(gpu::divided_up(gpu::divided_up(chunk.rows, tile), launch.blocks) * tile);
     if (bits <= options_.copy_bits) return launch;
     options_.copy_bits = bits;
@@ -305,8 +313,8 @@ DeviceFold::FoldLaunch DeviceFold::fold_launch(const DeviceChunk& chunk, std::in
 std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
                                        const Numbered* numbered) {
   if (launch.blocks == 0) return std::nullopt;
-  const KernelSource& source = launch.source;
-  const auto program = gpu::program_of(source.text, staging_.device(), compile_seconds_);
+  const KernelSource& source = launch.kernel->source();
+  const auto program = launch.kernel->program(staging_.device(), compile_seconds_);
   const bool by_warps = options_.copies == Copies::warps;
   const std::int64_t own_bytes = groups * source.own_words * kWord;
   const std::int64_t merged_words = kControlWords + groups * source.words;
@@ -319,16 +327,17 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunc
   words[argument::merged] = address(control + kControlWords);
   words[argument::trouble] = address(control);
   words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(Array::ids, chunk.rows));
-  staging_.compute([&](const gpu::Policy& policy) {
+  words = passed(source, std::move(words));
+  const auto fold_and_merge = [&](const gpu::Policy& policy) {
     staging_.fill(control, 0, sizeof(Control));
     if (by_warps) staging_.fill(partials, 0, launch.copies * own_bytes);
     program->launch("fold", launch.blocks, options_.threads, launch.shared_bytes, policy.stream, words);
     constexpr std::int64_t kMergeWarps = 4;
     program->launch("merge", std::min((groups + kMergeWarps - 1) / kMergeWarps, std::int64_t{1} << 16),
                     32 * kMergeWarps, 0, policy.stream, words);
-  });
+  };
   std::vector<std::uint64_t> merged(static_cast<std::size_t>(merged_words));
-  staging_.copy_out(merged.data(), control, merged_words * kWord);
+  staging_.compute_and_fetch(fold_and_merge, merged.data(), control, merged_words * kWord);
   if (std::bit_cast<Control>(std::array{merged[0], merged[1]}).trouble != 0) return std::nullopt;
   return groups_of(chunk, source, numbered, groups, merged.data() + kControlWords);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cuda/staging.hpp"
 #include "query/cuda_source.hpp"
 #include "query/device_chunk.hpp"
+#include "query/gpu_kernels.hpp"
 #include "query/groups.hpp"
 #include "query/plan.hpp"
 
@@ -27,9 +29,9 @@ class DeviceFold {
   [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
 
  private:
-  enum class Array : std::uint8_t { merged, partials, ids, tags, keys, tables };
+  enum class Array : std::uint8_t { merged, partials, ids, tags, keys, words, tables };
   struct Numbered {
-    KernelSource source;
+    std::shared_ptr<const GpuKernel> kernel;
     std::int64_t groups = 0;
     std::vector<std::uint64_t> keys;
   };
@@ -39,19 +41,20 @@ class DeviceFold {
   std::optional<Numbered> number(const DeviceChunk& chunk);
   /// The kernels that fold a chunk, and how they are launched.
   struct FoldLaunch {
-    KernelSource source;
+    std::shared_ptr<const GpuKernel> kernel;
     std::int64_t shared_bytes = 0;
     std::int64_t blocks = 0;
     std::int64_t copies = 0;  ///< of all groups' states
   };
-  KernelSource choose_copies(std::int64_t groups);
-  FoldLaunch grid_of(const DeviceChunk& chunk, KernelSource source, std::int64_t groups) const;
+  std::shared_ptr<const GpuKernel> choose_copies(std::int64_t groups);
+  FoldLaunch grid_of(const DeviceChunk& chunk, std::shared_ptr<const GpuKernel> kernel, std::int64_t groups) const;
   FoldLaunch fold_launch(const DeviceChunk& chunk, std::int64_t groups);
   std::optional<Groups> fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
                              const Numbered* numbered);
   Groups groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered, std::int64_t groups,
                    const std::uint64_t* merged) const;
   std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const KernelSource& source);
+  std::vector<std::uint64_t> passed(const KernelSource& source, std::vector<std::uint64_t> words);
   [[nodiscard]] std::vector<std::int64_t> slots(const DeviceChunk& chunk) const;
   void add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
                 std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const;

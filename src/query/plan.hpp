@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,24 @@ struct OrderTerm {
   bool nulls_first;
 };
 
+class GpuKernels;
+
+/// The kernels that have been made for a plan. A copy of the plan may be changed, so it begins without any.
+class KernelStore {
+ public:
+  KernelStore();
+  ~KernelStore() = default;
+  KernelStore(const KernelStore&) : KernelStore() {}
+  KernelStore& operator=(const KernelStore&) { return *this = KernelStore(); }
+  KernelStore(KernelStore&&) noexcept = default;
+  KernelStore& operator=(KernelStore&&) noexcept = default;
+
+  GpuKernels* operator->() const { return kernels_.get(); }
+
+ private:
+  std::shared_ptr<GpuKernels> kernels_;
+};
+
 struct Plan {
   std::vector<int> columns;   ///< of the table, which expressions call 0, 1, 2, …
   std::vector<Field> fields;  ///< of these
@@ -63,6 +82,7 @@ struct Plan {
   std::string sql;       ///< for messages
   std::string table;     ///< as messages call it
   bool grouped = false;  ///< GROUP BY: no rows, no groups; else there is always one
+  KernelStore kernels = {};
 };
 
 }  // namespace upsweep::query
