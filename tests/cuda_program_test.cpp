@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/staging.hpp"
 #include "device_array.hpp"
 #include "upsweep/error.hpp"
 
@@ -80,6 +82,35 @@ TEST_F(GpuTest, AProgramIsForItsDeviceWhicheverOneIsCurrent) {
   tests::require(cudaDeviceSynchronize());
   EXPECT_EQ(out.values()[0], most / 4 - 1);
   tests::require(cudaSetDevice(0));
+}
+
+// Others capture graphs in the mode in which nobody may do what is unsafe then, unless he says that it is not.
+TEST_F(GpuTest, IsMadeWhileAnotherThreadCapturesAGraph) {
+  cudaStream_t stream = nullptr;
+  tests::require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  tests::require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  std::string failed;
+  std::thread([&] {
+    try {
+      double seconds = 0;
+      (void)gpu::program_of(std::string(kSource) + "// not made before", 0, seconds);
+      gpu::Staging staging;
+      constexpr std::int64_t kBytes = std::int64_t{5} << 20;
+      std::vector<char> back(kBytes, 1);
+      auto* const here = static_cast<char*>(staging.host_array(0, kBytes));
+      std::fill_n(here, kBytes, 7);
+      (void)staging.upload(0, here, kBytes);
+      staging.download(back.data(), 0, kBytes);
+      if (back[kBytes - 1] != 7) failed = "copied wrongly";
+    } catch (const Error& error) {
+      if (error.code() != Code::unsupported) failed = error.what();
+    }
+  }).join();
+  cudaGraph_t graph = nullptr;
+  tests::require(cudaStreamEndCapture(stream, &graph));
+  tests::require(cudaGraphDestroy(graph));
+  tests::require(cudaStreamDestroy(stream));
+  EXPECT_EQ(failed, "");
 }
 
 }  // namespace
