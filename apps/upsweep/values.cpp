@@ -78,6 +78,7 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
       const std::string text = to_text(element, type, meaning);
+      if (text == "-0") return -0.0;  // as an integer, which it would be parsed as, it has no sign
       return std::isfinite(value) ? Json::parse(text) : Json(text);
     }
     return value;

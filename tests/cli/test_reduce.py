@@ -110,6 +110,17 @@ def test_quiet_still_prints_the_value(upsweep):
     assert upsweep.text("reduce", "in.npy", "--quiet") == "3\n"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_json_has_the_sign_of_zero(upsweep, dtype):
+    upsweep.save("in.npy", [-0.0] * 5, dtype)
+    upsweep.save("offsets.npy", [0, 2, 5], "int64")
+    found = [upsweep.json("reduce", "in.npy")["value"]]
+    for arguments in (("scan", "in.npy"), ("segment", "in.npy", "--offsets", "offsets.npy")):
+        result = upsweep.json(*arguments)
+        found += [result["first"], result["last"]]
+    assert [str(value) for value in found] == ["-0.0"] * 5
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_no_elements(upsweep, dtype):
     upsweep.save("in.npy", np.array([], dtype=dtype))
