@@ -200,7 +200,7 @@ void convert(const ColumnType& type, const Piece& piece, std::int64_t first_row,
   std::int64_t i = io::convert_elements(type.stored, width, from, piece.rows, to);
   for (; i < piece.rows; ++i) {
     const bool fits = io::convert_elements(type.stored, width, from + i * type.width, 1, to + i * width) == 1;
-    if (!fits && !piece.is_null(i)) io::throw_misfit(type.stored, type.field.name, first_row + i);
+    if (!fits && !piece.is_null(i)) io::throw_misfit(type.stored, type.place, first_row + i);
   }
 }
 
@@ -263,7 +263,7 @@ void visit_entries(const ColumnType& type, const std::vector<Piece>& pieces, std
         const auto index = static_cast<std::uint64_t>(indices[i]);
         if (index >= entries) {
           throw Error(Code::malformed,
-                      type.field.name + ": row " + std::to_string(first_row + row) + " points past its dictionary",
+                      type.place + ": row " + std::to_string(first_row + row) + " points past its dictionary",
                       first_row + row);
         }
         each(piece, row, static_cast<std::int64_t>(index));
@@ -371,13 +371,13 @@ ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, 
   ColumnData data;
   pass_validity(pieces, rows, memory, data);
   auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
-  data.dictionary = kept.add(pieces, type.text, type.field.name, first_row, indices);
+  data.dictionary = kept.add(pieces, type.text, type.place, first_row, indices);
   data.values = indices;
   if (data.dictionary != nullptr) return data;
   const auto vocabulary = std::make_shared<io::Vocabulary>(may_repeat);
   std::int64_t row = 0;
   for (const Piece& piece : pieces) {
-    add_texts(piece, type.text, type.field.name, first_row + row, *vocabulary, indices + row);
+    add_texts(piece, type.text, type.place, first_row + row, *vocabulary, indices + row);
     row += piece.rows;
   }
   data.dictionary = dictionary_of(vocabulary);
@@ -406,7 +406,7 @@ ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces
   const bool common = std::all_of(pieces.begin(), pieces.end(),
                                   [&](const Piece& piece) { return is_same(*piece.array->dictionary, first); });
   const std::shared_ptr<const Translation> shared =
-      common ? last.translation(pieces[0], type.text, type.field.name) : nullptr;
+      common ? last.translation(pieces[0], type.text, type.place) : nullptr;
   if (common && pieces.size() == 1) {
     if (const std::int32_t* const indices = in_place(type, pieces[0], *shared)) {
       pass_validity(pieces, rows, memory, data);
@@ -423,11 +423,11 @@ ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces
   visit_entries(type, pieces, first_row, [&](const Piece& piece, std::int64_t row, std::int64_t entry) {
     const ArrowArray* const at_hand = piece.array->dictionary;
     if (!common && at_hand != std::exchange(dictionary, at_hand)) {
-      own = translated(entries_of(piece), type.text, type.field.name, *vocabulary);
+      own = translated(entries_of(piece), type.text, type.place, *vocabulary);
     }
     const std::int32_t index = entry < 0 ? kNull : (common ? shared->indices : own)[static_cast<std::size_t>(entry)];
     if (index == kNull) return;
-    if (index == io::Vocabulary::kNotUtf8) io::throw_not_utf8(type.field.name, first_row + row);
+    if (index == io::Vocabulary::kNotUtf8) io::throw_not_utf8(type.place, first_row + row);
     indices[row] = index;
     validity[row / 8] = static_cast<std::uint8_t>(validity[row / 8] | 1 << (row % 8));
   });
@@ -441,6 +441,7 @@ ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces
 
 ColumnType column_type(std::string name, const char* format) {
   ColumnType type;
+  type.place = name;
   type.field.name = std::move(name);
   if (!set_type(type, format)) type.field.unsupported = name_of(format);
   return type;

@@ -26,6 +26,7 @@ enum class TextLayout : std::uint8_t { none, offsets32, offsets64, views };
 /// What a table declares for a column, and how Arrow has its elements.
 struct ColumnType {
   Field field = {};
+  std::string place;  ///< "table.column", for messages
   io::Stored stored = io::Stored::as_computed;
   std::int64_t width = 0;  ///< bytes of an element as it is stored; 0: bits, or text
   TextLayout text = TextLayout::none;

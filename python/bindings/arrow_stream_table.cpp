@@ -55,7 +55,8 @@ void check_chunk(const ArrowArray& chunk, const std::vector<ColumnType>& columns
 
 class Stream {
  public:
-  Stream(ArrowArrayStream& stream, std::string name) : stream_(stream), name_(std::move(name)) {
+  Stream(ArrowArrayStream& stream, std::string name, const std::vector<OwnType>& own_types)
+      : stream_(stream), name_(std::move(name)) {
     stream.release = nullptr;
     Held<ArrowSchema> schema;
     require(stream_.value.get_schema(&stream_.value, &schema.value));
@@ -69,6 +70,12 @@ class Stream {
         throw Error(Code::malformed,
                     name_ + ": the name of column " + std::to_string(i) + " is not UTF-8; rename the column");
       }
+      columns_.back().place = name_ + "." + columns_.back().field.name;
+    }
+    for (std::size_t i = 0; i < std::min(own_types.size(), columns_.size()); ++i) {
+      Field& field = columns_[i].field;
+      if (!field.unsupported.empty() && !own_types[i].name.empty()) field.unsupported = own_types[i].name;
+      field.has_own_order = field.has_own_order || own_types[i].has_own_order;
     }
   }
 
@@ -308,8 +315,9 @@ struct ArraysOfChunk {
 
 }  // namespace
 
-std::shared_ptr<Table> table_of_stream(ArrowArrayStream& stream, StreamKind kind, std::string name) {
-  const auto taken = std::make_shared<Stream>(stream, name);
+std::shared_ptr<Table> table_of_stream(ArrowArrayStream& stream, StreamKind kind, std::string name,
+                                       const std::vector<OwnType>& own_types) {
+  const auto taken = std::make_shared<Stream>(stream, name, own_types);
   if (kind == StreamKind::one_pass) return std::make_shared<PassTable>(taken, std::move(name));
   std::vector<std::shared_ptr<const Chunk>> chunks;
   while (auto chunk = taken->next()) chunks.push_back(std::move(chunk));

@@ -33,8 +33,8 @@ namespace {
 
 constexpr const char* kStreamCapsule = "arrow_array_stream";  // as Arrow's PyCapsule interface calls it
 
-/// What __arrow_c_stream__() has returned, as a table.
-std::shared_ptr<Table> table_of_capsule(nb::handle capsule, bool one_pass, std::string name) {
+/// What __arrow_c_stream__() has returned, as a table. `types` has tuples (name, has_own_order), see OwnType.
+std::shared_ptr<Table> table_of_capsule(nb::handle capsule, bool one_pass, std::string name, const nb::list& types) {
   if (PyCapsule_IsValid(capsule.ptr(), kStreamCapsule) == 0) {
     const std::string text =
         name + ": its __arrow_c_stream__() gives no stream of Arrow's, but " + nb::type_name(capsule.type()).c_str();
@@ -42,8 +42,12 @@ std::shared_ptr<Table> table_of_capsule(nb::handle capsule, bool one_pass, std::
   }
   auto& stream = *static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), kStreamCapsule));
   if (stream.release == nullptr) throw nb::value_error("the stream has been read");
+  std::vector<OwnType> own_types;
+  for (const nb::handle each : types) {
+    own_types.push_back({.name = nb::cast<std::string>(each[0]), .has_own_order = nb::cast<bool>(each[1])});
+  }
   const nb::gil_scoped_release released;
-  return table_of_stream(stream, one_pass ? StreamKind::one_pass : StreamKind::in_memory, std::move(name));
+  return table_of_stream(stream, one_pass ? StreamKind::one_pass : StreamKind::in_memory, std::move(name), own_types);
 }
 
 /// A table of tuples (name, format, unsupported, values, validity): arrays, the last one of bytes or None.
@@ -221,7 +225,8 @@ nb::list columns(const Answer& answer) {
 void define_queries(nb::module_& module) {
   module.def("parse_bytes", &parse_bytes, nb::arg("text"));
   nb::class_<Table>(module, "Table", "What a query reads.")
-      .def_static("of_stream", &table_of_capsule, nb::arg("capsule").none(), nb::arg("one_pass"), nb::arg("name"))
+      .def_static("of_stream", &table_of_capsule, nb::arg("capsule").none(), nb::arg("one_pass"), nb::arg("name"),
+                  nb::arg("types"))
       .def_static("of_arrays", &table_of_tuples, nb::arg("columns"), nb::arg("rows"), nb::keep_alive<0, 1>())
       .def_static("of_fields", &table_of_fields, nb::arg("fields"))
       .def_prop_ro("fields", &fields)

@@ -316,41 +316,52 @@ def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
     if library == "dask":
         raise TypeError(f"{name}: a collection of Dask's, which upsweep.dask.query takes")
     if library == "pyarrow" and hasattr(source, "scanner"):
-        columns = wanted_columns(source.schema.names, statement) or source.schema.names[:1]
+        columns = wanted_columns(source.schema.names, statement, name) or source.schema.names[:1]
         reader = source.scanner(columns=columns).to_reader()
         return stream(reader, name, True), lambda: stream(source.scanner().to_reader(), name, True)
     if library == "pyarrow" and hasattr(source, "to_reader"):
         if not hasattr(source, "select"):
             return stream(source.to_reader(), name, True), None
-        wanted = wanted_columns(source.schema.names, statement) or [0][: len(source.schema)]
+        wanted = wanted_columns(source.schema.names, statement, name) or [0][: len(source.schema)]
         return stream(source.select(wanted), name), lambda: stream(source, name)
     if library == "polars" and hasattr(source, "get_columns"):
-        wanted = wanted_columns(source.columns, statement) or source.columns[:1]
-        return stream(source.select(wanted), name), lambda: stream(source, name)
+        wanted = wanted_columns(source.columns, statement, name) or source.columns[:1]
+        columns = [_polars(source[column], f"{name}.{column}") for column in wanted]
+        table = stream(source.select(columns), name, types=[(_type_name(column), False) for column in columns])
+        return table, lambda: _names_only(source.columns)
     if library == "pandas" and hasattr(source, "columns"):
-        return _frame(_pandas(source, statement), name), lambda: _names_only(source.columns)
+        return _frame(_pandas(source, statement, name), name), lambda: _names_only(source.columns)
     if library == "pyarrow" and hasattr(source, "read_next_batch"):
         return stream(_batches(source, name), name, True), None
+    if library in ("duckdb", "_duckdb") and hasattr(source, "types"):
+        types = [(str(kind), kind.id == "enum") for kind in source.types]  # whose order Arrow's stream does not tell
+        return stream(source, name, True, types), None
     if hasattr(source, "__arrow_c_stream__"):
-        return stream(source, name, library in ("duckdb", "_duckdb") or hasattr(source, "read_next_batch")), None
+        return stream(source, name, hasattr(source, "read_next_batch")), None
     if hasattr(source, "__arrow_c_array__"):
         return stream(_record_batch(source, name), name), None
+    given = f"a {type(source).__name__}"
+    if isinstance(source, (list, tuple)):
+        other = next((each for each in source if not isinstance(each, (str, os.PathLike))), None)
+        given = f"an empty {type(source).__name__}" if not source else f"{given} of {type(other).__name__}"
     raise TypeError(
-        f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns, a path or a list of paths is needed, not a {type(source).__name__}"
+        f"{name}: a table of pyarrow, Polars, pandas or DuckDB, a dict of columns, a path or a list of paths is needed, not {given}"
     )
 
 
-def wanted_columns(columns: Sequence[str], statement: Any) -> list[str]:
+def wanted_columns(columns: Sequence[str], statement: Any, name: str) -> list[str]:
     """Of a table's columns those that the query may name."""
-    wanted = [column for column in columns if statement.may_name(column)]
+    wanted = [column for column in columns if statement.may_name(text(column, f"{name}: a column's name"))]
     for column in wanted:
         if wanted.count(column) > 1:
             raise ValueError(f"{wanted.count(column)} columns are called {column!r}: rename them")
     return wanted
 
 
-def stream(source: Any, name: str, one_pass: bool = False) -> Any:
-    return native().Table.of_stream(source.__arrow_c_stream__(), one_pass, name)
+def stream(source: Any, name: str, one_pass: bool = False, types: Sequence[tuple[str, bool]] = ()) -> Any:
+    """The table that a stream of Arrow's gives. `types`: what the columns' library calls their types, empty where Arrow's name is
+    used, and whether they are categories with an order of their own, which Arrow may not tell."""
+    return native().Table.of_stream(source.__arrow_c_stream__(), one_pass, name, list(types))
 
 
 _READ: weakref.WeakSet[Any] = weakref.WeakSet()  # readers that a query has begun to read
@@ -394,33 +405,89 @@ def _record_batch(source: Any, name: str) -> Any:
 
 def _frame(frame: Any, name: str) -> Any:
     pyarrow = _pyarrow(f"{name}: a pandas {type(frame).__name__}")
+    types = [(_type_name(frame[column]), False) for column in frame]
     try:
-        return stream(frame, name)
-    except OverflowError:  # integers beyond int64
-        return stream(pyarrow.table({column: _arrow(frame[column], f"{name}.{column}", True) for column in frame}), name)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-        raise TypeError(f"{name}: {error}") from None
+        source = pyarrow.table(frame)
+    except (pyarrow.ArrowException, OverflowError, TypeError, UnicodeEncodeError):  # column by column, to name the one
+        source = pyarrow.table(arrow_columns(frame, name))
+    return stream(source, name, types=types)
 
 
-def _arrow(values: Any, what: str, from_pandas: bool = False) -> Any:
+def arrow_columns(frame: Any, name: str) -> dict[str, Any]:
+    """The columns of a frame of pandas as arrays of pyarrow. The error of one that Arrow does not have names it."""
+    return {column: _arrow(frame[column], f"{name}.{column}") for column in frame}
+
+
+def _polars(column: Any, what: str) -> Any:
+    """A Series of Polars as Arrow has it: integers of 128 bits, which only Polars has, as decimals of 38 digits."""
+    import polars
+
+    if str(column.dtype) not in ("Int128", "UInt128"):
+        return column
+    try:
+        return column.cast(polars.Decimal(38, 0))
+    except polars.exceptions.InvalidOperationError:
+        raise OverflowError(
+            f"{what}: {column.dtype} with integers of more than 38 digits: convert the column to floats"
+        ) from None
+
+
+def _type_name(column: Any) -> str:
+    """What the column's library calls its type; empty where Arrow's name says more."""
+    dtype = str(getattr(column, "dtype", ""))
+    return "" if dtype == "object" else dtype
+
+
+def _arrow(values: Any, what: str) -> Any:
     """An array of pyarrow's; of integers beyond int64 as decimals of 38 digits."""
     import pyarrow
 
+    if isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
+        return values
     try:
-        return pyarrow.array(values, from_pandas=from_pandas)
+        if type(values).__module__.partition(".")[0] == "polars":
+            return _polars(values, what).to_arrow()
+        return pyarrow.array(values)
+    except UnicodeEncodeError:
+        row = next(row for row, value in enumerate(values) if isinstance(value, str) and not _is_utf8(value))
+        raise ValueError(f"{what}: row {row} is text that is not UTF-8; convert the column to UTF-8 or leave it out") from None
     except OverflowError:
         try:
-            return pyarrow.array(values, pyarrow.decimal128(38, 0), from_pandas=from_pandas)
+            return pyarrow.array(values, pyarrow.decimal128(38, 0))
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
             raise OverflowError(f"{what}: integers of more than 38 digits, or beside other values") from None
+    except (pyarrow.ArrowException, TypeError) as error:
+        raise _no_column(values, what) from error
 
 
-def _pandas(frame: Any, statement: Any) -> Any:
+def _is_utf8(value: str) -> bool:
+    """Whether it has no surrogate alone."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_column(values: Any, what: str) -> TypeError:
+    """The error of values of which Arrow has no column."""
+    kind = _type_name(values)
+    if kind:
+        return TypeError(
+            f"{what}: is of type {kind}, which is not computed with; convert it to numbers, dates or text, or leave it out"
+        )
+    names = list(dict.fromkeys(type(value).__name__ for value in values if value is not None))
+    return TypeError(
+        f"{what}: has Python objects of type {' and '.join(names[:3])}; make all of them numbers, dates or text, or leave the column out"
+    )
+
+
+def _pandas(frame: Any, statement: Any, name: str) -> Any:
     """The frame's wanted columns, by the names that pyarrow gives them, without its index, which is no column."""
     names = [str(column) for column in frame.columns]
-    wanted = wanted_columns(names, statement)
-    chosen = frame.iloc[:, [place for place, name in enumerate(names) if name in wanted]].reset_index(drop=True)
-    chosen.columns = [name for name in names if name in wanted]
+    wanted = wanted_columns(names, statement, name)
+    chosen = frame.iloc[:, [place for place, column in enumerate(names) if column in wanted]].reset_index(drop=True)
+    chosen.columns = [column for column in names if column in wanted]
     if not wanted and names:  # without any a table has no rows
         return chosen.assign(**{names[0]: np.int8(0)})
     return chosen
@@ -444,11 +511,10 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
     for column in columns:
         if not isinstance(column, str):
             raise TypeError(f"{name}: the names of columns are str, not {type(column).__name__}")
-        text(column, f"{name}: a column's name")
         values = columns[column]
         if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
             raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
-    wanted = {column: _array(columns[column], f"{name}.{column}") for column in wanted_columns(list(columns), statement)}
+    wanted = {column: _array(columns[column], f"{name}.{column}") for column in wanted_columns(list(columns), statement, name)}
     if not wanted and columns:  # without any a table has no rows
         first = next(iter(columns))
         wanted = {first: np.zeros(len(columns[first]), np.int8)}
@@ -463,13 +529,8 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
         arrays = [_array_column(column, values) for column, values in wanted.items()]
         return native().Table.of_arrays(arrays + unread, next(iter(lengths.values()), 0))
     pyarrow = _pyarrow(f"{name}: a column that is no array of NumPy's of numbers or dates")
-    arrays = {}
-    for column, values in wanted.items():
-        try:
-            arrays[column] = _arrow(values, f"{name}.{column}") if isinstance(values, (list, tuple)) else values
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-            raise TypeError(f"{name}.{column}: no column: {error}") from None
-    return stream(pyarrow.table(arrays), name)
+    arrays = {column: _arrow(values, f"{name}.{column}") for column, values in wanted.items()}
+    return stream(pyarrow.table(arrays), name, types=[(_type_name(values), False) for values in wanted.values()])
 
 
 def _array(values: Any, what: str) -> Any:

@@ -431,9 +431,12 @@ Node Binder::bind_column(const Json& body, int location) {
   const std::size_t place = column_of(body, location);
   const Field& field = fields_[place];
   if (!field.unsupported.empty()) {
-    refuse(location,
-           fmt::format("column '{}' is of type {}, which is not computed with", field.name, field.unsupported),
-           Code::unsupported_type);
+    refuse(
+        location,
+        fmt::format("column '{}' is of type {}, which is not computed with; convert it to numbers, dates or text, or "
+                    "leave it out",
+                    field.name, field.unsupported),
+        Code::unsupported_type);
   }
   const int index = static_cast<int>(place);
   const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));

@@ -55,9 +55,8 @@ Totals::Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes
       few_(plan, kernels),
       most_bytes_(most_bytes),
       spill_folder_(std::move(spill_folder)) {
-  // One that somebody has named: better now than when the first groups are to go there.
-  const bool is_named = spill_folder_ && !spill_folder_->empty();
-  if (is_named && plan.grouped) file_ = std::make_unique<SpillFile>(*spill_folder_);
+  // One that somebody has named: better now than when the first groups are to go there, or never.
+  if (spill_folder_ && !spill_folder_->empty()) file_ = std::make_unique<SpillFile>(*spill_folder_);
 }
 
 std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {

@@ -128,7 +128,7 @@ def _of_files(sql: str, statement: Any, paths: list[str], name: str) -> tuple[Pl
 def _of_frame(sql: str, statement: Any, frame: Any, name: str) -> tuple[Plan, list[tuple], list]:
     if not all(isinstance(column, str) for column in frame.columns):
         raise TypeError(f"{name}: the names of columns are text, not as they are in {list(frame.columns)}")
-    wanted = _query.wanted_columns(list(frame.columns), statement) or list(frame.columns[:1])
+    wanted = _query.wanted_columns(list(frame.columns), statement, name) or list(frame.columns[:1])
     schema = _schema(frame[wanted])
     table = _query.stream(schema.empty_table(), name)
     _query.typed(statement, table, lambda: _query.stream(_schema(frame).empty_table(), name))
@@ -171,7 +171,8 @@ def _fold_partition(plan: Plan, frame: Any, number: int, schema: Any) -> tuple[i
     def table() -> Any:
         try:
             rows = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
-        except (KeyError, pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as error:
+        except (KeyError, pyarrow.ArrowException, UnicodeEncodeError) as error:
+            _query.arrow_columns(frame, piece)  # whose error names the column and the row
             raise ValueError(f"{piece}: its columns are not those of the DataFrame: {error}") from None
         return _query.stream(rows, piece)
 
