@@ -62,6 +62,14 @@ PyObject* exception_of(Code code) {
   return PyExc_ValueError;
 }
 
+/// What the error says, in Python's words: there wrapping is an argument.
+std::string text_of(const Error& error) {
+  constexpr std::string_view kWrap = "or let it wrap around";
+  std::string text = error.what();
+  const std::size_t at = error.code() == Code::overflow ? text.find(kWrap) : std::string::npos;
+  return at == std::string::npos ? text : text.replace(at, kWrap.size(), "or pass overflow=\"wrap\"");
+}
+
 }  // namespace
 
 void raise(const Error& error) {
@@ -69,7 +77,7 @@ void raise(const Error& error) {
   if (error.code() == Code::interrupted && PyErr_Occurred() != nullptr) return;
   const nb::object type = nb::borrow(exception_of(error.code()));
   // Names of files need not be UTF-8: Python has their other bytes as surrogates, as it has them in paths.
-  const std::string_view text = error.what();
+  const std::string text = text_of(error);
   const nb::object message =
       nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
   if (!message.is_valid()) throw nb::python_error();

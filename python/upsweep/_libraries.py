@@ -21,14 +21,16 @@ def library_path(name):
 
 
 def import_error(error):
-    """The error of upsweep._core, which cannot be imported: where it was built for another Python, which one."""
+    """The error of upsweep._core, which cannot be imported: where it was built for another Python, which one.
+
+    Any Python 3 runs this.
+    """
     built = sorted(file.name.split(".")[1] for file in Path(__file__).parent.glob("_core.*.so"))
-    names = {"abi3": "CPython 3.12 and later"} | {
-        tag: f"CPython {tag[8]}.{tag[9:].partition('-')[0]}" for tag in built if tag.startswith("cpython-")
-    }
+    names = {tag: f"CPython {tag[8]}.{tag[9:].partition('-')[0]}" for tag in built if tag.startswith("cpython-")}
+    names["abi3"] = "CPython 3.12 and later"
     is_found = error.name != "upsweep._core" or not isinstance(error, ModuleNotFoundError)
     if is_found and not (built == ["abi3"] and sys.version_info < (3, 12)):
-        return error  # another library is missing, which it names
+        return _numpy_error() or error  # another library is missing, which it names
     here = f"this is {platform.python_implementation()} {platform.python_version()}"
     if not built:
         return ImportError(
@@ -36,3 +38,12 @@ def import_error(error):
         )
     made_for = ", ".join(names.get(tag, tag) for tag in built)
     return ImportError(f"upsweep was built for {made_for}, and {here}: install upsweep for this Python", name=error.name)
+
+
+def _numpy_error():
+    """The error of NumPy, which upsweep._core needs; None where it can be imported."""
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        return ImportError(f"upsweep needs NumPy, which cannot be imported ({error}): pip install numpy", name="numpy")
+    return None

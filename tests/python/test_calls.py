@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/python/test_calls.py: calls from several threads, calls that a signal ends, what importing the package brings in,
 # arguments of every wrong kind, and the docstrings' examples.
+import ast
 import doctest
 import inspect
 import operator
@@ -261,9 +262,39 @@ def test_a_package_for_another_python_says_for_which(tmp_path):
     assert re.fullmatch(
         rf"ImportError: upsweep was built for CPython 3\.99, {this}\d+\S*: install upsweep for this Python", other
     )
+    package = pathlib.Path(upsweep.__file__).resolve().parent
+    for name in ("__init__.py", "_libraries.py"):  # what the Python of any other version runs
+        tree = ast.parse((package / name).read_text(), feature_version=(3, 6))
+        assert not any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) for node in ast.walk(tree)), name
     tmp_path = tmp_path / "without"
     tmp_path.mkdir()
     assert "no compiled module is beside " in imported_from(tmp_path / "upsweep")
+
+
+def test_a_python_without_numpy_says_so():
+    package = pathlib.Path(upsweep.__file__).parent
+    program = f"import sys; sys.path.insert(0, {str(package.parent)!r}); sys.modules['numpy'] = None; import upsweep"
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert re.match(
+        r"ImportError: upsweep needs NumPy, which cannot be imported \(.*\): pip install numpy", done.stderr.splitlines()[-1]
+    )
+
+
+def test_overflow_is_told_in_words_of_python():
+    big = np.array([100, 100], np.int8)
+    offsets = np.array([0, 2])
+    calls = [
+        lambda: upsweep.segmented_reduce(big, offsets, dtype="int8"),
+        lambda: upsweep.segmented_scan(big, offsets, dtype="int8"),
+        lambda: upsweep.reduce_by_key(np.array([1, 1]), big, dtype="int8"),
+        lambda: upsweep.group_by(np.array([1, 1]), big, dtype="int8"),
+        lambda: upsweep.reduce(np.stack([big, big]), axis=0, dtype="int8"),
+        lambda: upsweep.reduce(big, dtype="int8"),
+        lambda: upsweep.cumulative_sum(big, dtype="int8"),
+    ]
+    for call in calls:
+        with pytest.raises(OverflowError, match='or overflow="wrap"|or pass overflow="wrap"'):
+            call()
 
 
 # What may be given by position, so that the rest of a call is right.
