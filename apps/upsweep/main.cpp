@@ -60,7 +60,8 @@ void add_common(CLI::App& app, Common& common) {
 constexpr const char* kRanksHelp = "FILES: under mpirun, each process does its share of these, in their order";
 
 constexpr const char* kInputHelp =
-    "FILE, FILE:COLUMN or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV files";
+    "FILE, FILE:COLUMN, a pattern such as '*.csv:x', or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV "
+    "files";
 
 /// CLI11 clamps numbers that are too large: they are refused before it reads them.
 std::string require_length(const std::string& text) {

@@ -40,8 +40,8 @@ std::string between_blanks(std::string_view word) {
 }  // namespace
 
 std::string operator_hint(std::string_view word, std::string_view before, std::string_view after) {
-  const std::string wanted = between_blanks(word);
-  if (wanted.find(' ', 1) != wanted.size() - 1) return "";  // no single word
+  const std::string wanted = between_blanks(word.substr(word.rfind('.') + 1));  // np.add, operator.add
+  if (wanted.find(' ', 1) != wanted.size() - 1) return "";                      // no single word
   const auto written = [&](std::string_view name) {
     return std::string(": write ").append(before).append(name).append(after);
   };

@@ -34,7 +34,12 @@ void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
   }
   if (field.kind == ValueKind::text || field.kind == ValueKind::boolean) refuse(info.name, name(field.kind));
   if (field.kind == ValueKind::decimal) {
-    if (field.storage == Storage::int128) refuse(info.name, "decimal of more than 18 digits");
+    if (field.storage == Storage::int128) {
+      throw Error(Code::unsupported_type,
+                  fmt::format("{}: is of type decimal of more than {} digits, and only queries "
+                              "compute with up to 38: use upsweep query, or convert it to float64",
+                              info.name, kInt64Digits));
+    }
     if (field.scale > kInt64Digits) refuse(info.name, fmt::format("decimal of scale {}", field.scale));
     info.meaning = Meaning::decimal;
     info.scale = field.scale;

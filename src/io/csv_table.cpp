@@ -155,6 +155,7 @@ class CsvTable final : public ArrowTable {
     cell_place.name = full_name(path_, columns_[static_cast<std::size_t>(column)]->name());
     cell_place.column = column;
     Code code = Code::unsupported_type;
+    std::string_view advice = "upsweep computes with numbers, and dates written 2001-12-31";
     ColumnShape shape;
     const auto accept = [&](const std::uint8_t* data, std::uint32_t size, bool /*quoted*/) {
       const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -162,7 +163,10 @@ class CsvTable final : public ArrowTable {
       const std::string_view before = shape.content();
       shape.add(cell);
       const std::string shown = printable(text, kShownCell);
-      if (shape.is_past_64_bits()) return arrow::Status::Invalid("'", shown, "' is an integer past 64 bits");
+      if (shape.is_past_64_bits()) {
+        advice = "upsweep query computes with integers of up to 38 digits";
+        return arrow::Status::Invalid("'", shown, "' is an integer past 64 bits");
+      }
       if (!shape.is_text()) return arrow::Status::OK();
       if (before.empty()) return arrow::Status::Invalid("'", shown, "' ", describe(cell));
       code = Code::malformed;
@@ -175,7 +179,7 @@ class CsvTable final : public ArrowTable {
       if (!*block) throw_changed(path_);
       const arrow::Status status = (*block)->VisitColumn(column, accept);
       if (status.ok()) continue;
-      throw_csv(cell_place, status, code, "upsweep computes with numbers, and dates written 2001-12-31");
+      throw_csv(cell_place, status, code, advice);
     }
   }
 

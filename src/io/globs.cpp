@@ -158,15 +158,23 @@ bool fits_pattern(std::string_view name, std::string_view pattern) {
   return p == pattern.size();
 }
 
-std::vector<std::string> matching_files(const std::string& path) {
-  if (!has_wildcard(path) || kind_of(path, true) != Kind::none) return {path};
+std::vector<std::string> files_of_pattern(const std::string& pattern) {
   std::vector<std::string> found;
-  find(path.starts_with('/') ? "/" : "", std::string_view(path).substr(path.starts_with('/') ? 1 : 0), found);
-  if (found.empty()) {
-    throw Error(Code::not_found, fmt::format("{}: no file fits this pattern; check the path", path));
-  }
+  const std::size_t root = pattern.starts_with('/') ? 1 : 0;
+  find(pattern.substr(0, root), std::string_view(pattern).substr(root), found);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+void refuse_pattern(const std::string& pattern) {
+  throw Error(Code::not_found, fmt::format("{}: no file fits this pattern; check the path", pattern));
+}
+
+std::vector<std::string> matching_files(const std::string& path) {
+  if (!has_wildcard(path) || kind_of(path, true) != Kind::none) return {path};
+  std::vector<std::string> found = files_of_pattern(path);
+  if (found.empty()) refuse_pattern(path);
   return found;
 }
 

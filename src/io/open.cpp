@@ -84,6 +84,18 @@ TableColumn open_table_column(Opened opened, const Source& source, CsvCells cell
   return result;
 }
 
+/// The column of a file, or of the files that a pattern stands for, which are read as one table.
+TableColumn open_files_column(const Source& source, int threads) {
+  const std::vector<std::string> files = matching_files(source.path);
+  if (files.size() == 1) {
+    return open_table_column(open_file(files.front()), {files.front(), source.column}, CsvCells::typed, threads);
+  }
+  std::unique_ptr<Table> table = open_tables(files, CsvCells::typed, threads);
+  const int column = find_column(table->fields(), source);
+  std::string name = full_name(source.path, table->fields()[static_cast<std::size_t>(column)].name);
+  return {std::move(table), column, std::move(name), {}};
+}
+
 }  // namespace
 
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, int threads) {
@@ -101,7 +113,7 @@ std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) 
     return std::make_unique<ColumnReader>(open_npy(open_standard_input(), std::string(kStandardInput)));
   }
   const Source found = split_source(std::string(source));
-  return std::make_unique<ColumnReader>(open_table_column(open_file(found.path), found, CsvCells::typed, threads));
+  return std::make_unique<ColumnReader>(open_files_column(found, threads));
 }
 
 OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels most) {
@@ -112,7 +124,7 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels
     return opened;
   }
   const Source found = split_source(std::string(source));
-  TableColumn column = open_table_column(open_file(found.path), found, CsvCells::typed, threads);
+  TableColumn column = open_files_column(found, threads);
   opened.lists = open_lists(column, threads, most);
   if (!opened.lists) opened.elements = std::make_unique<ColumnReader>(std::move(column), Booleans::bytes, Nulls::given);
   return opened;

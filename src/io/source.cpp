@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "io/globs.hpp"
+
 namespace upsweep::io {
 namespace {
 
@@ -51,7 +53,13 @@ Source split_source(const std::string& source) {
     head = look_for(path);
     if (head == 0) return {std::move(path), source.substr(colon + 1)};
   }
-  throw_read_error(path, head);
+  if (!has_wildcard(source)) throw_read_error(path, head);
+  if (!files_of_pattern(source).empty()) return {source, std::nullopt};
+  for (std::size_t colon = source.find(':', 1); colon != std::string::npos; colon = source.find(':', colon + 1)) {
+    const std::string pattern = source.substr(0, colon);
+    if (has_wildcard(pattern) && !files_of_pattern(pattern).empty()) return {pattern, source.substr(colon + 1)};
+  }
+  refuse_pattern(source);
 }
 
 bool ends_in(std::string_view path, std::string_view suffix) {

@@ -438,6 +438,21 @@ def test_csv_integers_past_64_bits_are_not_rounded(upsweep, arrow):
         upsweep.write("t.csv", "x\n" + "".join(cell + "\n" for cell in cells))
         error = upsweep.fails("unsupported_type", "reduce", "t.csv", index=len(cells) - 1)
         assert f"t.csv:x: line {len(cells) + 1}: '{cells[-1]}' is an integer past 64 bits" in error["message"]
+        assert "upsweep query computes with integers of up to 38 digits" in error["message"]
+
+
+def test_patterns_of_files(upsweep, arrow):
+    for name, values in [("b", "3\n4\n"), ("a", "1\n2\n"), ("c", "7\n")]:
+        upsweep.write(f"{name}.csv", "y\n" + values)
+    assert upsweep.json("reduce", "[ab].csv:y")["value"] == 10
+    assert upsweep.json("reduce", "[ab].csv")["count"] == 4
+    assert upsweep.json("reduce", "c*.csv:y")["value"] == 7
+    scanned = upsweep.json("scan", "[ab].csv:y")
+    assert (scanned["first"], scanned["last"], scanned["count"]) == (1, 10, 4)  # in the order of their names
+    upsweep.write("[a].csv", "y\n50\n")
+    assert upsweep.json("reduce", "[a].csv:y")["value"] == 50  # a file with that name
+    upsweep.fails("not_found", "reduce", "x*.csv:y")
+    assert "no column 'z'" in upsweep.fails("unknown_column", "reduce", "[ab].csv:z")["message"]
 
 
 def test_help_where_arrow_is_missing(upsweep, arrow_reason):

@@ -5,7 +5,21 @@ import pty
 
 import pytest
 
-COMMANDS = ["scan", "reduce", "offsets", "segment", "select", "pack", "query", "subset-sum", "ladder", "bench", "devices", "version", "help"]
+COMMANDS = [
+    "scan",
+    "reduce",
+    "offsets",
+    "segment",
+    "select",
+    "pack",
+    "query",
+    "subset-sum",
+    "ladder",
+    "bench",
+    "devices",
+    "version",
+    "help",
+]
 
 
 def message(upsweep, *args, word="invalid_argument"):
@@ -219,14 +233,14 @@ def test_remarks_on_a_terminal(upsweep, arrow):
         assert b"\x1b[31m" not in said and b"\x07" not in said, said
 
 
-@pytest.mark.parametrize(
-    "command", [("reduce", "x.npy"), ("scan", "x.npy"), ("segment", "x.npy", "--offsets", "o.npy")]
-)
+@pytest.mark.parametrize("command", [("reduce", "x.npy"), ("scan", "x.npy"), ("segment", "x.npy", "--offsets", "o.npy")])
 def test_words_of_others_for_an_operator(upsweep, command):
     upsweep.save("x.npy", [1, 2, 3, 4])
     upsweep.save("o.npy", [0, 4])
     for word, hint in (
         ("sum", ": write --op add"),
+        ("np.add", ": write --op add"),
+        ("numpy.maximum", ": write --op max"),
         ("Product", ": write --op mul"),
         ("mean", ": a mean is the sum (add) divided by the number of elements"),
         ("cumsum", ": that is a scan, whose operator is add"),
