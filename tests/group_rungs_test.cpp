@@ -10,9 +10,11 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <random>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/visit.hpp"
@@ -174,19 +176,18 @@ TEST(GroupRungs, NanAndZerosAreAsTheOperatorsHaveThem) {
   check(keys, zeros, std::type_identity<double>{}, add);
 }
 
-/// As much memory as the rows' would be is not there.
-TEST(GroupRungs, FewGroupsOfManyRowsTakeNoMemoryForRows) {
-  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
-  constexpr std::int64_t kRows = std::int64_t{1} << 26;
-  std::vector<std::uint8_t> keys(kRows);
-  std::fill(keys.begin() + kRows / 2, keys.end(), std::uint8_t{1});
-  const std::vector<std::int8_t> values(kRows, 1);
-  std::vector<std::uint8_t> out_keys(2);
-  std::vector<std::int64_t> sums(2);
-  std::vector<std::int64_t> counts(2);
-  const auto group = [&](std::int64_t rows) {
-    group_by(par.with_threads(2).with_overflow(Overflow::checked), std::span(keys).last(static_cast<std::size_t>(rows)),
-             std::span(values).last(static_cast<std::size_t>(rows)), out_keys, sums, counts, add);
+/// Groups rows with keys of so many kinds. As much memory as would be for entries of all rows is not there.
+void group_in_little_memory(std::int64_t rows, std::int64_t groups, rlim_t memory) {
+  std::vector<std::uint32_t> keys(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) keys[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(i % groups);
+  const std::vector<std::int8_t> values(keys.size(), 1);
+  std::vector<std::uint32_t> out_keys(static_cast<std::size_t>(groups));
+  std::vector<std::int64_t> sums(out_keys.size());
+  std::vector<std::int64_t> counts(out_keys.size());
+  const auto group = [&](std::int64_t count) {
+    const auto some = static_cast<std::size_t>(count);
+    group_by(par.with_threads(2).with_overflow(Overflow::checked), std::span(keys).first(some),
+             std::span(values).first(some), out_keys, sums, counts, add);
   };
   group(1 << 20);  // threads and their arenas are there
   std::ifstream statm("/proc/self/statm");
@@ -194,14 +195,102 @@ TEST(GroupRungs, FewGroupsOfManyRowsTakeNoMemoryForRows) {
   ASSERT_TRUE(statm >> pages);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  // 16 bytes of a checked total and 8 of a count for each row would be 1.6 GB.
-  const rlimit limit{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{1} << 29), before.rlim_max};
+  const rlimit limit{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + memory, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-  const Code code = code_of([&] { group(kRows); });
+  const Code code = code_of([&] { group(rows); });
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
-  EXPECT_EQ(code, Code::ok);
-  EXPECT_EQ(sums, (std::vector<std::int64_t>{kRows / 2, kRows / 2}));
-  EXPECT_EQ(counts, sums);
+  ASSERT_EQ(code, Code::ok);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const auto at = static_cast<std::size_t>(g);
+    ASSERT_EQ(out_keys[at], static_cast<std::uint32_t>(g));
+    ASSERT_EQ(sums[at], (rows - g + groups - 1) / groups);
+    ASSERT_EQ(counts[at], sums[at]);
+  }
+}
+
+TEST(GroupRungs, MemoryFollowsGroupsAndNotRows) {
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  // An entry is a key, a row, a checked total of 16 bytes and a count: 30 bytes. Of 2^26 rows they would be 2 GB.
+  constexpr std::int64_t kRows = std::int64_t{1} << 26;
+  group_in_little_memory(kRows, 2, rlim_t{1} << 28);
+  group_in_little_memory(kRows, 4000, rlim_t{1} << 29);     // totals of pieces
+  group_in_little_memory(kRows, 100'000, rlim_t{1} << 30);  // rows that become entries
+}
+
+/// Rows of which there are several merges, and their groups by an array of all keys.
+template <class T>
+struct Merged {
+  explicit Merged(std::int64_t rows) : keys(static_cast<std::size_t>(rows)), values(keys.size()) {
+    std::mt19937_64 random(11);
+    const std::int64_t few = rows / 4 * 3;
+    const std::int64_t many = rows / 16 * 15;
+    std::vector<std::size_t> number(static_cast<std::size_t>(300'000 + rows - many), keys.size());
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::uint64_t r = random();
+      std::int64_t key = i % 6000;                                 // totals of pieces
+      if (i >= few) key = static_cast<std::int64_t>(r % 300'000);  // rows
+      if (i >= many && r % 2 == 0)
+        key = 300'000 + static_cast<std::int64_t>(r % static_cast<std::uint64_t>(rows - many));
+      const auto at = static_cast<std::size_t>(i);
+      keys[at] = static_cast<std::uint32_t>(key);
+      values[at] = static_cast<T>(static_cast<double>(r >> 40) / 3);
+      std::size_t& group = number[static_cast<std::size_t>(key)];
+      if (group == keys.size()) {
+        group = out_keys.size();
+        out_keys.push_back(keys[at]);
+        out.push_back(values[at]);
+        counts.push_back(1);
+      } else {
+        out[group] += values[at];
+        ++counts[group];
+      }
+    }
+  }
+
+  std::vector<std::uint32_t> keys;
+  std::vector<T> values;
+  std::vector<std::uint32_t> out_keys;
+  std::vector<T> out;  ///< added up in the order of the rows
+  std::vector<std::int64_t> counts;
+};
+
+TEST(GroupRungs, SeveralMergesComeToWhatOneDoes) {
+  const std::int64_t rows = kSanitized ? 8'000'000 : std::int64_t{1} << 26;
+  const auto check_rows = [&](const auto& merged, const Policy& policy) {
+    auto keys = std::vector<std::uint32_t>(merged.out_keys.size());
+    auto out = std::remove_cvref_t<decltype(merged.out)>(keys.size());
+    auto counts = std::vector<std::int64_t>(keys.size());
+    SCOPED_TRACE(describe(policy));
+    EXPECT_EQ(group_by(policy, merged.keys, merged.values, keys, out, counts).groups, std::ssize(keys));
+    EXPECT_TRUE(keys == merged.out_keys);
+    EXPECT_TRUE(out == merged.out);
+    EXPECT_TRUE(counts == merged.counts);
+  };
+  const Merged<float> floats(rows);
+  for (const int threads : {1, 3}) check_rows(floats, par.with_rung("cpu.partitioned").with_threads(threads));
+  const Merged<std::int64_t> integers(rows);
+  for (const int threads : {1, 3}) check_rows(integers, par.with_threads(threads).with_overflow(Overflow::checked));
+}
+
+TEST(GroupRungs, NameTheFirstGroupThatOverflowsAfterSeveralMerges) {
+  Merged<std::int64_t> rows(kSanitized ? 8'000'000 : std::int64_t{1} << 26);
+  std::vector<std::uint32_t> keys(rows.out_keys.size());
+  std::vector<std::int64_t> out(keys.size());
+  const std::size_t groups = keys.size();
+  // Of the last merge, and of those before.
+  for (const std::size_t bad : {groups - 2, std::size_t{200'000}, std::size_t{17}}) {
+    // The group's first row and the last of all have its key.
+    const auto first = std::find(rows.keys.begin(), rows.keys.end(), rows.out_keys[bad]);
+    rows.values[static_cast<std::size_t>(first - rows.keys.begin())] = std::numeric_limits<std::int64_t>::max();
+    const std::uint32_t last = std::exchange(rows.keys.back(), rows.out_keys[bad]);
+    rows.values.back() = 1;
+    for (const int threads : {1, 3}) {
+      const tests::Failure expected{Code::overflow, static_cast<std::int64_t>(bad)};
+      const Policy policy = par.with_threads(threads).with_overflow(Overflow::checked);
+      EXPECT_EQ(failure_of([&] { group_by(policy, rows.keys, rows.values, keys, out); }), expected);
+    }
+    rows.keys.back() = last;
+  }
 }
 
 TEST(GroupRungs, ChecksAreRefusedWhereThereAreNone) {

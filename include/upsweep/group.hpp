@@ -23,7 +23,9 @@
 //           too little, they are as they were.
 // In place  outputs must not overlap inputs or one another.
 // Hashes    are keyed by a random secret of the process: nobody can make keys that are slow. No result depends on it.
-// Memory    up to twice that of keys and values where there are many groups, and three times for checked sums; else next to none.
+// Memory    follows the groups. An entry is a key, 2 bytes and a result: 16 bytes where a sum is checked. Groups are kept as entries
+//           of 6 bytes more. Of the rest there are at most 12 for each group, or 6 million, or 400,000 for each thread; and never
+//           more than one for each row.
 // On a GPU  with a gpu::Policy and device memory, by pointers and lengths. All calls wait, as nobody knows before how many groups
 //           there are. Memory comes from the policy's memory resource, not from its workspace: two to three times that of keys and
 //           values.

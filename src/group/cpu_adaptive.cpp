@@ -7,7 +7,7 @@
 //        pieces. Few entries are merged by one thread.
 // Cost   Of few keys: keys and values read. Of many: that of cpu.partitioned, and a look at a sixteenth of the rows. Work n, depth
 //        n/p.
-// Needs  Any CPU. Memory for what is left.
+// Needs  Any CPU. Memory for what is left, at most that of cpu.partitioned.
 // Limit  Random writes to partitions in the second cache, and reads of tables there.
 // From   Leis et al., "Morsel-Driven Parallelism" (SIGMOD 2014), of which the tables that spill are; Müller et al., "Cache-Efficient
 //        Aggregation: Hashing Is Sorting" (SIGMOD 2015), which choose while they run.

@@ -5,7 +5,8 @@
 //        there; then they take partitions, whose groups fit it too, and read each piece's share of them in order. Groups are
 //        written by pieces again, ranked by a bit for each of a piece's rows, and not sorted.
 // Cost   Keys and values read, entries of a key, a value and 2 bytes written and read, groups written. Work n, depth n/p.
-// Needs  Any CPU. Memory as much as keys and values, and 2 bytes a row.
+// Needs  Any CPU. Memory for entries of a key, a result and 2 bytes: at most 12 for each group, or some millions. Then they are
+//        merged. Never more than one for each row.
 // Limit  Rows of few keys are moved too, though a small table would fold them where they are; and a key that has most rows makes
 //        one partition that one thread does. cpu.adaptive looks first.
 // From   Manegold, Boncz and Kersten, "Optimizing Main-Memory Join on Modern Hardware" (TKDE 2002); Polychroniou and Ross, "A

@@ -3,11 +3,14 @@
 // becomes groups, and groups are written in the order of their first rows.
 //
 // An entry is a key, the row where it was first seen, and what the piece has of it: a row, or the total of some. Entries of a
-// piece lie in its part of a slab, partition after partition, and in each in the order of their rows. A partition reads its
-// entries piece by piece, so that its groups come in the order of their first rows too; it leaves them where it has read the
-// entries of the piece in which they were first seen. So the groups of a piece are the first ones in each of its partitions, and
-// a piece writes them in order by a bit for each of its rows. What becomes an entry depends on the piece's keys alone: the order
-// of additions is that of the pieces whichever threads do them.
+// piece are stored partition after partition, and in each in the order of their rows. A partition reads its entries piece by
+// piece, so that its groups come in the order of their first rows too. What becomes an entry depends on the piece's keys alone:
+// the order of additions is that of the pieces whichever threads do them.
+//
+// Memory follows the groups: once there are many times more entries than groups, a merge makes groups of them, which the next
+// merge goes on with. The last merge leaves new groups where the piece in which they were first seen had its entries: they are
+// the first ones in each of its partitions. Then a piece writes the groups first seen in it in order, by a bit for each of its
+// rows. Which pieces a merge has changes nothing but the memory.
 #include "group/pieces.hpp"
 
 #include <algorithm>
@@ -15,24 +18,26 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
-#include <mutex>
 #include <new>
+#include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/interruption.hpp"
-#include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
 #include "group/answer.hpp"
+#include "group/entries.hpp"
 #include "group/folds.hpp"
 #include "group/table.hpp"
 
 namespace upsweep::grouping {
 namespace {
 
-/// Rows of a piece: their numbers in it have 16 bits, and keys and values of 8 bytes fit a second cache of 1 MB.
+/// Rows of a piece: the last 16 bits of a row are its number in the piece, and keys and values of 8 bytes fit a second cache of 1 MB.
 constexpr std::int64_t kPiece = 65536;
 /// Keys that a piece's table may have, a sixteenth of its rows: table and totals stay in the second cache.
 constexpr std::int64_t kMostKeys = 4096;
@@ -47,53 +52,21 @@ constexpr std::int64_t kEntries = 65536;
 constexpr std::int64_t kMostPartitions = 2048;
 /// Entries that one thread merges sooner than others come to help.
 constexpr std::int64_t kAlone = 16384;
-/// Pieces whose entries share a slab, 4 million rows: its arrays of 8 to 64 MB are on huge pages, and a call of 2^32 rows maps a
-/// few thousand of them at most.
-constexpr std::int64_t kSlabPieces = 64;
-
-/// Entries of a piece, in its part of a slab or in memory of their own.
-template <class Key>
-struct Entries {
-  Key* keys = nullptr;
-  std::uint16_t* rows = nullptr;  ///< counted from the piece's first
-  std::byte* totals = nullptr;
-  std::int64_t* counts = nullptr;  ///< where they are asked for
-  std::int64_t count = 0;
-  std::unique_ptr<std::byte[]> own = {};
-  std::vector<std::uint32_t> begins = {};  ///< of each partition, and the end; empty: not in partitions
-  std::vector<std::uint32_t> groups = {};  ///< of each partition: first seen in this piece
-};
-
-/// Memory for the entries of kSlabPieces pieces, if all their rows become some: mapped when the first piece needs it, so that
-/// rows that are folded where they are need none.
-template <class Key>
-class Slab {
- public:
-  /// From any thread. Throws std::bad_alloc.
-  void reserve(std::int64_t entries, std::int64_t total_size, bool counted) {
-    std::call_once(reserved_, [&] {
-      keys = cpu::Pages<Key>(entries);
-      rows = cpu::Pages<std::uint16_t>(entries);
-      totals = cpu::Pages<std::byte>(entries * total_size);
-      if (counted) counts = cpu::Pages<std::int64_t>(entries);
-    });
-  }
-
-  cpu::Pages<Key> keys;
-  cpu::Pages<std::uint16_t> rows;
-  cpu::Pages<std::byte> totals;
-  cpu::Pages<std::int64_t> counts;
-
- private:
-  std::once_flag reserved_;
-};
+/// Entries that are merged at a time are no fewer than these, some 75 MB, and four pieces of each thread.
+constexpr std::int64_t kLeastMerged = std::int64_t{1} << 22;
+constexpr std::int64_t kLeastMergedByThread = 4 * kPiece;
+/// And so many times the groups: a merge reads and writes all of these, beside entries that it reads once.
+constexpr std::int64_t kMergedByGroup = 8;
+/// Pieces in a row that a thread writes the known groups of, after it has looked for the first of them in each partition.
+constexpr std::int64_t kMostWritten = 64;
 
 /// What a thread works with, piece after piece.
 template <class Key>
 struct Scratch {
-  Scratch(const Folds& folds, bool counted) : groups(folds, counted) {}
+  Scratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
 
-  Groups<Key> groups;
+  Groups<Key> groups;           ///< of a piece
+  Groups<Key> merged;           ///< of a partition
   std::uint32_t dense[kDense];  ///< numbers and 1 by the place of a key
   std::uint16_t left[kPiece];   ///< the rows that are no total's
   std::uint16_t parts[kPiece];  ///< the partition of each entry
@@ -110,67 +83,74 @@ class Pieces {
       : call_(call),
         interruption_(call.go_on),
         folds_(folds_of(call)),
+        shape_{folds_.size, is_counted()},
         adapts_(adapts == Adapts::yes),
-        threads_(policy.threads),
+        workers_(cpu::worker_count(policy.threads)),
         pieces_(cpu::parts(call.n, kPiece)),
         keys_(static_cast<const Key*>(call.keys)),
         values_(static_cast<const std::byte*>(call.in)),
         value_size_(size_of(call.in_type)),
         sign_(is_signed(call.key_type) ? static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1)) : Key{0}),
+        scratches_(static_cast<std::size_t>(workers_)),
         entries_(static_cast<std::size_t>(pieces_)),
-        slabs_(std::make_unique<Slab<Key>[]>(static_cast<std::size_t>(cpu::parts(pieces_, kSlabPieces)))) {
-    set_partitions(call.n);
-  }
+        new_groups_(static_cast<std::size_t>(pieces_)),
+        slabs_(call.n, shape_) {}
 
   Status run() {
     if (adapts_ && pieces_ <= 1) return run_small();
-    each(pieces_, [&](std::int64_t i, auto& scratch) { fold_piece(i, scratch); });
-    if (interruption_.is_stopped()) return kInterrupted;
-    std::int64_t entries = 0;
-    bool in_partitions = false;
-    for (const auto& piece : entries_) {
-      entries += piece.count;
-      in_partitions = in_partitions || !piece.begins.empty();
+    for (std::int64_t first = 0; first < pieces_;) {
+      const std::int64_t end = fold_pieces(first);
+      if (interruption_.is_stopped()) return kInterrupted;
+      const bool are_all = first == 0 && end == pieces_;
+      if (are_all && !in_partitions_ && pending_ <= kAlone) return merge_alone();
+      merge_pieces(first, end);
+      if (interruption_.is_stopped()) return kInterrupted;
+      if (end == pieces_) return write(first);
+      for (std::int64_t i = first; i < end; ++i) entry(i) = {};
+      slabs_.clear();
+      first = end;
     }
-    if (!in_partitions) {
-      if (entries <= kAlone) return merge_alone();
-      set_partitions(entries);
-    }
-    each(pieces_, [&](std::int64_t i, auto& scratch) {
-      if (entry(i).begins.empty()) partition_totals(i, scratch);
-      entry(i).groups.resize(static_cast<std::size_t>(partitions_));
-    });
-    each(partitions_, [&](std::int64_t p, auto& scratch) { merge_partition(p, scratch.groups); });
-    if (interruption_.is_stopped()) return kInterrupted;
-    return write();
+    return {};
   }
 
  private:
   [[nodiscard]] bool is_counted() const { return call_.out_counts != nullptr; }
   Entries<Key>& entry(std::int64_t piece) { return entries_[static_cast<std::size_t>(piece)]; }
+  KnownGroups<Key>& known(std::int64_t partition) { return known_[static_cast<std::size_t>(partition)]; }
 
   void set_partitions(std::int64_t entries) {
     const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(entries / kEntries, 1, kMostPartitions));
-    partitions_ = static_cast<std::int64_t>(std::bit_ceil(wanted));
     bits_ = std::countr_zero(std::bit_ceil(wanted));
   }
+  [[nodiscard]] std::int64_t partitions() const { return std::int64_t{1} << bits_; }
   /// By the first bits of the hash: tables look for keys by the last.
   [[nodiscard]] std::uint16_t part_of(Key key) const {
     return static_cast<std::uint16_t>(bits_ == 0 ? 0 : hash_of_key(by_, key) >> (64 - bits_));
   }
 
-  /// work(i, scratch) of each, in any order on any thread, as long as the call is to go on.
-  template <class Work>
-  void each(std::int64_t count, Work work) {
-    std::atomic<std::int64_t> ticket{0};
-    cpu::run_allocating_workers(cpu::workers_for(count, 1, threads_), [&](int) {
-      std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-      if (mine >= count) return;
-      const auto scratch = std::make_unique<Scratch<Key>>(folds_, is_counted());
-      for (; mine < count && interruption_.goes_on(); mine = ticket.fetch_add(1, std::memory_order_relaxed)) {
-        work(mine, *scratch);
+  Scratch<Key>& scratch_of(int worker) {
+    auto& scratch = scratches_[static_cast<std::size_t>(worker)];
+    if (scratch == nullptr) scratch = std::make_unique<Scratch<Key>>(folds_, is_counted());
+    return *scratch;
+  }
+  /// work(i, scratch) of each from `first` to `end`, in any order on any thread, as long as goes_on() and the call is to go on.
+  /// Returns the end of those that were done.
+  template <class GoesOn, class Work>
+  std::int64_t each_while(GoesOn goes_on, std::int64_t first, std::int64_t end, Work work) {
+    std::atomic<std::int64_t> ticket{first};
+    const auto workers = static_cast<int>(std::clamp<std::int64_t>(end - first, 1, workers_));
+    cpu::run_allocating_workers(workers, [&](int worker) {
+      while (goes_on() && interruption_.goes_on()) {
+        const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+        if (mine >= end) return;
+        work(mine, scratch_of(worker));
       }
     });
+    return std::min(ticket.load(std::memory_order_relaxed), end);
+  }
+  template <class Work>
+  void each(std::int64_t first, std::int64_t end, Work work) {
+    (void)each_while([] { return true; }, first, end, work);
   }
 
   /// One table of all rows.
@@ -181,6 +161,35 @@ class Pieces {
   }
 
   // ---------------------------------------------------------------------------------------------------- a piece's entries
+
+  /// Makes entries of pieces from `first` on, until these are enough for a merge. Returns the end of these pieces.
+  std::int64_t fold_pieces(std::int64_t first) {
+    pending_ = 0;
+    in_partitions_ = false;
+    set_partitions(call_.n);
+    std::int64_t enough = std::max({kLeastMerged, kLeastMergedByThread * workers_, kMergedByGroup * known_groups_});
+    for (std::int64_t end = first;;) {
+      end = each_while([&] { return pending_ < enough; }, end, pieces_,
+                       [&](std::int64_t i, auto& scratch) { fold_piece(i, scratch); });
+      if (end == pieces_ || interruption_.is_stopped()) return end;
+      const std::int64_t before = enough;
+      // Where most keys are new the merge is put off, as the next one reads the groups again; and so where few rows are left.
+      if (in_partitions_) enough = std::max(enough, kMergedByGroup * estimated_groups(first, end));
+      if ((pieces_ - end) * kPiece < enough / 2) enough = std::numeric_limits<std::int64_t>::max();
+      if (enough / 5 * 4 < before) return end;
+    }
+  }
+
+  /// The groups that a merge would have, by those of one partition.
+  std::int64_t estimated_groups(std::int64_t first, std::int64_t end) {
+    Groups<Key>& groups = scratch_of(0).merged;
+    groups.clear();
+    if (known_bits_ == bits_ && !known_.empty()) merge_known(groups, known(0));
+    for (std::int64_t i = first; i < end; ++i) {
+      if (!entry(i).begins.empty()) merge(groups, i, 0, entry(i).begins[1]);
+    }
+    return groups.size() * partitions();
+  }
 
   struct Piece {
     std::int64_t first;
@@ -284,7 +293,8 @@ class Pieces {
   void keep_totals(std::int64_t i, Scratch<Key>& scratch) {
     const Groups<Key>& groups = scratch.groups;
     Entries<Key>& to = entry(i);
-    allocate(to, groups.size());
+    to.allocate(groups.size(), shape_);
+    pending_ += to.count;
     std::copy_n(groups.table.keys(), to.count, to.keys);
     for (std::int64_t g = 0; g < to.count; ++g) {
       to.rows[g] = static_cast<std::uint16_t>(groups.table.firsts()[g] - i * kPiece);
@@ -293,23 +303,9 @@ class Pieces {
     if (is_counted()) std::copy_n(groups.counts(), to.count, to.counts);
   }
 
-  void allocate(Entries<Key>& to, std::int64_t count) const {
-    const auto up = [](std::int64_t bytes) { return (bytes + 15) / 16 * 16; };
-    const std::int64_t totals = up(count * folds_.size);
-    const std::int64_t counts = is_counted() ? up(count * 8) : 0;
-    const std::int64_t keys = up(count * std::int64_t{sizeof(Key)});
-    to.count = count;
-    to.own = std::make_unique_for_overwrite<std::byte[]>(
-        static_cast<std::size_t>(totals + counts + keys + count * std::int64_t{sizeof(std::uint16_t)}));
-    to.totals = to.own.get();
-    to.counts = reinterpret_cast<std::int64_t*>(to.own.get() + totals);
-    to.keys = reinterpret_cast<Key*>(to.own.get() + totals + counts);
-    to.rows = reinterpret_cast<std::uint16_t*>(to.own.get() + totals + counts + keys);
-  }
-
   /// begins ← where each partition of the entries with these parts begins, and the end.
   void begin_partitions(Entries<Key>& of, const std::uint16_t* parts) const {
-    of.begins.assign(static_cast<std::size_t>(partitions_) + 1, 0);
+    of.begins.assign(static_cast<std::size_t>(partitions()) + 1, 0);
     for (std::int64_t e = 0; e < of.count; ++e) ++of.begins[parts[e]];
     std::uint32_t begin = 0;
     for (std::uint32_t& one : of.begins) {
@@ -319,27 +315,15 @@ class Pieces {
     }
   }
 
-  /// The piece's part of its slab.
-  void use_slab(Entries<Key>& to, std::int64_t i) {
-    const std::int64_t which = i / kSlabPieces;
-    constexpr std::int64_t kRows = kSlabPieces * kPiece;
-    Slab<Key>& slab = slabs_[static_cast<std::size_t>(which)];
-    slab.reserve(std::min(kRows, call_.n - which * kRows), folds_.size, is_counted());
-    const std::int64_t first = i % kSlabPieces * kPiece;
-    to.keys = slab.keys.data() + first;
-    to.rows = slab.rows.data() + first;
-    to.totals = slab.totals.data() + first * folds_.size;
-    to.counts = is_counted() ? slab.counts.data() + first : nullptr;
-  }
-
-  /// The piece's totals, and after them the rows that are left, into its part of its slab.
+  /// The piece's totals, and after them the rows that are left, into a slab.
   void partition_piece(std::int64_t i, std::int64_t left, Scratch<Key>& scratch) {
     const Piece rows = piece(i);
     const Groups<Key>& groups = scratch.groups;
     const std::int64_t totals = groups.size();
     Entries<Key>& to = entry(i);
-    use_slab(to, i);
-    to.count = totals + left;
+    slabs_.take(to, totals + left);
+    pending_ += to.count + partitions();  // where partitions begin is memory, too
+    in_partitions_ = true;
     const Key* const keys = keys_ + rows.first;
     for (std::int64_t g = 0; g < totals; ++g) scratch.parts[g] = part_of(groups.table.keys()[g]);
     for (std::int64_t k = 0; k < left; ++k) scratch.parts[totals + k] = part_of(keys[scratch.left[k]]);
@@ -379,11 +363,10 @@ class Pieces {
   }
 
   /// The entries that keep_totals() has left, in partitions.
-  void partition_totals(std::int64_t i, Scratch<Key>& scratch) const {
-    Entries<Key>& to = const_cast<Pieces*>(this)->entry(i);
-    const Entries<Key> from = std::move(to);
-    to = {};
-    allocate(to, from.count);
+  void partition_totals(std::int64_t i, Scratch<Key>& scratch) {
+    Entries<Key>& to = entry(i);
+    const Entries<Key> from = std::exchange(to, {});
+    to.allocate(from.count, shape_);
     for (std::int64_t e = 0; e < from.count; ++e) scratch.parts[e] = part_of(from.keys[e]);
     begin_partitions(to, scratch.parts);
     auto next = to.begins;
@@ -418,55 +401,189 @@ class Pieces {
     return write_in_order(call_, folds_, all);
   }
 
-  void merge_partition(std::int64_t p, Groups<Key>& groups) {
-    groups.clear();
-    const auto at = static_cast<std::size_t>(p);
-    for (std::int64_t i = 0; i < pieces_; ++i) merge(groups, i, entry(i).begins[at], entry(i).begins[at + 1]);
+  void merge_known(Groups<Key>& groups, const KnownGroups<Key>& from) {
+    groups.merge(from.keys, from.totals, from.counts, from.count, [&](std::int64_t g) { return from.rows[g]; });
+  }
+
+  /// The entries of these pieces, and the known groups. All that there are then are known, or, of the last pieces, written.
+  void merge_pieces(std::int64_t first, std::int64_t end) {
+    if (!in_partitions_) {
+      set_partitions(pending_);
+      bits_ = std::max(bits_, known_bits_);
+    }
+    split_known();
+    each(first, end, [&](std::int64_t i, auto& scratch) {
+      if (entry(i).begins.empty()) partition_totals(i, scratch);
+      if (end == pieces_) entry(i).groups.resize(static_cast<std::size_t>(partitions()));
+    });
+    each(0, partitions(), [&](std::int64_t p, auto& scratch) {
+      Groups<Key>& groups = scratch.merged;
+      groups.clear();
+      merge_known(groups, known(p));
+      const auto at = static_cast<std::size_t>(p);
+      for (std::int64_t i = first; i < end; ++i) merge(groups, i, entry(i).begins[at], entry(i).begins[at + 1]);
+      if (end == pieces_) return leave(groups, p, first);
+      keep(groups, p);
+    });
+    known_groups_ = 0;
+    for (const auto& partition : known_) known_groups_ += partition.count;
+  }
+
+  /// Puts the known groups into as many partitions as entries are in.
+  void split_known() {
+    const std::int64_t more = partitions() >> known_bits_;
+    if (known_.empty() || more > 1) {
+      std::vector<KnownGroups<Key>> split(static_cast<std::size_t>(partitions()));
+      each(0, std::ssize(known_), [&](std::int64_t p, auto&) {
+        split_partition(known(p),
+                        std::span(split).subspan(static_cast<std::size_t>(p * more), static_cast<std::size_t>(more)));
+      });
+      known_ = std::move(split);
+    }
+    known_bits_ = bits_;
+  }
+  void split_partition(KnownGroups<Key>& from, std::span<KnownGroups<Key>> to) {
+    const auto to_of = [&](std::int64_t g) -> KnownGroups<Key>& { return to[part_of(from.keys[g]) % to.size()]; };
+    for (std::int64_t g = 0; g < from.count; ++g) ++to_of(g).count;
+    for (auto& one : to) {
+      one.allocate(one.count, shape_);
+      one.count = 0;
+    }
+    for (std::int64_t g = 0; g < from.count; ++g) {
+      KnownGroups<Key>& one = to_of(g);
+      const std::int64_t at = one.count++;
+      one.keys[at] = from.keys[g];
+      one.rows[at] = from.rows[g];
+      std::memcpy(one.totals + at * folds_.size, from.totals + g * folds_.size, static_cast<std::size_t>(folds_.size));
+      if (is_counted()) one.counts[at] = from.counts[g];
+    }
+    from = {};
+  }
+
+  /// All groups of a partition become known.
+  void keep(const Groups<Key>& groups, std::int64_t p) {
+    KnownGroups<Key>& to = known(p);
+    const std::int64_t before = to.count;
+    const std::int64_t size = groups.size();
+    if (size > before) {
+      to.allocate(size, shape_);
+      std::copy_n(groups.table.keys(), size, to.keys);
+      std::copy_n(groups.table.firsts(), size, to.rows);
+    }
+    copy_totals(groups, 0, size, to.totals, to.counts);
+    for (std::int64_t g = before; g < size;) {
+      const std::int64_t first = g;
+      const std::int64_t piece = to.rows[g] / kPiece;
+      while (g < size && to.rows[g] / kPiece == piece) ++g;
+      std::atomic_ref(new_groups_[static_cast<std::size_t>(piece)]).fetch_add(g - first, std::memory_order_relaxed);
+    }
+  }
+
+  /// Known groups of a partition stay where they are, and new ones where the pieces, `first` and later ones, had its entries.
+  void leave(const Groups<Key>& groups, std::int64_t p, std::int64_t first) {
+    std::int64_t g = known(p).count;
+    copy_totals(groups, 0, g, known(p).totals, known(p).counts);
     const Table<Key>& table = groups.table;
-    std::int64_t g = 0;
-    for (std::int64_t i = 0; i < pieces_; ++i) {
+    const auto at = static_cast<std::size_t>(p);
+    for (std::int64_t i = first; i < pieces_; ++i) {
       Entries<Key>& to = entry(i);
       const std::int64_t begin = to.begins[at];
-      const std::int64_t first = g;
+      const std::int64_t before = g;
       for (; g < table.size() && table.firsts()[g] < (i + 1) * kPiece; ++g) {
-        to.keys[begin + g - first] = table.keys()[g];
-        to.rows[begin + g - first] = static_cast<std::uint16_t>(table.firsts()[g] - i * kPiece);
+        to.keys[begin + g - before] = table.keys()[g];
+        to.rows[begin + g - before] = static_cast<std::uint16_t>(table.firsts()[g]);
       }
-      to.groups[at] = static_cast<std::uint32_t>(g - first);
-      if (g == first) continue;
-      std::memcpy(to.totals + begin * folds_.size, groups.totals() + first * folds_.size,
-                  static_cast<std::size_t>((g - first) * folds_.size));
-      if (is_counted()) std::copy_n(groups.counts() + first, g - first, to.counts + begin);
+      to.groups[at] = static_cast<std::uint32_t>(g - before);
+      copy_totals(groups, before, g, to.totals + begin * folds_.size, is_counted() ? to.counts + begin : nullptr);
     }
+  }
+
+  /// The totals and counts of groups [begin, end).
+  void copy_totals(const Groups<Key>& from, std::int64_t begin, std::int64_t end, std::byte* totals,
+                   std::int64_t* counts) const {
+    if (begin == end) return;
+    std::memcpy(totals, from.totals() + begin * folds_.size, static_cast<std::size_t>((end - begin) * folds_.size));
+    if (is_counted()) std::copy_n(from.counts() + begin, end - begin, counts);
   }
 
   // ---------------------------------------------------------------------------------------------- groups to the outputs
 
-  Status write() {
+  /// `last`: the first of the pieces that the last merge had.
+  Status write(std::int64_t last) {
+    for (std::int64_t i = last; i < pieces_; ++i) {
+      for (const std::uint32_t count : entry(i).groups) new_groups_[static_cast<std::size_t>(i)] += count;
+    }
     std::vector<std::int64_t> befores;
     std::int64_t groups = 0;
-    for (const auto& piece : entries_) {
+    for (const std::int64_t count : new_groups_) {
       befores.push_back(groups);
-      for (const std::uint32_t count : piece.groups) groups += count;
+      groups += count;
     }
+    befores.push_back(groups);
     call_.groups = groups;
     if (groups > room_of(call_)) return {Code::unequal_lengths};
     std::vector<Bad> bad(entries_.size());
-    each(pieces_, [&](std::int64_t i, auto& scratch) {
-      bad[static_cast<std::size_t>(i)] = write_piece(i, befores[static_cast<std::size_t>(i)], scratch);
+    write_known(last, befores.data(), bad.data());
+    each(last, pieces_, [&](std::int64_t i, auto& scratch) {
+      const Entries<Key>& from = entry(i);
+      bad[static_cast<std::size_t>(i)] =
+          write_piece(i, befores[static_cast<std::size_t>(i)], scratch, [&](std::int64_t p) {
+            const auto at = static_cast<std::size_t>(p);
+            return Seen<std::uint16_t>{from, from.begins[at], from.groups[at]};
+          });
     });
     return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), pieces_);
   }
 
-  /// The groups that were first seen in piece i, `before` of which come first.
-  Bad write_piece(std::int64_t i, std::int64_t before, Scratch<Key>& scratch) {
-    const Entries<Key>& from = entry(i);
+  /// The groups first seen before piece `end`.
+  void write_known(std::int64_t end, const std::int64_t* befores, Bad* bad) {
+    const std::int64_t length = std::clamp<std::int64_t>(end / (std::int64_t{8} * workers_), 1, kMostWritten);
+    each(0, cpu::parts(end, length), [&](std::int64_t part, auto& scratch) {
+      const std::int64_t first = part * length;
+      const std::int64_t last = std::min(first + length, end);
+      if (befores[first] == befores[last]) return;
+      std::vector<std::int64_t> ends(known_.size());
+      for (std::size_t p = 0; p < ends.size(); ++p) {
+        const KnownGroups<Key>& from = known_[p];
+        ends[p] = std::lower_bound(from.rows, from.rows + from.count, first * kPiece) - from.rows;
+      }
+      std::vector<std::int64_t> begins(ends.size());
+      for (std::int64_t i = first; i < last; ++i) {
+        if (befores[i] == befores[i + 1]) continue;
+        for (std::size_t p = 0; p < ends.size(); ++p) {
+          const KnownGroups<Key>& from = known_[p];
+          begins[p] = ends[p];
+          while (ends[p] < from.count && from.rows[ends[p]] < (i + 1) * kPiece) ++ends[p];
+        }
+        bad[i] = write_piece(i, befores[i], scratch, [&](std::int64_t p) {
+          const auto at = static_cast<std::size_t>(p);
+          return Seen<std::int64_t>{known_[at], begins[at], ends[at] - begins[at]};
+        });
+      }
+    });
+  }
+
+  /// Groups of a partition that were first seen in one piece.
+  template <class Row>
+  struct Seen {
+    const Arrays<Key, Row>& in;
+    std::int64_t begin;
+    std::int64_t count;
+
+    [[nodiscard]] std::uint16_t row(std::int64_t g) const { return static_cast<std::uint16_t>(in.rows[begin + g]); }
+  };
+
+  /// The groups that were first seen in piece i, `before` of which come first: seen(p) are those of partition p.
+  template <class SeenOf>
+  Bad write_piece(std::int64_t i, std::int64_t before, Scratch<Key>& scratch, SeenOf seen) {
     constexpr std::int64_t kWords = kPiece / 64;
     // [guide: order]
     std::uint64_t bits[kWords] = {};
-    for (std::size_t p = 0; p < from.groups.size(); ++p) {
-      const std::uint16_t* const rows = from.rows + from.begins[p];
-      for (std::uint32_t g = 0; g < from.groups[p]; ++g) bits[rows[g] / 64] |= std::uint64_t{1} << rows[g] % 64;
+    for (std::int64_t p = 0; p < partitions(); ++p) {
+      const auto groups = seen(p);
+      for (std::int64_t g = 0; g < groups.count; ++g) {
+        bits[groups.row(g) / 64] |= std::uint64_t{1} << groups.row(g) % 64;
+      }
     }
     std::int64_t ranks[kWords];
     for (std::int64_t w = 0; w < kWords; ++w) {
@@ -479,17 +596,18 @@ class Pieces {
     };
     // [guide: end]
     Bad bad;
-    for (std::size_t p = 0; p < from.groups.size(); ++p) {
-      for (std::int64_t at = 0; at < from.groups[p]; at += kBlock) {
-        const std::int64_t begin = from.begins[p] + at;
-        const std::int64_t count = std::min(kBlock, from.groups[p] - at);
-        for (std::int64_t g = 0; g < count; ++g) scratch.places[g] = place_of(from.rows[begin + g]);
-        const Written<Key> groups{from.keys + begin, from.totals + begin * folds_.size, scratch.places};
-        const std::int64_t worst = write_groups(call_, folds_, groups, count);
+    for (std::int64_t p = 0; p < partitions(); ++p) {
+      const auto groups = seen(p);
+      for (std::int64_t at = 0; at < groups.count; at += kBlock) {
+        const std::int64_t begin = groups.begin + at;
+        const std::int64_t count = std::min(kBlock, groups.count - at);
+        for (std::int64_t g = 0; g < count; ++g) scratch.places[g] = place_of(groups.row(at + g));
+        const Written<Key> written{groups.in.keys + begin, groups.in.totals + begin * folds_.size, scratch.places};
+        const std::int64_t worst = write_groups(call_, folds_, written, count);
         for (std::int64_t g = 0; is_counted() && g < count; ++g) {
-          call_.out_counts[scratch.places[g]] = from.counts[begin + g];
+          call_.out_counts[scratch.places[g]] = groups.in.counts[begin + g];
         }
-        if (worst != kNoIndex) bad.add(scratch.places[worst], i * kPiece + from.rows[begin + worst]);
+        if (worst != kNoIndex) bad.add(scratch.places[worst], i * kPiece + groups.row(at + worst));
       }
     }
     return bad;
@@ -498,18 +616,28 @@ class Pieces {
   Call& call_;
   Interruption interruption_;
   Folds folds_;
+  EntryShape shape_;
   bool adapts_;
-  int threads_;
+  int workers_;
   std::int64_t pieces_;
   const Key* keys_;
   const std::byte* values_;
   int value_size_;
   Key sign_;  ///< the bit that orders signed keys as unsigned ones
   Secret by_ = secret();
-  std::int64_t partitions_ = 1;
-  int bits_ = 0;
-  std::vector<Entries<Key>> entries_;
-  std::unique_ptr<Slab<Key>[]> slabs_;
+  std::vector<std::unique_ptr<Scratch<Key>>> scratches_;  ///< of each worker
+  int bits_ = 0;                                          ///< of hashes, that say the partition of an entry
+
+  // Of the pieces that are merged next.
+  std::vector<Entries<Key>> entries_;  ///< of all pieces: others have none
+  std::atomic<std::int64_t> pending_{0};
+  std::atomic<bool> in_partitions_{false};  ///< some of them
+
+  std::vector<KnownGroups<Key>> known_;  ///< of each partition
+  int known_bits_ = 0;
+  std::int64_t known_groups_ = 0;
+  std::vector<std::int64_t> new_groups_;  ///< of each piece: how many were first seen there
+  Slabs<Key> slabs_;
 };
 
 }  // namespace

@@ -63,15 +63,20 @@ class Table {
     if (2 * (size_ + more) > slots_count_) make_slots(std::max(2 * (size_ + more), 2 * slots_count_));
   }
   /// numbers[i] ← that of keys[i], which is added where it is new; row(i) is where it was seen.
+  /// Not inlined, as loops around it would leave it too few registers.
   template <class Row>
-  void number(const Key* keys, std::int64_t n, std::uint32_t* numbers, Row row) {
+  [[gnu::noinline]] void number(const Key* keys, std::int64_t n, std::uint32_t* numbers, Row row) {
+    const Secret by = by_;  // copies stay in registers, whatever the loop writes
+    const std::uint64_t mask = mask_;
+    std::uint32_t* const slots = slots_.get();
+    const Key* const known = keys_.data();
     // [guide: number]
     for (std::int64_t i = 0; i < n; ++i) {
       const Key key = keys[i];
-      std::uint64_t at = hash_of_key(by_, key) & mask_;
-      while (slots_[at] != 0 && keys_[slots_[at] - 1] != key) at = (at + 1) & mask_;
-      if (slots_[at] == 0) slots_[at] = add(key, row(i)) + 1;
-      numbers[i] = slots_[at] - 1;
+      std::uint64_t at = hash_of_key(by, key) & mask;
+      while (slots[at] != 0 && known[slots[at] - 1] != key) at = (at + 1) & mask;
+      if (slots[at] == 0) slots[at] = add(key, row(i)) + 1;
+      numbers[i] = slots[at] - 1;
     }
     // [guide: end]
   }
