@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/visit.hpp"
+#include "cuda/memory_pool.hpp"
 #include "device_array.hpp"
 #include "failure.hpp"
 #include "group/reference.hpp"
@@ -309,6 +310,40 @@ TEST_F(CudaGroup, MemoryIsThePoliciesAndIsGivenBack) {
       EXPECT_EQ(memory.held, 0);
     }
   }
+}
+
+TEST_F(CudaGroup, SaysHowMuchMemoryIsNeededBeforeAnythingIsWritten) {
+  const std::int64_t n = 1 << 25;
+  const std::int64_t groups = 1 << 20;
+  std::vector<std::int32_t> keys(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) keys[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % groups);
+  DeviceArray<std::int32_t> on_device(keys, 0);
+  DeviceArray<float> content(std::vector<float>(keys.size(), 1), 0);
+  DeviceArray<std::int32_t> out_keys(groups);
+  DeviceArray<float> out(groups);
+  const auto keys_before = out_keys.values();
+  const auto before = out.values();
+  const auto group = [&] {
+    group_by(gpu::Policy{}, on_device.data(), content.data(), n, out_keys.data(), out.data(), groups);
+  };
+  // 20 bytes a row are 680 MB: 300 are left, enough to find out how many groups there are.
+  tests::require(cudaMemPoolTrimTo(gpu::pool_of(0), 0));
+  std::size_t free = 0;
+  std::size_t total = 0;
+  tests::require(cudaMemGetInfo(&free, &total));
+  void* rest = nullptr;
+  tests::require(cudaMalloc(&rest, free - (std::size_t{300} << 20)));
+  try {
+    group();
+    ADD_FAILURE() << "there is memory enough";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::device_memory);
+    EXPECT_NE(std::string(error.what()).find("group_by of 33554432 rows and about"), std::string::npos) << error.what();
+  }
+  tests::require(cudaFree(rest));
+  EXPECT_EQ(out_keys.values(), keys_before);
+  EXPECT_EQ(out.values(), before);
+  EXPECT_EQ(code_of(group), Code::ok);
 }
 
 TEST_F(CudaGroup, OnASecondDeviceAreThoseOfTheFirst) {

@@ -9,17 +9,22 @@
 //        fold.
 // Cost   Of few groups keys and values read once. Of others keys twice more, once by a sketch that says how large the table must
 //        be, numbers written and read twice, and numbers and values both ways in each pass. Work n, depth n by the threads.
-// Needs  Any GPU. Memory of few groups: next to none; of others numbers twice, values twice, and 26 bytes a group.
+// Needs  Any GPU. Memory of sums of few groups, up to 1,280 that a block sees: 3/8 of a byte a row, for the order of first rows. Of
+//        other calls it follows the rows, as the sort moves all of them: 8 bytes of numbers and 3/8, values twice, 4 bytes of the
+//        sort's, and 26 bytes a group. Batches of rows would need less, but a look at the table for each row twice, and sums
+//        with other bits for each size of a batch. A call with more than is free ends before it writes.
 // Limit  Finding and numbering rows in a table that no cache holds, where there are millions of groups.
 // From   src/segmented, which says where its folds are from; CUB's radix sort.
 #include "group/device_rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
+#include "cuda/memory_pool.hpp"
 #include "group/device_few.cuh"
 #include "group/device_lists.cuh"
 #include "group/device_numbers.cuh"
 #include "group/device_parts.cuh"
 #include "group/device_sketch.cuh"
+#include "upsweep/machine.hpp"
 #endif
 
 namespace upsweep::grouping {
@@ -32,6 +37,8 @@ namespace {
 constexpr const char* kWhat = "folding groups";
 /// Fewer rows than this are done before tables in shared memory are.
 constexpr std::int64_t kLeastRows = 1 << 16;
+/// Of fewer rows nobody asks how much memory is free, which takes some 10 us.
+constexpr std::int64_t kLeastAsked = std::int64_t{1} << 24;
 /// Slots of a table for more, which may be made anew, have no numbers of 32 bits.
 constexpr std::int64_t kMostNumbered = std::int64_t{1} << 29;
 
@@ -133,6 +140,34 @@ class Folding {
   std::optional<DeviceParts> firsts_memory_;
 };
 
+/// Bytes that device memory has, at most, for a call on the current device, which is `device`.
+inline double free_bytes(int device) {
+  constexpr const char* kAsking = "asking how much device memory is free";
+  std::size_t free = 0;
+  std::size_t total = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  gpu::require(cudaMemGetInfo(&free, &total), kAsking);
+  gpu::require(cudaMemPoolGetAttribute(gpu::pool_of(device), cudaMemPoolAttrReservedMemCurrent, &reserved), kAsking);
+  gpu::require(cudaMemPoolGetAttribute(gpu::pool_of(device), cudaMemPoolAttrUsedMemCurrent, &used), kAsking);
+  return static_cast<double>(free) + static_cast<double>(reserved) - static_cast<double>(used);
+}
+
+/// Throws device_memory where the pool has too little for rows that are numbered and sorted: at least what is allocated for them.
+/// What a memory resource of the caller has nobody knows.
+void require_memory(const Call& call, std::int64_t groups) {
+  if (call.n < kLeastAsked || call.device_policy->memory != nullptr) return;
+  const bool is_sorted = groups > 2 << PartBits::kMostLocal;  // the groups are an estimate
+  const double row_bytes = 8.375 + (is_sorted ? 4 + 2 * size_of(call.in_type) : 0);
+  const double bytes = static_cast<double>(call.n) * row_bytes + static_cast<double>(groups) * 26;
+  const double free = free_bytes(call.device_policy->device);
+  if (bytes <= free) return;
+  throw Error(Code::device_memory, "group_by of " + std::to_string(call.n) + " rows and about " +
+                                       std::to_string(groups) + " groups needs " + bytes_text(bytes) +
+                                       " of device memory, but " + bytes_text(free) +
+                                       " are free: group fewer rows at a time, then the results");
+}
+
 /// done(folding) of the rows, numbered; or they are sorted by their keys, which is faster where most of them are a group.
 template <class Key, class Done>
 Status with_numbers(Call& call, Done done) {
@@ -140,6 +175,7 @@ Status with_numbers(Call& call, Done done) {
   const std::int64_t expected = expected_groups(*call.device_policy, keys, call.n);
   const bool are_most = call.n > kLeastRows && expected > call.n / 2;
   if (are_most || expected > kMostNumbered) return cuda_sort.run(call, {});
+  require_memory(call, expected);
   Folding<Key> folding(call, {keys, nullptr, call.n}, expected);
   return folding.has_room() ? done(folding) : Status{Code::unequal_lengths};
 }
