@@ -69,7 +69,7 @@ void each_batch(const Table& table, int part, const std::vector<int>& columns,
   }
 }
 
-int column_of(const Table& table, const std::string& name) {
+int column_of(const Table& table, std::string_view name) {
   for (std::size_t i = 0; i < table.fields().size(); ++i) {
     if (table.fields()[i].name == name) return static_cast<int>(i);
   }

@@ -46,7 +46,8 @@ std::vector<Type> parse_types(const std::string& text, const ProblemInfo& proble
   for (const auto& word : split(text)) {
     const auto type = parse_type(word);
     if (!type || std::find(problem.types.begin(), problem.types.end(), *type) == problem.types.end()) {
-      refuse("--types: the {} ladder does not run on '{}'", problem.name, word);
+      refuse("--types: the {} ladder does not run on '{}'; it runs on {}{}", problem.name, word,
+             type_names(problem.types), type_hint(word));
     }
     types.push_back(*type);
   }

@@ -286,6 +286,16 @@ std::string complaint(const CLI::ParseError& error) {
                      text.substr(equals + 3));
 }
 
+/// After words that a command does not take: those that it does.
+std::string too_many_words(const CLI::App& command) {
+  std::string names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) names += (names.empty() ? "" : " ") + option->get_name(true);
+  }
+  const std::string hint = command.get_name() == "segment" ? "; offsets follow --offsets" : "";
+  return fmt::format(": without an option it takes {} only{}", names.empty() ? "nothing" : names, hint);
+}
+
 /// CLI11 says nothing of a word that is no command, and lists what it did not expect last first.
 [[noreturn]] void refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> before = app.remaining(false);
@@ -304,6 +314,9 @@ std::string complaint(const CLI::ParseError& error) {
     what = fmt::format("{} stands before the command; options go after it", fmt::join(before, " "));
   } else if (!unexpected.empty()) {
     what = fmt::format("upsweep {} does not take {}", name, fmt::join(unexpected, " "));
+    const bool are_words =
+        std::none_of(unexpected.begin(), unexpected.end(), [](const auto& one) { return one.starts_with('-'); });
+    if (are_words) what += too_many_words(*chosen[0]);
   }
   refuse("{} (see upsweep {} --help)", what, name);
 }

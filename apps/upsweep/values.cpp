@@ -168,10 +168,38 @@ io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator o
           .misfit_is_null = selects(op)};
 }
 
+std::string type_names(std::span<const Type> types) {
+  std::vector<std::string_view> names;
+  for (const Type type : types) names.push_back(name(type));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string type_hint(std::string_view word) {
+  struct Synonyms {
+    std::string_view words;
+    Type type;
+  };
+  constexpr Synonyms kSynonyms[] = {{" int integer long longlong bigint i64 ", Type::int64},
+                                    {" i32 ", Type::int32},
+                                    {" uint ulong u64 ", Type::uint64},
+                                    {" u32 ", Type::uint32},
+                                    {" float double real f64 ", Type::float64},
+                                    {" single f32 ", Type::float32}};
+  const std::string wanted = fmt::format(" {} ", word);
+  for (const auto& [words, type] : kSynonyms) {
+    if (words.find(wanted) != std::string_view::npos) return fmt::format(": write {}", name(type));
+  }
+  return "";
+}
+
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
   if (text.empty()) return default_accumulator(input.type);
   const auto type = parse_type(text);
-  if (!type) refuse("--dtype '{}' is not one of int8, …, int64, uint8, …, uint64, float32, float64", text);
+  if (!type) {
+    std::vector<Type> all;
+    for (int i = 0; i < kTypeCount; ++i) all.push_back(static_cast<Type>(i));
+    refuse("--dtype '{}' is not one of {}{}", text, type_names(all), type_hint(text));
+  }
   if (is_float(input.type) && is_integer(*type)) {
     refuse("--dtype {}: {} elements are not made integers: choose float32 or float64", text, name(input.type));
   }
@@ -217,7 +245,9 @@ Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type typ
 
 Overflow parse_overflow(const std::string& text, Operator op, Type type) {
   if (text == "wrap") return Overflow::wrap;
-  if (text == "checked" && op != Operator::add) refuse("--overflow checked is offered for --op add only");
+  if (text == "checked" && op != Operator::add) {
+    refuse("--overflow checked: only add is checked, not {}; leave it out, or choose --overflow wrap", name(op));
+  }
   if (!text.empty() && text != "checked") refuse("--overflow '{}' is neither checked nor wrap", text);
   return op == Operator::add && is_integer(type) ? Overflow::checked : Overflow::wrap;
 }

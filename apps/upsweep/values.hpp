@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -72,6 +73,10 @@ Type given_type(Type type, const std::string& dtype);
 
 /// The column that folds of a column by `op`, given out as `given`, are written as.
 io::ResultColumn column_of(const io::ColumnInfo& meaning, Type given, Operator op);
+
+/// "int32, int64"; and ": write int64" for "int", and the like, empty where nothing is known.
+std::string type_names(std::span<const Type> types);
+std::string type_hint(std::string_view word);
 
 /// --op, --dtype (the type that is computed in), --overflow. Throw invalid_argument with what there is.
 Type parse_dtype(const std::string& text, const io::ColumnInfo& input);

@@ -155,6 +155,10 @@ class UPSWEEP_CONTAINERS Table {
   [[nodiscard]] virtual bool skips_cheaply() const { return false; }
   /// Without columns, batches have rows only. May be called from several threads at a time.
   [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const = 0;
+  /// Where a cell is, for messages: "row 5", counted from 0, or what is easier to find in a file: "line 7", as an editor counts lines.
+  [[nodiscard]] virtual std::string place(std::int64_t row, int /*column*/) const {
+    return "row " + std::to_string(row);
+  }
   /// A part's rows in the memory of a device, where they lie there; null: they are read by open().
   [[nodiscard]] virtual const query::DeviceChunk* chunk(int /*part*/, int /*device*/) const { return nullptr; }
 };

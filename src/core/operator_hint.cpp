@@ -30,8 +30,13 @@ constexpr Synonyms kRunning[] = {
     {" cummax ", Operator::max},
 };
 
-/// Upper case is as good: SUM, Max.
+/// What lists are reduced by, and nothing else.
+constexpr std::string_view kOfLists = " any all count count_nonzero argmin argmax ";
+
+/// Upper case is as good: SUM, Max. So are a module before the word, as in np.add, and parentheses after it.
 std::string between_blanks(std::string_view word) {
+  if (const std::size_t dot = word.rfind('.'); dot != std::string_view::npos) word.remove_prefix(dot + 1);
+  if (word.ends_with("()")) word.remove_suffix(2);
   std::string text = " ";
   for (const char c : word) text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text + ' ';
@@ -40,8 +45,8 @@ std::string between_blanks(std::string_view word) {
 }  // namespace
 
 std::string operator_hint(std::string_view word, std::string_view before, std::string_view after) {
-  const std::string wanted = between_blanks(word.substr(word.rfind('.') + 1));  // np.add, operator.add
-  if (wanted.find(' ', 1) != wanted.size() - 1) return "";                      // no single word
+  const std::string wanted = between_blanks(word);
+  if (wanted.size() == 2 || wanted.find(' ', 1) != wanted.size() - 1) return "";  // no single word
   const auto written = [&](std::string_view name) {
     return std::string(": write ").append(before).append(name).append(after);
   };
@@ -56,6 +61,9 @@ std::string operator_hint(std::string_view word, std::string_view before, std::s
     if (words.find(wanted) != std::string_view::npos) {
       return std::string(": that is a scan, whose operator is ").append(name(op));
     }
+  }
+  if (kOfLists.find(wanted) != std::string_view::npos) {
+    return ": only lists have that, by segmented_reduce or upsweep segment";
   }
   constexpr std::string_view kMeans = " mean avg average nanmean ";
   if (kMeans.find(wanted) == std::string_view::npos) return "";

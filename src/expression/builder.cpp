@@ -252,7 +252,9 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
   const Node& column = turned ? b : a;
   const Node& word = turned ? a : b;
   if (!is_word(word) || column->type.kind != ValueKind::text) {
-    refuse(location, fmt::format("{} is not defined between {} and {}", symbol, name(a->type), name(b->type)));
+    const bool is_number = is_word(word) && is_numeric(column->type);
+    refuse(location, fmt::format("{} is not defined between {} and {}{}", symbol, name(a->type), name(b->type),
+                                 is_number ? ": write the number without quotes" : ""));
   }
   if (is_word(column)) refuse(location, "two strings are compared that are both written here");
   if (symbol == "=") return words_in(column, WordTest::is_one_of, word->words, location);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "io/file_table.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -132,7 +131,7 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
 void ColumnReader::throw_null(std::int64_t row) const {
   throw Error(Code::null_value,
               fmt::format("{}: {} is NULL; fill missing values in or leave their rows out first", info_.name,
-                          place_of(*table_, row, column_)),
+                          table_->place(row, column_)),
               row);
 }
 
@@ -177,11 +176,6 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
     chunk.data = buffer_.data();
   }
   chunk.count += n;
-}
-
-std::string place_of(const Table& table, std::int64_t row, int column) {
-  const auto* const file = dynamic_cast<const FileTable*>(&table);
-  return file != nullptr ? file->place(row, column) : fmt::format("row {}", row);
 }
 
 std::string format_decimal(std::int64_t value, int scale) {

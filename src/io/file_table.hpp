@@ -21,10 +21,6 @@ class FileTable : public Table {
   [[nodiscard]] std::int64_t rows() const final { return knows_rows() ? starts_.back() : -1; }
   [[nodiscard]] std::int64_t rows(int part) const final { return knows_rows() ? start(part + 1) - start(part) : -1; }
   [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
-  /// Where a cell is, for messages: "row 5", counted from 0, or what is easier to find in the file.
-  [[nodiscard]] virtual std::string place(std::int64_t row, int /*column*/) const {
-    return "row " + std::to_string(row);
-  }
 
  protected:
   FileTable(std::string path, const FileState& state) : path_(std::move(path)), state_(state) {}

@@ -189,9 +189,10 @@ class JoinedRows final : public BatchReader {
       const std::int64_t row = own.first_row + bad;
       throw Error(
           Code::malformed,
-          fmt::format("{}: row {} has a value of type {} that would be another one as {}, which the column is with the "
+          fmt::format("{}: {} has a value of type {} that would be another one as {}, which the column is with the "
                       "other files; convert the column in one of them",
-                      full_name(file_.path, from.name), row, type_name(from), type_name(output.field)),
+                      full_name(file_.path, from.name), file_.table->place(row, output.source.column), type_name(from),
+                      type_name(output.field)),
           row);
     }
     data.values = values;
@@ -222,6 +223,19 @@ class JoinedTable final : public Table {
   [[nodiscard]] std::int64_t rows(int part) const override {
     const File& file = file_of(part);
     return file.table->rows(part - file.first_part);
+  }
+  [[nodiscard]] std::string place(std::int64_t row, int column) const override {
+    std::int64_t before = 0;
+    for (const File& file : files_) {
+      const std::int64_t rows = file.table->rows();
+      if (rows < 0) break;  // rows are counted from the beginning of a file then
+      if (row < before + rows) {
+        const int own = file.sources[static_cast<std::size_t>(column)].column;
+        return fmt::format("{} of {}", file.table->place(row - before, std::max(own, 0)), file.path);
+      }
+      before += rows;
+    }
+    return fmt::format("row {} of one of its {} files", row, files_.size());
   }
   [[nodiscard]] ColumnRange range(int part, int column) const override {
     const File& file = file_of(part);

@@ -278,7 +278,7 @@ void append_cell(Numbers& numbers, std::string_view cell) {
 void read_cells(TableColumn csv, Numbers& numbers) {
   numbers.name = csv.name;
   const std::shared_ptr<const Table> table = std::move(csv.table);
-  numbers.placed = [table, column = csv.column](std::int64_t row) { return place_of(*table, row, column); };
+  numbers.placed = [table, column = csv.column](std::int64_t row) { return table->place(row, column); };
   for (int part = 0; part < table->parts(); ++part) {
     const auto reader = table->open(part, {csv.column});
     for (Batch batch; reader->next(batch);) {

@@ -34,9 +34,6 @@ struct TableColumn {
   ElementsFrom elements = {};  ///< null: it is read in batches, front to back
 };
 
-/// Where a cell of a table is, for messages: "line 7" of CSV, as an editor counts lines; of others "row 5", counted from 0.
-std::string place_of(const Table& table, std::int64_t row, int column);
-
 /// Says which of a table's columns, of which it sees the names, is the one that is wanted.
 using ChooseColumn = std::function<int(const std::vector<Field>& fields)>;
 

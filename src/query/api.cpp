@@ -61,6 +61,16 @@ auto in_words_of(const QueryMemory& memory, const F& f) {
   }
 }
 
+/// Throws the error again, where it names a row with the row's place in the table's file.
+[[noreturn]] void rethrow_with_place(const Error& error, const Table& table) {
+  std::string message = error.what();
+  const std::string row = fmt::format(" in row {}", error.index());
+  const std::size_t at = error.index() == kNoIndex ? std::string::npos : message.find(row + "\n");
+  if (at == std::string::npos) throw;
+  message.replace(at, row.size(), " in " + table.place(error.index(), 0));
+  throw Error(error.code(), std::move(message), error.index());
+}
+
 /// Whether the name is written as files are: "sales.csv", "data/sales".
 bool is_like_file(std::string_view name) { return name.find_first_of("./\\") != std::string_view::npos; }
 
@@ -138,10 +148,14 @@ query::Folded Query::folded(const Policy& policy, const Table& table, const Quer
                             [[maybe_unused]] std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const {
   query::require_rung(policy.rung, query::backend_of(policy));
   require_fields(table);
-  if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
-    return query::execute(*plan_, table, policy, device_bytes, progress, std::move(totals));
-  } else {
-    return query::execute(*plan_, table, policy, progress, std::move(totals));
+  try {
+    if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
+      return query::execute(*plan_, table, policy, device_bytes, progress, std::move(totals));
+    } else {
+      return query::execute(*plan_, table, policy, progress, std::move(totals));
+    }
+  } catch (const Error& error) {
+    query::rethrow_with_place(error, table);
   }
 }
 

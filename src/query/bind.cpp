@@ -143,7 +143,8 @@ std::optional<Name> Binder::plain_name(const Json& node) const {
 void Binder::require_table(const Name& qualifier, int location) const {
   if (!callable_.find(qualifier).empty()) return;
   const std::vector<std::size_t> columns = columns_.find(qualifier);
-  std::string what = fmt::format("the query has no table '{}'", qualifier.text);
+  std::string what = fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}",
+                                 qualifier.text);
   if (!columns.empty()) {
     const Field& field = fields_[columns[0]];
     what = fmt::format("'{}' is a column, not a table", field.name);
@@ -182,6 +183,7 @@ std::size_t Binder::column_of(const Json& body, int location) const {
     return may_mean(name, target.at("ResTarget").value("name", ""));
   });
   if (is_alias) all += fmt::format("; the answer's '{}' can be named alone in GROUP BY and ORDER BY only", name.text);
+  if (name.quoted) all += fmt::format("; if it is text, write it in single quotes: '{}'", name.text);
   refuse(location, fmt::format("{} has no column '{}'; its columns are: {}", table_, name.text, all),
          Code::unknown_column);
 }
@@ -597,11 +599,14 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
     return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
   }
   if (!body.contains("args") || body.at("args").size() != 1)
-    refuse(location, fmt::format("{}() takes one expression", name), Code::bad_sql);
+    refuse(location, fmt::format("{}() takes one expression{}", name, name == "count" ? ", or *" : ""), Code::bad_sql);
   const Json& arg = body.at("args")[0];
   const Node input = bind(arg, Level::rows, depth + 1);
   const ValueKind kind = input->type.kind;
-  const std::string type = expression::name(input->type);
+  std::string type = expression::name(input->type);
+  if (input->op == Op::column) {
+    type += fmt::format(", as column '{}' is", plan_.fields[static_cast<std::size_t>(input->column)].name);
+  }
   if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
   if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);
   if (name == "min" || name == "max") {

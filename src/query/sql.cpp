@@ -83,6 +83,26 @@ class Rewriter {
       refuse(sql_, static_cast<int>(tokens_[place - 1].begin), Code::bad_sql,
              fmt::format("a name is needed after AS: {0} is a keyword; as a name write \"{0}\"", name));
     }
+    if (place == 0 && place < tokens_.size()) {
+      const std::size_t file = is_from(0) ? 1 : 0;
+      const std::string rest = is(file, Token::string) ? std::string(text_of(tokens_[file])) : "'FILE'";
+      refuse(sql_, location, Code::bad_sql,
+             fmt::format("a query begins with SELECT, not with {}: SELECT COUNT(*) FROM {}", text_of(*token), rest));
+    }
+    if (place >= 1 && is(place, Token::string) && is_word(place - 1, "as")) {
+      refuse(sql_, location, Code::bad_sql,
+             fmt::format("a name is written in double quotes: AS \"{}\"", unquoted(sql_, *token)));
+    }
+    if (const auto quoted = in_backticks(at)) {
+      const auto before =
+          std::find_if(tokens_.begin(), tokens_.end(), [&](const Token& t) { return t.begin >= quoted->begin; });
+      const auto first = static_cast<std::size_t>(before - tokens_.begin());
+      const std::string_view name = text_of(*quoted).substr(1, quoted->end - quoted->begin - 2);
+      refuse(sql_, static_cast<int>(quoted->begin), Code::bad_sql,
+             first > 0 && is_from(first - 1)
+                 ? fmt::format("a file is named in single quotes, not in backticks: FROM '{}'", name)
+                 : fmt::format("a name is written in double quotes, not in backticks: \"{}\"", name));
+    }
     for (std::size_t i = 0; i + 2 < place && place < tokens_.size(); ++i) {
       if (!is_from(i) || !is(i + 1, Token::word) || !is_symbol(i + 2, '(')) continue;
       refuse(sql_, static_cast<int>(tokens_[i + 1].begin), Code::unsupported_sql, kNoTableFunction);
@@ -102,6 +122,19 @@ class Rewriter {
 
  private:
   static constexpr std::size_t kLongestName = 63;
+
+  /// A name in backticks that begins at that byte, or ends before it; to the parser they are operators.
+  [[nodiscard]] std::optional<Token> in_backticks(std::size_t at) const {
+    std::size_t begin = at;
+    if (at >= sql_.size() || sql_[at] != '`') {
+      while (at > 0 && is_blank(sql_[at - 1])) --at;
+      if (at < 2 || sql_[at - 1] != '`') return std::nullopt;
+      begin = sql_.rfind('`', at - 2);
+    }
+    const std::size_t end = begin == std::string::npos ? begin : sql_.find('`', begin + 1);
+    if (end == std::string::npos || end == begin + 1) return std::nullopt;
+    return Token{Token::quoted, begin, end + 1, false};
+  }
 
   /// What follows FROM without quotes, up to a blank, where byte `at` is in it and it is written as only a file can be.
   [[nodiscard]] std::optional<Token> bare_path(std::size_t at) const {

@@ -68,7 +68,14 @@ def test_help(upsweep):
 @pytest.mark.parametrize(
     "args, words",
     [
-        (["scan", "in.npy", "b", "c"], "upsweep scan does not take b c "),
+        (["scan", "in.npy", "b", "c"], "upsweep scan does not take b c: without an option it takes IN only "),
+        (["segment", "in.npy", "b"], "does not take b: without an option it takes CONTENT only; offsets follow --offsets "),
+        (["version", "b"], "upsweep version does not take b: without an option it takes nothing only "),
+        (["scan", "in.npy", "--overflow", "checked", "--op", "mul"], "only add is checked, not mul; leave it out, or choose --overflow wrap"),
+        (["scan", "in.npy", "--dtype", "int"], "is not one of int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64: write int64"),
+        (["scan", "in.npy", "--dtype", "float"], ": write float64"),
+        (["scan", "in.npy", "--dtype", "text"], ", float32, float64\n"),
+        (["ladder", "scan", "--types", "int"], "the scan ladder does not run on 'int'; it runs on int8, "),
         (["scan", "in.npy", "--nope", "5", "6"], "upsweep scan does not take --nope 5 6 "),
         (["scan", "-x", "-y"], "upsweep scan does not take -x -y "),
         (["--threads", "2", "scan", "in.npy"], "options go after it"),
@@ -239,17 +246,80 @@ def test_words_of_others_for_an_operator(upsweep, command):
     upsweep.save("o.npy", [0, 4])
     for word, hint in (
         ("sum", ": write --op add"),
-        ("np.add", ": write --op add"),
         ("numpy.maximum", ": write --op max"),
         ("Product", ": write --op mul"),
         ("mean", ": a mean is the sum (add) divided by the number of elements"),
         ("cumsum", ": that is a scan, whose operator is add"),
+        ("np.add", ": write --op add"),
+        ("numpy.maximum", ": write --op max"),
+        ("sum()", ": write --op add"),
         ("nosuch", "xor"),
+        (".", "xor"),
     ):
         text = message(upsweep, *command, "--op", word, word="invalid_argument")
         assert text.startswith(f"--op '{word}' is not one of add, mul"), text
         assert text.endswith(hint) or command[0] == "segment", text
         assert hint in text, text
+
+
+def test_reducers_of_lists_alone(upsweep):
+    upsweep.save("x.npy", [1, 2])
+    for command in ("reduce", "scan"):
+        for word in ("count", "argmax", "any"):
+            text = message(upsweep, command, "x.npy", "--op", word)
+            assert text.endswith(", xor: only lists have that, by segmented_reduce or upsweep segment"), text
+
+
+@pytest.mark.parametrize(
+    "sql, words",
+    [
+        ("FROM 't.csv'", "a query begins with SELECT, not with FROM: SELECT COUNT(*) FROM 't.csv'"),
+        ("from 't.csv' SELECT COUNT(*)", "a query begins with SELECT, not with from: SELECT COUNT(*) FROM 't.csv'"),
+        ("'t.csv'", "a query begins with SELECT, not with 't.csv': SELECT COUNT(*) FROM 't.csv'"),
+        ("t.csv", "a query begins with SELECT, not with t: SELECT COUNT(*) FROM 'FILE'"),
+        ("SELEC SUM(a) FROM 't.csv'", "a query begins with SELECT, not with SELEC"),
+        ("SELECT SUM(a) AS 'total' FROM 't.csv'", 'a name is written in double quotes: AS "total"'),
+        ("SELECT COUNT(*) FROM `t.csv`", "a file is named in single quotes, not in backticks: FROM 't.csv'"),
+        ("SELECT SUM(`a`) FROM 't.csv'", 'a name is written in double quotes, not in backticks: "a"'),
+        ("SELECT `a`, COUNT(*) FROM 't.csv' GROUP BY `a`", 'a name is written in double quotes, not in backticks: "a"'),
+        ("SELECT SUM(t.a) FROM 't.csv'", "the query has no table 't': name the column alone, or the table, by AS t"),
+        ("SELECT COUNT(*) FROM 't.csv' WHERE s = \"x\"", "if it is text, write it in single quotes: 'x'"),
+        ("SELECT COUNT() FROM 't.csv'", "count() takes one expression, or *"),
+        ("SELECT SUM() FROM 't.csv'", "sum() takes one expression\n"),
+        ("SELECT COUNT(*) FROM 't.csv' WHERE a = '1'", "= is not defined between integer and text: write the number without quotes"),
+        ("SELECT SUM(s) FROM 't.csv'", "sum() is not defined for text, as column 's' is"),
+        ("SELECT MIN(b) FROM 't.csv'", "min() is not defined for boolean, as column 'b' is"),
+    ],
+)
+def test_what_to_write_in_a_query(upsweep, arrow, sql, words):
+    upsweep.write("t.csv", "a,b,s\n1,true,x\n2,false,y\n")
+    text = message(upsweep, "query", sql, word=("bad_sql", "unsupported_sql", "unknown_column", "unsupported_type"))
+    assert words in text + "\n" and "syntax" not in text, text
+
+
+def test_rows_of_files_are_named_by_their_lines(upsweep, arrow):
+    upsweep.write("a.csv", 'x,s\n1,"one\ntwo"\n0,y\n2,z\n')
+    upsweep.write("b.csv", "x,s\n3,a\n1,b\n")
+    text = message(upsweep, "query", "SELECT SUM(6 / x) FROM 'a.csv'", word="division_by_zero")
+    assert text.startswith("division by zero in line 4\n"), text
+    text = message(upsweep, "query", "SELECT SUM(6 / (x - 1)) FROM 'b.csv'", word="division_by_zero")
+    assert text.startswith("division by zero in line 3\n"), text
+    upsweep.table("t.parquet", {"x": [1, 0]})
+    text = message(upsweep, "query", "SELECT SUM(6 / x) FROM 't.parquet'", word="division_by_zero")
+    assert text.startswith("division by zero in row 1\n"), text
+    upsweep.table("u.parquet", {"x": [3, 4, 0]})
+    text = message(upsweep, "query", "SELECT SUM(6 / x) FROM '[tu].parquet' WHERE x <> 0 OR x + 0 = 0", word="division_by_zero")
+    assert text.startswith("division by zero in row 1 of t.parquet\n"), text
+    text = message(upsweep, "query", "SELECT SUM(6 / (x - 4)) FROM '[tu].parquet'", word="division_by_zero")
+    assert text.startswith("division by zero in row 1 of u.parquet\n"), text
+    text = message(upsweep, "query", "SELECT SUM(6 / (x - 3)) FROM '[ab].csv'", word="division_by_zero")
+    assert text.startswith("division by zero in row 0 of one of its 2 files\n"), text
+
+
+def test_types_that_queries_do_not_compute_with(upsweep, arrow):
+    upsweep.table("t.parquet", {"s": [{"x": 1}], "a": [1]})
+    text = message(upsweep, "query", "SELECT SUM(s) FROM 't.parquet'", word="unsupported_type")
+    assert "which is not computed with; convert it to numbers, dates or text, or leave it out" in text
 
 
 def test_lengths_in_place_of_offsets(upsweep):

@@ -389,6 +389,9 @@ def test_examples_of_docstrings(name):
         ("^", 'write op="xor"'),
         ("mean", "a mean is the sum (add) divided by the number of elements"),
         (np.cumsum, "that is a scan, whose operator is add"),
+        ("np.add", 'write op="add"'),
+        ("numpy.minimum", 'write op="min"'),
+        ("sum()", 'write op="add"'),
     ],
 )
 def test_words_of_others_for_an_operator(op, hint):
@@ -396,7 +399,11 @@ def test_words_of_others_for_an_operator(op, hint):
     for call in (upsweep.reduce, upsweep.scan, lambda x, op: upsweep.segmented_reduce(x, [0, 4], op=op)):
         with pytest.raises((TypeError, ValueError), match=f": {re.escape(hint)}$"):
             call(x, op=op)
-    for unknown in ("", "sum of", "nosuch", "\ud800", "é"):
+    for reducer in ("count", "argmax"):
+        for call in (upsweep.reduce, upsweep.scan, lambda x, op: upsweep.group_by(x, x, op=op)):
+            with pytest.raises(ValueError, match="only lists have that, by segmented_reduce or upsweep segment$"):
+                call(x, op=reducer)
+    for unknown in ("", ".", "()", "sum of", "nosuch", "\ud800", "é"):
         with pytest.raises(ValueError, match=f"not {re.escape(repr(unknown))}$"):
             upsweep.reduce(x, op=unknown)
 
