@@ -10,14 +10,18 @@ import tempfile
 
 # What the programs share. Each is the body of a function.
 BEGINNING = """\
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <execution>
+#include <functional>
 #include <list>
 #include <numeric>
 #include <ranges>
 #include <span>
+#include <string>
 #include <vector>
 #include <upsweep/aggregate.hpp>
 #include <upsweep/by_key.hpp>
@@ -65,6 +69,13 @@ MOVED = "elements of 1, 2, 4, 8 or 16 bytes"
 GROUP_KEYS = "keys must be integers"
 CONDITIONAL = ("have different types", "conditional expression is ambiguous")  # GCC, Clang
 ITEMS = "items must be of std::int64_t"
+WHOLE = "must be integers"
+MASK = "a mask must be an array of bool or std::uint8_t"
+BOTH = "must both be arrays, or both be pointers"
+ONE_TYPE = "must be of one type"
+SORTED = "elements that are sorted must be of a type of"
+ORDERED = "upsweep::SortOptions{.descending = true}"
+SEVERAL = "pass upsweep::max or upsweep::min, or a lambda"
 
 WRONG = [
     # A policy is missing.
@@ -76,12 +87,44 @@ WRONG = [
     (POLICY, "upsweep::select(mask, doubles, out);"),
     (POLICY, "upsweep::find_subset(longs, 7);"),
     (POLICY, "upsweep::group_by(keys, doubles, out_keys, out);"),
+    (POLICY, "upsweep::reduce(std::execution::par, doubles);"),
+    (POLICY, "upsweep::inclusive_scan(std::execution::par, doubles, out);"),
+    (POLICY, "upsweep::select(std::execution::par, mask, doubles, out);"),
+    (POLICY, "upsweep::find_subset(std::execution::par, keys, 7);"),
     # Iterators.
+    (ITERATORS, "upsweep::segmented_reduce(par, offsets.begin(), offsets.end(), doubles.begin(), out.begin());"),
+    (ITERATORS, "upsweep::segmented_sort(par, offsets.begin(), offsets.end(), doubles.begin(), out.begin());"),
+    (ITERATORS, "upsweep::find_subset(par, keys.begin(), keys.end(), 7);"),
+    (ITERATORS, "upsweep::select(par, mask.begin(), mask.end(), doubles.begin(), out.begin());"),
+    (ITERATORS, "upsweep::compact_offsets(par, keys.begin(), keys.end(), offsets.begin());"),
+    (ITERATORS, "upsweep::take(par, doubles.begin(), keys.begin(), out.begin());"),
     (ITERATORS, "upsweep::inclusive_scan(par, ints.begin(), ints.end(), int_out.begin());"),
     (ITERATORS, "upsweep::exclusive_scan(par, ints.begin(), ints.end(), int_out.begin(), 0);"),
     (ITERATORS, "upsweep::reduce(par, doubles.begin(), doubles.end());"),
     (ITERATORS, "upsweep::reduce(par, doubles.data(), doubles.data() + 4, 0.0);"),
+    # Arrays beside pointers.
+    (BOTH, "upsweep::inclusive_scan(par, ints, int_out.data());"),
+    (BOTH, "upsweep::inclusive_scan(par, ints.data(), 4, int_out);"),
+    (BOTH, "upsweep::exclusive_scan(par, ints, int_out.data(), 0);"),
+    (BOTH, "upsweep::segmented_reduce(par, offsets, doubles, out.data());"),
+    (BOTH, "upsweep::segmented_reduce(par, offsets, doubles.data(), out);"),
+    # Numbers that are counted.
+    (WHOLE, "upsweep::find_subset(par, keys, 7.5);"),
+    (WHOLE, "upsweep::find_subset(par, keys.data(), 4, 7.5);"),
+    (WHOLE, "upsweep::find_subsets(par, keys, 7, 2.5);"),
+    (WHOLE, "upsweep::plan_subset(par, keys, 7.5F);"),
+    (WHOLE, "std::uint64_t sums[2]; upsweep::reachable_sums(par, keys.data(), 4, 7.5, sums);"),
+    (WHOLE, "upsweep::reduce(par, doubles.data(), 4.5, 0.0);"),
+    (WHOLE, "upsweep::inclusive_scan(par, doubles.data(), 4.5, out.data());"),
+    (WHOLE, "upsweep::segmented_reduce(par, offsets, doubles.data(), 4.5, out.data());"),
     # Not arrays.
+    ("pass it as std::span(view)", "auto w = ints | std::views::drop_while([](int x) { return x < 0; }); upsweep::inclusive_scan(par, w, int_out);"),
+    (MASK, "upsweep::select(par, ints, doubles, out);"),
+    (MASK, "upsweep::select(par, doubles, doubles, out);"),
+    (MASK, "upsweep::select(par, [](double x) { return x > 0; }, doubles, out);"),
+    (MASK, "upsweep::select(par, offsets, ints, keys, doubles, out);"),
+    (MASK, "upsweep::count_kept(par, ints);"),
+    (MASK, "upsweep::partition(par, ints, doubles, out);"),
     (ARRAYS, "upsweep::inclusive_scan(par, queue, int_out);"),
     (ARRAYS, "upsweep::inclusive_scan(par, ints, queue);"),
     (ARRAYS, "upsweep::inclusive_scan(par, ints | std::views::transform([](int x) { return 2 * x; }), int_out);"),
@@ -100,7 +143,12 @@ WRONG = [
     (BOUNDS, "upsweep::compact_offsets(par, sizes, sizes, offsets);"),
     (BOUNDS, "upsweep::take(par, doubles, sizes, out);"),
     (BOUNDS, "upsweep::lengths_to_offsets(par, sizes, offsets);"),
+    (ONE_TYPE, "upsweep::compact_offsets(par, longs, ints, offsets);"),
+    (ONE_TYPE, "upsweep::segmented_reduce(par, upsweep::Lists(longs, ints), doubles, out);"),
     # Elements.
+    (SORTED, "std::vector<std::string> v(4); upsweep::segmented_sort(par, offsets, v, v);"),
+    (SORTED, "std::vector<Point> v(4); upsweep::segmented_sort(par, offsets, v, v);"),
+    (SORTED, "std::vector<Point> v(4); upsweep::segmented_argsort(par, offsets, v, longs);"),
     (DEFAULT, "std::vector<NoDefault> v(4, NoDefault(1)); upsweep::inclusive_scan(par, v, v);"),
     (DEFAULT, "std::vector<NoDefault> v(4, NoDefault(1)); upsweep::reduce(par, v, NoDefault(0), std::plus<>());"),
     (ASSIGN, "std::vector<ConstMember> v(4); upsweep::inclusive_scan(par, v, v);"),
@@ -121,7 +169,14 @@ WRONG = [
     (INTEGERS, "upsweep::inclusive_scan(par, doubles, out, upsweep::bit_or);"),
     (INTEGERS, "upsweep::reduce(par, doubles, 0.0, upsweep::bit_and);"),
     (INTEGERS, "upsweep::segmented_reduce(par, offsets, doubles, out, upsweep::bit_or);"),
+    (SEVERAL, "upsweep::reduce(par, ints, 0, std::max<int>);"),
+    (SEVERAL, "upsweep::inclusive_scan(par, ints, int_out, std::max<int>);"),
+    (ORDERED, "upsweep::segmented_sort(par, offsets, doubles, out, std::greater<>{});"),
+    (ORDERED, "upsweep::segmented_argsort(par, offsets, doubles, longs, std::greater<>{});"),
     # Initial values.
+    (INIT, "upsweep::exclusive_scan(par, ints, int_out, std::plus<>{});"),
+    (INIT, "upsweep::exclusive_scan(par, ints, int_out, upsweep::add);"),
+    ("has no output", "upsweep::reduce(par, ints, int_out);"),
     (INIT, "upsweep::exclusive_scan(par, ints, int_out);"),
     (INIT, "upsweep::segmented_reduce(par, offsets, ints, int_out, [](int a, int b) { return a + b; });"),
     (INIT, "std::vector<std::chrono::nanoseconds> v(4); upsweep::segmented_reduce(par, offsets, v, v, upsweep::min);"),
@@ -153,6 +208,13 @@ RIGHT = [
     "upsweep::select(par, mask, doubles, out); upsweep::select(par, offsets, mask, offsets, doubles, out);",
     "upsweep::select(par, offsets, mask, offsets); upsweep::take(par, doubles, keys, out);",
     "upsweep::segmented_reduce(par, std::span<const std::int64_t>(offsets), doubles, out, upsweep::max);",
+    "auto w = ints | std::views::drop_while([](int x) { return x < 0; }); upsweep::inclusive_scan(par, ints, w);",
+    "upsweep::exclusive_scan(par, doubles.data(), 4, out.data(), 0.5); upsweep::reduce(par, std::vector{1.5}, 0.5, upsweep::max);",
+    "upsweep::reduce(par, ints, 0, +[](const int& a, const int& b) -> const int& { return a < b ? b : a; });",
+    "std::vector<std::array<double, 2>> v(4); upsweep::reduce(par, v, std::array{0., 0.}, [](auto a, auto) { return a; });",
+    "int raw[4] = {}, raw_out[4]; upsweep::inclusive_scan(par, raw, raw_out); upsweep::segmented_reduce(par, offsets, ints.data(), 4, int_out.data());",
+    "upsweep::segmented_sort(par, offsets, doubles, out, {.descending = true}); upsweep::segmented_sort(par, offsets, doubles, out, upsweep::SortOptions{});",
+    "upsweep::select(par, mask, mask, mask); upsweep::count_kept(par, offsets, mask); upsweep::partition(par, mask, doubles, out);",
     "upsweep::find_subset(par, longs, 7); upsweep::find_subset(par, longs.data(), 4, 7);",
     "upsweep::group_by(par, ints, doubles, int_out, out); upsweep::compact_offsets(par, offsets, offsets, longs);",
 ]

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -672,6 +673,20 @@ TEST(ScanApi, SaysWhatIsWrong) {
   const auto plus = [](int a, int b) { return a + b; };
   EXPECT_EQ(code_of([&] { inclusive_scan(par.with_rung("cpu.simd"), in, in, plus); }), Code::unsupported);
   EXPECT_EQ(code_of([&] { inclusive_scan(par, static_cast<int*>(nullptr), 0, static_cast<int*>(nullptr)); }), Code::ok);
+}
+
+// As those that std::views::drop_while makes: begin() finds the first element, and is not const.
+struct ViewToFind {
+  std::span<int> all;
+  int* begin() { return all.data(); }
+  int* end() { return all.data() + all.size(); }
+};
+
+TEST(ScanCalls, OutputsMayBeViewsWithoutAConstBegin) {
+  const std::vector<int> in{1, 2, 3};
+  std::vector<int> out(3);
+  inclusive_scan(par, in, ViewToFind{out});
+  EXPECT_EQ(out, (std::vector<int>{1, 3, 6}));
 }
 
 }  // namespace

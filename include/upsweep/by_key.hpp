@@ -168,26 +168,31 @@ SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, co
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto count_key_runs(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto count_key_runs(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto key_offsets(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto key_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto reduce_by_key(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto reduce_by_key(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto inclusive_scan_by_key(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto inclusive_scan_by_key(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto exclusive_scan_by_key(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto exclusive_scan_by_key(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 /// @endcond
 

@@ -117,10 +117,11 @@ Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, O
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto group_by(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto group_by(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 /// @endcond
 

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <ranges>
 #include <type_traits>
+#include <utility>
 
 #include "upsweep/detail/arrays.hpp"
 #include "upsweep/types.hpp"
@@ -45,11 +46,17 @@ constexpr auto bounds_of(const R& bounds) {
     return data_of(bounds);
   }
 }
-/// The same of two arrays of one type.
+/// The same of stops, or sizes, which belong to starts in an R.
 template <class R, class S>
-constexpr void require_same_bounds() {
-  static_assert(std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>,
-                "starts and stops, or sizes, must be of one type");
+constexpr auto bounds_beside(const S& bounds) {
+  using Starts = decltype(bounds_of(std::declval<const R&>()));
+  constexpr bool kSame = std::same_as<std::ranges::range_value_t<R>, std::ranges::range_value_t<S>>;
+  static_assert(kSame, "starts and stops, or sizes, must be of one type: copy one of them to an array of the other's");
+  if constexpr (kSame) {
+    return Starts{bounds_of(bounds)};
+  } else {
+    return Starts{};
+  }
 }
 
 /// Offsets, or positions, that a call writes.
@@ -139,8 +146,8 @@ struct Lists {
   /// The lists between as many starts and stops.
   template <std::ranges::range R, std::ranges::range S>
   Lists(const R& each_start, const S& each_stop)
-      : Lists(by_bounds(detail::bounds_of(each_start), detail::bounds_of(each_stop), detail::length_of(each_start))) {
-    detail::require_same_bounds<R, S>();
+      : Lists(by_bounds(detail::bounds_of(each_start), detail::bounds_beside<R>(each_stop),
+                        detail::length_of(each_start))) {
     detail::require_as_many_stops(detail::length_of(each_start), detail::length_of(each_stop));
   }
 

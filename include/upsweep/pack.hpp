@@ -53,9 +53,8 @@ struct ListViews {
   constexpr ListViews() = default;
   template <std::ranges::range R, std::ranges::range S>
   ListViews(const R& each_start, const S& each_size)
-      : ListViews(
-            by_sizes(detail::bounds_of(each_start), detail::bounds_of(each_size), detail::length_of(each_start))) {
-    detail::require_same_bounds<R, S>();
+      : ListViews(by_sizes(detail::bounds_of(each_start), detail::bounds_beside<R>(each_size),
+                           detail::length_of(each_start))) {
     detail::require_values(detail::length_of(each_size), detail::length_of(each_start));
   }
   template <ListBound T>
@@ -180,18 +179,21 @@ PackResult pack_content(const Policy& policy, const L& lists, const Offsets& off
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto pack(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto pack(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto pack_offsets(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto pack_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto pack_content(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto pack_content(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 /// @endcond
 

@@ -126,9 +126,8 @@ template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges
 OffsetsResult compact_offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
                               const ListOptions& options = {}) {
   const auto* const first = detail::bounds_of(starts);
-  const auto* const last = detail::bounds_of(stops);
+  const auto* const last = detail::bounds_beside<Bounds>(stops);
   std::int64_t* const out = detail::offsets_of(offsets);
-  detail::require_same_bounds<Bounds, OtherBounds>();
   const std::int64_t n = detail::list_count(detail::length_of(starts), detail::length_of(stops), options.starts_offset,
                                             options.stops_offset, options.length);
   detail::require_offsets(detail::length_of(offsets), n);
@@ -136,10 +135,11 @@ OffsetsResult compact_offsets(const Policy& policy, const Bounds& starts, const 
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto compact_offsets(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto compact_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 /// @endcond
 

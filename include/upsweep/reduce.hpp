@@ -23,7 +23,8 @@
 
 namespace upsweep {
 
-/// The value of a reduction and the rung that ran. Converts to the value.
+/// The value of a reduction and the rung that ran. Converts to the value, but not where a function takes any arguments:
+/// std::printf("%g", result.value).
 template <class T>
 struct Reduction {
   T value{};
@@ -91,6 +92,8 @@ Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, 
 /// init ⊕ x0 ⊕ … over an array, vector or span.
 template <detail::ArrayArgument In, class T, class Op = Add>
 Reduction<T> reduce(const Policy& policy, const In& in, T init, Op op = {}) {
+  static_assert(!detail::InputArray<T> || std::is_trivially_copyable_v<T>,
+                "a reduction returns its value, and has no output: reduce(policy, in), or reduce(policy, in, init)");
   return reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
 }
 
@@ -102,13 +105,19 @@ Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
 
 /// @cond
 // Calls that are refused, with the reason.
-template <detail::NotAPolicy First, class... Rest>
-auto reduce(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto reduce(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 template <class T, class... Rest>
 auto reduce(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
   return detail::data_of(begin);
+}
+template <detail::InputArray In, class T>
+auto reduce(const Policy& /*policy*/, const In& /*in*/, T /*init*/,
+            std::type_identity_t<detail::SeveralFunctions<T>> /*op*/) {
+  return detail::refuse_several_functions<T>();
 }
 /// @endcond
 

@@ -174,13 +174,15 @@ ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail:
 
 /// @cond
 // Calls that are refused, with the reason.
-template <detail::NotAPolicy First, class... Rest>
-auto inclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto inclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto exclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto exclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 template <class T, class... Rest>
 auto inclusive_scan(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
@@ -208,6 +210,36 @@ template <detail::InputArray In, detail::InputArray Out>
 auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/) {
   static_assert(!detail::InputArray<In>,
                 "an exclusive scan needs an initial value, its first output: exclusive_scan(policy, in, out, init)");
+}
+template <detail::InputArray In, detail::InputArray Out, class Op>
+  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && !std::is_convertible_v<Op, detail::ElementOf<Out>>)
+auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Op& /*op*/) {
+  static_assert(!detail::InputArray<In>,
+                "an exclusive scan needs an initial value, its first output, before the operator: "
+                "exclusive_scan(policy, in, out, init, op)");
+}
+template <detail::InputArray In, detail::InputArray Out>
+auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/,
+                    detail::SeveralFunctions<detail::ElementOf<Out>> /*op*/) {
+  return detail::refuse_several_functions<In>();
+}
+template <detail::InputArray In, detail::Pointer Out, class... Rest>
+auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Rest&... /*rest*/) {
+  return detail::refuse_array_and_pointer<In>();
+}
+template <detail::InputArray In, detail::Pointer Out, class... Rest>
+auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Rest&... /*rest*/) {
+  return detail::refuse_array_and_pointer<In>();
+}
+template <class In, detail::InputArray Out, class... Rest>
+auto inclusive_scan(const Policy& /*policy*/, const In* /*in*/, std::int64_t /*n*/, const Out& /*out*/,
+                    const Rest&... /*rest*/) {
+  return detail::refuse_array_and_pointer<In>();
+}
+template <class In, detail::InputArray Out, class... Rest>
+auto exclusive_scan(const Policy& /*policy*/, const In* /*in*/, std::int64_t /*n*/, const Out& /*out*/,
+                    const Rest&... /*rest*/) {
+  return detail::refuse_array_and_pointer<In>();
 }
 /// @endcond
 

@@ -296,10 +296,21 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto segmented_reduce(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto segmented_reduce(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <detail::InputArray Content, detail::Pointer Out, class... Rest>
+auto segmented_reduce(const Policy& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
+                      const Rest&... /*rest*/) {
+  return detail::refuse_array_and_pointer<Content>();
+}
+template <class In, detail::InputArray Out, class... Rest>
+auto segmented_reduce(const Policy& /*policy*/, const Lists& /*lists*/, const In* /*content*/, const Out& /*out*/,
+                      const Rest&... /*rest*/) {
+  return detail::refuse_array_and_pointer<Out>();
 }
 /// @endcond
 

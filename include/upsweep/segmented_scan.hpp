@@ -145,14 +145,16 @@ SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& list
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto segmented_inclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto segmented_inclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto segmented_exclusive_scan(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+auto segmented_exclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 /// @endcond
 

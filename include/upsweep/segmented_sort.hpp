@@ -57,8 +57,19 @@ concept Sortable = std::same_as<T, bool> || type_of<T>() != Type::custom;
 namespace detail {
 
 template <class T>
-constexpr void require_sortable() {
+constexpr bool require_sortable() {
   static_assert(Sortable<T>, "elements that are sorted must be of a type of upsweep/types.hpp, or bool");
+  return Sortable<T>;
+}
+
+/// What stands where a sort takes its options and is none, such as std::greater<>.
+template <class T>
+concept NotSortOptions = std::is_class_v<T> && !std::is_convertible_v<T, SortOptions>;
+template <class T>
+auto refuse_order() {
+  static_assert(!NotSortOptions<T>,
+                "lists are sorted in the order of their numbers, by no function: pass SortOptions, such as "
+                "upsweep::SortOptions{.descending = true}");
 }
 
 template <Sortable T>
@@ -107,10 +118,13 @@ SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const Con
                              const SortOptions& options = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
-  detail::require_sortable<detail::ElementOf<Content>>();
   static_assert(std::same_as<detail::ElementOf<Out>, detail::ElementOf<Content>>,
                 "elements are sorted into an array of their type");
-  return segmented_sort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
+  if constexpr (detail::require_sortable<detail::ElementOf<Content>>()) {
+    return segmented_sort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
+  } else {
+    return {};
+  }
 }
 
 template <detail::ArrayArgument Content, detail::ArrayArgument Out>
@@ -118,20 +132,35 @@ SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const 
                                 const SortOptions& options = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
-  detail::require_sortable<detail::ElementOf<Content>>();
   static_assert(std::same_as<detail::ElementOf<Out>, std::int64_t>, "positions are of std::int64_t");
-  return segmented_argsort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
+  if constexpr (detail::require_sortable<detail::ElementOf<Content>>()) {
+    return segmented_argsort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
+  } else {
+    return {};
+  }
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto segmented_sort(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto segmented_sort(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto segmented_argsort(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto segmented_argsort(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
+auto segmented_sort(const Policy& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
+                    const Order& /*order*/) {
+  return detail::refuse_order<Order>();
+}
+template <detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
+auto segmented_argsort(const Policy& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
+                       const Order& /*order*/) {
+  return detail::refuse_order<Order>();
 }
 /// @endcond
 

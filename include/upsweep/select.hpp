@@ -65,6 +65,16 @@ struct Selected {
 
 namespace detail {
 
+/// What stands where a call takes a mask and is none: arrays of other elements, and functions.
+template <class T>
+concept NotAMask = (std::ranges::range<T> || std::is_empty_v<T>) && !std::is_convertible_v<const T&, Mask>;
+template <class T>
+auto refuse_mask() {
+  static_assert(!NotAMask<T>,
+                "a mask must be an array of bool or std::uint8_t, one for each element: compute it first, such as "
+                "keep[i] = x[i] > 0");
+}
+
 template <class T>
 concept IsSelectColumn = std::same_as<T, SelectColumn>;
 
@@ -230,22 +240,48 @@ inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto select(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto select(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto count_kept(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto count_kept(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto partition(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto partition(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto take(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto take(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <detail::NotAMask Booleans, detail::InputArray Content, detail::InputArray Out>
+  requires(!std::is_convertible_v<const Content&, Mask>)
+auto select(const Policy& /*policy*/, const Booleans& /*mask*/, const Content& /*content*/, const Out& /*out*/) {
+  return detail::refuse_mask<Booleans>();
+}
+template <detail::NotAMask Booleans, detail::InputArray Offsets, detail::InputArray Content, detail::InputArray Out>
+auto select(const Policy& /*policy*/, const Lists& /*lists*/, const Booleans& /*mask*/, const Offsets& /*out_offsets*/,
+            const Content& /*content*/, const Out& /*out*/) {
+  return detail::refuse_mask<Booleans>();
+}
+template <detail::NotAMask Booleans>
+auto count_kept(const Policy& /*policy*/, const Booleans& /*mask*/) {
+  return detail::refuse_mask<Booleans>();
+}
+template <detail::NotAMask Booleans>
+auto count_kept(const Policy& /*policy*/, const Lists& /*lists*/, const Booleans& /*mask*/) {
+  return detail::refuse_mask<Booleans>();
+}
+template <detail::NotAMask Booleans, detail::InputArray Content, detail::InputArray Out>
+auto partition(const Policy& /*policy*/, const Booleans& /*mask*/, const Content& /*content*/, const Out& /*out*/) {
+  return detail::refuse_mask<Booleans>();
 }
 /// @endcond
 

@@ -161,22 +161,31 @@ inline std::string_view reachable_sums(const Policy& policy, const std::int64_t*
 }
 
 /// @cond
-// Calls without a policy are refused.
-template <detail::NotAPolicy First, class... Rest>
-auto find_subset(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto reachable_sums(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto plan_subset(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto find_subset(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto find_subsets(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto plan_subset(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::NotAPolicy First, class... Rest>
-auto plan_subsets(const First& /*first*/, const Rest&... /*rest*/) {
-  return detail::refuse_without_policy<First>();
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto find_subsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto plan_subsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 /// @endcond
 

@@ -14,7 +14,9 @@ namespace upsweep {
 inline void require_checks(Operator op, Type out, Overflow overflow) {
   if (overflow != Overflow::checked) return;
   if (op == Operator::custom) {
-    throw Error(Code::unsupported, "a custom operator is not checked for overflow: choose wrap instead of checked");
+    throw Error(Code::unsupported,
+                "sums of types that are not in upsweep/types.hpp, and custom operators, are not checked for overflow: "
+                "choose wrap instead of checked");
   }
   if (op == Operator::mul && is_integer(out)) {
     throw Error(Code::unsupported, "mul of integers is not checked for overflow: choose wrap instead of checked");

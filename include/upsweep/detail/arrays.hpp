@@ -17,6 +17,9 @@ concept InputArray = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 template <class R>
 concept OutputArray = InputArray<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+template <class T>
+concept Pointer = std::is_pointer_v<T>;
+
 /// What stands where a call takes an array.
 template <class R>
 concept ArrayArgument = !std::is_pointer_v<std::remove_cvref_t<R>> && !std::is_arithmetic_v<std::remove_cvref_t<R>>;
@@ -44,6 +47,8 @@ inline constexpr bool kIsIterator = std::input_or_output_iterator<std::remove_cv
 /// The elements of an array.
 template <class R>
 constexpr auto data_of(R&& array) {
+  static_assert(InputArray<R> || !InputArray<std::remove_const_t<std::remove_reference_t<R>>>,
+                "this view has no begin() that is const, as std::views::drop_while: pass it as std::span(view)");
   static_assert(!kIsIterator<R>,
                 "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
                 "pointer and a length");
@@ -68,26 +73,71 @@ constexpr auto output_of(R&& array) {
   }
 }
 
-/// How many they are.
+/// How many they are: of the arrays that data_of() takes.
 template <class R>
-constexpr std::int64_t length_of(const R& array) {
-  if constexpr (InputArray<const R>) {
-    return std::ssize(array);
+constexpr std::int64_t length_of(R&& array) {
+  if constexpr (InputArray<R>) {
+    return std::ranges::ssize(array);
   } else {
-    return 0;
+    return 0;  // of what data_of() refuses
   }
 }
 
-/// What stands in a policy's place where it was left out: arrays, pointers to numbers and iterators are no policies.
 template <class T>
-concept NotAPolicy = std::ranges::range<T> || (std::is_class_v<T> && kIsIterator<T>) ||
+concept ClassIterator = std::is_class_v<T> && std::input_or_output_iterator<T>;
+
+/// What stands in a policy's place: arrays, pointers to numbers and iterators where it was left out, and the standard library's
+/// policies, which are empty classes.
+template <class T>
+concept NotAPolicy = std::ranges::range<T> || ClassIterator<T> || (std::is_class_v<T> && std::is_empty_v<T>) ||
                      (std::is_pointer_v<T> && std::is_arithmetic_v<std::remove_pointer_t<T>>);
 
-/// Refuses a call without a policy. The return type is deduced so that this is the first error, not what the result is
-/// used for.
+template <class... T>
+inline constexpr bool kHasIterator = (ClassIterator<T> || ...);
+
+/// Whether what follows the first pointer, which is how many elements it has, is a float.
+template <class... T>
+struct FloatLength : std::false_type {};
+template <class First, class Second, class... Rest>
+struct FloatLength<First, Second, Rest...>
+    : std::conditional_t<std::is_pointer_v<First>, std::is_floating_point<Second>, FloatLength<Second, Rest...>> {};
+
+/// Calls that match no function, or one only by a conversion that loses something.
+template <class First, class... Rest>
+concept RefusedCall = NotAPolicy<First> || kHasIterator<Rest...> || FloatLength<Rest...>::value;
+/// The same of functions whose numbers are all integers: targets, sizes, counts.
+template <class First, class... Rest>
+concept RefusedCallOfIntegers = RefusedCall<First, Rest...> || (std::is_floating_point_v<Rest> || ...);
+
+/// Refuses such a call. The return type is deduced so that this is the first error, not what the result is used for.
+template <class First, class... Rest>
+auto refuse_call() {
+  static_assert(!NotAPolicy<First>, "the first argument must be a policy: upsweep::par or upsweep::seq");
+  static_assert(NotAPolicy<First> || !kHasIterator<Rest...>,
+                "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
+                "pointer and a length");
+  static_assert(NotAPolicy<First> || kHasIterator<Rest...>,
+                "lengths, counts and targets must be integers: convert a float first");
+}
+
+/// A name that stands for several functions, as std::max<int> does: nothing else needs this conversion.
 template <class T>
-auto refuse_without_policy() {
-  static_assert(!NotAPolicy<T>, "the first argument must be a policy: upsweep::par or upsweep::seq");
+struct SeveralFunctions {
+  SeveralFunctions(const T& (*)(const T&, const T&)) {}  // NOLINT(google-explicit-constructor)
+};
+template <class T>
+auto refuse_several_functions() {
+  static_assert(!std::is_same_v<T, T>,
+                "the operator is a name of several functions, such as std::max<int>: pass upsweep::max or "
+                "upsweep::min, or a lambda that calls the one that is meant");
+}
+
+/// Refuses a call with an array on one side and a pointer on the other.
+template <class T>
+auto refuse_array_and_pointer() {
+  static_assert(!std::is_same_v<T, T>,
+                "input and output must both be arrays, or both be pointers, with the length after the input: pass "
+                "the std::vector, std::array or std::span itself, or .data() of both");
 }
 
 }  // namespace upsweep::detail
