@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/decimal.hpp: a number written with a point, read exactly: into integers that are scaled by a power of ten.
+// core/decimal.hpp: a number written with a point, read exactly: into integers that are scaled by a power of ten. And one with an
+// exponent, as the nearest float64.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace upsweep {
 
@@ -35,6 +42,13 @@ constexpr bool split_number(std::string_view text, WrittenNumber& number) {
   return rest.size() > 1 && number.decimals.size() == rest.size() - 1;
 }
 
+template <class Int>
+constexpr Int power_of_ten(int exponent) {
+  Int power = 1;
+  for (; exponent > 0; --exponent) power *= 10;
+  return power;
+}
+
 /// number · 10^scale. False where that is no integer, or none that `Int` holds.
 template <class Int>
 constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
@@ -53,6 +67,34 @@ constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
   for (const char digit : decimals) append(digit - '0');
   for (std::size_t i = decimals.size(); fits && i < places && value != 0; ++i) append(0);
   return fits;
+}
+
+/// Returns whether a number without a sign, such as "0.5e-400", is below 1.
+inline bool is_below_one(std::string_view number) {
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, mark);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.find_first_of("123456789");
+  if (first == std::string_view::npos) return true;
+  // Digits from the first one that is not 0 up to the point; or, less than 0, zeros from the point up to it.
+  const auto places = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) + (first > point ? 1 : 0);
+  std::string_view exponent = number.substr(std::min(mark + 1, number.size()));
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto error = std::from_chars(exponent.data(), exponent.data() + exponent.size(), value).ec;
+  if (error == std::errc::result_out_of_range) return exponent.starts_with('-');
+  return value <= -places;
+}
+
+/// Returns the float64 nearest to a number without a sign: 0 for one that is too small, infinity for one that is too large. The
+/// number may be "nan", "inf" or "infinity", in any case. Returns nothing where the text is not a number.
+inline std::optional<double> parse_float64(std::string_view number) {
+  if (number.starts_with('-')) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (end != number.data() + number.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc()) return value;
+  return is_below_one(number) ? 0 : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace upsweep

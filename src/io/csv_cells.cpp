@@ -9,11 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <chrono>
 #include <cstring>
-#include <limits>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include "io/posix.hpp"
@@ -116,21 +114,14 @@ bool parse_boolean(std::string_view text, bool& value) {
   return value || is_one_of(text, kFalse);
 }
 
-// Of a number that is too large for a double, or too small.
-bool is_tiny(std::string_view number) {
-  const std::size_t e = number.find_first_of("eE");
-  return e == std::string_view::npos ? number[0] == '0' || number[0] == '.' : number.substr(e + 1).starts_with('-');
-}
-
 bool parse_real(std::string_view text, double& value) {
   text = without_blanks(text);
   const std::string_view number = without_sign(text);
   if (number.empty()) return false;
   if (is_letter(number.front()) && !is_infinite_or_nan(number)) return false;
-  const char* const first = number.data();
-  const auto [end, error] = std::from_chars(first, first + number.size(), value);
-  if (end != first + number.size() || is_sign(number.front())) return false;
-  if (error == std::errc::result_out_of_range) value = is_tiny(number) ? 0 : std::numeric_limits<double>::infinity();
+  const std::optional<double> parsed = parse_float64(number);
+  if (!parsed) return false;
+  value = *parsed;
   if (text.starts_with('-')) value = -value;
   return true;
 }

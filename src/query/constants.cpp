@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
+#include <cmath>
 #include <locale>
 #include <sstream>
 #include <string_view>
@@ -61,11 +61,10 @@ std::size_t digits_of(const WrittenNumber& number) {
 }
 
 Expression real(const std::string& sql, const std::string& text, int location) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool tiny = error == std::errc::result_out_of_range && std::strtod(text.c_str(), nullptr) == 0;
-  if (error != std::errc() && !tiny) refuse(sql, location, Code::overflow, "this number does not fit a float64");
-  return {.op = Op::literal, .type = {ValueKind::real}, .real = tiny ? 0 : value, .location = location};
+  const bool negative = text.starts_with('-');
+  const double value = parse_float64(std::string_view(text).substr(negative ? 1 : 0)).value_or(0);
+  if (std::isinf(value)) refuse(sql, location, Code::overflow, "this number does not fit a float64");
+  return {.op = Op::literal, .type = {ValueKind::real}, .real = negative ? -value : value, .location = location};
 }
 
 /// "12.50", "1e6", ".5", "-9223372036854775808": integers and decimals, exact. What a decimal cannot hold is a float64 where it has an

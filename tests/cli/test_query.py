@@ -316,6 +316,7 @@ def test_zeros_are_no_digits_too_many_and_numbers_with_exponents_are_floats(one)
         assert D(value(one, f"MAX(i) - {number}")) == D(value(one, f"MAX(i) - {same}")), number
     assert value(one, "COUNT(*)", "WHERE i < 1e300 AND f < 1e39 AND f > 1e-39") == 1
     refused(one, "overflow", f"SELECT COUNT(*) FROM {PATH} WHERE f < 1e400", at="1e400")
+    assert value(one, "COUNT(*)", "WHERE 0.5e-400 < 1e-300 AND -5e-99999999999 > -1e-300") == 1
 
 
 @pytest.mark.parametrize("limit", [2**31, 2**63 - 1, 2**63, 10**38 - 1, 10**37, "1e3", "NULL", "ALL"])
