@@ -64,6 +64,20 @@ void widen(Bytes bytes, std::size_t width, std::uint8_t* to) {
   for (std::size_t i = whole; i < n; ++i) put(i, width);
 }
 
+// The same of numbers that have more bytes than 128 bits: those before repeat the sign.
+void narrow(Bytes bytes, std::size_t width, std::uint8_t* to) {
+  const std::size_t excess = width - sizeof(Uint128);
+  for (std::size_t i = 0; i < bytes.size() / width; ++i) {
+    const Bytes number = bytes.subspan(i * width, width);
+    const std::uint8_t sign = (number[excess] & 0x80) != 0 ? 0xFF : 0;
+    const Bytes high = number.first(excess);
+    if (std::any_of(high.begin(), high.end(), [&](std::uint8_t byte) { return byte != sign; })) {
+      throw parquet::ParquetException("a decimal has more than 128 bits");
+    }
+    widen<Uint128>(number.subspan(excess), sizeof(Uint128), to + i * sizeof(Uint128));
+  }
+}
+
 class NumberElements final : public PageElements {
  public:
   NumberElements(const parquet::ColumnDescriptor& column, const std::shared_ptr<arrow::DataType>& type)
@@ -87,6 +101,8 @@ class NumberElements final : public PageElements {
     const std::size_t bytes = measure(plain, n);
     if (!is_bytes_) {
       if (bytes > 0) std::memcpy(to, plain.data(), bytes);
+    } else if (stored_ > sizeof(Uint128)) {
+      narrow(plain.first(bytes), stored_, to);
     } else if (width() == 4) {
       widen<std::uint32_t>(plain.first(bytes), stored_, to);
     } else if (width() == 8) {
@@ -107,13 +123,14 @@ class NumberElements final : public PageElements {
   std::vector<std::uint8_t> dictionary_;
 };
 
-// Whether they can be read as elements of a type: numbers that are as wide, and decimals that are no wider.
+// Whether they can be read as elements of a type: numbers that are as wide, and decimals that are no wider, or of 128 bits.
 bool fit(const parquet::ColumnDescriptor& column, const arrow::DataType& type) {
   if (!arrow::is_primitive(type.id()) && !arrow::is_decimal(type.id())) return false;
   const int width = type.byte_width();
   const auto& logical = column.logical_type();
   if (is_bytes(column) && logical && logical->is_decimal()) {
-    return width <= 16 && column.type_length() > 0 && column.type_length() <= width;
+    constexpr int kWidest = sizeof(Int128);
+    return width <= kWidest && column.type_length() > 0 && (column.type_length() <= width || width == kWidest);
   }
   const parquet::Type::type stored = column.physical_type();
   const bool is_number = stored == parquet::Type::INT32 || stored == parquet::Type::INT64 ||
@@ -183,8 +200,13 @@ class VaryingDecimals final : public PageElements {
   std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
     return each_text(plain, n, [&](std::int64_t i, const std::uint8_t* bytes, std::int32_t length) {
       const auto width = static_cast<std::size_t>(length);
-      if (width == 0 || width > sizeof(Int128)) throw parquet::ParquetException("a decimal of no or too many bytes");
-      widen<Uint128>({bytes, width}, width, to + i * std::int64_t{sizeof(Int128)});
+      if (width == 0) throw parquet::ParquetException("a decimal of no bytes");
+      std::uint8_t* const place = to + i * std::int64_t{sizeof(Int128)};
+      if (width > sizeof(Int128)) {
+        narrow({bytes, width}, width, place);
+      } else {
+        widen<Uint128>({bytes, width}, width, place);
+      }
     });
   }
   std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,

@@ -12,6 +12,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
+
+#include "core/decimal.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -19,33 +22,32 @@ namespace {
 __extension__ using Uint128 = unsigned __int128;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kMaxBytes = sizeof(Int128);  // of a decimal as bytes
-
-Int128 power_of_ten(int exponent) {
-  Int128 power = 1;
-  for (; exponent > 0; --exponent) power *= 10;
-  return power;
-}
 
 // The sign of `guess` - value / 10^scale, where it is known exactly: of integers.
 std::optional<int> compare(double guess, Int128 value, int scale) {
   Int128 scaled = 0;
   if (std::trunc(guess) != guess || std::fabs(guess) >= 0x1p126) return std::nullopt;
-  if (__builtin_mul_overflow(static_cast<Int128>(guess), power_of_ten(scale), &scaled)) return std::nullopt;
+  if (__builtin_mul_overflow(static_cast<Int128>(guess), power_of_ten<Int128>(scale), &scaled)) return std::nullopt;
   return (scaled > value) - (scaled < value);
 }
 
 // A double at most one away from value / 10^scale: long double has 11 more bits, and neither the quotient nor what it is
 // made of is off by more than their last.
 double nearest(Int128 value, int scale) {
-  return static_cast<double>(static_cast<long double>(value) / static_cast<long double>(power_of_ten(scale)));
+  return static_cast<double>(static_cast<long double>(value) / static_cast<long double>(power_of_ten<Int128>(scale)));
 }
 
-// Bytes, the most significant first, in two's complement; as Parquet stores decimals that it does not store as integers.
-std::optional<Int128> big_endian(const std::uint8_t* bytes, std::int64_t n) {
-  if (n < 1 || n > kMaxBytes) return std::nullopt;
-  Uint128 value = (bytes[0] & 0x80) != 0 ? ~static_cast<Uint128>(0) : 0;
-  for (std::int64_t i = 0; i < n; ++i) value = value << 8 | bytes[i];
+// Bytes, the most significant first, in two's complement; as Parquet stores decimals that it does not store as integers. Where
+// they are more than a value has, those before must repeat its sign.
+std::optional<Int128> big_endian(std::string_view bytes) {
+  if (bytes.empty()) return std::nullopt;
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+  const std::size_t excess = bytes.size() > sizeof(Int128) ? bytes.size() - sizeof(Int128) : 0;
+  Uint128 value = (byte(excess) & 0x80) != 0 ? ~static_cast<Uint128>(0) : 0;
+  for (std::size_t i = 0; i < excess; ++i) {
+    if (byte(i) != static_cast<std::uint8_t>(value)) return std::nullopt;
+  }
+  for (std::size_t i = excess; i < bytes.size(); ++i) value = value << 8 | byte(i);
   return static_cast<Int128>(value);
 }
 
@@ -88,10 +90,8 @@ bool set_reals(ColumnRange& range, const parquet::Statistics& statistics) {
 
 bool set_bytes(ColumnRange& range, const parquet::Statistics& statistics, const Field& field) {
   if (!orders_numbers(*statistics.descr())) return true;
-  const std::string min = statistics.EncodeMin();
-  const std::string max = statistics.EncodeMax();
-  const auto least = big_endian(reinterpret_cast<const std::uint8_t*>(min.data()), std::ssize(min));
-  const auto greatest = big_endian(reinterpret_cast<const std::uint8_t*>(max.data()), std::ssize(max));
+  const auto least = big_endian(statistics.EncodeMin());
+  const auto greatest = big_endian(statistics.EncodeMax());
   return !least || !greatest || set_integers(range, *least, *greatest, field.scale);
 }
 

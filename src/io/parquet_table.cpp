@@ -30,6 +30,10 @@ class ParquetTable final : public ArrowTable {
     declare(fields);
     starts_ = {0};
     for (int part = 0; part < metadata().num_row_groups(); ++part) add_part(metadata().RowGroup(part)->num_rows());
+    for (int column = 0; column < static_cast<int>(fields_.size()); ++column) {
+      Field& field = fields_[static_cast<std::size_t>(column)];
+      field.is_untyped = field.is_untyped || is_null(column);
+    }
   }
 
   [[nodiscard]] ColumnRange range(int part, int column) const override {
@@ -67,6 +71,14 @@ class ParquetTable final : public ArrowTable {
   }
 
  private:
+  // Whether statistics say that a column has no value.
+  [[nodiscard]] bool is_null(int column) const {
+    for (int part = 0; part < parts(); ++part) {
+      if (rows(part) > 0 && range(part, column).has_values) return false;
+    }
+    return true;
+  }
+
   // Rows of a row group, opened when the first that is not passed over is asked for.
   struct OpenedLater {
     NextBatch next() {
