@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/utf8.hpp"
@@ -85,47 +87,62 @@ std::vector<std::string> names_in(const std::string& folder) {
     throw_read_error(path, errno);
   }
   std::vector<std::string> names;
-  while (const dirent* const entry = ::readdir(opened.get())) {
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(opened.get());
+    if (entry == nullptr && errno != 0) throw_read_error(path, errno);
+    if (entry == nullptr) return names;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
-  return names;
 }
 
-// Adds the files that `rest` stands for from `folder` on, which is empty or ends with a slash.
-void find(const std::string& folder, std::string_view rest, std::vector<std::string>& found) {
-  const std::size_t slash = rest.find('/');
-  const std::string_view part = rest.substr(0, slash);
-  const std::string_view later = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
-  const bool is_last = slash == std::string_view::npos;
-  if (part == "**") {
-    if (!is_last) find(folder, later, found);
-    for (const std::string& name : names_in(folder)) {
-      if (name.starts_with('.')) continue;
-      const std::string path = folder + name;
-      // Links to folders are not followed here, as they may lead back; links to files are.
-      if (kind_of(path, false) == Kind::folder) {
-        find(path + "/", rest, found);
-      } else if (is_last && kind_of(path, true) == Kind::file) {
-        found.push_back(path);
+// Finds the files that a pattern stands for.
+class Finder {
+ public:
+  // Adds the files that `rest`, the end of the pattern, stands for from `folder` on, which is empty or ends with a slash.
+  void find(const std::string& folder, std::string_view rest) {
+    // Several ** lead to a folder in many ways.
+    if (!seen_.emplace(folder, rest.size()).second) return;
+    const std::size_t slash = rest.find('/');
+    const std::string_view part = rest.substr(0, slash);
+    const std::string_view later = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+    const bool is_last = slash == std::string_view::npos;
+    if (part == "**") {
+      if (!is_last) find(folder, later);
+      for (const std::string& name : names_in(folder)) {
+        if (name.starts_with('.')) continue;
+        const std::string path = folder + name;
+        // Links to folders are not followed here, as they may lead back; links to files are.
+        if (kind_of(path, false) == Kind::folder) {
+          find(path + "/", rest);
+        } else if (is_last && kind_of(path, true) == Kind::file) {
+          found_.push_back(path);
+        }
       }
+      return;
     }
-    return;
+    if (!has_wildcard(part)) {
+      const std::string path = folder + std::string(part);
+      if (!is_last) return find(path + "/", later);
+      if (kind_of(path, true) == Kind::file) found_.push_back(path);
+      return;
+    }
+    for (const std::string& name : names_in(folder)) {
+      if (!fits_pattern(name, part)) continue;
+      const std::string path = folder + name;
+      const Kind kind = kind_of(path, true);
+      if (is_last && kind == Kind::file) found_.push_back(path);
+      if (!is_last && kind == Kind::folder) find(path + "/", later);
+    }
   }
-  if (!has_wildcard(part)) {
-    const std::string path = folder + std::string(part);
-    if (!is_last) return find(path + "/", later, found);
-    if (kind_of(path, true) == Kind::file) found.push_back(path);
-    return;
-  }
-  for (const std::string& name : names_in(folder)) {
-    if (!fits_pattern(name, part)) continue;
-    const std::string path = folder + name;
-    const Kind kind = kind_of(path, true);
-    if (is_last && kind == Kind::file) found.push_back(path);
-    if (!is_last && kind == Kind::folder) find(path + "/", later, found);
-  }
-}
+
+  std::vector<std::string> take() { return std::move(found_); }
+
+ private:
+  std::set<std::pair<std::string, std::size_t>> seen_;  // folders, and how much of the pattern was left there
+  std::vector<std::string> found_;
+};
 
 }  // namespace
 
@@ -159,9 +176,10 @@ bool fits_pattern(std::string_view name, std::string_view pattern) {
 }
 
 std::vector<std::string> files_of_pattern(const std::string& pattern) {
-  std::vector<std::string> found;
   const std::size_t root = pattern.starts_with('/') ? 1 : 0;
-  find(pattern.substr(0, root), std::string_view(pattern).substr(root), found);
+  Finder finder;
+  finder.find(pattern.substr(0, root), std::string_view(pattern).substr(root));
+  std::vector<std::string> found = finder.take();
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
