@@ -635,16 +635,31 @@ TEST_F(TableTest, DecimalsMayBeStoredInAnyNumberOfBytes) {
     for (const bool dictionary : {false, true}) {
       SCOPED_TRACE(testing::Message() << digits << " digits, dictionary " << dictionary);
       expect(write(digits, 0, dictionary, exact));
-      for (int length = least; length <= 16; ++length) {
+      for (int length = least; length <= 20; ++length) {
         SCOPED_TRACE(length);
-        expect(write(digits, length, dictionary, exact));
+        const std::string file = write(digits, length, dictionary, exact);
+        expect(file);
+        EXPECT_NEAR(open_table(file)->range(0, 0).least, -999.99, 1e-9);
+        EXPECT_NEAR(open_table(file)->range(0, 0).greatest, 999.99, 1e-9);
       }
       if (digits > 18) continue;
-      const auto table = open_table(write(digits, 16, dictionary, {1, 2, static_cast<Int128>(1) << 64, 3}));
-      const Error error = error_of([&] { numbers<std::int64_t>(*table, "x"); });
-      EXPECT_EQ(error.code(), Code::malformed);
-      EXPECT_EQ(error.index(), 2) << error.what();
+      for (const int length : {16, 17, 20}) {
+        const auto table = open_table(write(digits, length, dictionary, {1, 2, static_cast<Int128>(1) << 64, 3}));
+        const Error error = error_of([&] { numbers<std::int64_t>(*table, "x"); });
+        EXPECT_EQ(error.code(), Code::malformed);
+        EXPECT_EQ(error.index(), 2) << error.what();
+      }
     }
+  }
+  // A byte before the last 16 that is not the sign.
+  for (const bool dictionary : {false, true}) {
+    const std::string file = write(38, 18, dictionary, {1, 2, 3});
+    std::string bytes = slurp(file);
+    const std::size_t at = bytes.find(bytes_of(2, 18));
+    ASSERT_NE(at, std::string::npos);
+    bytes[at] = 1;
+    const auto table = open_table(put("bad.parquet", bytes));
+    expect_error(Code::malformed, "more than 128 bits", [&] { numbers<Int128>(*table, "x"); });
   }
 }
 
@@ -1595,6 +1610,32 @@ TEST_F(TableTest, CsvRealsAreTheNearestDoubles) {
   EXPECT_TRUE(std::signbit(*numbers<double>(*table, "x")[5]));
 }
 
+// The exponent and the place of the first digit that is not 0 decide together.
+TEST_F(TableTest, CsvRealsPastFloat64AreZeroOrInfinity) {
+  const std::string zeros(400, '0');
+  const std::string nines(400, '9');
+  const std::string cells[] = {"0." + zeros + "1e10",
+                               "." + zeros + "1e-10",
+                               "-0." + zeros + "1e10",
+                               "0." + zeros + "1e405",
+                               "+0" + nines,
+                               "-0" + nines,
+                               "+00" + nines + ".5e-10",
+                               nines + "e-10",
+                               nines + "e-800",
+                               nines + "e-400",
+                               "0." + zeros + "1e800",
+                               "0e99999999999999999999",
+                               "1e99999999999999999999",
+                               "1e-99999999999999999999"};
+  std::string text = "x,y\n";
+  for (const std::string& cell : cells) text += cell + ",\n";
+  const auto table = open_table(put("a.csv", text));
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(numbers<double>(*table, "x"), (Optionals<double>{0, 0, -0.0, 1e4, kInfinite, -kInfinite, kInfinite,
+                                                             kInfinite, 0, 1, kInfinite, 0, kInfinite, 0}));
+}
+
 // As an editor counts them, also where quotes hold ends of lines, and where lines are empty.
 TEST_F(TableTest, CsvMessagesNameTheLine) {
   const std::tuple<const char*, std::int64_t, int, std::int64_t> places[] = {
@@ -1718,11 +1759,10 @@ TEST_F(TableTest, AFaultyRowOfCsvIsReportedAheadOfALaterQuote) {
 }
 
 TEST_F(TableTest, ARowOfCsvWithoutAnEndIsRefusedAfterSomeMegabytes) {
-  const std::int64_t file_bytes = std::int64_t{256} << 20;
+  const std::string rest(std::size_t{32} << 20, '7');
   const std::string beginnings[] = {"", "a,", "\"", "a,\"", "a,b\n1.5,", "a,b\n1.5,2\n3.5,\""};
   for (const std::string& text : beginnings) {
-    const std::string name = put("a.csv", text);
-    std::filesystem::resize_file(name, static_cast<std::uintmax_t>(file_bytes));  // zeros, which no disk holds
+    const std::string name = put("a.csv", text + rest);
     const std::clock_t start = std::clock();
     const Error error = error_of([&] { open_table(name); });
     EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 20) << "seconds of CPU time for " << text;
@@ -1901,6 +1941,38 @@ TEST_F(JoinedTest, TypesThatDoNotGoTogetherNameBothFiles) {
   EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 2, 2}));
   EXPECT_EQ(field_of_column(*join({"x,y\n2001-12-31,2\n", "x,y\n1,2\n"}), "x").unsupported,
             "date in " + path("0.csv") + " and int64 in " + path("1.csv"));
+}
+
+TEST_F(JoinedTest, ColumnsThatStatisticsSayAreNullGoWithAnyType) {
+  const auto put_one = [&](const std::string& file, const ArrayPtr& array) {
+    fs::copy_file(put_columns(Container::parquet, {{"x", array}, {"y", array_of<arrow::Int8Type>({1})}}), path(file),
+                  fs::copy_options::overwrite_existing);
+    return path(file);
+  };
+  const std::string none = put_one("none", array_of_optionals<arrow::Int16Type>(Optionals<std::int16_t>{std::nullopt}));
+  const std::string day = put_one("day", array_of<arrow::Date32Type>({11}));
+  for (const bool first : {false, true}) {
+    const auto table = open_tables(first ? std::vector{none, day} : std::vector{day, none});
+    EXPECT_EQ(field_of_column(*table, "x").unsupported, "");
+    EXPECT_EQ(name(field_of_column(*table, "x").kind), "date");
+    const Optionals<std::int32_t> days{11, std::nullopt};
+    EXPECT_EQ(numbers<std::int32_t>(*table, "x"), first ? Optionals<std::int32_t>(days.rbegin(), days.rend()) : days);
+  }
+  const std::string number = put_one("number", array_of<arrow::Int16Type>({7}));
+  EXPECT_NE(field_of_column(*open_tables({number, day}), "x").unsupported, "");
+}
+
+// A folder is gone through once for each part of the pattern: a chain of 40 folders has 10^11 ways to split it into ten.
+TEST_F(JoinedTest, PatternsOfManyFoldersAreFoundAtOnce) {
+  std::string folder = "deep";
+  fs::create_directory(path(folder));
+  for (int i = 0; i < 40; ++i) fs::create_directory(path(folder += "/d"));
+  put(folder + "/a.csv", "x\n1\n");
+  std::string pattern = "deep/";
+  for (int i = 0; i < 12; ++i) pattern += "**/d/";
+  EXPECT_EQ(matching_files(path(pattern + "a.csv")), std::vector{path(folder + "/a.csv")});
+  EXPECT_EQ(matching_files(path("deep/**/**/**/**/**/**/**/**/**/**/**/**/a.csv")),
+            std::vector{path(folder + "/a.csv")});
 }
 
 TEST_F(JoinedTest, RangesAreThoseOfTheFiles) {

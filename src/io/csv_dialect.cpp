@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/decimal.hpp"
+#include "core/utf8.hpp"
 #include "io/csv_sample.hpp"
 #include "io/number_lines.hpp"
 #include "io/source.hpp"
@@ -36,6 +38,73 @@ struct Delimiter {
 };
 constexpr Delimiter kDelimiters[] = {{';', "semicolons", false}, {'\t', "tabs", false}, {'|', "vertical bars", false},
                                      {'~', "tildes", false},     {':', "colons", true}, {' ', "blanks", true}};
+
+// How files begin that are not tables of text, in lower case.
+struct Beginning {
+  std::string_view bytes;
+  std::string_view called;
+};
+constexpr Beginning kOthers[] = {
+    {"%pdf-", "a PDF document"},
+    {"sqlite format 3", "an SQLite database"},
+    {"\x89png", "an image"},
+    {"\x89hdf", "HDF5"},
+    {"obj\x01", "Avro"},
+    {"\x7f"
+     "elf",
+     "a program"},
+    {"{\\rtf", "an RTF document"},
+    {"<!doctype", "an HTML page"},
+    {"<html", "an HTML page"},
+    {"<?xml", "XML"},
+    {"version https://git-lfs.github.com/", "a Git LFS pointer"},
+};
+
+// Whether the text begins an array or an object. "[id],[name]" are names.
+bool is_json(std::string_view text) {
+  const std::size_t next = text.find_first_not_of(" \t\r\n", 1);
+  if (next == std::string_view::npos) return false;
+  if (text.front() == '{') return text[next] == '"' || text[next] == '}';
+  if (text.front() != '[') return false;
+  const std::string_view line = trimmed(text.substr(0, text.find_first_of("\r\n")));
+  const bool is_list = is_digit(text[next]) && line.find(']') == line.size() - 1;
+  return is_list || text[next] == '{' || text[next] == '[' || text[next] == '"';
+}
+
+void require_text(const std::string& path, std::string_view head, std::int64_t line) {
+  const std::string_view text = head.substr(std::min(head.find_first_not_of(" \t"), head.size()));
+  std::string_view called = text.empty() || !is_json(text) ? "" : "JSON";
+  for (const Beginning& other : kOthers) {
+    if (ends_in(text.substr(0, other.bytes.size()), other.bytes)) called = other.called;
+  }
+  if (!called.empty()) {
+    throw Error(Code::malformed, fmt::format("{}: is {}, not CSV; save its table as CSV", path, called));
+  }
+  const std::size_t zero = head.find('\0');
+  if (zero == std::string_view::npos) return;
+  throw Error(Code::malformed,
+              fmt::format("{}: line {} has a NUL byte, which text does not have; save the table as CSV", path,
+                          line + count_lines(head.substr(0, zero))));
+}
+
+// Characters that separate cells more often than they are part of a name. Control characters do so by their purpose.
+bool may_separate(std::uint32_t c) {
+  constexpr std::uint32_t kCharacters[] = {'^',  '!',  '*',  '=',    '#',    '$',    '%',    '&',    0xA6,
+                                           0xA7, 0xAC, 0xB6, 0x2016, 0x2022, 0x3001, 0xFF0C, 0xFF1B, 0xFF5C};
+  const bool is_line_of_a_box = c >= 0x2500 && c < 0x2580;
+  return c < ' ' || is_line_of_a_box ||
+         std::find(std::begin(kCharacters), std::end(kCharacters), c) != std::end(kCharacters);
+}
+
+std::vector<std::string_view> split_at(std::string_view text, std::string_view delimiter) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(delimiter);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + delimiter.size());
+  }
+}
 
 std::string count_cells(const CsvRecord& record) {
   const std::size_t count = record.cells.size();
@@ -145,12 +214,42 @@ class Inspection {
       const CsvSample other = split(delimiter.character);
       if (other.records.empty()) continue;
       if (delimiter.is_common ? separates_numbers(other.records) : separates(other.records)) {
-        refuse(
-            fmt::format("its columns seem to be separated by {}, and only commas are read; write it with commas, or, "
-                        "if it has one column of that name, the name in quotes",
-                        delimiter.called));
+        refuse_delimiter(delimiter.called);
       }
-      if (!delimiter.is_common) require_no_title(other.records, delimiter.called);
+      if (!delimiter.is_common && !has_one_quoted_name(other.records)) {
+        require_no_title(other.records, delimiter.called);
+      }
+    }
+    if (width_of_commas() == 1) require_no_rare_delimiter();
+  }
+
+  [[noreturn]] void refuse_delimiter(std::string_view delimiter) const {
+    refuse(
+        fmt::format("its columns seem to be separated by {}, and only commas are read; write it with commas, or, if it "
+                    "has one column of that name, the name in quotes",
+                    delimiter));
+  }
+
+  static bool has_one_quoted_name(const Records& records) {
+    return records.front().cells.size() == 1 && records.front().cells.front().quoted;
+  }
+
+  // A character that stands between names, and as often in each of the other rows.
+  void require_no_rare_delimiter() const {
+    if (records().size() < 2 || has_one_quoted_name(records())) return;
+    const std::string_view names = first().text;
+    for (std::size_t at = 0; at < names.size();) {
+      const CodePoint c = code_point(names, at);
+      if (c.bytes == 0) return;  // not UTF-8, which is another fault
+      const std::string_view delimiter = names.substr(at, c.bytes);
+      at += c.bytes;
+      if (!may_separate(c.value)) continue;
+      const std::vector<std::string_view> cells = split_at(names, delimiter);
+      const bool splits_alike = std::none_of(cells.begin(), cells.end(), is_blank) &&
+                                std::all_of(records().begin(), records().end(), [&](const CsvRecord& record) {
+                                  return split_at(record.text, delimiter).size() == cells.size();
+                                });
+      if (splits_alike) refuse_delimiter(quoted(delimiter));
     }
   }
 
@@ -190,13 +289,13 @@ class Inspection {
     const bool parted = table[start].empty_lines > table[start - 1].empty_lines;
     const bool alone = start == 1 && table.front().cells.size() == 1 && parted;
     if (!is_header(table, start) && !alone) return;
-    refuse(
-        fmt::format("line {} ({}) seems to be a title: it has {}, and line {} has {}{}; remove the lines above the "
-                    "header row, such "
-                    "as by tail -n +{}",
-                    table.front().line, quoted(table.front().text), count_cells(table.front()), table[start].line,
-                    count_cells(table[start]),
-                    delimiter.empty() ? "" : fmt::format(", if {} separate columns", delimiter), table[start].line));
+    const bool may_be_one_column = !delimiter.empty() && width_of_commas() == 1;
+    refuse(fmt::format(
+        "line {} ({}) seems to be a title: it has {}, and line {} has {}{}; remove the lines above the "
+        "header row, such as by tail -n +{}{}",
+        table.front().line, quoted(table.front().text), count_cells(table.front()), table[start].line,
+        count_cells(table[start]), delimiter.empty() ? "" : fmt::format(", if {} separate columns", delimiter),
+        table[start].line, may_be_one_column ? ", or, if it is the name of the only column, put it in quotes" : ""));
   }
 
   void require_no_comment(bool ragged) const {
@@ -428,7 +527,9 @@ void require_dialect(const CsvFile& file) {
   const std::int64_t bytes = std::min(kHeadBytes, file.size - file.names);
   std::string head(static_cast<std::size_t>(bytes), '\0');
   file.read(head.data(), bytes, file.names);
-  Inspection(file, head, line_of(file, -1, 0, false), file.names + bytes == file.size).run();
+  const std::int64_t line = line_of(file, -1, 0, false);
+  require_text(file.path, head, line);
+  Inspection(file, head, line, file.names + bytes == file.size).run();
 }
 
 }  // namespace upsweep::io

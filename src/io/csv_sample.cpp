@@ -73,20 +73,13 @@ class Splitter {
         sample_.quote_fault = whole_;
         return false;
       }
-      count_lines(text_.substr(at_, quote - at_));
+      line_ += count_lines(text_.substr(at_, quote - at_));
       at_ = quote + 1;
       if (at_ == text_.size() || text_[at_] != '"') break;
     }
     cell = {text_.substr(begin, at_ - 1 - begin), true};
     sample_.quote_fault = at_ < text_.size() && !ends_cell(text_[at_]);
     return !sample_.quote_fault;
-  }
-
-  void count_lines(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool within_end = text[i] == '\n' && i > 0 && text[i - 1] == '\r';
-      line_ += ends_line(text[i]) && !within_end ? 1 : 0;
-    }
   }
 
   void pass_line_end() {
@@ -132,6 +125,15 @@ bool is_boolean(std::string_view cell) {
 }
 
 }  // namespace
+
+std::int64_t count_lines(std::string_view text) {
+  std::int64_t lines = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool within_end = text[i] == '\n' && i > 0 && text[i - 1] == '\r';
+    lines += ends_line(text[i]) && !within_end ? 1 : 0;
+  }
+  return lines;
+}
 
 CsvSample split_sample(std::string_view text, char delimiter, std::int64_t line, bool whole) {
   return Splitter(text, delimiter, line, whole).split();

@@ -30,6 +30,9 @@ struct CsvSample {
   bool quote_fault = false;        ///< text follows a closing quote, or the file ends within quotes
 };
 
+/// How many lines end in a text.
+std::int64_t count_lines(std::string_view text);
+
 /// Splits text that begins in line `line` of a file into records, and those into cells at `delimiter`: some 1,000 records at
 /// most. `whole`: the text ends where the file ends; otherwise a last record that does not end is left out. Quotes are those of
 /// RFC 4180. Where the delimiter is a blank, several blanks count as one, and those at the ends of a line as none.

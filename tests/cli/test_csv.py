@@ -204,6 +204,60 @@ def test_every_command_refuses_alike(upsweep, text):
     assert len({upsweep.fails("malformed", *args)["message"] for args in commands}) == 1
 
 
+@pytest.mark.parametrize("delimiter", ["^", "¦", "!", "*", "\x01", "\x1f", "§", "│", "，"])
+def test_rare_delimiters_are_named(upsweep, delimiter):
+    shown = f"'{delimiter}'" if delimiter.isprintable() else f"'\\x{ord(delimiter):02x}'"
+    for rows in (["a.b", "x.y"], ["a.b.c", "1.x.2001-12-31", "4..6"], ["full name.b", "x y.5", "y.7"]):
+        text = "".join(row.replace(".", delimiter) + "\n" for row in rows)
+        refused(upsweep, text, f"separated by {shown}", "write it with commas", "the name in quotes")
+    for rows in (["a.b", "1", "2"], ["a.", "1.", "2."], [".a", ".1"], ["a.b", "1.2", "1.2.3"], ['"a.b"', "1.2", "3.4"]):
+        assert value(upsweep, "count(*)", "".join(row.replace(".", delimiter) + "\n" for row in rows)) == len(rows) - 1
+
+
+@pytest.mark.parametrize(
+    "content, called",
+    [
+        (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "an HTML page"),
+        (b"\n  <HTML>\n<body>Please log in</body>\n", "an HTML page"),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>\n<a/>\n", "XML"),
+        (b'[{"a":1},{"a":2}]\n', "JSON"),
+        (b'[\n  {"a": 1}\n]\n', "JSON"),
+        (b'{"a":1}\n{"a":2}\n', "JSON"),
+        (b"[1, 2, 3]\n", "JSON"),
+        (b"[[1,2],[3,4]]", "JSON"),
+        (b"SQLite format 3\0\x10\0\x01\x01", "an SQLite database"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF document"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "a Git LFS pointer"),
+        (b"\x7fELF\x02\x01\x01\n", "a program"),
+        (b"\x89PNG\r\n\x1a\n", "an image"),
+    ],
+)
+def test_files_that_are_not_csv_are_named(upsweep, content, called):
+    upsweep.write("t.csv", content)
+    message = upsweep.fails("malformed", "query", "SELECT count(*) FROM 't.csv'")["message"]
+    assert message == f"t.csv: is {called}, not CSV; save its table as CSV"
+    assert upsweep.fails("malformed", "reduce", "t.csv:a")["message"] == message
+
+
+@pytest.mark.parametrize("content, line", [(b"\0" * 1000, 1), (b"a,b\nx,1\n\0,2\n", 3), (b"a,b\r\nx,1\r\n2,\0\r\n", 3)])
+def test_files_with_nul_bytes_are_refused(upsweep, content, line):
+    upsweep.write("t.csv", content)
+    message = upsweep.fails("malformed", "query", "SELECT count(*) FROM 't.csv'")["message"]
+    assert message == f"t.csv: line {line} has a NUL byte, which text does not have; save the table as CSV"
+
+
+@pytest.mark.parametrize("text", ["[id],[name]\n1,a\n", "[1],[2]\nx,y\n", "{a},b\n1,2\n", '"[1]"\nx\n', "<a>,b\n1,2\n"])
+def test_names_that_only_look_like_other_formats(upsweep, text):
+    assert value(upsweep, "count(*)", text) == 1
+
+
+@pytest.mark.parametrize("text", ["comment\nx;y\nhi;5\nho;6\n", "x\n1\nabc\t\n3\t\n"])
+def test_a_column_that_looks_like_a_title_is_read_where_its_name_is_in_quotes(upsweep, text):
+    refused(upsweep, text, "seems to be a title", "or, if it is the name of the only column, put it in quotes")
+    name, rows = text.split("\n", 1)
+    assert value(upsweep, "count(*)", f'"{name}"\n{rows}') == 3
+
+
 def test_names_that_only_look_like_several(upsweep):
     upsweep.write("t.csv", "a;b\n1\n2\n")
     assert upsweep.json("reduce", "t.csv:a;b")["value"] == 3
