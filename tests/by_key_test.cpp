@@ -113,8 +113,8 @@ TEST(ByKey, WhatIsWrongIsReported) {
   EXPECT_EQ(code_of([&] { reduce_by_key(par, keys, values, few_keys, out); }), Code::unequal_lengths);
   std::vector<std::int64_t> few_offsets(2);
   EXPECT_EQ(code_of([&] { key_offsets(par, keys, few_offsets); }), Code::unequal_lengths);
-  EXPECT_EQ(code_of([&] { key_offsets(par.with_rung("cpu.serial"), keys, few_offsets); }), Code::unknown_rung);
-  EXPECT_EQ(code_of([&] { count_key_runs(par.with_rung("cpu.serial"), keys); }), Code::unknown_rung);
+  EXPECT_EQ(code_of([&] { key_offsets(par.with_rung("cpu.serial"), keys, few_offsets); }), Code::unsupported);
+  EXPECT_EQ(code_of([&] { count_key_runs(par.with_rung("cpu.serial"), keys); }), Code::unsupported);
   const std::vector<std::int32_t> more(4);
   EXPECT_EQ(code_of([&] { reduce_by_key(par, keys, more, out_keys, out); }), Code::unequal_lengths);
   auto both = keys;

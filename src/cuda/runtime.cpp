@@ -30,10 +30,14 @@ class Pool final : public MemoryResource {
     require(cudaGetDevice(&device), "asking for the current device");
     void* memory = nullptr;
     const std::string what = "allocating " + std::to_string(bytes) + " bytes on the device";
+    const DuringCapture allowed;  // of another thread, too
     require(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_of(device), stream), what.c_str());
     return memory;
   }
-  void deallocate(void* memory, std::int64_t, Stream stream) noexcept override { (void)cudaFreeAsync(memory, stream); }
+  void deallocate(void* memory, std::int64_t, Stream stream) noexcept override {
+    const DuringCapture allowed;
+    (void)cudaFreeAsync(memory, stream);
+  }
 };
 
 cudaMemPool_t new_pool(int device) {

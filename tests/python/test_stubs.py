@@ -15,7 +15,13 @@ FUNCTIONS = [getattr(upsweep, name) for name in upsweep.__all__ if name != "__ve
 
 
 def stub():
-    return {node.name: node for node in ast.parse((FOLDER / "_core.pyi").read_text()).body if hasattr(node, "name")}
+    """Functions and classes by their names, and constants."""
+    nodes = ast.parse((FOLDER / "_core.pyi").read_text()).body
+    return {
+        getattr(node, "name", None) or node.target.id: node
+        for node in nodes
+        if hasattr(node, "name") or isinstance(node, ast.AnnAssign)
+    }
 
 
 def test_the_package_is_typed():
