@@ -1452,6 +1452,43 @@ TEST_F(TableTest, CsvCellsAreTextWhereAskedFor) {
   EXPECT_EQ(numbers<std::int64_t>(*typed, "x"), Optionals<std::int64_t>{7});
 }
 
+// Cells of any length around the 64 bytes that are looked at together, with quotes where they are needed and where they are not,
+// lines that end in every way, and empty ones between them.
+TEST_F(TableTest, CsvCellsAreWhatWasWritten) {
+  std::mt19937 random(17);
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  for (const unsigned columns : {1U, 2U, 5U}) {
+    for (unsigned round = 0; round < 20; ++round) {
+      std::vector<Optionals<std::string>> cells(columns);
+      std::string text;
+      for (unsigned c = 0; c < columns; ++c) text += (c > 0 ? ",c" : "c") + std::to_string(c);
+      text += "\n";
+      const unsigned longest = round % 2 == 0 ? 6 : 140;
+      for (unsigned row = 0; row < 3000; ++row) {
+        // The first 1,000 rows are those that must have the form that is read: in them no quote is a letter.
+        const unsigned letters = row < 1000 ? 4 : round % 4 < 2 ? 5 : 10;
+        for (unsigned c = 0; c < columns; ++c) {
+          std::string cell;
+          for (unsigned n = below(longest); n > 0; --n) cell += "abc7\",\n\r-."[below(letters)];
+          const bool needs_quotes = cell.find_first_of(",\n\r") != std::string::npos || cell.starts_with('"');
+          const bool quoted = needs_quotes || below(4) == 0;
+          cells[c].push_back(cell.empty() && !quoted ? std::nullopt : std::optional(cell));
+          text += c > 0 ? "," : "";
+          text += quoted ? "\"" : "";
+          for (const char letter : cell) text += letter == '"' && quoted ? "\"\"" : std::string(1, letter);
+          text += quoted ? "\"" : "";
+        }
+        const bool is_last = row == 2999 && cells[0].back().has_value();
+        constexpr std::array<const char*, 3> kEnds{"\n", "\r\n", "\r"};
+        text += is_last && round % 3 == 0 ? "" : kEnds[columns > 1 ? below(3) : round % 2];
+        if (columns > 1 && below(8) == 0) text += "\n";
+      }
+      const auto table = open_table(put("random.csv", text), CsvCells::text);
+      for (unsigned c = 0; c < columns; ++c) EXPECT_EQ(words(*table, "c" + std::to_string(c)), cells[c]) << round;
+    }
+  }
+}
+
 TEST_F(TableTest, CsvColumnsAreFoundByTheirSource) {
   const std::string file = put("a.csv", "x,y,10.00\n1,2,3\n");
   EXPECT_EQ(open_csv_column(file + ":y")->column, 1);

@@ -2,6 +2,9 @@
 // io/csv_cells.cpp: tells what a cell of a CSV file is, and makes cells into elements.
 #include "io/csv_cells.hpp"
 
+#include <arrow/array/array_dict.h>
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_dict.h>
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/util/bit_util.h>
@@ -14,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 
@@ -86,25 +90,45 @@ bool is_real(std::string_view number) {
 
 bool is_code(std::string_view text) { return text.size() > 1 && text[0] == '0' && is_digit(text[1]); }
 
-// 2001-12-31; false where the text has another form. There need be no such day.
+template <class Word>
+Word load(const char* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// The numbers that 4 pairs of digits are, each in the first of its two bytes. False where a byte is not a digit.
+bool parse_pairs(std::uint64_t bytes, std::uint64_t& pairs) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  const std::uint64_t digits = bytes - kEach * '0';
+  const std::uint64_t others = (bytes + kEach * (0x7F - '9')) | digits | bytes;  // in the first bit of each byte
+  pairs = digits * 10 + (digits >> 8);
+  return (others >> 7 & kEach) == 0;
+}
+
+// Of 2001-12-31, which has its 10 bytes; false where there is no such day, or the text has another form. All digits are looked
+// at together, as those of numbers are: bytes 4 and 7 are the dashes.
 bool split_date(std::string_view text, std::chrono::year_month_day& date) {
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  unsigned most = 0;
-  const auto digit = [&](std::size_t i) {
-    const auto value = static_cast<unsigned char>(text[i] - '0');
-    most = std::max<unsigned>(most, value);
-    return static_cast<unsigned>(value);
-  };
-  const unsigned year = 1000 * digit(0) + 100 * digit(1) + 10 * digit(2) + digit(3);
-  const unsigned month = 10 * digit(5) + digit(6);
-  const unsigned day = 10 * digit(8) + digit(9);
-  date = {std::chrono::year(static_cast<int>(year)), std::chrono::month(month), std::chrono::day(day)};
-  return most <= 9;
+  if (text.size() != 10) return false;
+  const char* const first = text.data();
+  const auto front = load<std::uint64_t>(first);
+  const std::uint64_t digits =
+      (front & 0xFFFFFFFF) | (front >> 8 & 0x0000FFFF00000000) | std::uint64_t{load<std::uint16_t>(first + 8)} << 48;
+  std::uint64_t pairs = 0;
+  if ((front & 0xFF0000FF00000000) != 0x2D00002D00000000 || !parse_pairs(digits, pairs)) return false;
+  const auto pair = [&](unsigned i) { return static_cast<unsigned>(pairs >> 16 * i & 0xFF); };
+  const unsigned month = pair(2);
+  const unsigned day = pair(3);
+  date = {std::chrono::year(static_cast<int>(100 * pair(0) + pair(1))), std::chrono::month(month),
+          std::chrono::day(day)};
+  const bool in_every_month = month - 1 < 12 && day - 1 < 28;
+  return in_every_month || date.ok();
 }
 
 bool parse_date(std::string_view text, std::int32_t& days) {
   std::chrono::year_month_day date{};
-  if (!split_date(text, date) || !date.ok()) return false;
+  if (!split_date(text, date)) return false;
   days = static_cast<std::int32_t>(std::chrono::sys_days(date).time_since_epoch().count());
   return true;
 }
@@ -126,55 +150,35 @@ bool parse_real(std::string_view text, double& value) {
   return true;
 }
 
-template <class Word>
-Word load(const char* from) {
-  Word word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-
 // The number that 8 digits are, the first of which is the least significant byte. False where a byte is not a digit.
 bool parse_eight(std::uint64_t bytes, std::uint64_t& value) {
-  static_assert(std::endian::native == std::endian::little);
-  constexpr std::uint64_t kEach = 0x0101010101010101;
-  std::uint64_t digits = bytes - kEach * '0';
-  const std::uint64_t others = (bytes + kEach * (0x7F - '9')) | digits | bytes;  // in the first bit of each byte
-  digits = digits * 10 + (digits >> 8);  // pairs, then fours, then all, each in the bytes of the first half
-  constexpr std::uint64_t kPairs = 0x000000FF000000FF;
+  std::uint64_t digits = 0;
+  const bool are_digits = parse_pairs(bytes, digits);
+  constexpr std::uint64_t kPairs = 0x000000FF000000FF;  // fours, then all, in the first half
   value = ((digits & kPairs) * (100 + (std::uint64_t{1'000'000} << 32)) +
            (digits >> 16 & kPairs) * (1 + (std::uint64_t{10'000} << 32))) >>
           32;
-  return (others >> 7 & kEach) == 0;
+  return are_digits;
 }
 
-// Up to 16 digits, as groups of 8 with zeros in front. How long a number is differs from cell to cell: a loop over its digits
-// would end where the processor does not expect it, which costs more than the digits do.
+// Up to 16 digits, as groups of 8 with zeros in front; reads up to 8 bytes past their start. How long a number is differs from
+// cell to cell: a loop over its digits would end where the processor does not expect it, which costs more than the digits do.
 bool parse_digits(std::string_view text, std::uint64_t& value) {
   constexpr std::uint64_t kZeros = 0x3030303030303030;
   const char* const first = text.data();
   const std::size_t n = text.size();
-  const auto zeros = [](std::size_t count) { return kZeros & ((std::uint64_t{1} << 8 * count) - 1); };  // 0 to 7
-  if (n <= 3) {
-    if (n == 0) return false;
-    const auto byte = [&](std::size_t i) {
-      return std::uint64_t{static_cast<unsigned char>(first[i])} << 8 * (8 - n + i);
-    };
-    return parse_eight(zeros(8 - n) | byte(0) | byte(n / 2) | byte(n - 1), value);
-  }
-  if (n < 8) {
-    const std::uint64_t last = std::uint64_t{load<std::uint32_t>(first + n - 4)} << 32;
-    return parse_eight(zeros(8 - n) | std::uint64_t{load<std::uint32_t>(first)} << 8 * (8 - n) | last, value);
-  }
+  if (n == 0) return false;
+  // The first `count` bytes, 1 to 8.
+  const auto group = [&](std::size_t count) {
+    const unsigned bits = 8 * (8 - static_cast<unsigned>(count));
+    return load<std::uint64_t>(first) << bits | (kZeros & ((std::uint64_t{1} << bits) - 1));
+  };
+  if (n <= 8) return parse_eight(group(n), value);
   std::uint64_t high = 0;
   std::uint64_t low = 0;
-  if (!parse_eight(load<std::uint64_t>(first + n - 8), low)) return false;
-  if (n > 8 &&
-      !parse_eight(n == 16 ? load<std::uint64_t>(first) : zeros(16 - n) | load<std::uint64_t>(first) << 8 * (16 - n),
-                   high)) {
-    return false;
-  }
+  const bool are_digits = parse_eight(group(n - 8), high) && parse_eight(load<std::uint64_t>(first + n - 8), low);
   value = high * 100'000'000 + low;
-  return true;
+  return are_digits;
 }
 
 constexpr std::array<std::int64_t, kShortNumber> kPowers = [] {
@@ -242,28 +246,28 @@ class Validity {
 
 // Calls parse(cell, row) for each cell, false where it is not of the type.
 template <class Parse>
-arrow::Status each_cell(const arrow::csv::BlockParser& block, int column, const arrow::DataType& type,
-                        Validity& validity, Parse parse) {
-  std::int64_t row = 0;
-  return block.VisitColumn(column, [&](const std::uint8_t* data, std::uint32_t size, bool /*quoted*/) {
-    const std::string_view cell(reinterpret_cast<const char*>(data), size);
-    const std::int64_t at = row++;
-    if (parse(cell, at)) return arrow::Status::OK();
-    if (is_null(cell)) return validity.set_null(at);
-    return arrow::Status::Invalid("'", printable(cell, 60), "' is not of type ", type.ToString(),
-                                  ", as all cells of the column were when the file was opened");
-  });
+arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, Validity& validity, Parse parse) {
+  for (std::int64_t row = 0; row < cells.rows(); ++row) {
+    const CsvCell cell = cells[row];
+    if (parse(cell.text, row)) continue;
+    if (!is_null(cell.text)) {
+      return cells.in_row(row, "'" + printable(content_of(cell), 60) + "' is not of type " + type.ToString() +
+                                   ", as all cells of the column were when the file was opened");
+    }
+    ARROW_RETURN_NOT_OK(validity.set_null(row));
+  }
+  return arrow::Status::OK();
 }
 
 template <class T, class Parse>
-arrow::Result<std::shared_ptr<arrow::Array>> elements(const arrow::csv::BlockParser& block, int column,
+arrow::Result<std::shared_ptr<arrow::Array>> elements(const CsvColumn& cells,
                                                       const std::shared_ptr<arrow::DataType>& type, Parse parse) {
-  const std::int64_t rows = block.num_rows();
+  const std::int64_t rows = cells.rows();
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values,
                         arrow::AllocateBuffer(rows * static_cast<std::int64_t>(sizeof(T))));
   auto* const to = reinterpret_cast<T*>(values->mutable_data());
   Validity validity(rows);
-  ARROW_RETURN_NOT_OK(each_cell(block, column, *type, validity, [&](std::string_view cell, std::int64_t row) {
+  ARROW_RETURN_NOT_OK(each_cell(cells, *type, validity, [&](std::string_view cell, std::int64_t row) {
     T value{};
     const bool parsed = parse(cell, value);
     to[row] = value;
@@ -272,12 +276,12 @@ arrow::Result<std::shared_ptr<arrow::Array>> elements(const arrow::csv::BlockPar
   return array_of(type, rows, std::move(values), validity.take());
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> booleans(const arrow::csv::BlockParser& block, int column,
+arrow::Result<std::shared_ptr<arrow::Array>> booleans(const CsvColumn& cells,
                                                       const std::shared_ptr<arrow::DataType>& type) {
-  const std::int64_t rows = block.num_rows();
+  const std::int64_t rows = cells.rows();
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> values, arrow::AllocateEmptyBitmap(rows));
   Validity validity(rows);
-  ARROW_RETURN_NOT_OK(each_cell(block, column, *type, validity, [&](std::string_view cell, std::int64_t row) {
+  ARROW_RETURN_NOT_OK(each_cell(cells, *type, validity, [&](std::string_view cell, std::int64_t row) {
     bool value = false;
     const bool parsed = parse_boolean(cell, value);
     if (value) arrow::bit_util::SetBit(values->mutable_data(), row);
@@ -286,25 +290,79 @@ arrow::Result<std::shared_ptr<arrow::Array>> booleans(const arrow::csv::BlockPar
   return array_of(type, rows, std::move(values), validity.take());
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> nulls(const arrow::csv::BlockParser& block, int column,
+arrow::Result<std::shared_ptr<arrow::Array>> nulls(const CsvColumn& cells,
                                                    const std::shared_ptr<arrow::DataType>& type) {
-  Validity validity(block.num_rows());
-  ARROW_RETURN_NOT_OK(each_cell(block, column, *type, validity, [](std::string_view, std::int64_t) { return false; }));
-  return arrow::MakeArrayOfNull(type, block.num_rows());
+  Validity validity(cells.rows());
+  ARROW_RETURN_NOT_OK(each_cell(cells, *type, validity, [](std::string_view, std::int64_t) { return false; }));
+  return arrow::MakeArrayOfNull(type, cells.rows());
 }
 
 template <class Int>
-arrow::Result<std::shared_ptr<arrow::Array>> integers(const arrow::csv::BlockParser& block, int column,
+arrow::Result<std::shared_ptr<arrow::Array>> integers(const CsvColumn& cells,
                                                       const std::shared_ptr<arrow::DataType>& type, int scale = 0) {
-  return elements<Int>(block, column, type,
+  return elements<Int>(cells, type,
                        [scale](std::string_view cell, Int& value) { return parse_scaled(cell, scale, value); });
+}
+
+// Calls add(text) or add_null() for each cell. Only of text that is in quotes, two quotes are one.
+template <class Add, class AddNull>
+arrow::Status each_text(const CsvColumn& cells, Add add, AddNull add_null) {
+  std::string content;
+  for (std::int64_t row = 0; row < cells.rows(); ++row) {
+    const CsvCell cell = cells[row];
+    std::string_view text = cell.text;
+    if (text.empty() && !cell.quoted) {
+      ARROW_RETURN_NOT_OK(add_null());
+      continue;
+    }
+    if (cell.quoted && text.find('"') != std::string_view::npos) text = content = content_of(cell);
+    ARROW_RETURN_NOT_OK(add(text));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status require_utf8(const CsvColumn& cells) {
+  for (std::int64_t row = 0; row < cells.rows(); ++row) {
+    if (!is_utf8(cells[row].text)) return cells.in_row(row, std::string(kCellNotUtf8));
+  }
+  return arrow::Status::OK();
+}
+
+bool has_utf8_only(const arrow::StringArray& texts) {
+  for (std::int64_t i = 0; i < texts.length(); ++i) {
+    if (!is_utf8(texts.GetView(i))) return false;  // of NULL it is empty
+  }
+  return true;
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> texts(const CsvColumn& cells) {
+  arrow::StringBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Reserve(cells.rows()));
+  ARROW_RETURN_NOT_OK(each_text(
+      cells, [&](std::string_view text) { return builder.Append(text); }, [&] { return builder.AppendNull(); }));
+  std::shared_ptr<arrow::StringArray> array;
+  ARROW_RETURN_NOT_OK(builder.Finish(&array));
+  if (!has_utf8_only(*array)) ARROW_RETURN_NOT_OK(require_utf8(cells));
+  return array;
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> text_indices(const CsvColumn& cells) {
+  arrow::StringDictionary32Builder builder;
+  ARROW_RETURN_NOT_OK(builder.Reserve(cells.rows()));
+  ARROW_RETURN_NOT_OK(each_text(
+      cells, [&](std::string_view text) { return builder.Append(text); }, [&] { return builder.AppendNull(); }));
+  std::shared_ptr<arrow::DictionaryArray> array;
+  ARROW_RETURN_NOT_OK(builder.Finish(&array));
+  if (!has_utf8_only(static_cast<const arrow::StringArray&>(*array->dictionary())))
+    ARROW_RETURN_NOT_OK(require_utf8(cells));
+  return array;
 }
 
 }  // namespace
 
 bool is_date(std::string_view text) {
   std::chrono::year_month_day date{};
-  return split_date(text, date) && date.ok();
+  return split_date(text, date);
 }
 
 Cell cell_of(std::string_view text) {
@@ -326,27 +384,31 @@ Cell cell_of(std::string_view text) {
   return {is_number ? CellKind::real : CellKind::text};
 }
 
-arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const arrow::csv::BlockParser& block, int column,
+arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const CsvColumn& cells,
                                                          const std::shared_ptr<arrow::DataType>& type) {
   switch (type->id()) {
     case arrow::Type::NA:
-      return nulls(block, column, type);
+      return nulls(cells, type);
     case arrow::Type::INT64:
-      return integers<std::int64_t>(block, column, type);
+      return integers<std::int64_t>(cells, type);
     case arrow::Type::UINT64:
-      return integers<std::uint64_t>(block, column, type);
+      return integers<std::uint64_t>(cells, type);
     case arrow::Type::DECIMAL64:
-      return integers<std::int64_t>(block, column, type, static_cast<const arrow::DecimalType&>(*type).scale());
+      return integers<std::int64_t>(cells, type, static_cast<const arrow::DecimalType&>(*type).scale());
     case arrow::Type::DECIMAL128:
-      return integers<Int128>(block, column, type, static_cast<const arrow::DecimalType&>(*type).scale());
+      return integers<Int128>(cells, type, static_cast<const arrow::DecimalType&>(*type).scale());
     case arrow::Type::DOUBLE:
-      return elements<double>(block, column, type, parse_real);
+      return elements<double>(cells, type, parse_real);
     case arrow::Type::DATE32:
-      return elements<std::int32_t>(block, column, type, [](std::string_view cell, std::int32_t& days) {
+      return elements<std::int32_t>(cells, type, [](std::string_view cell, std::int32_t& days) {
         return parse_date(without_blanks(cell), days);
       });
     case arrow::Type::BOOL:
-      return booleans(block, column, type);
+      return booleans(cells, type);
+    case arrow::Type::STRING:
+      return texts(cells);
+    case arrow::Type::DICTIONARY:
+      return text_indices(cells);
     default:
       return arrow::Status::NotImplemented("cells as ", type->ToString());
   }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <arrow/array/array_base.h>
-#include <arrow/csv/parser.h>
 #include <arrow/result.h>
 #include <arrow/type.h>
 
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "core/decimal.hpp"
+#include "io/csv_block.hpp"
 
 namespace upsweep::io {
 
@@ -39,9 +39,13 @@ Cell cell_of(std::string_view text);
 /// Whether the text is a date that exists, such as 2001-12-31.
 bool is_date(std::string_view text);
 
-/// A column of a block as an array of a type for numbers, dates or booleans. Empty cells and words such as NA are NULL. A cell
-/// that is not of the type is a failure that names its row as Arrow counts rows.
-arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const arrow::csv::BlockParser& block, int column,
+/// A column of a block as an array of a type for numbers, dates, booleans or text. In text only cells that are empty and not in
+/// quotes are NULL; in other columns empty cells and words such as NA are. A cell that is not of the type, or is not UTF-8, is a
+/// failure that names its row.
+arrow::Result<std::shared_ptr<arrow::Array>> elements_of(const CsvColumn& cells,
                                                          const std::shared_ptr<arrow::DataType>& type);
+
+/// What elements_of() says of text that is not UTF-8.
+inline constexpr std::string_view kCellNotUtf8 = "the cell is not UTF-8";
 
 }  // namespace upsweep::io

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_input.cpp: rows of a CSV file through Arrow's parser and decoders, a block at a time, in the thread that asks.
-//
-// Arrow's own readers of whole files take a file apart on one thread after the other, and decode on theirs, which nobody can
-// limit or do without. These are their parts.
+// io/csv_input.cpp: names and rows of a CSV file, a block at a time, in the thread that asks; and what messages say of a row.
 #include "io/csv_input.hpp"
 
-#include <arrow/util/future.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -18,13 +13,13 @@
 #include "io/arrow_errors.hpp"
 #include "io/csv_cells.hpp"
 #include "io/csv_quotes.hpp"
+#include "io/csv_sample.hpp"
 #include "io/number_lines.hpp"
 
 namespace upsweep::io {
 namespace {
 
-// The row of a CSV file that a failure of Arrow is about, as Arrow counts them: from 1, with the line of names. Its message
-// alone names it.
+// The row of a CSV file that a failure is about, counted from 1 with the header row. Its message alone names it.
 struct CsvRow {
   std::int64_t number;
   std::string_view rest;  // of the message
@@ -41,7 +36,7 @@ std::optional<CsvRow> row_of(const arrow::Status& status) {
   return error == std::errc() ? std::optional(row) : std::nullopt;
 }
 
-// What Arrow says of a row that has another number of cells than there are columns.
+// What CsvBlocks says of a row that has another number of cells than there are columns.
 struct Length {
   std::int64_t columns = 0;
   std::int64_t cells = 0;
@@ -71,7 +66,7 @@ std::string name_of(const CsvFile& file, std::string_view cell, std::size_t colu
   return name.empty() ? fmt::format("column{}", column) : std::string(name);
 }
 
-// As Arrow's decoders name the column that they fail in.
+// Names the column that a failure is in.
 arrow::Status in_column(int column, const arrow::Status& status) {
   return status.WithMessage("In CSV column #", column, ": ", status.message());
 }
@@ -86,18 +81,6 @@ arrow::Status earlier(const arrow::Status& first, const arrow::Status& second) {
 
 }  // namespace
 
-CsvFormat::CsvFormat(std::shared_ptr<const CsvFile> opened, int column_count)
-    : file(std::move(opened)),
-      columns(column_count),
-      parse(arrow::csv::ParseOptions::Defaults()),
-      convert(arrow::csv::ConvertOptions::Defaults()) {
-  parse.ignore_empty_lines = columns != 1;
-  convert.check_utf8 = true;
-  convert.null_values = {""};
-  convert.strings_can_be_null = true;
-  convert.quoted_strings_can_be_null = false;  // "" is empty text
-}
-
 CsvNames read_names(const CsvFile& file) {
   const CsvRows found = find_rows(file, file.names, file.names + 1, false, 1);
   if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, "correct the row");
@@ -105,73 +88,40 @@ CsvNames read_names(const CsvFile& file) {
   std::string line(static_cast<std::size_t>(names.end - file.names), '\0');
   file.read(line.data(), std::ssize(line), file.names);
   if (!ends_line(line.back())) line += '\n';
-  arrow::csv::BlockParser parser(arrow::csv::ParseOptions::Defaults(), -1, 1, 1);
-  std::uint32_t used = 0;
-  arrow::Status status = parser.Parse(line, &used);
-  if (status.ok()) {
-    if (parser.num_rows() != 1) throw_changed(file.path);
-    status = parser.VisitLastRow([&](const std::uint8_t* data, std::uint32_t size, bool /*quoted*/) {
-      names.names.push_back(name_of(file, {reinterpret_cast<const char*>(data), size}, names.names.size()));
-      return arrow::Status::OK();
-    });
-  }
-  if (!status.ok()) throw_csv({file, file.path}, status, Code::malformed, "correct the row");
+  const CsvSample sample = split_sample(line, ',', 1, true);
+  if (sample.records.size() != 1) throw_changed(file.path);
+  for (const CsvCell& cell : sample.records[0].cells)
+    names.names.push_back(name_of(file, content_of(cell), names.names.size()));
   return names;
 }
 
-CsvBlocks::CsvBlocks(std::shared_ptr<const CsvFormat> format, std::int64_t begin, std::int64_t end, std::int64_t row,
-                     std::int64_t bytes)
-    : format_(std::move(format)), text_(format_->file, begin, end, bytes), row_(row + 2) {}
-
-arrow::Result<CsvBlock> CsvBlocks::next() {
-  for (;;) {
-    std::string_view text = text_.next();
-    if (text.empty()) return nullptr;
-    const bool is_long = std::ssize(text) > kLongestRow;
-    if (!text_.last() && text.back() == '\r') text.remove_suffix(1);  // the end of the line may go on
-    auto block = std::make_shared<arrow::csv::BlockParser>(format_->parse, format_->columns, row_,
-                                                           std::numeric_limits<std::int32_t>::max());
-    std::uint32_t parsed = 0;
-    ARROW_RETURN_NOT_OK(block->Parse(text, &parsed));
-    if (parsed == 0 && (is_long || text_.last())) {
-      return arrow::Status::Invalid("Row #", row_, ": is longer than ", kLongestRow, " bytes, or does not end");
-    }
-    text_.take(parsed);
-    row_ += block->num_rows();
-    if (block->num_rows() > 0) return block;
-  }
-}
-
-CsvReader::CsvReader(const std::shared_ptr<const CsvFormat>& format, const CsvPiece& piece, std::int64_t first_row)
-    : format_(format), blocks_(format, piece.begin, piece.end, first_row, kCsvBlock) {}
-
-arrow::Status CsvReader::add(int column, const std::shared_ptr<arrow::Field>& field) {
-  fields_.push_back(field);
-  columns_.push_back(column);
-  decoders_.emplace_back();
-  const auto& type = field->type();
-  if (type->id() != arrow::Type::STRING && type->id() != arrow::Type::DICTIONARY) return arrow::Status::OK();
-  arrow::MemoryPool* const pool = arrow::default_memory_pool();
-  return arrow::csv::ColumnDecoder::Make(pool, type, column, format_->convert).Value(&decoders_.back());
+CsvReader::CsvReader(const CsvFormat& format, const CsvPiece& piece, std::int64_t first_row, std::vector<int> columns,
+                     arrow::FieldVector fields)
+    : blocks_(format.file, format.columns, piece.begin, piece.end, first_row, kCsvBlock),
+      columns_(std::move(columns)),
+      fields_(std::move(fields)) {
+  std::vector<int> sorted = columns_;
+  std::sort(sorted.begin(), sorted.end());
+  blocks_.keep(sorted);
+  for (const int column : columns_)
+    kept_.push_back(static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), column) - sorted.begin()));
 }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> CsvReader::next() {
-  ARROW_ASSIGN_OR_RAISE(const CsvBlock block, blocks_.next());
-  if (!block) return nullptr;
+  ARROW_ASSIGN_OR_RAISE(const bool has_block, blocks_.next());
+  if (!has_block) return nullptr;
   arrow::ArrayVector columns;
   arrow::Status failure;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
-    // A result of its own, not a reference into the future, which ends here.
-    auto column =
-        decoders_[i] ? decoders_[i]->Decode(block).MoveResult() : elements_of(*block, columns_[i], fields_[i]->type());
+    auto column = elements_of(blocks_.column(kept_[i]), fields_[i]->type());
     if (column.ok()) {
       columns.push_back(*column);
     } else {
-      failure = earlier(failure, decoders_[i] ? column.status() : in_column(columns_[i], column.status()));
+      failure = earlier(failure, in_column(columns_[i], column.status()));
     }
   }
   ARROW_RETURN_NOT_OK(failure);
-  return arrow::RecordBatch::Make(arrow::schema(fields_), block->num_rows(), std::move(columns));
+  return arrow::RecordBatch::Make(arrow::schema(fields_), blocks_.rows(), std::move(columns));
 }
 
 arrow::Status first_of(const arrow::Status& status, const CsvRows& rows) {
@@ -191,11 +141,10 @@ void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, st
                             other_length(line, length->cells, line_of(place.file, -1, 0, place.only), length->columns)),
                 row);
   }
-  const bool is_encoding = found->rest.find("invalid UTF8") != std::string_view::npos;
-  if (is_encoding) advice = kEncodingAdvice;
-  const std::string rest = is_encoding ? ": the cell is not UTF-8" : printable(found->rest);
+  if (found->rest.ends_with(kCellNotUtf8)) advice = kEncodingAdvice;
   throw Error(code,
-              fmt::format("{}: line {}{}{}; {}", place.name, line, row < 0 ? ", the header row" : "", rest, advice),
+              fmt::format("{}: line {}{}{}; {}", place.name, line, row < 0 ? ", the header row" : "",
+                          printable(found->rest), advice),
               row < 0 ? kNoIndex : row);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_quotes.cpp: follows the quotes of CSV, and counts its rows, through text that comes in pieces.
+// io/csv_quotes.cpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in pieces.
 #include "io/csv_quotes.hpp"
 
 #if defined(__SSE2__)
@@ -8,107 +8,156 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::size_t kGroup = 64;  // bytes, for each of which an integer has a bit
+// Which bytes of a group are what, also within quotes.
+struct Places {
+  std::uint64_t quotes = 0;
+  std::uint64_t commas = 0;
+  std::uint64_t feeds = 0;
+  std::uint64_t returns = 0;
+};
 
 #if defined(__SSE2__)
-constexpr bool kHasGroups = true;
-
-// Which of the bytes are `c`.
-std::uint64_t places_of(char c, const char* bytes) {
-  const __m128i wanted = _mm_set1_epi8(c);
-  std::uint64_t places = 0;
-  for (unsigned i = 0; i < kGroup; i += 16) {
-    const __m128i found = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i)), wanted);
-    places |= static_cast<std::uint64_t>(_mm_movemask_epi8(found)) << i;
+Places places_in(const char* bytes) {
+  Places places;
+  for (unsigned i = 0; i < kCsvGroup; i += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
+    const auto are = [&](char c) {
+      const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_set1_epi8(c)));
+      return static_cast<std::uint64_t>(static_cast<std::uint32_t>(found)) << i;
+    };
+    places.quotes |= are('"');
+    places.commas |= are(',');
+    places.feeds |= are('\n');
+    places.returns |= are('\r');
   }
   return places;
 }
 #else
-constexpr bool kHasGroups = false;
-std::uint64_t places_of(char /*c*/, const char* /*bytes*/) { return 0; }
+Places places_in(const char* bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  Places places;
+  for (unsigned i = 0; i < kCsvGroup; i += 8) {
+    std::uint64_t some = 0;
+    std::memcpy(&some, bytes + i, sizeof some);
+    const auto are = [&](char c) {
+      const std::uint64_t others = some ^ (kEach * static_cast<unsigned char>(c));  // zero where it is `c`
+      const std::uint64_t found = ~(((others & kEach * 0x7F) + kEach * 0x7F) | others) >> 7 & kEach;
+      return found * 0x0102040810204080 >> 56 << i;  // the bits of 8 bytes side by side
+    };
+    places.quotes |= are('"');
+    places.commas |= are(',');
+    places.feeds |= are('\n');
+    places.returns |= are('\r');
+  }
+  return places;
+}
 #endif
 
 // Bit i is the exclusive or of bits 0 to i.
 std::uint64_t parities(std::uint64_t bits) {
-  for (unsigned shift = 1; shift < kGroup; shift *= 2) bits ^= bits << shift;
+  for (unsigned shift = 1; shift < kCsvGroup; shift *= 2) bits ^= bits << shift;
   return bits;
+}
+
+// Few lines end within a group; and where the processor's instruction cannot be relied on, std::popcount is a call.
+std::int64_t count(std::uint64_t bits) {
+  std::int64_t n = 0;
+  for (; bits != 0; bits &= bits - 1) ++n;
+  return n;
 }
 
 }  // namespace
 
+std::string content_of(const CsvCell& cell) {
+  if (!cell.quoted) return std::string(cell.text);
+  std::string text;
+  for (std::size_t i = 0; i < cell.text.size(); ++i) {
+    text += cell.text[i];
+    if (cell.text[i] == '"') ++i;
+  }
+  return text;
+}
+
+bool CsvGroups::accept(std::string_view group, CsvEnds& ends) {
+  const bool known = group.size() == kCsvGroup && accept_whole(&group.front(), ends);
+  if (!known && !accept_each(group, ends)) return false;
+  bytes_ += std::ssize(group);
+  last_ = group.back();
+  return true;
+}
+
+// All 64 bytes at once, as if every quote began or ended what is in quotes: of two in a row, the first ends it and the
+// second begins it again. False, and nothing done, where one is at no place for that: it is a letter, or a fault.
+bool CsvGroups::accept_whole(const char* bytes, CsvEnds& ends) {
+  const Places places = places_in(bytes);
+  const std::uint64_t around = places.commas | places.feeds | places.returns;
+  std::uint64_t inside = 0;
+  if (places.quotes != 0 || !is_plain()) {
+    const std::uint64_t quotes = places.quotes;
+    inside = parities(quotes) ^ (open() ? ~std::uint64_t{0} : 0);
+    const bool closed = state_ == QuoteState::closed;
+    const std::uint64_t beside = quotes | around;
+    const std::uint64_t may_begin = beside << 1 | (closed || ends_field(last_) ? 1 : 0);
+    constexpr std::uint64_t kLast = std::uint64_t{1} << (kCsvGroup - 1);
+    const std::uint64_t may_end = beside >> 1 | kLast;
+    const std::uint64_t begins = quotes & inside;
+    const std::uint64_t ended = quotes & ~inside;
+    if ((begins & ~may_begin) != 0 || (ended & ~may_end) != 0 || (closed && (beside & 1) == 0)) return false;
+    const std::uint64_t opening = begins & ~(quotes << 1 | (closed ? 1 : 0));
+    if (opening != 0) opened_ = bytes_ + static_cast<std::int64_t>(kCsvGroup) - 1 - std::countl_zero(opening);
+    state_ = (inside & kLast) != 0 ? QuoteState::quoted : (ended & kLast) != 0 ? QuoteState::closed : QuoteState::plain;
+  }
+  ends = {around & ~inside, places.feeds & ~inside, places.returns & ~inside};
+  return true;
+}
+
+bool CsvGroups::accept_each(std::string_view bytes, CsvEnds& ends) {
+  ends = {};
+  std::int64_t place = bytes_;
+  char last = last_;
+  std::uint64_t bit = 1;
+  for (const char c : bytes) {
+    const QuoteState before = std::exchange(state_, after(state_, last, c));
+    if (state_ == QuoteState::fault) return false;
+    if (before == QuoteState::plain && open()) opened_ = place;
+    if (is_plain() && ends_field(c)) ends.cells |= bit;
+    if (is_plain() && c == '\n') ends.feeds |= bit;
+    if (is_plain() && c == '\r') ends.returns |= bit;
+    last = c;
+    bit <<= 1;
+    ++place;
+  }
+  return true;
+}
+
 bool CsvQuotes::accept(std::string_view piece) {
-  for (; !piece.empty(); piece.remove_prefix(std::min(kGroup, piece.size()))) {
-    const std::string_view group = piece.substr(0, kGroup);
-    const bool known = kHasGroups && group.size() == kGroup && accept_group(&group.front());
-    if (!known && !accept_each(group)) return false;
-    bytes_ += std::ssize(group);
+  for (; !piece.empty(); piece.remove_prefix(std::min(kCsvGroup, piece.size()))) {
+    CsvEnds ends;
+    const char last = groups_.last();
+    if (!groups_.accept(piece.substr(0, kCsvGroup), ends)) return false;
+    const std::uint64_t lines = ends.feeds | ends.returns;
+    const std::uint64_t after_line = lines << 1 | (ends_line(last) ? 1 : 0);
+    const std::uint64_t after_return = ends.returns << 1 | (last == '\r' ? 1 : 0);
+    rows_ += count(lines & ~after_line);
+    empty_lines_ += count(lines & after_line & ~(ends.feeds & after_return));
   }
   return true;
 }
 
 std::size_t CsvQuotes::accept_row(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool within_end = last_ == '\r' && text[i] == '\n';
-    if (state_ == QuoteState::plain && ends_line(last_) && !within_end) return i;
+    const bool within_end = last() == '\r' && text[i] == '\n';
+    if (groups_.is_plain() && ends_line(last()) && !within_end) return i;
     if (!accept(text.substr(i, 1))) return std::string_view::npos;
   }
   return text.size();
-}
-
-// All 64 bytes at once, as if every quote began or ended what is in quotes: of two in a row, the first ends it and the
-// second begins it again. False, and nothing done, where one is at no place for that: it is a letter, or a fault.
-bool CsvQuotes::accept_group(const char* bytes) {
-  const std::uint64_t quotes = places_of('"', bytes);
-  const std::uint64_t feeds = places_of('\n', bytes);
-  const std::uint64_t returns = places_of('\r', bytes);
-  const std::uint64_t lines = feeds | returns;
-  std::uint64_t inside = 0;
-  if (quotes != 0 || state_ != QuoteState::plain) {
-    const std::uint64_t around = quotes | places_of(',', bytes) | lines;
-    inside = parities(quotes) ^ (open() ? ~std::uint64_t{0} : 0);
-    const bool closed = state_ == QuoteState::closed;
-    const std::uint64_t may_begin = around << 1 | (closed || ends_field(last_) ? 1 : 0);
-    const std::uint64_t may_end = around >> 1 | std::uint64_t{1} << (kGroup - 1);
-    const std::uint64_t begins = quotes & inside;
-    const std::uint64_t ends = quotes & ~inside;
-    if ((begins & ~may_begin) != 0 || (ends & ~may_end) != 0 || (closed && (around & 1) == 0)) return false;
-    const std::uint64_t opening = begins & ~(quotes << 1 | (closed ? 1 : 0));
-    if (opening != 0) opened_ = bytes_ + static_cast<std::int64_t>(kGroup) - 1 - std::countl_zero(opening);
-    const std::uint64_t last = std::uint64_t{1} << (kGroup - 1);
-    state_ = (inside & last) != 0 ? QuoteState::quoted : (ends & last) != 0 ? QuoteState::closed : QuoteState::plain;
-  }
-  const std::uint64_t after_line = lines << 1 | (ends_line(last_) ? 1 : 0);
-  const std::uint64_t after_return = returns << 1 | (last_ == '\r' ? 1 : 0);
-  rows_ += std::popcount(lines & ~inside & ~after_line);
-  empty_lines_ += std::popcount(lines & ~inside & after_line & ~(feeds & after_return));
-  last_ = bytes[kGroup - 1];
-  return true;
-}
-
-bool CsvQuotes::accept_each(std::string_view bytes) {
-  std::int64_t place = bytes_;
-  for (const char c : bytes) {
-    const QuoteState before = std::exchange(state_, after(state_, last_, c));
-    if (state_ == QuoteState::fault) return false;
-    if (before == QuoteState::plain && open()) opened_ = place;
-    if (state_ == QuoteState::plain && ends_line(c)) end_line(c);
-    last_ = c;
-    ++place;
-  }
-  return true;
-}
-
-void CsvQuotes::end_line(char c) {
-  if (!ends_line(last_)) {
-    ++rows_;
-  } else if (c != '\n' || last_ != '\r') {
-    ++empty_lines_;
-  }
 }
 
 }  // namespace upsweep::io

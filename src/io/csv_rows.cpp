@@ -301,20 +301,20 @@ void run_each(std::size_t count, int threads, const std::function<void(std::size
 }
 
 std::string_view CsvText::next() {
+  bytes_ -= taken_;
+  if (taken_ > 0) std::memmove(buffer_.data(), buffer_.data() + taken_, bytes_);
+  taken_ = 0;
   const std::int64_t more = std::min(block_, end_ - at_);
   const auto kept = static_cast<std::int64_t>(bytes_);
-  buffer_.reserve(kept + block_ + 1 + kReadPast, file_->path);
+  // What is kept differs from block to block: with some more than that, memory is not asked for each time.
+  const std::int64_t needed = kept + block_ + 1 + kReadPast;
+  if (needed > buffer_.capacity()) buffer_.reserve(needed + block_ / 8, file_->path);
   auto* const text = reinterpret_cast<char*>(buffer_.data());
   file_->read(text + bytes_, more, at_);
   at_ += more;
   bytes_ += static_cast<std::size_t>(more);
   if (last() && bytes_ > 0 && !ends_line(text[bytes_ - 1])) text[bytes_++] = '\n';
   return {text, bytes_};
-}
-
-void CsvText::take(std::size_t bytes) {
-  bytes_ -= bytes;
-  std::memmove(buffer_.data(), buffer_.data() + bytes, bytes_);
 }
 
 }  // namespace upsweep::io

@@ -48,7 +48,7 @@ struct CsvPiece {
 /// A quoted field that is not closed, by the end of the file or within kLongestRow, or with text after the closing quote; or
 /// a row that is longer. A quote within a field that does not begin with one is a letter.
 struct CsvFault {
-  std::int64_t row = 0;  ///< as Arrow counts them: from 1, with the line of names
+  std::int64_t row = 0;  ///< counted from 1, with the header row
   std::string what;
 };
 
@@ -81,12 +81,11 @@ class CsvText {
   CsvText(std::shared_ptr<const CsvFile> file, std::int64_t begin, std::int64_t end, std::int64_t block)
       : file_(std::move(file)), at_(begin), end_(end), block_(block) {}
 
-  /// What take() left, and the next block after it; empty at the end. The last line gets an end where it has none: without
-  /// it, Arrow takes an empty last field for a quoted one. kReadPast bytes after the text may be read, whatever they are.
-  /// Throws as CsvFile::read() does.
+  /// What take() left, and the next block after it; empty at the end. The last line gets an end where it has none.
+  /// kReadPast bytes after the text may be read, whatever they are. Throws as CsvFile::read() does.
   std::string_view next();
-  /// So many bytes of what next() returned are done with.
-  void take(std::size_t bytes);
+  /// So many bytes of what next() returned are done with when it is called again; until then all of them stay in place.
+  void take(std::size_t bytes) { taken_ = bytes; }
   /// Whether next() has returned the end.
   [[nodiscard]] bool last() const { return at_ == end_; }
 
@@ -97,6 +96,7 @@ class CsvText {
   std::int64_t block_;
   AlignedBuffer buffer_;
   std::size_t bytes_ = 0;  // in the buffer
+  std::size_t taken_ = 0;  // of those
 };
 
 }  // namespace upsweep::io

@@ -8,13 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace upsweep::io {
+#include "io/csv_quotes.hpp"
 
-/// A cell as it is written, without the quotes around it; quotes within those are still doubled.
-struct CsvCell {
-  std::string_view text;
-  bool quoted = false;
-};
+namespace upsweep::io {
 
 /// A line of the file, or several where quotes hold ends of lines.
 struct CsvRecord {

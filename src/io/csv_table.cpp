@@ -21,7 +21,7 @@
 namespace upsweep::io {
 namespace {
 
-// The column that a failure is about, or -1: Arrow names it by its number in the message only.
+// The column that a failure is about, or -1: its message alone names it.
 int column_of(const arrow::Status& status) {
   constexpr std::string_view kColumn = "CSV column #";
   const std::string& text = status.message();
@@ -59,14 +59,14 @@ class CsvTable final : public ArrowTable {
     const auto file = open_csv(path_);
     require_dialect(*file);
     const CsvNames names = read_names(*file);
-    format_ = std::make_shared<CsvFormat>(file, static_cast<int>(names.names.size()));
+    format_ = {file, static_cast<int>(names.names.size())};
     check_first_block(names.end);
     for (const std::string& name : names.names) columns_.push_back(arrow::field(name, arrow::null()));
     declare(columns_);
     std::vector<int> wanted(columns_.size());
     std::iota(wanted.begin(), wanted.end(), 0);
     if (choose) wanted = {choose(fields_)};
-    const CsvRows rows = find_rows(*file, names.end, file->size, format_->has_one_column(), threads);
+    const CsvRows rows = find_rows(*file, names.end, file->size, format_.has_one_column(), threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
     pieces_ = rows.pieces;
     set_types(wanted, static_cast<bool>(choose), threads);
@@ -77,24 +77,24 @@ class CsvTable final : public ArrowTable {
   }
 
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
-    auto reader = std::make_shared<CsvReader>(format_, pieces_[static_cast<std::size_t>(part)], start(part));
-    for (const int column : Selection(columns).columns) {
-      const arrow::Status added = reader->add(column, columns_[static_cast<std::size_t>(column)]);
-      if (!added.ok()) throw_status(path_, added);
-    }
+    const std::vector<int> wanted = Selection(columns).columns;
+    arrow::FieldVector fields;
+    for (const int column : wanted) fields.push_back(columns_[static_cast<std::size_t>(column)]);
+    auto reader =
+        std::make_shared<CsvReader>(format_, pieces_[static_cast<std::size_t>(part)], start(part), wanted, fields);
     return {[reader, format = format_, path = path_, fields = columns_]() -> NextBatch {
       auto batch = reader->next();
-      if (!batch.ok()) refuse(batch.status(), *format, path, fields);
+      if (!batch.ok()) refuse(batch.status(), format, path, fields);
       return batch;
     }};
   }
 
   [[nodiscard]] std::string place(std::int64_t row, int column) const override {
-    return fmt::format("line {}", line_of(*format_->file, row, column, format_->has_one_column()));
+    return fmt::format("line {}", line_of(*format_.file, row, column, format_.has_one_column()));
   }
 
  private:
-  [[nodiscard]] CsvPlace place() const { return {*format_->file, path_, 0, format_->has_one_column()}; }
+  [[nodiscard]] CsvPlace place() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
 
   [[noreturn]] static void refuse(const arrow::Status& status, const CsvFormat& format, const std::string& path,
                                   const arrow::FieldVector& fields) {
@@ -108,11 +108,10 @@ class CsvTable final : public ArrowTable {
 
   // What is wrong with the first rows is reported before what the types of columns are not good for.
   void check_first_block(std::int64_t begin) const {
-    const CsvFile& file = *format_->file;
+    const CsvFile& file = *format_.file;
     const std::int64_t end = std::min(begin + kFirstBlock, file.size);
-    const CsvRows rows = find_rows(file, begin, end, format_->has_one_column(), 1);
-    const arrow::Status status = first_of(CsvBlocks(format_, begin, file.size, 0, kFirstBlock).next().status(), rows);
-    refuse_rows(status);
+    const CsvRows rows = find_rows(file, begin, end, format_.has_one_column(), 1);
+    refuse_rows(first_of(blocks_from(begin, kFirstBlock).next().status(), rows));
   }
 
   void refuse_rows(const arrow::Status& status) const {
@@ -121,10 +120,10 @@ class CsvTable final : public ArrowTable {
 
   // Of the rows from `begin` on, as far as they are in order.
   [[nodiscard]] arrow::Status first_failure(std::int64_t begin) const {
-    CsvBlocks blocks(format_, begin, format_->file->size, 0, kFirstBlock);
+    CsvBlocks blocks = blocks_from(begin, kCsvBlock);
     for (;;) {
-      const auto block = blocks.next();
-      if (!block.ok() || !*block) return block.status();
+      const auto has_block = blocks.next();
+      if (!has_block.ok() || !*has_block) return has_block.status();
     }
   }
 
@@ -133,9 +132,9 @@ class CsvTable final : public ArrowTable {
       for (auto& column : columns_) column = column->WithType(arrow::utf8());
       return;
     }
-    const auto [shapes, has_other_lengths] = find_shapes(format_->file, pieces_, wanted, format_->columns, threads);
-    // The cells of such a row are another column's: what they make of a type is not worth a message.
-    if (has_other_lengths) refuse_rows(first_failure(pieces_.front().begin));
+    const auto [shapes, has_fault] = find_shapes(format_.file, pieces_, wanted, format_.columns, threads);
+    // The cells of a row of another length are another column's: what they make of a type is not worth a message.
+    if (has_fault) refuse_rows(first_failure(pieces_.front().begin));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
@@ -157,34 +156,42 @@ class CsvTable final : public ArrowTable {
     Code code = Code::unsupported_type;
     std::string_view advice = "upsweep computes with numbers, and dates written 2001-12-31";
     ColumnShape shape;
-    const auto accept = [&](const std::uint8_t* data, std::uint32_t size, bool /*quoted*/) {
-      const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto fault_of = [&](std::string_view text) -> std::string {
       const Cell cell = cell_of(text);
       const std::string_view before = shape.content();
       shape.add(cell);
       const std::string shown = printable(text, kShownCell);
       if (shape.is_past_64_bits()) {
         advice = "upsweep query computes with integers of up to 38 digits";
-        return arrow::Status::Invalid("'", shown, "' is an integer past 64 bits");
+        return fmt::format("'{}' is an integer past 64 bits", shown);
       }
-      if (!shape.is_text()) return arrow::Status::OK();
-      if (before.empty()) return arrow::Status::Invalid("'", shown, "' ", describe(cell));
+      if (!shape.is_text()) return {};
+      if (before.empty()) return fmt::format("'{}' {}", shown, describe(cell));
       code = Code::malformed;
-      return arrow::Status::Invalid("'", shown, "' ", describe(cell), ", and the cells before it are ", before);
+      return fmt::format("'{}' {}, and the cells before it are {}", shown, describe(cell), before);
     };
-    CsvBlocks blocks(format_, pieces_.front().begin, format_->file->size, 0, kCsvBlock);
+    CsvBlocks blocks = blocks_from(pieces_.front().begin, kCsvBlock);
+    blocks.keep({column});
     for (;;) {
-      const auto block = blocks.next();
-      if (!block.ok()) refuse(block.status(), *format_, path_, columns_);
-      if (!*block) throw_changed(path_);
-      const arrow::Status status = (*block)->VisitColumn(column, accept);
-      if (status.ok()) continue;
-      throw_csv(cell_place, status, code, advice);
+      const auto has_block = blocks.next();
+      if (!has_block.ok()) refuse(has_block.status(), format_, path_, columns_);
+      if (!*has_block) throw_changed(path_);
+      const CsvColumn cells = blocks.column(0);
+      for (std::int64_t row = 0; row < cells.rows(); ++row) {
+        const std::string fault = fault_of(content_of(cells[row]));
+        if (fault.empty()) continue;
+        throw_csv(cell_place, cells.in_row(row, fault), code, advice);
+      }
     }
   }
 
+  // The rows from `begin` on.
+  [[nodiscard]] CsvBlocks blocks_from(std::int64_t begin, std::int64_t bytes) const {
+    return {format_.file, format_.columns, begin, format_.file->size, 0, bytes};
+  }
+
   CsvCells cells_;
-  std::shared_ptr<const CsvFormat> format_;
+  CsvFormat format_;
   arrow::FieldVector columns_;    // as what they are to be read
   std::vector<CsvPiece> pieces_;  // the parts
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/csv_types.cpp: a pass over the bytes of a CSV file that finds the types of its columns.
 //
-// The pass looks at every cell of every column that may still be something other than text. It loads 64 bytes at a time, and
-// makes bits of them that say where digits, quotes and ends of cells are. Most cells are numbers or dates, of which these bits
-// tell all that counts; cell_of() tells what the others are.
+// The pass looks at every cell of every column that may still be something other than text, column by column within a block. Most
+// cells are numbers or dates, of which the places of the bytes that are not digits tell all that counts; cell_of() tells what the
+// others are.
 #include "io/csv_types.hpp"
 
 #if defined(__SSE2__)
@@ -12,209 +12,94 @@
 
 #include <atomic>
 #include <bit>
-#include <cstring>
-#include <limits>
 
-#include "io/csv_quotes.hpp"
+#include "io/csv_block.hpp"
 #include "io/table.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr int kWindow = 64;  // bytes, for each of which an integer has a bit
-static_assert(kWindow <= kReadPast);
+constexpr std::size_t kMostPlain = 64;  // bytes, for each of which an integer has a bit
+static_assert(kMostPlain <= kReadPast);
 
-// What the bytes from a place on are, a bit for each.
-struct Window {
-  std::uint64_t digits = 0;
-  std::uint64_t ends = 0;  // of cells that are not in quotes
-  std::uint64_t quotes = 0;
-};
-
+// Which of up to kMostPlain bytes, one at least, are not digits.
+std::uint64_t others_in(std::string_view text) {
+  std::uint64_t others = 0;
 #if defined(__SSE2__)
-Window window_at(const char* bytes) {
-  Window window;
-  for (int i = 0; i < kWindow; i += 16) {
-    const __m128i group = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
-    const auto bits = [i](__m128i equal) {
-      return static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm_movemask_epi8(equal))) << i;
-    };
-    const auto places_of = [&](char c) { return _mm_cmpeq_epi8(group, _mm_set1_epi8(c)); };
-    const __m128i values = _mm_sub_epi8(group, _mm_set1_epi8('0'));
-    const __m128i lines = _mm_or_si128(places_of('\n'), places_of('\r'));
-    window.digits |= bits(_mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values));
-    window.ends |= bits(_mm_or_si128(places_of(','), lines));
-    window.quotes |= bits(places_of('"'));
+  // Most cells end within the first 16 bytes.
+  for (unsigned i = 0; i < text.size(); i += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + i));
+    const __m128i values = _mm_sub_epi8(some, _mm_set1_epi8('0'));
+    const int digits = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values));
+    others |= std::uint64_t{~static_cast<std::uint32_t>(digits) & 0xFFFF} << i;
   }
-  return window;
-}
+  return others & (~std::uint64_t{0} >> (kMostPlain - text.size()));
 #else
-Window window_at(const char* bytes) {
-  Window window;
-  for (int i = 0; i < kWindow; ++i) {
-    const std::uint64_t bit = std::uint64_t{1} << i;
-    if (is_digit(bytes[i])) window.digits |= bit;
-    if (ends_field(bytes[i])) window.ends |= bit;
-    if (bytes[i] == '"') window.quotes |= bit;
-  }
-  return window;
-}
+  for (std::size_t i = 0; i < text.size(); ++i) others |= std::uint64_t{is_digit(text[i]) ? 0U : 1U} << i;
+  return others;
 #endif
+}
 
-// Where a cell that begins here ends: at a separator or at the end of the text. A quote opens at the start of a cell only, and
-// "" within quotes is one. Where quoting is wrong the reader says so later.
-const char* cell_end(const char* at, const char* end) {
-  if (at < end && *at == '"') {
-    do {
-      const auto* const quote =
-          static_cast<const char*>(std::memchr(at + 1, '"', static_cast<std::size_t>(end - at - 1)));
-      if (quote == nullptr) return end;
-      at = quote + 1;
-    } while (at < end && *at == '"');
+// Adds a number of up to 18 digits or a date. False where the text is neither.
+bool add_plain(std::string_view text, ColumnShape& shape) {
+  if (text.size() > kMostPlain) return false;
+  const char* const first = text.data();
+  const auto length = static_cast<unsigned>(text.size());
+  if (length == 10 && first[4] == '-') {  // of 2001-12-31; no number has it there
+    if (!is_date(text)) return false;
+    shape.add_date();
+    return true;
   }
-  for (; at < end; at += kWindow) {
-    if (const std::uint64_t ends = window_at(at).ends; ends != 0) return std::min(at + std::countr_zero(ends), end);
+  const unsigned sign = *first == '-' ? 1 : 0;
+  const std::uint64_t others = others_in(text) & ~std::uint64_t{sign};
+  const unsigned whole = (others == 0 ? length : static_cast<unsigned>(std::countr_zero(others))) - sign;
+  const bool zero = first[sign] == '0';
+  if (zero && whole > 1) return false;  // a code, or more digits than count
+  const unsigned counted = whole - (zero && whole == 1 ? 1 : 0);
+  if (others == 0) {
+    if (whole == 0 || whole > kInt64Digits) return false;
+    shape.add_integer(counted, sign != 0);
+    return true;
   }
-  return end;
+  const unsigned decimals = length - sign - whole - 1;
+  if (!std::has_single_bit(others) || first[sign + whole] != '.' || decimals == 0) return false;
+  shape.add_decimal(counted, decimals);
+  return true;
+}
+
+void add_cells(const CsvColumn& cells, ColumnShape& shape) {
+  ColumnShape found;
+  for (std::int64_t row = 0; row < cells.rows(); ++row) {
+    const std::string_view text = cells[row].text;
+    if (!text.empty() && !add_plain(text, found)) found.add(cell_of(text));
+  }
+  shape.add(found);
 }
 
 // Columns that some thread has found to be text: the others need not look at their cells.
 using FoundText = std::vector<std::atomic<bool>>;
 
-// Goes through the cells of whole rows, by the rules of Arrow's own reader, for the shapes of some columns.
-class CellScan {
- public:
-  CellScan(const std::vector<int>& columns, int all_columns, FoundText& found_text)
-      : found_text_(found_text),
-        last_column_(static_cast<std::size_t>(all_columns) - 1),
-        shapes_(columns.size()),
-        places_(static_cast<std::size_t>(columns.back()) + 1) {
-    for (std::size_t i = 0; i < columns.size(); ++i) places_[static_cast<std::size_t>(columns[i])] = &shapes_[i];
-  }
-
-  // Whether more rows can make a difference.
-  bool leave_text_out() {
-    bool undecided = false;
-    for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      if (shapes_[i].is_text()) found_text_[i].store(true, std::memory_order_relaxed);
-      const bool text = found_text_[i].load(std::memory_order_relaxed);
-      if (text) std::replace(places_.begin(), places_.end(), &shapes_[i], static_cast<ColumnShape*>(nullptr));
-      undecided = undecided || !text;
-    }
-    find_shape();
-    return undecided;
-  }
-
-  // Takes the cells that the text holds to their ends, and returns how many bytes they are. The last one need not end.
-  std::size_t take(std::string_view text, bool last) {
-    const char* const end = text.data() + text.size();
-    const char* at = text.data();
-    load(at);
-    while (at < end) {
-      const char* stop = take_short(at, end);
-      if (stop == nullptr) {
-        stop = cell_end(at, end);
-        if (stop == end && !last) break;
-        if (shape_ != nullptr) add({at, static_cast<std::size_t>(stop - at)});
-      }
-      if (stop == end) return text.size();
-      if (*stop == ',') {
-        ++column_;
-      } else {
-        const bool is_empty_line = column_ == 0 && stop == at;
-        has_other_lengths_ = has_other_lengths_ || (column_ != last_column_ && !is_empty_line);
-        column_ = 0;
-      }
-      find_shape();
-      at = stop + 1;
-    }
-    return static_cast<std::size_t>(at - text.data());
-  }
-
-  [[nodiscard]] const std::vector<ColumnShape>& shapes() const { return shapes_; }
-  [[nodiscard]] bool has_other_lengths() const { return has_other_lengths_; }
-
- private:
-  void load(const char* at) {
-    begin_ = at;
-    window_ = window_at(at);
-  }
-
-  // The end of the cell that begins here, where it is within the window and nothing is left to be done about the cell; otherwise
-  // null. A window that ends before the cell does is moved.
-  const char* take_short(const char* at, const char* end) {
-    const bool quoted = *at == '"';
-    const char* const first = quoted ? at + 1 : at;
-    const auto bits = [&] { return quoted ? window_.quotes : window_.ends; };
-    auto from = static_cast<std::size_t>(first - begin_);
-    if (from >= kWindow || bits() >> from == 0) {
-      load(first);
-      from = 0;
-      if (bits() == 0) return nullptr;
-    }
-    const auto length = static_cast<unsigned>(std::countr_zero(bits() >> from));
-    const char* const stop = first + length + (quoted ? 1 : 0);
-    if (stop >= end || (quoted && !ends_field(*stop))) return nullptr;
-    if (shape_ == nullptr || length == 0) return stop;
-    const std::uint64_t others = ~(window_.digits >> from) & ((std::uint64_t{1} << length) - 1);
-    return add_plain(first, length, others) ? stop : nullptr;
-  }
-
-  // Of a cell with these bytes that are not digits. False where it is none of a number of up to 18 digits and a date.
-  bool add_plain(const char* first, unsigned length, std::uint64_t others) {
-    const unsigned sign = *first == '-' ? 1 : 0;
-    others &= ~std::uint64_t{sign};
-    const unsigned whole = (others == 0 ? length : static_cast<unsigned>(std::countr_zero(others))) - sign;
-    const bool zero = first[sign] == '0';
-    if (zero && whole > 1) return false;  // a code, or more digits than count
-    const unsigned counted = whole - (zero && whole == 1 ? 1 : 0);
-    if (others == 0) {
-      if (whole == 0 || whole > kInt64Digits) return false;
-      shape_->add_integer(counted, sign != 0);
-      return true;
-    }
-    const unsigned decimals = length - sign - whole - 1;
-    if (std::has_single_bit(others) && first[sign + whole] == '.' && decimals > 0) {
-      shape_->add_decimal(counted, decimals);
-      return true;
-    }
-    constexpr std::uint64_t kDashes = 1U << 4 | 1U << 7;  // of 2001-12-31
-    if (length != 10 || others != kDashes || !is_date({first, length})) return false;
-    shape_->add_date();
-    return true;
-  }
-
-  void add(std::string_view cell) {
-    const bool quoted = cell.starts_with('"');
-    if (quoted) cell.remove_prefix(1);
-    if (quoted && cell.ends_with('"')) cell.remove_suffix(1);
-    shape_->add(cell_of(cell));
-  }
-
-  void find_shape() { shape_ = column_ < places_.size() ? places_[column_] : nullptr; }
-
-  FoundText& found_text_;
-  std::size_t last_column_;
-  bool has_other_lengths_ = false;  // some row has more cells than the header row, or fewer
-  std::vector<ColumnShape> shapes_;
-  std::vector<ColumnShape*> places_;  // of each column; null: its cells are not looked at
-  Window window_;
-  const char* begin_ = nullptr;   // of the window
-  std::size_t column_ = 0;        // of the cell at hand
-  ColumnShape* shape_ = nullptr;  // of its column
-};
-
 FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvPiece& piece,
                       const std::vector<int>& columns, int all_columns, FoundText& found_text) {
-  CellScan scan(columns, all_columns, found_text);
-  CsvText source(file, piece.begin, piece.end, kCsvBlock);
-  while (scan.leave_text_out()) {
-    const std::string_view text = source.next();
-    if (text.empty()) break;
-    source.take(scan.take(text, source.last()));
+  FoundShapes found{std::vector<ColumnShape>(columns.size())};
+  CsvBlocks blocks(file, all_columns, piece.begin, piece.end, 0, kCsvBlock);
+  for (;;) {
+    std::vector<int> undecided;
+    std::vector<ColumnShape*> shapes;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (found.shapes[i].is_text()) found_text[i].store(true, std::memory_order_relaxed);
+      if (found_text[i].load(std::memory_order_relaxed)) continue;
+      undecided.push_back(columns[i]);
+      shapes.push_back(&found.shapes[i]);
+    }
+    if (undecided.empty()) return found;
+    blocks.keep(undecided);
+    const auto has_block = blocks.next();
+    found.has_fault = !has_block.ok();
+    if (!has_block.ok() || !*has_block) return found;
+    for (std::size_t i = 0; i < shapes.size(); ++i) add_cells(blocks.column(i), *shapes[i]);
   }
-  return {scan.shapes(), scan.has_other_lengths()};
 }
 
 }  // namespace
@@ -285,7 +170,7 @@ FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::v
            [&](std::size_t i) { found[i] = shapes_of(file, pieces[i], columns, all_columns, found_text); });
   for (const FoundShapes& piece : found) {
     for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(piece.shapes[column]);
-    all.has_other_lengths = all.has_other_lengths || piece.has_other_lengths;
+    all.has_fault = all.has_fault || piece.has_fault;
   }
   return all;
 }

@@ -67,7 +67,7 @@ class ColumnShape {
 
 struct FoundShapes {
   std::vector<ColumnShape> shapes;
-  bool has_other_lengths = false;  ///< a row that was looked at has not as many cells as there are columns
+  bool has_fault = false;  ///< in a row that was looked at, such as another number of cells than there are columns
 };
 
 /// The shapes of `columns` (by their numbers, ascending) of `all_columns`, by all rows of the file: the last cell may be the one that makes the
