@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/parquet_parts_test.cpp: what Parquet's pages are made of: packed codes of every width, runs, and blocks of Snappy beside libsnappy.
+// tests/parquet_parts_test.cpp: what Parquet's pages are made of: packed codes of every width, runs, text that is UTF-8 or not, and blocks of Snappy beside libsnappy.
 #include <gtest/gtest.h>
 #include <snappy.h>
 
@@ -9,11 +9,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/utf8.hpp"
 #include "cpu/kernels.hpp"
 #include "io/packed_kernels.hpp"
 #include "io/snappy.hpp"
+#include "io/utf8_kernels.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -81,6 +84,68 @@ TEST(PackedCodes, AreLookedUpAtEveryWidth) {
         check_codes<std::uint32_t>(*kernels, width, n, random);
         check_codes<std::uint64_t>(*kernels, width, n, random);
       }
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------------- UTF-8
+
+std::vector<IsUtf8> utf8_kernels_here() {
+  std::vector<IsUtf8> all;
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (cpu::has_isa(isa)) {
+      all.push_back(cpu::table_for(isa, &utf8_kernels_baseline, &utf8_kernels_avx2, &utf8_kernels_avx512).is_utf8);
+    }
+  }
+  return all;
+}
+
+void check_utf8(std::string_view text) {
+  const auto exact = exactly(Bytes(text.begin(), text.end()));
+  for (const IsUtf8 is_valid : utf8_kernels_here()) {
+    ASSERT_EQ(is_valid(exact.get(), std::ssize(text)), is_utf8(text)) << text;
+  }
+}
+
+// Faults that lie at every place of a vector, across two vectors, and at the end.
+TEST(Utf8Kernels, JudgeByTheDefinitionAtEveryPlace) {
+  const std::string_view cases[] = {"",
+                                    "\xC3\xBC",
+                                    "\xE2\x82\xAC",
+                                    "\xF0\x9F\x98\x80",
+                                    "\xFC",
+                                    "\xE9",
+                                    "\xC1\xBF",
+                                    "\xE0\x9F\xBF",
+                                    "\xF0\x8F\xBF\xBF",
+                                    "\xED\x9F\xBF",
+                                    "\xED\xA0\x80",
+                                    "\xEE\x80\x80",
+                                    "\xF4\x8F\xBF\xBF",
+                                    "\xF4\x90\x80\x80",
+                                    "\xF5\x80\x80\x80",
+                                    "\xFF",
+                                    "\x80",
+                                    "\xE2\x82",
+                                    "\xF0\x9F\x98",
+                                    "\xC3\xBC\xBC",
+                                    "\xE2\x82\xAC\xAC",
+                                    "\xF0\x9F\x98\x80\x80"};
+  for (const std::string_view text : cases) {
+    for (std::size_t before = 0; before < 70; ++before) {
+      for (const std::size_t after : {0UL, 1UL, 31UL, 200UL}) {
+        check_utf8(std::string(before, 'a') + std::string(text) + std::string(after, 'z'));
+        check_utf8(std::string(before, 'a') + "\xC3\xA4" + std::string(text) + std::string(after, 'z') + "\xC3\xA4");
+      }
+    }
+  }
+}
+
+TEST(Utf8Kernels, JudgeEveryPairOfBytesByTheDefinition) {
+  for (unsigned bytes = 0; bytes < 0x10000; ++bytes) {
+    const std::string text{static_cast<char>(bytes >> 8), static_cast<char>(bytes & 0xFF)};
+    for (const std::string_view after : {"", "a", "\x80", "\x80\x80", "\xBF\xBF\xBF", "\xC0"}) {
+      check_utf8(text + std::string(after));
     }
   }
 }

@@ -21,9 +21,16 @@ namespace {
 
 constexpr std::int32_t kNull = -1;  // the index of a row or a dictionary's entry that is NULL
 
+// Whether texts lie within their buffers and are UTF-8 need not be asked.
+bool is_checked(const arrow::Array& array) {
+  const auto& buffers = array.data()->buffers;
+  return buffers.size() > 1 && dynamic_cast<const CheckedViews*>(buffers[1].get()) != nullptr;
+}
+
 // Arrow trusts what files say about where texts begin and end until asked. Asked as bytes: whether these are UTF-8 is checked
 // once for each different text.
 void check_text(const arrow::Array& array, const std::string& name) {
+  if (is_checked(array)) return;
   const auto as_bytes = array.data()->Copy();
   as_bytes->type = array.type_id() == arrow::Type::STRING         ? arrow::binary()
                    : array.type_id() == arrow::Type::LARGE_STRING ? arrow::large_binary()
@@ -126,6 +133,7 @@ void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
   check_text(*dictionary, name_);
   last_ = {dictionary, {}, true};
   vocabulary_->memory.push_back(dictionary);
+  vocabulary_->are_checked = is_checked(*dictionary);
   last_.indices.reserve(static_cast<std::size_t>(dictionary->length()));
   for (std::int64_t i = 0; i < dictionary->length(); ++i) {
     last_.indices.push_back(dictionary->IsNull(i) ? kNull
@@ -149,6 +157,7 @@ void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t r
   }
   check_text(*piece, name_);
   vocabulary_->memory.push_back(piece);
+  vocabulary_->are_checked = is_checked(*piece);
   for (std::int64_t i = 0; i < piece->length(); ++i) {
     to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*piece, i), name_, row + i);
   }

@@ -18,7 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/kernels.hpp"
 #include "io/arrow_elements.hpp"
+#include "io/arrow_text.hpp"
+#include "io/utf8_kernels.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
@@ -171,13 +174,44 @@ std::size_t measure_texts(Bytes plain, std::int64_t n) {
   return each_text(plain, n, [](std::int64_t, const std::uint8_t*, std::int32_t) {});
 }
 
-// Views of them, where `buffer` is the number of the one that they lie in.
-std::size_t view_texts(Bytes plain, std::int64_t n, const arrow::Buffer& page, std::int32_t buffer, std::uint8_t* to) {
-  return each_text(plain, n, [&](std::int64_t i, const std::uint8_t* letters, std::int32_t length) {
+// Whether plain texts are UTF-8. The lengths between texts of less than 128 bytes are ASCII, which also shows where a text is cut
+// off: such texts are looked at together, longer ones by themselves.
+class TextCheck {
+ public:
+  explicit TextCheck(Bytes plain) : begin_(plain.data()) {}
+
+  void add(const std::uint8_t* letters, std::int32_t length) {
+    if (length < 0x80) return;
+    finish(letters - sizeof length);
+    begin_ = letters;
+    finish(letters + length);
+    begin_ = letters + length;
+  }
+  /// Up to `end`, where no text goes on.
+  bool finish(const std::uint8_t* end) {
+    static const IsUtf8 is_utf8 =
+        cpu::table_for(Isa::best, &utf8_kernels_baseline, &utf8_kernels_avx2, &utf8_kernels_avx512).is_utf8;
+    valid_ = valid_ && is_utf8(begin_, end - begin_);
+    return valid_;
+  }
+
+ private:
+  const std::uint8_t* begin_;  // of what has not been looked at
+  bool valid_ = true;
+};
+
+// Views of them, where `buffer` is the number of the one that they lie in. `valid` is left alone where they are UTF-8.
+std::size_t view_texts(Bytes plain, std::int64_t n, const arrow::Buffer& page, std::int32_t buffer, std::uint8_t* to,
+                       bool& valid) {
+  TextCheck check(plain);
+  const std::size_t bytes = each_text(plain, n, [&](std::int64_t i, const std::uint8_t* letters, std::int32_t length) {
     const View view =
         arrow::util::ToBinaryView(letters, length, buffer, static_cast<std::int32_t>(letters - page.data()));
     std::memcpy(to + i * std::int64_t{sizeof view}, &view, sizeof view);
+    check.add(letters, length);
   });
+  valid = check.finish(plain.data() + bytes) && valid;
+  return bytes;
 }
 
 std::shared_ptr<arrow::Buffer> copy_of(const arrow::Buffer& page) {
@@ -226,6 +260,7 @@ class TextElements final : public PageElements {
   void start_read() override {
     pages_.resize(1);
     is_listed_ = false;
+    are_valid_ = are_entries_valid_;
   }
   Bytes start_page(const std::shared_ptr<arrow::Buffer>& page, bool stays) override {
     page_ = stays ? page : copy_of(*page);
@@ -236,17 +271,20 @@ class TextElements final : public PageElements {
     pages_[0] = page_;
     measure_texts(page, count);  // before memory is asked for
     dictionary_.resize(static_cast<std::size_t>(count) * sizeof(View));
-    view_texts(page, count, *page_, 0, dictionary_.data());
+    view_texts(page, count, *page_, 0, dictionary_.data(), are_entries_valid_);
+    are_valid_ = are_valid_ && are_entries_valid_;
     return {dictionary_.data(), static_cast<std::uint32_t>(count)};
   }
   [[nodiscard]] std::size_t measure(Bytes plain, std::int64_t n) const override { return measure_texts(plain, n); }
   std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
     if (!is_listed_) pages_.push_back(page_);
     is_listed_ = true;
-    return view_texts(plain, n, *page_, static_cast<std::int32_t>(pages_.size() - 1), to);
+    return view_texts(plain, n, *page_, static_cast<std::int32_t>(pages_.size() - 1), to, are_valid_);
   }
   std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
                                        std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
+    // Otherwise it is found out which text is not, and in which row.
+    if (are_valid_) values = std::make_shared<CheckedViews>(values);
     std::vector<std::shared_ptr<arrow::Buffer>> buffers{std::move(validity), std::move(values)};
     buffers.insert(buffers.end(), pages_.begin(), pages_.end());
     if (buffers[2] == nullptr) buffers[2] = std::make_shared<arrow::Buffer>(nullptr, 0);  // without a dictionary
@@ -256,8 +294,10 @@ class TextElements final : public PageElements {
  private:
   std::shared_ptr<arrow::Buffer> page_;
   std::vector<std::shared_ptr<arrow::Buffer>>
-      pages_;               ///< that views of this read point into; the first: the dictionary's
-  bool is_listed_ = false;  ///< page_
+      pages_;                      ///< that views of this read point into; the first: the dictionary's
+  bool is_listed_ = false;         ///< page_
+  bool are_entries_valid_ = true;  ///< all texts of the dictionary are UTF-8
+  bool are_valid_ = true;          ///< so are all of this read
   std::vector<std::uint8_t> dictionary_;
 };
 

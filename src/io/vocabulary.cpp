@@ -38,7 +38,7 @@ std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& n
 
 // Only a text that is new is checked: what is the same is as good.
 std::int32_t Vocabulary::add(std::string_view text, const std::string& name, std::int64_t row) {
-  if (!is_utf8(text)) throw_not_utf8(name, row);
+  if (!are_checked && !is_utf8(text)) throw_not_utf8(name, row);
   if (words.size() == std::numeric_limits<std::int32_t>::max()) {
     throw Error(Code::unsupported_type, name + ": has more than 2^31 different texts; store it plain");
   }

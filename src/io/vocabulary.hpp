@@ -28,13 +28,14 @@ class Vocabulary {
 
   Dictionary words;
   Memory memory;
+  bool are_checked = false;  ///< the texts that follow are known to be UTF-8
 
   /// The text's index. Throws unsupported_type where there are more than indices, and malformed where it is not UTF-8; `name` and
   /// `row` are for the messages.
   std::int32_t find_or_add(std::string_view text, const std::string& name, std::int64_t row);
   /// The index of an entry of a dictionary, of which no row is known; kNotUtf8 where it is not UTF-8.
   std::int32_t find_or_add_entry(std::string_view text, const std::string& name) {
-    return is_utf8(text) ? find_or_add(text, name, 0) : kNotUtf8;
+    return are_checked || is_utf8(text) ? find_or_add(text, name, 0) : kNotUtf8;
   }
   /// Stands for an entry of a dictionary that no row may have.
   static constexpr std::int32_t kNotUtf8 = -2;

@@ -826,6 +826,26 @@ def test_lists_that_are_no_lists_of_paths():
         upsweep.query("SELECT COUNT(*) FROM t", t=["a.csv", 1])
 
 
+@pytest.mark.parametrize("use_dictionary", [False, True])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_text_of_parquet_that_is_cut_off(tmp_path, use_dictionary, nulls):
+    """What follows a text in its page, the length of the next text, may look like the rest of its last letter."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = [b"Oslo", "Köln".encode() * 20, "東京".encode() * 60, b"", "Ö".encode() * 64, b"x" * 127, b"y" * 128]
+    cuts = ["é".encode()[:1], "東".encode()[:2], "😀".encode()[:3], b"\xe6" + b"a" * 200, b"z" * 130 + b"\xf0"]
+    for length in (1, 0x80, 0xA9, 0xBF, 0xBFBF):
+        for cut in cuts:
+            texts = [*whole, cut, b"n" * length, *whole]
+            column = bytes_as_text(*texts)
+            if nulls:
+                column = pa.concat_arrays([column, pa.nulls(3, pa.string())])
+            parquet.write_table(pa.table({"s": column}), tmp_path / "t.parquet", use_dictionary=use_dictionary)
+            with pytest.raises(ValueError, match=f"row {len(whole)} is text that is not UTF-8"):
+                upsweep.query("SELECT MAX(s) FROM t", t=tmp_path / "t.parquet")
+    parquet.write_table(pa.table({"s": bytes_as_text(*whole)}), tmp_path / "t.parquet", use_dictionary=use_dictionary)
+    assert upsweep.query("SELECT MAX(s), COUNT(s) FROM t", t=tmp_path / "t.parquet").rows() == [("東京" * 60, len(whole))]
+
+
 def test_names_that_are_not_utf8(tmp_path):
     schema = pa.schema([pa.field("x", pa.int64()), pa.field("cafes", pa.int64())])
     with pa.ipc.new_file(tmp_path / "t.arrow", schema) as file:
