@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -169,7 +170,10 @@ class Inspection {
     if (width() == 1 || ragged || broken) require_comma();
     require_no_comment(ragged);
     if (ragged) refuse_ragged();
-    if (width() > 1) require_no_padded_title();
+    if (width() > 1) {
+      require_names();
+      require_no_padded_title();
+    }
     require_double_quotes();
     require_header();
     if (width() > 1) require_one_header();
@@ -351,11 +355,36 @@ class Inspection {
     if (table == records().end() || table - records().begin() > std::ptrdiff_t(kMostTitles)) return;
     const auto is_empty = [](const CsvRecord& record) { return count_filled(record) == 0; };
     const bool parted = std::any_of(records().begin(), table, is_empty);
-    if (!parted && !is_header(records(), static_cast<std::size_t>(table - records().begin()))) return;
+    const bool heads = is_header(records(), static_cast<std::size_t>(table - records().begin()));
+    if (!parted && !heads && (is_blank(first().cells[0].text) || !are_names(*table))) return;
     refuse(fmt::format(
         "line {} ({}) seems to be a title: only one of its cells is filled; remove the lines above the header "
         "row, such as by tail -n +{}",
         first().line, quoted(first().text), table->line));
+  }
+
+  // Whether three cells at least are filled, with text only, and no two are the same.
+  static bool are_names(const CsvRecord& record) {
+    std::set<std::string_view> names;
+    for (const CsvCell& cell : record.cells) {
+      if (!is_blank(cell.text) && !names.insert(cell.text).second) return false;
+    }
+    return names.size() > 2 && !has_numbers(record);
+  }
+
+  // Rows of empty cells above the table, as spreadsheets write them.
+  void require_names() const {
+    if (count_filled(first()) > 0) return;
+    const auto table = std::find_if(records().begin(), records().end(),
+                                    [](const CsvRecord& record) { return count_filled(record) > 1; });
+    refuse(fmt::format(
+        "line {} has no names, as all of its {} cells are empty, and a CSV file begins with a line of names; "
+        "{}",
+        first().line, width(),
+        table == records().end() ? "add them"
+                                 : fmt::format("remove the lines above the names, such as by tail -n +{}, "
+                                               "or add names",
+                                               table->line)));
   }
 
   // Cells that seem to be quoted, but not as it is done here.
@@ -379,10 +408,13 @@ class Inspection {
                  record.line, quoted(cell)),
              row_of(record));
     }
-    // A quote opens inside one cell and closes at the end of a later one.
+    // A quote opens inside one cell, where it has no blank after it as that of 9" x 4" has, and closes at the end of a later one.
     const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 == 1; };
-    const std::size_t last = cell.rfind('"');
-    if (!is_odd(cell) || last == 0 || last + 1 == cell.size() || cell[last + 1] == ' ') return;
+    bool opens = false;
+    for (std::size_t i = 1; i + 1 < cell.size(); ++i) {
+      opens = opens || (cell[i] == '"' && cell[i + 1] != ' ' && cell[i + 1] != '"' && cell[i - 1] != '"');
+    }
+    if (!is_odd(cell) || !opens) return;
     for (std::size_t i = column + 1; i < record.cells.size(); ++i) {
       const CsvCell& other = record.cells[i];
       if (other.quoted || !is_odd(other.text)) continue;
@@ -397,18 +429,20 @@ class Inspection {
 
   // All cells of a column, the name among them or not.
   void require_no_apostrophes(std::size_t column) const {
-    std::string_view enclosed;
+    const CsvRecord* example = nullptr;
     for (std::size_t i = 1; i < records().size(); ++i) {
       const CsvCell& cell = records()[i].cells[column];
       if (is_blank(cell.text)) continue;
       if (cell.quoted || cell.text.size() < 2 || !cell.text.starts_with('\'') || !cell.text.ends_with('\'')) return;
-      enclosed = cell.text;
+      if (example == nullptr) example = &records()[i];
     }
-    if (enclosed.empty()) return;
-    refuse(fmt::format(
-        "column {} has all cells in apostrophes, such as {}, and only double quotes are read as quotes; write "
-        "the file with double quotes",
-        quoted(first().cells[column].text), quoted(enclosed)));
+    if (example == nullptr) return;
+    refuse(
+        fmt::format(
+            "line {}: {} is in apostrophes, as all cells of column {} are, and only double quotes are read as quotes; "
+            "write the file with double quotes",
+            example->line, quoted(example->cells[column].text), quoted(first().cells[column].text)),
+        row_of(*example));
   }
 
   // The names must differ from the values below them, in one column at least that is not text.
