@@ -180,8 +180,6 @@ class Reader final : public BatchReader {
 
   ColumnData elements(int column, const std::vector<Rows>& rows, const Batch& batch, io::Memory& memory) {
     const auto which = static_cast<std::size_t>(column);
-    // Which no query names: it stands for the rows alone, where they are only counted.
-    if (which >= table_.columns_.size() || !table_.columns_[which].field.unsupported.empty()) return {};
     std::vector<Piece> pieces;
     for (const Rows& some : rows) {
       const ArrowArray& chunk = some.chunk->value;
