@@ -7,14 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "device_way.hpp"
+#include "io/joined_fields.hpp"
 #include "io/table.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
@@ -179,25 +182,17 @@ void report(const Common& common, const Answer& answer, const QueryMemory& memor
   remark_spilled(answer, memory);
 }
 
-QueryCarry fold_file(const Common& common, const Query& query, const std::string& file, const QueryMemory& memory) {
-  const auto table = io::open_table(file, io::CsvCells::typed, common.threads);
-  try {
-    if (common.on_gpu()) {
-      return query.fold(gpu::Policy{}.with_rung(common.rung), *table, {}, memory.device_bytes);
-    }
-    return query.fold(common.policy(), *table);
-  } catch (const Error& error) {
-    if (error.code() != Code::invalid_argument) throw;  // others name the file
-    throw Error(error.code(), fmt::format("{}: {}", file, error.what()), error.index());
-  }
+QueryCarry fold_file(const Common& common, const Query& query, const Table& table, const QueryMemory& memory) {
+  if (common.on_gpu()) return query.fold(gpu::Policy{}.with_rung(common.rung), table, {}, memory.device_bytes);
+  return query.fold(common.policy(), table);
 }
 
-/// This rank's files folded in their order; nothing where it has none.
-std::optional<QueryCarry> fold_files(const Common& common, const Query& query, const std::vector<std::string>& files,
-                                     const QueryMemory& memory) {
+/// This rank's files folded in their order, each in the columns of all; nothing where it has none.
+std::optional<QueryCarry> fold_files(const Common& common, const Query& query, const std::vector<io::JoinedFile>& files,
+                                     const std::vector<Field>& fields, const QueryMemory& memory) {
   std::optional<QueryCarry> all;
-  for (const std::string& file : files) {
-    QueryCarry carry = fold_file(common, query, file, memory);
+  for (const io::JoinedFile& file : files) {
+    QueryCarry carry = fold_file(common, query, *io::join({file}, fields), memory);
     if (all) {
       all->merge(carry);
     } else {
@@ -205,6 +200,13 @@ std::optional<QueryCarry> fold_files(const Common& common, const Query& query, c
     }
   }
   return all;
+}
+
+/// What the ranks have, one after the other, on every rank.
+std::string gather_bytes(const Ranks& ranks, std::string bytes) {
+  if (!ranks.reports()) ranks.send(0, bytes);
+  for (int rank = 1; ranks.reports() && rank < ranks.size(); ++rank) bytes += ranks.receive(rank);
+  return ranks.from_first(bytes);
 }
 
 /// The ranks' carries merged two by two, neighbours first, so that all is with rank 0 in the end and rows keep their order. Carries
@@ -226,17 +228,43 @@ void merge_ranks(Ranks& ranks, const Query& query, std::optional<QueryCarry>& ca
   }
 }
 
+/// The columns of all files, and of which of these those of each file in this rank's share are.
+io::JoinedFields joined_fields(const std::vector<std::string>& files, std::string_view fields_of_all,
+                               std::vector<io::JoinedFile>& share) {
+  io::JoinedFields joined;
+  std::map<std::string, std::vector<int>> places;
+  for (const std::string& file : files) places[file] = joined.add(file, io::take_fields(fields_of_all));
+  for (io::JoinedFile& file : share) file.places = places.at(file.path);
+  return joined;
+}
+
 int query_on_ranks(const Common& common, const QueryOptions& options, const QueryMemory& memory) {
   const Stopwatch watch;
   Ranks ranks(common.command_line);
+  std::optional<Statement> statement;
+  std::vector<std::string> files;
+  std::vector<io::JoinedFile> share;
+  std::string own_fields;
+  ranks.run([&] {
+    (void)common.policy();  // refuses a device that is not there
+    statement.emplace(options.sql);
+    if (!statement->path().empty()) statement->refuse_table("with --mpi the table is its files: FROM needs a name");
+    for (const std::string& path : options.files) {
+      for (std::string& file : io::matching_files(path)) files.push_back(std::move(file));
+    }
+    for (const std::string& file : ranks.share_of(files)) {
+      share.push_back({file, io::open_table(file, io::CsvCells::typed, common.threads)});
+      own_fields += io::packed(share.back().table->fields());
+    }
+  });
+  ranks.settle();
+  const std::string fields_of_all = gather_bytes(ranks, own_fields);
   std::optional<Query> query;
   std::optional<QueryCarry> carry;
   ranks.run([&] {
-    (void)common.policy();  // refuses a device that is not there
-    const Statement statement(options.sql);
-    if (!statement.path().empty()) statement.refuse_table("with --mpi the table is its files: FROM needs a name");
-    query.emplace(statement, *io::open_table(options.files.front(), io::CsvCells::typed, common.threads));
-    carry = fold_files(common, *query, ranks.share_of(options.files), memory);
+    const io::JoinedFields joined = joined_fields(files, fields_of_all, share);
+    query.emplace(*statement, *io::join({}, joined.fields()));
+    carry = fold_files(common, *query, share, joined.fields(), memory);
   });
   ranks.settle();
   merge_ranks(ranks, *query, carry);

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "io/joined_fields.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/io.hpp"
 
@@ -47,6 +49,24 @@ std::vector<nb::bytes> matching(const nb::bytes& given) {
   return files;
 }
 
+/// The columns of several files, without rows, and which of these each column of each file is. `tables` have the files' columns.
+std::pair<std::shared_ptr<Table>, std::vector<std::vector<int>>> join(
+    const std::vector<nb::bytes>& paths, const std::vector<std::shared_ptr<Table>>& tables) {
+  io::JoinedFields joined;
+  std::vector<std::vector<int>> places;
+  places.reserve(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    places.push_back(joined.add(path_of(paths[i]), tables[i]->fields()));
+  }
+  return {io::join({}, joined.fields()), places};
+}
+
+/// The rows of one of these files in the columns of all.
+std::shared_ptr<Table> open_joined(const nb::bytes& given, const std::shared_ptr<Table>& table,
+                                   const std::shared_ptr<Table>& all, const std::vector<int>& places) {
+  return io::join({{path_of(given), table, places}}, all->fields());
+}
+
 }  // namespace
 }  // namespace upsweep::python
 
@@ -55,5 +75,7 @@ NB_MODULE(_files, module) {
   module.doc() = "What upsweep.query reads files with. Private: its names may change with any version.";
   define_errors(module);
   module.def("open", &open, nb::arg("paths"), nb::arg("threads"));
+  module.def("join", &join, nb::arg("paths"), nb::arg("tables"));
+  module.def("open_joined", &open_joined, nb::arg("path"), nb::arg("table"), nb::arg("all"), nb::arg("places"));
   module.def("matching", &matching, nb::arg("path"));
 }

@@ -597,6 +597,17 @@ def open_files(paths: Sequence[str], threads: int) -> Any:
     return files_module().open([_bytes_of_path(path, "a file's name") for path in paths], threads)
 
 
+def joined_columns(paths: Sequence[str], fields: Sequence[tuple]) -> tuple[Any, list[list[int]]]:
+    """The columns of files as those of one table, without rows, and which of these each column of each file is."""
+    tables = [native().Table.of_fields(each) for each in fields]
+    return files_module().join([_bytes_of_path(path, "a file's name") for path in paths], tables)
+
+
+def joined_file(path: str, table: Any, fields: tuple, places: list[int]) -> Any:
+    """The rows of one of several files in the columns of all, which are `fields`."""
+    return files_module().open_joined(_bytes_of_path(path, "a file's name"), table, native().Table.of_fields(fields), places)
+
+
 def _bytes_of_path(path: str | os.PathLike[str], what: str) -> bytes:
     """As the file system has it, which need not be UTF-8."""
     try:

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -88,6 +90,32 @@ std::optional<Field> joined(const Field& a, const Field& b) {
   return all;
 }
 
+template <class T>
+void put(const T& value, std::string& to) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put_text(const std::string& text, std::string& to) {
+  put(static_cast<std::uint64_t>(text.size()), to);
+  to += text;
+}
+
+template <class T>
+T take(std::string_view& bytes) {
+  T value;
+  const std::string_view taken = bytes.substr(0, sizeof value);
+  std::memcpy(&value, taken.data(), taken.size());
+  bytes.remove_prefix(sizeof value);
+  return value;
+}
+
+std::string take_text(std::string_view& bytes) {
+  const auto size = take<std::uint64_t>(bytes);
+  const std::string text(bytes.substr(0, size));
+  bytes.remove_prefix(size);
+  return text;
+}
+
 std::string list(const std::vector<Field>& fields) {
   std::vector<std::string> shown;
   for (std::size_t i = 0; i < std::min(fields.size(), kListedColumns); ++i) {
@@ -98,6 +126,35 @@ std::string list(const std::vector<Field>& fields) {
 }
 
 }  // namespace
+
+std::string packed(const std::vector<Field>& fields) {
+  std::string bytes;
+  put(static_cast<std::uint64_t>(fields.size()), bytes);
+  for (const Field& field : fields) {
+    put_text(field.name, bytes);
+    put_text(field.unsupported, bytes);
+    put(field.kind, bytes);
+    put(field.storage, bytes);
+    put(field.scale, bytes);
+    put(field.is_untyped, bytes);
+    put(field.has_own_order, bytes);
+  }
+  return bytes;
+}
+
+std::vector<Field> take_fields(std::string_view& bytes) {
+  std::vector<Field> fields(take<std::uint64_t>(bytes));
+  for (Field& field : fields) {
+    field.name = take_text(bytes);
+    field.unsupported = take_text(bytes);
+    field.kind = take<ValueKind>(bytes);
+    field.storage = take<Storage>(bytes);
+    field.scale = take<int>(bytes);
+    field.is_untyped = take<bool>(bytes);
+    field.has_own_order = take<bool>(bytes);
+  }
+  return fields;
+}
 
 std::string type_name(const Field& field) {
   if (!field.unsupported.empty()) return field.unsupported;

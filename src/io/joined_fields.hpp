@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,22 @@ class JoinedFields {
   Places by_folded_name_;
   std::string first_path_;
 };
+
+/// The columns of a file as bytes, for another process.
+std::string packed(const std::vector<Field>& fields);
+/// Takes what packed() has made off the front.
+std::vector<Field> take_fields(std::string_view& bytes);
+
+/// A file among those of one table.
+struct JoinedFile {
+  std::string path;
+  std::shared_ptr<const Table> table;
+  std::vector<int> places = {};  ///< which column of all each of its columns is, as JoinedFields::add() has it
+};
+
+/// The rows of some of the files, or of none, in the columns of all: JoinedFields::fields(). So processes that have only some of
+/// the files read them as open_tables() reads all.
+std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields);
 
 /// "int32", "decimal(18, 2)", "text", …: what messages call the type of a column.
 std::string type_name(const Field& field);

@@ -111,7 +111,7 @@ struct Source {
 
 struct File {
   std::string path;
-  std::unique_ptr<Table> table;
+  std::shared_ptr<const Table> table;
   int first_part = 0;
   std::int64_t first_row = 0;        // of the file in the table; 0 where the rows before it are not known
   std::vector<Source> sources = {};  // by column of the table
@@ -206,15 +206,8 @@ class JoinedRows final : public BatchReader {
 
 class JoinedTable final : public Table {
  public:
-  JoinedTable(const std::vector<std::string>& paths, CsvCells cells, int threads) {
-    std::vector<std::vector<int>> places;
-    JoinedFields joined;
-    for (const std::string& path : paths) {
-      add(path, open_table(path, cells, threads));
-      places.push_back(joined.add(path, files_.back().table->fields()));
-    }
-    fields_ = joined.fields();
-    for (std::size_t i = 0; i < files_.size(); ++i) set_sources(files_[i], places[i]);
+  JoinedTable(std::vector<JoinedFile> files, std::vector<Field> fields) : fields_(std::move(fields)) {
+    for (JoinedFile& file : files) add(std::move(file));
   }
 
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
@@ -258,10 +251,11 @@ class JoinedTable final : public Table {
   }
 
  private:
-  void add(const std::string& path, std::unique_ptr<Table> table) {
-    const std::int64_t rows = table->rows();
-    const int parts = table->parts();
-    files_.push_back({path, std::move(table), parts_, std::max<std::int64_t>(rows_, 0)});
+  void add(JoinedFile file) {
+    const std::int64_t rows = file.table->rows();
+    const int parts = file.table->parts();
+    files_.push_back({std::move(file.path), std::move(file.table), parts_, std::max<std::int64_t>(rows_, 0)});
+    set_sources(files_.back(), file.places);
     parts_ += parts;
     rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
   }
@@ -292,6 +286,10 @@ class JoinedTable final : public Table {
 
 }  // namespace
 
+std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fields) {
+  return std::make_unique<JoinedTable>(std::move(files), std::move(fields));
+}
+
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, int threads) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
@@ -299,7 +297,13 @@ std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCel
   }
   if (files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
   if (files.size() == 1) return open_table(files.front(), cells, threads);
-  return std::make_unique<JoinedTable>(files, cells, threads);
+  std::vector<JoinedFile> opened;
+  JoinedFields joined;
+  for (const std::string& file : files) {
+    opened.push_back({file, open_table(file, cells, threads)});
+    opened.back().places = joined.add(file, opened.back().table->fields());
+  }
+  return join(std::move(opened), joined.fields());
 }
 
 }  // namespace upsweep::io

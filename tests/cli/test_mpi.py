@@ -131,6 +131,33 @@ def test_a_query_is_of_all_files(upsweep, ranks):
 
 
 @with_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_columns_of_files_are_joined_by_name(upsweep, ranks):
+    pa = pytest.importorskip("pyarrow")
+    upsweep.table("a.parquet", pa.table({"k": ["x", "y"], "v": pa.array([1, 2], pa.int32())}))
+    upsweep.table("b.parquet", pa.table({"V": [2**40], "K": ["x"]}))
+    upsweep.write("c.csv", "v,w\n2.25,\n1,7\n")
+    upsweep.table("d.parquet", pa.table({"k": ["y"], "v": pa.array([2**64 - 1], pa.uint64())}))
+    sql = "SELECT k, SUM(v), COUNT(*), SUM(w) FROM {} GROUP BY k ORDER BY k"
+    files = [f"{name}.parquet" for name in "abd"]
+    found = json.loads(ok(upsweep, ranks, "query", sql.format("t"), "--mpi", "a.parquet", "c.csv", *files[1:], "--json"))
+    assert found["rows"] == [
+        ["x", "1099511627777.00", 2, None],
+        ["y", "18446744073709551617.00", 2, None],
+        [None, "3.25", 2, 7],
+    ]
+    plain = upsweep.json("query", "SELECT k, SUM(v) FROM '*.parquet' GROUP BY k ORDER BY k")
+    found = json.loads(
+        ok(upsweep, ranks, "query", "SELECT k, SUM(v) FROM t GROUP BY k ORDER BY k", "--mpi", "*.parquet", "--json")
+    )
+    assert (found["columns"], found["types"], found["rows"]) == (plain["columns"], plain["types"], plain["rows"])
+    upsweep.table("e.parquet", pa.table({"k": [1]}))
+    message = "rank 0: t: column 'k' has an unsupported type"
+    status, _, err = run(upsweep, ranks, "query", "SELECT COUNT(k) FROM t", "--mpi", *files, "e.parquet")
+    assert status == 1 and "text in a.parquet and int64 in e.parquet" in err, (err, message)
+
+
+@with_mpi
 def test_what_fails_on_one_rank_ends_all_with_one_message(upsweep, parts):
     files, all_of_them = parts
     missing = "nope.npy: no such file; check the path"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import dask
@@ -21,28 +21,18 @@ from upsweep.dask._tasks import how, moved, new_name, tree
 class Plan:
     """The query as tasks have it: its text, and the columns that all pieces have. It is sent to every worker once."""
 
-    def __init__(self, sql: str, fields: tuple, first: str, options: dict[str, Any]):
+    def __init__(self, sql: str, fields: tuple, options: dict[str, Any]):
         self.sql = sql
         self.fields = fields
-        self.first = first  # the piece that the fields are of
         self.options = options
 
     def __reduce__(self) -> tuple:
-        return Plan, (self.sql, self.fields, self.first, self.options)
+        return Plan, (self.sql, self.fields, self.options)
 
     @functools.cached_property
     def query(self) -> Any:
         module = _query.native()
         return module.Query(module.Statement(self.sql), module.Table.of_fields(self.fields))
-
-    def require_same(self, fields: tuple, piece: str) -> None:
-        if len(fields) != len(self.fields):
-            raise ValueError(f"{piece}: has {len(fields)} columns, and {self.first} has {len(self.fields)}")
-        for ours, theirs in zip(self.fields, fields):
-            if ours != theirs:
-                raise ValueError(
-                    f"{piece}: column {theirs[0]!r} is not what {self.first} has there, {ours[0]!r}, or is of another type"
-                )
 
 
 def query(
@@ -60,8 +50,8 @@ def query(
         Tables by their names, as `upsweep.query` takes them.
     **named_tables
         What the name after FROM means: paths of Parquet, Arrow IPC, CSV and .npy files, a list of them or with * ? [ ] and ** in
-        them, which workers see by the same paths; or a Dask DataFrame, of which no columns are computed that the query does not
-        name.
+        them, which workers see by the same paths: their columns are joined by name, as those of `upsweep.query` are. Or a Dask
+        DataFrame, of which no columns are computed that the query does not name.
 
     At most one thread for each task takes part, or as many as `options` says. A worker holds one piece at a time for each of its
     threads, some batches of a file or a partition, and the groups found in it; the answer's groups fit the memory of one worker.
@@ -76,8 +66,8 @@ def query(
     Raises
     ------
     ValueError, NotImplementedError, TypeError
-        As `upsweep.query`, before any task begins; a list without files; a file, named, whose columns are not those of the first;
-        a partition whose values are not of the DataFrame's types.
+        As `upsweep.query`, before any task begins; a list without files; a file that has none of the columns of those before it,
+        and columns named by the query whose types do not go together, with both files; a partition whose values are not of the DataFrame's types.
     OverflowError, ZeroDivisionError
         In an expression; `index` is the first such row, counted over all pieces. After files that do not say how many rows they
         have, which are CSV and Arrow IPC streams, and in them, it is counted from its own file's start, as `upsweep.query` does.
@@ -100,14 +90,13 @@ def query(
     name = statement.path or statement.table
     paths = _query.paths_of(source)
     if paths is not None:
-        plan, tasks, parts = _of_files(sql, statement, paths, name)
+        plan, carry = _of_files(sql, statement, paths, name, client)
     elif type(source).__module__.startswith("dask.dataframe") and source.ndim == 2:
-        plan, tasks, parts = _of_frame(sql, statement, source, name)
+        plan, carry = _of_frame(sql, statement, source, name, client)
     else:
         raise TypeError(
             f"{name}: paths or a Dask DataFrame are needed, not {type(source).__name__}: upsweep.query takes what this process holds"
         )
-    carry = _computed(plan, tasks, parts, client)
     if isinstance(carry, Exception):
         raise carry
     answer = _query.Answer(plan.query.answer([carry]))
@@ -115,17 +104,40 @@ def query(
     return answer
 
 
-def _of_files(sql: str, statement: Any, paths: list[str], name: str) -> tuple[Plan, list[tuple], list]:
+def _of_files(sql: str, statement: Any, paths: list[str], name: str, client: Any) -> tuple[Plan, Any]:
     files = [os.path.abspath(file) for file in _query.matching(paths)]
     if not files:
         raise ValueError(f"{name}: the list of files is empty: at least one is needed")
     options = how()
     table = _query.open_files(files[:1], options["threads"])
+    try:
+        _query.typed(statement, table, None)
+    except (ValueError, TypeError, NotImplementedError):
+        if len(files) == 1:
+            raise
+        fields = [_query.open_files([file], options["threads"]).fields for file in files]  # which may have what is missing
+    else:
+        plan = Plan(sql, table.fields, options)
+        carry = _computed(plan, [(functools.partial(_fold_file, file, None, None),) for file in files], [], client)
+        if not isinstance(carry, _OtherColumns):
+            return plan, carry
+        fields = [carry.fields.get(file, table.fields) for file in files]
+    table, places = _query.joined_columns(files, fields)
     _query.typed(statement, table, None)
-    return Plan(sql, table.fields, files[0], options), [(_fold_file, file) for file in files], []
+    plan = Plan(sql, table.fields, options)
+    folds = [(functools.partial(_fold_file, file, *each),) for file, *each in zip(files, fields, places, strict=True)]
+    return plan, _computed(plan, folds, [], client)
 
 
-def _of_frame(sql: str, statement: Any, frame: Any, name: str) -> tuple[Plan, list[tuple], list]:
+class _OtherColumns(Exception):
+    """In place of a carry: the columns of files, by their paths, that are not those of the plan."""
+
+    def __init__(self, fields: dict[str, tuple]):
+        super().__init__(fields)
+        self.fields = fields
+
+
+def _of_frame(sql: str, statement: Any, frame: Any, name: str, client: Any) -> tuple[Plan, Any]:
     if not all(isinstance(column, str) for column in frame.columns):
         raise TypeError(f"{name}: the names of columns are text, not as they are in {list(frame.columns)}")
     wanted = _query.wanted_columns(list(frame.columns), statement, name) or list(frame.columns[:1])
@@ -134,7 +146,8 @@ def _of_frame(sql: str, statement: Any, frame: Any, name: str) -> tuple[Plan, li
     _query.typed(statement, table, lambda: _query.stream(_schema(frame).empty_table(), name))
     parts = frame[wanted].to_delayed()
     tasks = [(_fold_partition, part.key, i, schema) for i, part in enumerate(parts)]
-    return Plan(sql, table.fields, name, how()), tasks, parts
+    plan = Plan(sql, table.fields, how())
+    return plan, _computed(plan, tasks, parts, client)
 
 
 def _schema(frame: Any) -> Any:
@@ -159,39 +172,43 @@ def _computed(plan: Plan, tasks: list[tuple], parts: list, client: Any) -> Any:
     return dask.compute(Delayed(last, layers, layer=folds), scheduler=client)[0][1]
 
 
-def _fold_file(plan: Plan, path: str) -> tuple[int, Any]:
-    return _folded(plan, path, lambda: _query.open_files([path], plan.options["threads"]))
+def _fold_file(path: str, fields: tuple | None, places: list[int] | None, plan: Plan) -> tuple[int, Any]:
+    """`fields`: what the file had, and `places`: which columns of the plan these are; None: they are to be the plan's."""
+    with upsweep.options(**plan.options):
+        opened = _query.open_files([path], plan.options["threads"])
+        if places is None:
+            return _folded(plan, opened) if opened.fields == plan.fields else (0, _OtherColumns({path: opened.fields}))
+        if opened.fields != fields:
+            raise ValueError(f"{path}: was changed while the query ran; leave the file alone until it ends")
+        return _folded(plan, _query.joined_file(path, opened, plan.fields, places))
 
 
 def _fold_partition(plan: Plan, frame: Any, number: int, schema: Any) -> tuple[int, Any]:
     import pyarrow
 
     piece = f"partition {number}"
-
-    def table() -> Any:
+    with upsweep.options(**plan.options):
         try:
             rows = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         except (KeyError, pyarrow.ArrowException, UnicodeEncodeError) as error:
             _query.arrow_columns(frame, piece)  # whose error names the column and the row
             raise ValueError(f"{piece}: its columns are not those of the DataFrame: {error}") from None
-        return _query.stream(rows, piece)
-
-    return _folded(plan, piece, table)
+        return _folded(plan, _query.stream(rows, piece))
 
 
-def _folded(plan: Plan, piece: str, table: Callable[[], Any]) -> tuple[int, Any]:
+def _folded(plan: Plan, table: Any) -> tuple[int, Any]:
     """A piece's rows, -1 where they have not been counted, and its carry or, of a row, an error: an earlier piece may have one."""
-    with upsweep.options(**plan.options):
-        opened = table()
-        plan.require_same(opened.fields, piece)
-        try:
-            return opened.rows, plan.query.fold(opened, _options.place())
-        except (OverflowError, ZeroDivisionError) as error:
-            return 0, moved(error, 0)
+    try:
+        return table.rows, plan.query.fold(table, _options.place())
+    except (OverflowError, ZeroDivisionError) as error:
+        return 0, moved(error, 0)
 
 
 def _merge(plan: Plan, pieces: list[tuple[int, Any]]) -> tuple[int, Any]:
     """The rows and the carry of pieces in their order, or the first one's error; its row is moved as far as rows were counted."""
+    others = [carry.fields for _, carry in pieces if isinstance(carry, _OtherColumns)]
+    if others:
+        return 0, _OtherColumns({path: fields for each in others for path, fields in each.items()})
     rows, carries = 0, []
     for more, carry in pieces:
         is_counted = rows >= 0 and more >= 0
