@@ -22,7 +22,7 @@ namespace upsweep::io {
 /// A file and how many columns it has.
 struct CsvFormat {
   std::shared_ptr<const CsvFile> file;
-  int columns;
+  int columns = 0;
 
   /// An empty line is a row then.
   [[nodiscard]] bool has_one_column() const { return columns == 1; }
