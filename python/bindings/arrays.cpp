@@ -2,8 +2,11 @@
 // bindings/arrays.cpp: the only place that knows NumPy's C functions.
 #include "arrays.hpp"
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
@@ -30,10 +33,13 @@ Type type_of_numpy(char kind, npy_intp size) {
   }
 }
 
-int numpy_type_of(Type type) {
+static_assert(std::is_same_v<npy_intp, std::int64_t>);
+
+int numpy_type_of(ElementKind kind) {
+  if (kind.is_boolean) return NPY_BOOL;
   constexpr int kNumpyTypes[] = {NPY_INT8,   NPY_INT16,  NPY_INT32,  NPY_INT64,   NPY_UINT8,
                                  NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64};
-  return kNumpyTypes[static_cast<int>(type)];
+  return kNumpyTypes[static_cast<int>(kind.type)];
 }
 
 bool is_movable(char kind, npy_intp size) {
@@ -41,11 +47,31 @@ bool is_movable(char kind, npy_intp size) {
   return kKinds.find(kind) != std::string_view::npos && upsweep::detail::is_moved_size(static_cast<std::size_t>(size));
 }
 
-nb::object new_array_of(std::int64_t n, int numpy_type) {
-  const npy_intp shape[] = {n};
-  PyObject* const array = PyArray_SimpleNew(1, shape, numpy_type);
-  if (array == nullptr) throw nb::python_error();
+/// An invalid object, and no exception, where NumPy refuses. Throws nanobind::python_error where Python is to end.
+nb::object made_or_nothing(PyObject* array) {
+  if (array == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw nb::python_error();
+    PyErr_Clear();
+  }
   return nb::steal(array);
+}
+
+constexpr int kPlain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+/// Elements that short calls copy. Should another argument leave the call to Python, these are copied twice.
+constexpr npy_intp kMostCopied = 1 << 16;
+
+/// Lists of numbers as NumPy has them. Integers must not have become floats, as those of 64 bits of both signs do: that is
+/// certain where the first element is a float.
+nb::object array_of_list(PyObject* list) {
+  if (PySequence_Size(list) > kMostCopied) return {};
+  nb::object array = made_or_nothing(PyArray_FromAny(list, nullptr, 0, 0, kPlain | NPY_ARRAY_ENSUREARRAY, nullptr));
+  if (!array.is_valid()) return {};
+  auto* const made = reinterpret_cast<PyArrayObject*>(array.ptr());
+  if (PyArray_ISINTEGER(made) || PyArray_ISBOOL(made)) return array;
+  if (!PyArray_ISFLOAT(made) || PyArray_NDIM(made) != 1 || PySequence_Size(list) < 1) return {};
+  const nb::object first = nb::steal(PySequence_GetItem(list, 0));
+  if (!first.is_valid()) PyErr_Clear();
+  return first.is_valid() && PyFloat_Check(first.ptr()) ? array : nb::object();
 }
 
 [[noreturn]] void refuse(nb::handle object, const char* what) {
@@ -76,12 +102,48 @@ bool is_plain_array(nb::handle object, Elements& elements, bool any_shape) {
   elements.is_boolean = descr->kind == 'b';
   elements.is_writable = (flags & NPY_ARRAY_WRITEABLE) != 0;
   elements.is_movable = is_movable(descr->kind, elements.size);
+  elements.shape = {PyArray_DIMS(array), static_cast<std::size_t>(PyArray_NDIM(array))};
   return true;
 }
 
-nb::object new_array(std::int64_t n, Type type) { return new_array_of(n, numpy_type_of(type)); }
+nb::object plain_copy(nb::handle object) {
+  if (PyList_CheckExact(object.ptr()) || PyTuple_CheckExact(object.ptr())) return array_of_list(object.ptr());
+  if (!PyArray_CheckExact(object.ptr())) return {};
+  auto* const array = reinterpret_cast<PyArrayObject*>(object.ptr());
+  if ((!PyArray_ISNUMBER(array) && !PyArray_ISBOOL(array)) || PyArray_SIZE(array) > kMostCopied) return {};
+  PyArray_Descr* const descr = PyArray_DescrFromType(PyArray_TYPE(array));  // in native byte order; it is given away
+  return made_or_nothing(PyArray_FromArray(array, descr, kPlain));
+}
 
-nb::object new_booleans(std::int64_t n) { return new_array_of(n, NPY_BOOL); }
+nb::object plain_cast(nb::handle object, Type type) {
+  auto* const array = reinterpret_cast<PyArrayObject*>(object.ptr());
+  const int to = numpy_type_of({type});
+  if (PyArray_CanCastSafely(PyArray_TYPE(array), to) == 0) return {};
+  return made_or_nothing(PyArray_FromArray(array, PyArray_DescrFromType(to), kPlain | NPY_ARRAY_FORCECAST));
+}
+
+std::optional<Type> number_named(nb::handle dtype) {
+  const bool is_numpys = PyArray_DescrCheck(dtype.ptr()) || PyUnicode_CheckExact(dtype.ptr()) ||
+                         (PyType_Check(dtype.ptr()) &&
+                          PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(dtype.ptr()), &PyGenericArrType_Type));
+  if (!is_numpys) return std::nullopt;
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const Type type = descr->kind == 'b' ? Type::custom : type_of_numpy(descr->kind, PyDataType_ELSIZE(descr));
+  Py_DECREF(reinterpret_cast<PyObject*>(descr));
+  return type == Type::custom ? std::nullopt : std::optional(type);
+}
+
+nb::object new_array(std::int64_t n, Type type) { return new_array({&n, 1}, {type}); }
+
+nb::object new_array(std::span<const std::int64_t> shape, ElementKind kind) {
+  PyObject* const array = PyArray_SimpleNew(static_cast<int>(shape.size()), shape.data(), numpy_type_of(kind));
+  if (array == nullptr) throw nb::python_error();
+  return nb::steal(array);
+}
 
 nb::object new_array_like(nb::handle array, std::int64_t n) {
   const npy_intp shape[] = {n};
@@ -94,12 +156,12 @@ nb::object new_array_like(nb::handle array, std::int64_t n) {
 
 Elements elements_of_new(nb::handle array) {
   Elements elements;
-  is_plain_array(array, elements);
+  is_plain_array(array, elements, true);
   return elements;
 }
 
-nb::object new_scalar(const void* element, Type type) {
-  PyArray_Descr* const descr = PyArray_DescrFromType(numpy_type_of(type));
+nb::object new_scalar(const void* element, ElementKind kind) {
+  PyArray_Descr* const descr = PyArray_DescrFromType(numpy_type_of(kind));
   PyObject* const scalar = PyArray_Scalar(const_cast<void*>(element), descr, nullptr);  // which copies it
   Py_DECREF(reinterpret_cast<PyObject*>(descr));
   if (scalar == nullptr) throw nb::python_error();

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +33,9 @@ struct Elements {
   bool is_boolean = false;
   bool is_movable =
       false;  ///< known of NumPy's arrays: of a size that is moved, and without pointers to Python's objects
+  std::span<const std::int64_t> shape = {};  ///< of a NumPy array, as long as that lives
+
+  [[nodiscard]] std::int64_t bytes() const { return length * size; }
 };
 
 /// A bitmap's booleans: bits of an array of bytes.
@@ -45,16 +50,32 @@ void import_numpy();
 
 /// Whether it is a NumPy array as above, then described in `elements`; subclasses are none. `any_shape`: not only of one dimension.
 bool is_plain_array(nanobind::handle object, Elements& elements, bool any_shape = false);
+/// A NumPy array as above with the elements of one that is strided or byte-swapped, or of a list or tuple of numbers; an invalid
+/// object where there is none that NumPy makes without a doubt about its type, or where it is longer than short calls' arguments.
+nanobind::object plain_copy(nanobind::handle object);
+/// The same elements as another type, or an invalid object where that does not hold all of them.
+nanobind::object plain_cast(nanobind::handle array, Type type);
+/// The number that a dtype names: NumPy's, a string, or a class of scalars.
+std::optional<Type> number_named(nanobind::handle dtype);
+
+/// What elements of a result are: booleans are stored as uint8.
+struct ElementKind {
+  Type type = Type::custom;
+  bool is_boolean = false;
+
+  bool operator==(const ElementKind&) const = default;
+};
+
 /// A new NumPy array of n elements of that type, not initialized.
 nanobind::object new_array(std::int64_t n, Type type);
-/// The same of booleans.
-nanobind::object new_booleans(std::int64_t n);
+/// The same of any shape.
+nanobind::object new_array(std::span<const std::int64_t> shape, ElementKind kind);
 /// The same of another NumPy array's elements.
 nanobind::object new_array_like(nanobind::handle array, std::int64_t n);
 /// The elements of an array that was made by these.
 Elements elements_of_new(nanobind::handle array);
 /// One element as a scalar of NumPy's.
-nanobind::object new_scalar(const void* element, Type type);
+nanobind::object new_scalar(const void* element, ElementKind kind);
 
 /// Throws nanobind::type_error, naming `what`.
 Elements elements_of(nanobind::handle object, const char* what);

@@ -14,7 +14,7 @@ namespace upsweep::python {
 // Of every module.
 /// Errors of the library become Python's own.
 void define_errors(nanobind::module_& module);
-/// Has Python raise it.
+/// Has Python raise it, or what keeps Python from making its exception. Does not throw.
 void raise(const Error& error);
 /// Throws Error interrupted where a signal's handler has raised something, which then stands. Called without the
 /// interpreter's lock, by the thread that Python has called from.

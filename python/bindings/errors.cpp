@@ -72,7 +72,7 @@ std::string text_of(const Error& error) {
 
 }  // namespace
 
-void raise(const Error& error) {
+void raise(const Error& error) try {
   // What a signal's handler has raised stands: the library was interrupted because of it.
   if (error.code() == Code::interrupted && PyErr_Occurred() != nullptr) return;
   const nb::object type = nb::borrow(exception_of(error.code()));
@@ -86,6 +86,8 @@ void raise(const Error& error) {
   exception.attr("code") = nb::str(code.c_str());
   exception.attr("index") = error.index() == kNoIndex ? nb::none() : nb::object(nb::int_(error.index()));
   PyErr_SetObject(type.ptr(), exception.ptr());
+} catch (nb::python_error& instead) {
+  instead.restore();
 }
 
 void define_errors(nb::module_& /*module*/) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // bindings/lists.cpp: what is computed of each list: reductions, scans, sorts.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <nanobind/stl/string_view.h>
 
@@ -211,21 +214,16 @@ dynamic::ConstArray piece_of(const dynamic::ConstArray& array, std::int64_t firs
 }
 
 /// Returns how many runs there are.
-std::int64_t reduce_by_key(const Place& place, std::string_view op, nb::handle keys, nb::handle values,
-                           nb::handle initial, nb::handle out_keys, nb::handle out) {
-  const dynamic::ConstArray of = input(keys, "keys");
-  const dynamic::ConstArray from = input(values, "values");
-  const dynamic::Array to_keys = output(out_keys, "out_keys");
-  const dynamic::Array to = output(out, "out");
-  const Operator named = operator_named(op);
-  const void* const init = initial_of(initial, to.type);
-  detail::require_equal_lengths(of.length, from.length);
-  return place.run(of.length, [&](const auto& host_or_gpu) {
+std::int64_t reduce_by_key(const Place& place, Operator op, const dynamic::ConstArray& keys,
+                           const dynamic::ConstArray& values, const void* init, const dynamic::Array& to_keys,
+                           const dynamic::Array& to) {
+  detail::require_equal_lengths(keys.length, values.length);
+  return place.run(keys.length, [&](const auto& host_or_gpu) {
     std::int64_t runs = 0;
-    in_pieces(host_or_gpu, of, [&](const auto& policy, std::int64_t first, std::int64_t count) {
+    in_pieces(host_or_gpu, keys, [&](const auto& policy, std::int64_t first, std::int64_t count) {
       if (first == 0) runs = 0;
-      runs += dynamic::reduce_by_key(policy_for(policy, named), named, piece_of(of, first, count),
-                                     piece_of(from, first, count), results_from(to_keys, runs, to_keys.length - runs),
+      runs += dynamic::reduce_by_key(policy_for(policy, op), op, piece_of(keys, first, count),
+                                     piece_of(values, first, count), results_from(to_keys, runs, to_keys.length - runs),
                                      results_from(to, runs, to.length - runs), init)
                   .runs;
     });
@@ -233,19 +231,14 @@ std::int64_t reduce_by_key(const Place& place, std::string_view op, nb::handle k
   });
 }
 
-void scan_by_key(const Place& place, std::string_view op, Truth exclusive, nb::handle keys, nb::handle values,
-                 nb::handle initial, nb::handle out) {
-  const dynamic::ConstArray of = input(keys, "keys");
-  const dynamic::ConstArray from = input(values, "values");
-  const dynamic::Array to = output(out, "out");
-  const dynamic::ScanOptions options{operator_named(op), exclusive};
-  const void* const init = initial_of(initial, to.type);
-  detail::require_equal_lengths(of.length, from.length);
-  detail::require_equal_lengths(of.length, to.length);
-  place.run(of.length, [&](const auto& host_or_gpu) {
-    in_pieces(host_or_gpu, of, [&](const auto& policy, std::int64_t first, std::int64_t count) {
-      dynamic::scan_by_key(policy_for(policy, options.op), options, piece_of(of, first, count),
-                           piece_of(from, first, count), results_from(to, first, count), init);
+void scan_by_key(const Place& place, const dynamic::ScanOptions& options, const dynamic::ConstArray& keys,
+                 const dynamic::ConstArray& values, const void* init, const dynamic::Array& to) {
+  detail::require_equal_lengths(keys.length, values.length);
+  detail::require_equal_lengths(keys.length, to.length);
+  place.run(keys.length, [&](const auto& host_or_gpu) {
+    in_pieces(host_or_gpu, keys, [&](const auto& policy, std::int64_t first, std::int64_t count) {
+      dynamic::scan_by_key(policy_for(policy, options.op), options, piece_of(keys, first, count),
+                           piece_of(values, first, count), results_from(to, first, count), init);
     });
   });
 }
@@ -253,21 +246,16 @@ void scan_by_key(const Place& place, std::string_view op, Truth exclusive, nb::h
 // ----------------------------------------------------------------------------------------------------------------- groups
 
 /// Returns how many groups there are.
-std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle out_keys,
-                      nb::handle out, nb::handle counts) {
-  const dynamic::ConstArray of = input(keys, "keys");
-  const dynamic::ConstArray from = input(values, "values");
-  const dynamic::Array to_keys = output(out_keys, "out_keys");
-  const dynamic::Array to = output(out, "out");
-  const dynamic::Array to_counts = counts.is_none() ? dynamic::Array{} : output(counts, "counts");
-  const Operator named = operator_named(op);
+std::int64_t group_by(const Place& place, Operator op, const dynamic::ConstArray& keys,
+                      const dynamic::ConstArray& values, const dynamic::Array& to_keys, const dynamic::Array& to,
+                      const dynamic::Array& to_counts) {
   SignalWatch watch;
   const detail::GoOn go_on = [&] { return watch.goes_on(); };
-  return place.run(of.length, [&](const auto& policy) {
+  return place.run(keys.length, [&](const auto& policy) {
     if constexpr (std::is_same_v<decltype(policy), const Policy&>) {
-      return dynamic::group_by(policy_for(policy, named), named, of, from, to_keys, to, to_counts, go_on).groups;
+      return dynamic::group_by(policy_for(policy, op), op, keys, values, to_keys, to, to_counts, go_on).groups;
     } else {
-      return dynamic::group_by(policy_for(policy, named), named, of, from, to_keys, to, to_counts).groups;
+      return dynamic::group_by(policy_for(policy, op), op, keys, values, to_keys, to, to_counts).groups;
     }
   });
 }
@@ -275,138 +263,237 @@ std::int64_t group_by(const Place& place, std::string_view op, nb::handle keys, 
 // ------------------------------------------------------------------------------------------------------------ plain cases
 
 /// The content and the lists, which are given by position; false where one of them is not plain.
-bool plain_content(const PlainCall& call, Elements& content, ListCall& made) {
-  if (call.given().size() != 2 || !plain_counts(call.given()[0], content)) return false;
-  const auto lists = plain_lists(call.given()[1], content.length);
-  if (!lists) return false;
+bool plain_content(PlainCall& call, Elements& content, ListCall& made) {
+  if (call.given().size() != 2 || !call.counts(call.given()[0], content)) return false;
+  const auto lists = call.lists(call.given()[1], content.length);
+  if (!lists || !call.valid(made.valid)) return false;
   made.lists = *lists;
   made.content = as_input(content);
   return true;
 }
 
-dynamic::Array as_output(nb::handle array, Type type) {
-  const Elements elements = elements_of_new(array);
-  return {elements.data, elements.length, type};
-}
-
 /// Offsets from the content's first element to its last, or lists of one size: each of its elements is in a list.
 bool covers(const Lists& lists, const dynamic::ConstArray& content) {
-  if (lists.has_size) return true;
-  if (!lists.are_adjacent() || lists.count == 0) return false;
+  if (lists.has_size || lists.count == 0) return lists.has_size;
   return visit_bounds({lists.starts, lists.count + 1, lists.type}, [&](const auto* offsets) {
     return offsets[0] == 0 && static_cast<std::int64_t>(offsets[lists.count]) == content.length;
   });
 }
 
-nb::object plain_segmented_reduce(const PlainCall& call) {
+ElementKind kind_of(const Elements& elements) { return {elements.type, elements.is_boolean}; }
+ElementKind kind_of(Reducer reducer) {
+  const bool is_boolean = reducer == Reducer::any || reducer == Reducer::all;
+  return {is_boolean ? Type::uint8 : Type::int64, is_boolean};
+}
+
+nb::object plain_segmented_reduce(PlainCall& call) {
   ListCall made;
   Elements content;
+  Elements to;
   if (!plain_content(call, content, made)) return {};
-  const Place place = Place::plain();
   if (const auto op = call.op()) {
-    if (content.is_boolean && *op != Operator::add) return {};
-    const Type type = result_type(*op, content);
-    nb::object out = new_array(made.lists.count, type);
-    made.out = as_output(out, type);
-    segmented_reduce(place, *op, made);
+    const auto kind = call.result_kind(*op, content);
+    if (!kind || !call.initial(*op, *kind, made.initial)) return {};
+    made.content = as_input(content);
+    nb::object out = call.result(*kind, made.lists.count, to);
+    if (!out.is_valid()) return {};
+    made.out = as_output(to);
+    segmented_reduce(call.place(), *op, made);
     return out;
   }
   const auto reducer = parse_reducer(call.op_name());
-  if (!reducer) return {};
-  const bool is_boolean = *reducer == Reducer::any || *reducer == Reducer::all;
-  nb::object out = is_boolean ? new_booleans(made.lists.count) : new_array(made.lists.count, Type::int64);
-  made.out = as_output(out, is_boolean ? Type::uint8 : Type::int64);
-  segmented_reduce(place, *reducer, made);
+  if (!reducer || call.has(Keyword::dtype) || call.has(Keyword::initial)) return {};
+  nb::object out = call.result(kind_of(*reducer), made.lists.count, to);
+  if (!out.is_valid()) return {};
+  made.out = as_output(to);
+  segmented_reduce(call.place(), *reducer, made);
   return out;
 }
 
-nb::object plain_segmented_scan(const PlainCall& call) {
+nb::object plain_segmented_scan(PlainCall& call) {
   ListCall made;
   Elements content;
+  Elements to;
   const auto op = call.op();
-  const auto exclusive = call.is_exclusive();
-  if (!op || !exclusive || !plain_content(call, content, made) || !covers(made.lists, made.content)) return {};
-  if (content.is_boolean && *op != Operator::add) return {};
-  const Type type = result_type(*op, content);
-  nb::object out = new_array(made.content.length, type);
-  made.out = as_output(out, type);
-  segmented_scan(Place::plain(), {*op, *exclusive}, made);
+  const auto exclusive = call.flag(Keyword::exclusive);
+  if (!op || !exclusive || !plain_content(call, content, made) || !made.lists.are_adjacent()) return {};
+  const auto kind = call.result_kind(*op, content);
+  if (!kind || !call.initial(*op, *kind, made.initial)) return {};
+  made.content = as_input(content);
+  nb::object out = call.result(*kind, made.content.length, to);
+  if (!out.is_valid()) return {};
+  made.out = as_output(to);
+  if (!covers(made.lists, made.content)) std::memset(to.data, 0, static_cast<std::size_t>(to.bytes()));
+  segmented_scan(call.place(), {*op, *exclusive}, made);
   return out;
 }
 
 template <bool kPositions>
-nb::object plain_sort(const PlainCall& call) {
+nb::object plain_sort(PlainCall& call) {
   ListCall made;
   Elements content;
-  if (!plain_content(call, content, made) || !covers(made.lists, made.content) || content.is_boolean) return {};
-  const Type type = kPositions ? Type::int64 : made.content.type;
-  nb::object out = new_array(made.content.length, type);
-  made.out = as_output(out, type);
-  segmented_sort(Place::plain(), kPositions, {}, made);
+  Elements to;
+  const auto descending = call.flag(Keyword::descending);
+  const auto nan_first = call.flag(Keyword::nan_first);
+  if (!descending || !nan_first || !plain_content(call, content, made) || !made.lists.are_adjacent()) return {};
+  const ElementKind kind = kPositions ? ElementKind{Type::int64} : ElementKind{content.type, content.is_boolean};
+  nb::object out = call.result(kind, made.content.length, to);
+  if (!out.is_valid()) return {};
+  made.out = as_output(to);
+  if (!covers(made.lists, made.content)) {
+    const auto bytes = static_cast<std::size_t>(to.bytes());
+    if (kPositions) {
+      std::memset(to.data, 0, bytes);
+    } else {
+      std::memcpy(to.data, content.data, bytes);
+    }
+  }
+  segmented_sort(call.place(), kPositions, {.descending = *descending, .nan_first = *nan_first}, made);
   return out;
 }
 
 /// Keys and as many values, which are given by position.
-bool plain_pairs(const PlainCall& call, Elements& keys, Elements& values) {
-  return call.given().size() == 2 && plain_numbers(call.given()[0], keys) && plain_numbers(call.given()[1], values) &&
+bool plain_pairs(PlainCall& call, Elements& keys, Elements& values) {
+  return call.given().size() == 2 && call.counts(call.given()[0], keys) && call.counts(call.given()[1], values) &&
          keys.length == values.length;
 }
 
-nb::object plain_reduce_by_key(const PlainCall& call) {
-  Elements keys;
-  Elements values;
-  const auto op = call.op();
-  if (!op || !plain_pairs(call, keys, values)) return {};
-  const Place place = Place::plain();
-  const std::int64_t runs = count_key_runs(place, as_input(keys));
-  const nb::object firsts = new_array(runs, keys.type);
-  const nb::object folds = new_array(runs, result_type(*op, values));
-  reduce_by_key(place, name(*op), call.given()[0], call.given()[1], nb::none(), firsts, folds);
+/// The same reducer of lists on runs, which are lists then.
+nb::object plain_reducer_by_key(PlainCall& call, Reducer reducer, const Elements& keys, const Elements& values,
+                                const std::vector<nb::handle>& outputs) {
+  if (call.has(Keyword::dtype) || call.has(Keyword::initial)) return {};
+  Elements to_keys;
+  Elements to;
+  const std::int64_t runs = count_key_runs(call.place(), as_input(keys));
+  const nb::object firsts = call.first_of(outputs[0], kind_of(keys), runs, to_keys);
+  const nb::object folds = call.first_of(outputs[1], kind_of(reducer), runs, to);
+  if (!firsts.is_valid() || !folds.is_valid()) return {};
+  const nb::object offsets = new_array(runs + 1, Type::int64);
+  const dynamic::Array at = as_output(elements_of_new(offsets));
+  write_key_offsets(call.place(), as_input(keys), at);
+  Indices begins;
+  begins.data = at.data;
+  begins.length = runs;
+  begins.type = Type::int64;
+  take(call.place(), begins, {{keys.data, keys.length, to_keys.data, runs, keys.size}});
+  segmented_reduce(call.place(), reducer,
+                   {.lists = dynamic::lists_of_offsets(as_input(elements_of_new(offsets))),
+                    .content = as_input(values),
+                    .out = as_output(to)});
   return nb::make_tuple(firsts, folds);
 }
 
-nb::object plain_scan_by_key(const PlainCall& call) {
+nb::object plain_reduce_by_key(PlainCall& call) {
   Elements keys;
   Elements values;
+  Elements to_keys;
+  Elements to;
+  const void* first = nullptr;
+  std::vector<nb::handle> outputs;
+  if (!plain_pairs(call, keys, values) || !call.outputs(2, outputs)) return {};
+  if (const auto reducer = parse_reducer(call.op_name())) {
+    return plain_reducer_by_key(call, *reducer, keys, values, outputs);
+  }
   const auto op = call.op();
-  const auto exclusive = call.is_exclusive();
+  if (!op) return {};
+  const auto kind = call.result_kind(*op, values, false);
+  if (!kind || !call.initial(*op, *kind, first)) return {};
+  const std::int64_t runs = count_key_runs(call.place(), as_input(keys));
+  const nb::object firsts = call.first_of(outputs[0], kind_of(keys), runs, to_keys);
+  const nb::object folds = call.first_of(outputs[1], *kind, runs, to);
+  if (!firsts.is_valid() || !folds.is_valid()) return {};
+  reduce_by_key(call.place(), *op, as_input(keys), as_input(values), first, as_output(to_keys), as_output(to));
+  return nb::make_tuple(firsts, folds);
+}
+
+nb::object plain_scan_by_key(PlainCall& call) {
+  Elements keys;
+  Elements values;
+  Elements to;
+  const void* first = nullptr;
+  const auto op = call.op();
+  const auto exclusive = call.flag(Keyword::exclusive);
   if (!op || !exclusive || !plain_pairs(call, keys, values)) return {};
-  nb::object out = new_array(values.length, result_type(*op, values));
-  scan_by_key(Place::plain(), name(*op), Truth{*exclusive}, call.given()[0], call.given()[1], nb::none(), out);
+  const auto kind = call.result_kind(*op, values);
+  if (!kind || !call.initial(*op, *kind, first)) return {};
+  nb::object out = call.result(*kind, values.length, to);
+  if (!out.is_valid()) return {};
+  scan_by_key(call.place(), {*op, *exclusive}, as_input(keys), as_input(values), first, as_output(to));
   return out;
 }
 
-nb::object plain_group_by(const PlainCall& call) {
+nb::object plain_group_by(PlainCall& call) {
   Elements keys;
   Elements values;
+  std::array<Elements, 3> to;
+  std::vector<nb::handle> outputs;
   const auto op = call.op();
-  if (!op || !plain_pairs(call, keys, values) || is_float(keys.type)) return {};
-  const Type type = result_type(*op, values);
-  if (type != values.type && *op != Operator::add) return {};  // Python converts the values
-  const nb::object firsts = new_array(keys.length, keys.type);
-  const nb::object folds = new_array(keys.length, type);
-  const std::int64_t groups =
-      group_by(Place::plain(), name(*op), call.given()[0], call.given()[1], firsts, folds, nb::none());
-  const nb::slice filled(groups);
-  return nb::make_tuple(firsts[filled], folds[filled]);
+  const auto counts = call.flag(Keyword::counts);
+  if (!op || !counts || !plain_pairs(call, keys, values) || is_float(keys.type)) return {};
+  const std::size_t results = *counts ? 3 : 2;
+  const auto kind = call.result_kind(*op, values, false);
+  if (!kind || !call.outputs(results, outputs)) return {};
+  const bool is_sum = *op == Operator::add && !values.is_boolean && kind->type == default_accumulator(values.type);
+  if (kind_of(values) != *kind && !is_sum && !call.cast_last(call.given()[1], values, kind->type)) return {};
+  const std::array<ElementKind, 3> kinds{kind_of(keys), *kind, ElementKind{Type::int64}};
+  std::array<nb::object, 3> arrays;
+  for (std::size_t i = 0; i < results; ++i) {
+    arrays[i] = call.room(outputs[i], kinds[i], keys.length, to[i]);
+    if (!arrays[i].is_valid()) return {};
+  }
+  const std::int64_t groups = group_by(call.place(), *op, as_input(keys), as_input(values), as_output(to[0]),
+                                       as_output(to[1]), *counts ? as_output(to[2]) : dynamic::Array{});
+  for (std::size_t i = 0; i < results; ++i) {
+    if (to[i].length != groups) arrays[i] = arrays[i][nb::slice(groups)];
+  }
+  return *counts ? nb::make_tuple(arrays[0], arrays[1], arrays[2]) : nb::make_tuple(arrays[0], arrays[1]);
 }
 
 }  // namespace
 
 void define_lists(nb::module_& module) {
-  add_plain_cases({{"segmented_reduce", named(Keyword::op), &plain_segmented_reduce},
-                   {"segmented_scan", named(Keyword::op, Keyword::exclusive), &plain_segmented_scan},
-                   {"segmented_sort", 0, &plain_sort<false>},
-                   {"segmented_argsort", 0, &plain_sort<true>},
-                   {"reduce_by_key", named(Keyword::op), &plain_reduce_by_key},
-                   {"scan_by_key", named(Keyword::op, Keyword::exclusive), &plain_scan_by_key},
-                   {"group_by", named(Keyword::op), &plain_group_by}});
-  module.def("group_by", &group_by, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
-             nb::arg("out_keys"), nb::arg("out"), nb::arg("counts").none());
-  module.def("reduce_by_key", &reduce_by_key, nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"),
-             nb::arg("initial").none(), nb::arg("out_keys"), nb::arg("out"));
-  module.def("scan_by_key", &scan_by_key, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("keys"),
-             nb::arg("values"), nb::arg("initial").none(), nb::arg("out"));
+  constexpr unsigned kFold =
+      named(Keyword::op, Keyword::initial, Keyword::dtype, Keyword::valid, Keyword::overflow, Keyword::out);
+  constexpr unsigned kSort = named(Keyword::descending, Keyword::nan_first, Keyword::out);
+  constexpr unsigned kRuns = named(Keyword::op, Keyword::initial, Keyword::dtype, Keyword::overflow, Keyword::out);
+  constexpr unsigned kGroups = named(Keyword::op, Keyword::dtype, Keyword::overflow, Keyword::counts, Keyword::out);
+  add_plain_cases({{"segmented_reduce", kFold, &plain_segmented_reduce},
+                   {"segmented_scan", kFold | named(Keyword::exclusive), &plain_segmented_scan},
+                   {"segmented_sort", kSort, &plain_sort<false>},
+                   {"segmented_argsort", kSort, &plain_sort<true>},
+                   {"reduce_by_key", kRuns, &plain_reduce_by_key},
+                   {"scan_by_key", kRuns | named(Keyword::exclusive), &plain_scan_by_key},
+                   {"group_by", kGroups, &plain_group_by}});
+  module.def(
+      "group_by",
+      [](const Place& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle out_keys,
+         nb::handle out, nb::handle counts) {
+        return group_by(place, operator_named(op), input(keys, "keys"), input(values, "values"),
+                        output(out_keys, "out_keys"), output(out, "out"),
+                        counts.is_none() ? dynamic::Array{} : output(counts, "counts"));
+      },
+      nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"), nb::arg("out_keys"), nb::arg("out"),
+      nb::arg("counts").none());
+  module.def(
+      "reduce_by_key",
+      [](const Place& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle initial,
+         nb::handle out_keys, nb::handle out) {
+        const dynamic::Array to = output(out, "out");
+        return reduce_by_key(place, operator_named(op), input(keys, "keys"), input(values, "values"),
+                             initial_of(initial, to.type), output(out_keys, "out_keys"), to);
+      },
+      nb::arg("place"), nb::arg("op"), nb::arg("keys"), nb::arg("values"), nb::arg("initial").none(),
+      nb::arg("out_keys"), nb::arg("out"));
+  module.def(
+      "scan_by_key",
+      [](const Place& place, std::string_view op, Truth exclusive, nb::handle keys, nb::handle values,
+         nb::handle initial, nb::handle out) {
+        const dynamic::Array to = output(out, "out");
+        scan_by_key(place, {operator_named(op), exclusive}, input(keys, "keys"), input(values, "values"),
+                    initial_of(initial, to.type), to);
+      },
+      nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("keys"), nb::arg("values"),
+      nb::arg("initial").none(), nb::arg("out"));
   module.def("segmented_reduce", &segmented_reduce_array, nb::arg("place"), nb::arg("op"), nb::arg("lists"),
              nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(), nb::arg("initial").none(),
              nb::arg("out"));

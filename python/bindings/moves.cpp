@@ -2,7 +2,9 @@
 // bindings/moves.cpp: what moves elements, or says where they lie: selections, takes, packs, positions, combinations, runs.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -82,10 +84,6 @@ std::int64_t partition(const Place& place, const Mask& kept, const std::vector<C
   });
 }
 
-void take(const Place& place, const Indices& at, const std::vector<ContentColumn>& columns) {
-  place.run(at.length, [&](const auto& policy) { upsweep::take(policy, at, std::span<const SelectColumn>(columns)); });
-}
-
 std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
                         nb::handle indices, nb::handle offsets, const nb::list& pairs) {
   const Lists of = lists_of(lists, nb::none());
@@ -130,45 +128,42 @@ void pack_content(const Place& place, const Lists& of, const std::int64_t* at,
 
 // -------------------------------------------------------------------------------------------------------------- positions
 
-std::int64_t lengths_to_offsets(const Place& place, nb::handle lengths, nb::handle valid, nb::handle offsets) {
-  const dynamic::ConstArray from = input(lengths, "lengths");
-  const Mask mask = mask_of(valid, "valid");
-  auto* const out = offsets_for(offsets, from.length);
-  return visit_bounds(from, [&](const auto* each) {
-    return place.run(from.length, [&](const auto& policy) {
-      return upsweep::lengths_to_offsets(policy, each, from.length, out, mask);
+std::int64_t lengths_to_offsets(const Place& place, const dynamic::ConstArray& lengths, const Mask& valid,
+                                std::int64_t* out) {
+  return visit_bounds(lengths, [&](const auto* each) {
+    return place.run(lengths.length, [&](const auto& policy) {
+      return upsweep::lengths_to_offsets(policy, each, lengths.length, out, valid);
     });
   });
 }
 
-void parents_to_offsets(const Place& place, nb::handle parents, std::int64_t lists, nb::handle offsets) {
-  const dynamic::ConstArray from = input(parents, "parents");
-  auto* const out = offsets_for(offsets, lists);
-  visit_bounds(from, [&](const auto* each) {
-    place.run(from.length,
-              [&](const auto& policy) { upsweep::parents_to_offsets(policy, each, from.length, lists, out); });
+void parents_to_offsets(const Place& place, const dynamic::ConstArray& parents, std::int64_t lists, std::int64_t* out) {
+  visit_bounds(parents, [&](const auto* each) {
+    place.run(parents.length,
+              [&](const auto& policy) { upsweep::parents_to_offsets(policy, each, parents.length, lists, out); });
   });
 }
 
-std::int64_t offsets_to_parents(const Place& place, nb::handle lists, nb::handle parents) {
-  const Lists of = lists_of(lists, nb::none());
-  auto* const out = output_of<std::int64_t>(parents, "out");
-  const std::int64_t room = output(parents, "out").length;
-  return place.run(of.count + room,
-                   [&](const auto& policy) { return upsweep::offsets_to_parents(policy, of, out, room); });
+std::int64_t offsets_to_parents(const Place& place, const Lists& lists, const dynamic::Array& out) {
+  return place.run(lists.count + out.length, [&](const auto& policy) {
+    return upsweep::offsets_to_parents(policy, lists, static_cast<std::int64_t*>(out.data), out.length);
+  });
 }
 
-std::int64_t local_index(const Place& place, nb::handle lists, nb::handle index) {
-  const Lists of = lists_of(lists, nb::none());
-  auto* const out = output_of<std::int64_t>(index, "out");
-  const std::int64_t room = output(index, "out").length;
-  return place.run(of.count + room, [&](const auto& policy) { return upsweep::local_index(policy, of, out, room); });
+std::int64_t local_index(const Place& place, const Lists& lists, const dynamic::Array& out) {
+  return place.run(lists.count + out.length, [&](const auto& policy) {
+    return upsweep::local_index(policy, lists, static_cast<std::int64_t*>(out.data), out.length);
+  });
 }
 
-std::int64_t broadcast(const Place& place, nb::handle lists, nb::handle values, nb::handle out) {
-  const Lists of = lists_of(lists, nb::none());
-  const Elements from = elements_of(values, "values");
-  const Elements to = elements_of(out, "out");
+/// The same with arrays of Python's.
+template <std::int64_t (*kRun)(const Place&, const Lists&, const dynamic::Array&)>
+std::int64_t positions_of_arrays(const Place& place, nb::handle lists, nb::handle out) {
+  output_of<std::int64_t>(out, "out");
+  return kRun(place, lists_of(lists, nb::none()), output(out, "out"));
+}
+
+std::int64_t broadcast(const Place& place, const Lists& of, const Elements& from, const Elements& to) {
   if (from.size != to.size || !to.is_writable) throw nb::type_error("out: an array of the values' type is needed");
   if (from.length != of.count) {
     throw Error(Code::unequal_lengths, "values: one for each of the " + std::to_string(of.count) +
@@ -191,11 +186,8 @@ std::int64_t broadcast_to_offsets(const Place& place, nb::handle lists, nb::hand
   });
 }
 
-void flatten(const Place& place, nb::handle outer, nb::handle inner, nb::handle offsets) {
-  const Lists of = lists_of(outer, nb::none());
-  const Lists in = lists_of(inner, nb::none());
-  auto* const out = offsets_for(offsets, of.count);
-  place.run(of.count, [&](const auto& policy) { upsweep::flatten(policy, of, in, out); });
+void flatten(const Place& place, const Lists& outer, const Lists& inner, std::int64_t* out) {
+  place.run(outer.count, [&](const auto& policy) { upsweep::flatten(policy, outer, inner, out); });
 }
 
 // ----------------------------------------------------------------------------------------------------------- combinations
@@ -209,35 +201,37 @@ std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& ro
   return pointers;
 }
 
-/// Without `out` their number and offsets alone.
-std::int64_t combinations(const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, Truth replacement,
-                          nb::handle offsets, const nb::list& out) {
-  const Lists of = lists_of(lists, nb::none());
-  auto* const to = offsets_for(offsets, of.count);
-  std::int64_t room = 0;
-  const auto pointers = positions_of(out, room);
-  return place.run(of.count + content, [&](const auto& policy) {
-    if (pointers.empty()) return upsweep::combinations_offsets(policy, of, content, n, replacement, to).total;
-    return upsweep::combinations(policy, of, content, n, replacement, to, pointers.data(), room).total;
+/// Without `out` their number and offsets alone. `work`: about how many elements are read and written.
+std::int64_t combinations(const Place& place, std::int64_t work, const Lists& of, std::int64_t content, std::int64_t n,
+                          bool replacement, std::int64_t* offsets, const std::vector<std::int64_t*>& out,
+                          std::int64_t room) {
+  return place.run(work, [&](const auto& policy) {
+    if (out.empty()) return upsweep::combinations_offsets(policy, of, content, n, replacement, offsets).total;
+    return upsweep::combinations(policy, of, content, n, replacement, offsets, out.data(), room).total;
+  });
+}
+
+std::int64_t cartesian(const Place& place, std::int64_t work, const std::vector<CartesianInput>& of,
+                       std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t room) {
+  return place.run(work, [&](const auto& policy) {
+    if (out.empty()) return upsweep::cartesian_offsets(policy, of, offsets).total;
+    return upsweep::cartesian(policy, of, offsets, out.data(), room).total;
   });
 }
 
 /// `inputs`: pairs (lists, elements of the content).
-std::int64_t cartesian(const Place& place, const nb::list& inputs, nb::handle offsets, const nb::list& out) {
+std::int64_t cartesian_of_arrays(const Place& place, const nb::list& inputs, nb::handle offsets, const nb::list& out) {
   std::vector<CartesianInput> of;
   std::int64_t work = 0;
   for (const nb::handle item : inputs) {
     const auto pair = nb::borrow<nb::tuple>(item);
     of.push_back({lists_of(pair[0], nb::none()), nb::cast<std::int64_t>(pair[1])});
-    work += of.back().lists.count + of.back().content;
+    work += of.back().lists.count;
   }
   auto* const to = offsets_for(offsets, of.empty() ? 0 : of.front().lists.count);
   std::int64_t room = 0;
   const auto pointers = positions_of(out, room);
-  return place.run(work, [&](const auto& policy) {
-    if (pointers.empty()) return upsweep::cartesian_offsets(policy, of, to).total;
-    return upsweep::cartesian(policy, of, to, pointers.data(), room).total;
-  });
+  return cartesian(place, work + room, of, to, pointers, room);
 }
 
 // -------------------------------------------------------------------------------------------------------- runs of equal keys
@@ -267,40 +261,34 @@ Place without_rung(Place place) {
   return place;
 }
 
-std::int64_t key_offsets(const Place& place, nb::handle keys, nb::handle offsets) {
-  const dynamic::ConstArray of = input(keys, "keys");
-  auto* const out = output_of<std::int64_t>(offsets, "offsets");
-  const std::int64_t room = output(offsets, "offsets").length;
-  return visit_elements(of, [&](const auto* each) {
-    return without_rung(place).run(of.length,
-                                   [&](const auto& policy) { return write_runs(policy, each, of.length, out, room); });
-  });
-}
-
 // ------------------------------------------------------------------------------------------------------------ plain cases
 
 /// The contents of a call from that argument on, and an array for the result of each.
 class PlainContents {
  public:
   /// False where one is not plain.
-  bool take(std::span<PyObject* const> given) {
-    given_ = given;
+  bool take(PlainCall& call, std::size_t from) {
+    if (!call.outputs(call.given().size() - from, outputs_)) return false;
     Elements elements;
-    for (PyObject* const content : given) {
-      if (!plain_elements(content, elements)) return false;
+    for (PyObject* const content : call.given().subspan(from)) {
+      contents_.push_back(call.moved(content, elements));
+      if (!contents_.back().is_valid()) return false;
       columns_.emplace_back(elements.data, elements.length, nullptr, 0, elements.size);
     }
     return true;
   }
-  /// Makes room for that many elements of each.
-  const std::vector<ContentColumn>& with_room(std::int64_t length) {
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      results_.push_back(new_array_like(given_[i], length));
-      columns_[i].out = elements_of_new(results_[i]).data;
+  /// Makes room for that many elements of each; false where that is not plain.
+  bool make_room(PlainCall& call, std::int64_t length) {
+    Elements to;
+    for (std::size_t i = 0; i < contents_.size(); ++i) {
+      results_.push_back(call.first_of(outputs_[i], contents_[i], length, to));
+      if (!results_.back().is_valid()) return false;
+      columns_[i].out = to.data;
       columns_[i].capacity = length;
     }
-    return columns_;
+    return true;
   }
+  [[nodiscard]] const std::vector<ContentColumn>& columns() const { return columns_; }
   [[nodiscard]] std::int64_t length() const { return columns_.front().length; }
   /// A tuple of what comes before the contents, if anything, and these; one content alone is no tuple.
   [[nodiscard]] nb::object given_back(const nb::object& first = {}) const {
@@ -316,83 +304,116 @@ class PlainContents {
   }
 
  private:
-  std::span<PyObject* const> given_;
+  std::vector<nb::handle> outputs_;
+  std::vector<nb::object> contents_;
   std::vector<ContentColumn> columns_;
   std::vector<nb::object> results_;
 };
 
-std::int64_t* pointer_to(nb::handle offsets) { return static_cast<std::int64_t*>(elements_of_new(offsets).data); }
+/// More than any content has: where nobody says how long it is, lists may end anywhere before.
+constexpr std::int64_t kUnknownLength = std::int64_t{1} << 62;
+/// Of choices of more elements Python makes the arrays.
+constexpr Py_ssize_t kMostPlaces = 16;
 
-nb::object plain_select(const PlainCall& call) {
-  Mask mask;
-  PlainContents contents;
-  if (call.given().size() < 2 || !plain_mask(call.given()[0], mask) || !contents.take(call.given().subspan(1)))
-    return {};
-  detail::SelectCall work{.mask = mask};
-  nb::object offsets;
-  if (call.has(Keyword::lists)) {
-    const auto lists = plain_lists(call.named(Keyword::lists), contents.length());
-    if (!lists) return {};
-    offsets = new_array(lists->count + 1, Type::int64);
-    work.has_lists = true;
-    work.lists = *lists;
-    work.out_offsets = pointer_to(offsets);
-  }
-  work.columns = contents.with_room(run_select(Place::plain(), work));
-  run_select(Place::plain(), work);
-  return contents.given_back(offsets);
-}
+std::int64_t* int64s(const Elements& elements) { return static_cast<std::int64_t*>(elements.data); }
 
-nb::object plain_partition(const PlainCall& call) {
-  Mask mask;
-  PlainContents contents;
-  if (call.given().size() < 2 || !plain_mask(call.given()[0], mask) || !contents.take(call.given().subspan(1)))
-    return {};
-  return contents.given_back(nb::int_(partition(Place::plain(), mask, contents.with_room(contents.length()))));
-}
-
-nb::object plain_take(const PlainCall& call) {
-  Elements at;
-  PlainContents contents;
-  if (call.given().size() < 2 || !plain_bounds(call.given()[0], at) || !contents.take(call.given().subspan(1)))
-    return {};
-  Indices indices;
-  indices.data = at.data;
-  indices.length = at.length;
-  indices.type = at.type;
-  take(Place::plain(), indices, contents.with_room(at.length));
-  return contents.given_back();
-}
-
-nb::object plain_pack(const PlainCall& call) {
-  PlainContents contents;
-  if (call.given().size() < 2 || !contents.take(call.given().subspan(1))) return {};
-  const auto lists = plain_lists(call.given()[0], contents.length());
-  if (!lists) return {};
-  nb::object offsets = new_array(lists->count + 1, Type::int64);
-  std::int64_t* const at = pointer_to(offsets);
-  const std::int64_t total = Place::plain().run(lists->count, [&](const auto& policy) {
-    return upsweep::pack_offsets(policy, *lists, contents.length(), at).total;
-  });
-  pack_content(Place::plain(), *lists, at, contents.with_room(total));
-  return contents.given_back(offsets);
-}
-
-nb::object plain_lengths_to_offsets(const PlainCall& call) {
-  Elements lengths;
-  if (call.given().size() != 1 || !plain_bounds(call.given()[0], lengths)) return {};
-  nb::object offsets = new_array(lengths.length + 1, Type::int64);
-  lengths_to_offsets(Place::plain(), call.given()[0], nb::none(), offsets);
+/// New offsets of that many lists.
+nb::object new_offsets(std::int64_t lists, std::int64_t*& at) {
+  nb::object offsets = new_array(lists + 1, Type::int64);
+  at = int64s(elements_of_new(offsets));
   return offsets;
 }
 
-/// NumPy counts bytes in an int64: more elements are MemoryError, which is Python's to say.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
+Indices as_indices(const Elements& elements) {
+  Indices indices;
+  indices.data = elements.data;
+  indices.length = elements.length;
+  indices.type = elements.type;
+  return indices;
+}
 
-/// How many elements the lists between offsets have; -1 where that is not plain to see.
-std::int64_t plain_total(nb::handle object) {
-  Elements offsets;
-  if (!plain_bounds(object, offsets) || offsets.length == 0) return -1;
+nb::object plain_select(PlainCall& call) {
+  Mask mask;
+  PlainContents contents;
+  const std::size_t given = call.given().size();
+  if (given < (call.has(Keyword::lists) ? 1 : 2) || !call.mask(call.given()[0], mask)) return {};
+  if (!contents.take(call, 1)) return {};
+  detail::SelectCall work{.mask = mask};
+  nb::object offsets;
+  if (call.has(Keyword::lists)) {
+    const auto lists = call.lists(call.named(Keyword::lists), given == 1 ? mask.length : contents.length());
+    if (!lists) return {};
+    offsets = new_offsets(lists->count, work.out_offsets);
+    work.has_lists = true;
+    work.lists = *lists;
+  }
+  if (!contents.make_room(call, run_select(call.place(), work))) return {};
+  work.columns = contents.columns();
+  run_select(call.place(), work);
+  return contents.given_back(offsets);
+}
+
+nb::object plain_partition(PlainCall& call) {
+  Mask mask;
+  PlainContents contents;
+  if (call.given().size() < 2 || !call.mask(call.given()[0], mask) || !contents.take(call, 1)) return {};
+  if (!contents.make_room(call, contents.length())) return {};
+  return contents.given_back(nb::int_(partition(call.place(), mask, contents.columns())));
+}
+
+nb::object plain_take(PlainCall& call) {
+  Elements at;
+  PlainContents contents;
+  if (call.given().size() < 2 || !call.bounds(call.given()[0], at) || !contents.take(call, 1)) return {};
+  const bool has_lists = call.has(Keyword::lists);
+  if (has_lists != call.has(Keyword::index_lists)) return {};
+  if (!has_lists) {
+    if (!contents.make_room(call, at.length)) return {};
+    take(call.place(), as_indices(at), contents.columns());
+    return contents.given_back();
+  }
+  const auto lists = call.lists(call.named(Keyword::lists), contents.length());
+  const auto index_lists = call.lists(call.named(Keyword::index_lists), at.length);
+  if (!lists || !index_lists) return {};
+  std::int64_t* offsets = nullptr;
+  const nb::object before = new_offsets(index_lists->count, offsets);
+  const auto run = [&](std::span<const SelectColumn> columns) {
+    return call.place().run(at.length, [&](const auto& policy) {
+      return upsweep::take(policy, *lists, contents.length(), *index_lists, as_indices(at), offsets, columns);
+    });
+  };
+  if (!contents.make_room(call, run({}))) return {};
+  run(contents.columns());
+  return contents.given_back(before);
+}
+
+nb::object plain_pack(PlainCall& call) {
+  PlainContents contents;
+  if (call.given().size() < 2 || !contents.take(call, 1)) return {};
+  const auto lists = call.lists(call.given()[0], contents.length());
+  if (!lists) return {};
+  std::int64_t* at = nullptr;
+  const nb::object offsets = new_offsets(lists->count, at);
+  const std::int64_t total = call.place().run(lists->count, [&](const auto& policy) {
+    return upsweep::pack_offsets(policy, *lists, contents.length(), at).total;
+  });
+  if (!contents.make_room(call, total)) return {};
+  pack_content(call.place(), *lists, at, contents.columns());
+  return contents.given_back(offsets);
+}
+
+nb::object plain_lengths_to_offsets(PlainCall& call) {
+  Elements lengths;
+  Elements to;
+  if (call.given().size() != 1 || !call.bounds(call.given()[0], lengths)) return {};
+  nb::object offsets = call.result({Type::int64}, lengths.length + 1, to);
+  if (offsets.is_valid()) lengths_to_offsets(call.place(), as_input(lengths), {}, int64s(to));
+  return offsets;
+}
+
+/// Offsets, and how many elements the lists between them have; -1 where that is not plain to see.
+std::int64_t plain_total(PlainCall& call, nb::handle object, Elements& offsets) {
+  if (!call.bounds(object, offsets) || offsets.length == 0) return -1;
   return visit_bounds(as_input(offsets), [&](const auto* each) {
     std::int64_t total = 0;
     const bool is_out_of_range = __builtin_sub_overflow(each[offsets.length - 1], each[0], &total);
@@ -400,46 +421,136 @@ std::int64_t plain_total(nb::handle object) {
   });
 }
 
-template <std::int64_t (*kRun)(const Place&, nb::handle, nb::handle)>
-nb::object plain_positions(const PlainCall& call) {
-  const std::int64_t total = call.given().size() == 1 ? plain_total(call.given()[0]) : -1;
-  if (total < 0) return {};
-  nb::object out = new_array(total, Type::int64);
-  kRun(Place::plain(), call.given()[0], out);
+template <std::int64_t (*kRun)(const Place&, const Lists&, const dynamic::Array&)>
+nb::object plain_positions(PlainCall& call) {
+  Elements offsets;
+  Elements to;
+  const std::int64_t total = call.given().size() == 1 ? plain_total(call, call.given()[0], offsets) : -1;
+  nb::object out = total < 0 ? nb::object() : call.result({Type::int64}, total, to);
+  if (out.is_valid()) kRun(call.place(), dynamic::lists_of_offsets(as_input(offsets)), as_output(to));
   return out;
 }
 
-nb::object plain_broadcast(const PlainCall& call) {
+nb::object plain_broadcast(PlainCall& call) {
   Elements values;
-  if (call.given().size() != 2 || !plain_elements(call.given()[0], values)) return {};
-  const std::int64_t total = plain_total(call.given()[1]);
+  Elements offsets;
+  Elements to;
+  if (call.given().size() != 2) return {};
+  const nb::object each = call.moved(call.given()[0], values);
+  const std::int64_t total = each.is_valid() ? plain_total(call, call.given()[1], offsets) : -1;
   if (total < 0) return {};
-  nb::object out = new_array_like(call.given()[0], total);
-  broadcast(Place::plain(), call.given()[1], call.given()[0], out);
+  nb::object out;
+  if (!call.has(Keyword::out)) {
+    out = call.first_of({}, each, total, to);
+  } else if (values.type != Type::custom) {
+    out = call.result({values.type, values.is_boolean}, total, to);
+  }
+  if (out.is_valid()) broadcast(call.place(), dynamic::lists_of_offsets(as_input(offsets)), values, to);
   return out;
 }
 
-nb::object plain_parents_to_offsets(const PlainCall& call) {
+nb::object plain_parents_to_offsets(PlainCall& call) {
   Elements parents;
-  if (call.given().size() != 2 || !plain_bounds(call.given()[0], parents)) return {};
+  Elements to;
+  if (call.given().size() != 2 || !call.bounds(call.given()[0], parents)) return {};
   const Py_ssize_t lists = PyLong_CheckExact(call.given()[1]) ? PyLong_AsSsize_t(call.given()[1]) : -1;
   PyErr_Clear();
   if (lists < 0 || lists > kMostElements) return {};
-  nb::object offsets = new_array(lists + 1, Type::int64);
-  parents_to_offsets(Place::plain(), call.given()[0], lists, offsets);
+  nb::object offsets = call.result({Type::int64}, lists + 1, to);
+  if (offsets.is_valid()) parents_to_offsets(call.place(), as_input(parents), lists, int64s(to));
   return offsets;
 }
 
-nb::object plain_flatten(const PlainCall& call) {
+nb::object plain_flatten(PlainCall& call) {
   Elements outer;
-  if (call.given().size() != 2 || plain_total(call.given()[0]) < 0 || plain_total(call.given()[1]) < 0) return {};
-  plain_bounds(call.given()[0], outer);
-  nb::object offsets = new_array(outer.length, Type::int64);
-  flatten(Place::plain(), call.given()[0], call.given()[1], offsets);
+  Elements inner;
+  Elements to;
+  if (call.given().size() != 2 || plain_total(call, call.given()[0], outer) < 0 ||
+      plain_total(call, call.given()[1], inner) < 0) {
+    return {};
+  }
+  nb::object offsets = call.result({Type::int64}, outer.length, to);
+  if (offsets.is_valid()) {
+    flatten(call.place(), dynamic::lists_of_offsets(as_input(outer)), dynamic::lists_of_offsets(as_input(inner)),
+            int64s(to));
+  }
   return offsets;
+}
+
+/// What combinations and products of lists have in common: their offsets, and then an array of positions for each place in a choice.
+/// `run(offsets, pointers, room)` returns their number; without pointers it writes the offsets alone.
+template <class Run>
+nb::object plain_choices(PlainCall& call, std::int64_t lists, std::size_t places, const Run& run) {
+  std::vector<nb::handle> outputs;
+  if (!call.outputs(places + 1, outputs)) return {};
+  Elements to;
+  std::vector<nb::object> results{call.first_of(outputs[0], {Type::int64}, lists + 1, to)};
+  if (!results[0].is_valid()) return {};
+  std::int64_t* const offsets = int64s(to);
+  std::vector<std::int64_t*> pointers;
+  const std::int64_t total = run(offsets, pointers, 0);
+  for (std::size_t i = 1; i <= places; ++i) {
+    results.push_back(call.first_of(outputs[i], {Type::int64}, total, to));
+    if (!results.back().is_valid()) return {};
+    pointers.push_back(int64s(to));
+  }
+  run(offsets, pointers, total);
+  PyObject* const made = PyTuple_New(static_cast<Py_ssize_t>(results.size()));
+  if (made == nullptr) throw nb::python_error();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    PyTuple_SetItem(made, static_cast<Py_ssize_t>(i), results[i].release().ptr());
+  }
+  return nb::steal(made);
+}
+
+/// Lists of a content that nobody says the length of; one size is no lists then.
+std::optional<Lists> plain_lists_of_any(PlainCall& call, nb::handle object) {
+  return PyLong_Check(object.ptr()) ? std::nullopt : call.lists(object, kUnknownLength);
+}
+
+nb::object plain_combinations(PlainCall& call) {
+  const auto replacement = call.flag(Keyword::replacement);
+  if (call.given().empty() || call.given().size() > 2 || !replacement) return {};
+  PyObject* const given = call.given().size() == 2 ? call.given()[1] : nullptr;
+  const Py_ssize_t n = given == nullptr ? 2 : PyLong_CheckExact(given) ? PyLong_AsSsize_t(given) : 0;
+  PyErr_Clear();
+  const auto lists = plain_lists_of_any(call, call.given()[0]);
+  if (n < 1 || n > kMostPlaces || !lists) return {};
+  return plain_choices(call, lists->count, static_cast<std::size_t>(n),
+                       [&](std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t room) {
+                         return combinations(call.place(), lists->count + room, *lists, kUnknownLength, n, *replacement,
+                                             offsets, out, room);
+                       });
+}
+
+nb::object plain_cartesian(PlainCall& call) {
+  std::vector<CartesianInput> of;
+  for (PyObject* const given : call.given()) {
+    const auto lists = plain_lists_of_any(call, given);
+    if (!lists || (!of.empty() && lists->count != of.front().lists.count)) return {};
+    of.push_back({*lists, kUnknownLength});
+  }
+  if (of.empty()) return {};
+  const std::int64_t count = of.front().lists.count;
+  return plain_choices(call, count, of.size(),
+                       [&](std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t room) {
+                         return cartesian(call.place(), count + room, of, offsets, out, room);
+                       });
 }
 
 }  // namespace
+
+void take(const Place& place, const Indices& at, const std::vector<ContentColumn>& columns) {
+  place.run(at.length, [&](const auto& policy) { upsweep::take(policy, at, std::span<const SelectColumn>(columns)); });
+}
+
+void write_key_offsets(const Place& place, const dynamic::ConstArray& keys, const dynamic::Array& offsets) {
+  auto* const out = static_cast<std::int64_t*>(offsets.data);
+  visit_elements(keys, [&](const auto* each) {
+    without_rung(place).run(
+        keys.length, [&](const auto& policy) { return write_runs(policy, each, keys.length, out, offsets.length); });
+  });
+}
 
 std::int64_t count_key_runs(const Place& place, const dynamic::ConstArray& keys) {
   return visit_elements(keys, [&](const auto* each) {
@@ -449,16 +560,19 @@ std::int64_t count_key_runs(const Place& place, const dynamic::ConstArray& keys)
 }
 
 void define_moves(nb::module_& module) {
-  add_plain_cases({{"select", named(Keyword::lists), &plain_select},
-                   {"partition", 0, &plain_partition},
-                   {"take", 0, &plain_take},
-                   {"pack", 0, &plain_pack},
-                   {"lengths_to_offsets", 0, &plain_lengths_to_offsets},
-                   {"offsets_to_parents", 0, &plain_positions<&offsets_to_parents>},
-                   {"local_index", 0, &plain_positions<&local_index>},
-                   {"broadcast", 0, &plain_broadcast},
-                   {"parents_to_offsets", 0, &plain_parents_to_offsets},
-                   {"flatten", 0, &plain_flatten}});
+  constexpr unsigned kOut = named(Keyword::out);
+  add_plain_cases({{"select", kOut | named(Keyword::lists), &plain_select},
+                   {"partition", kOut, &plain_partition},
+                   {"take", kOut | named(Keyword::lists, Keyword::index_lists), &plain_take},
+                   {"pack", kOut, &plain_pack},
+                   {"lengths_to_offsets", kOut, &plain_lengths_to_offsets},
+                   {"offsets_to_parents", kOut, &plain_positions<&offsets_to_parents>},
+                   {"local_index", kOut, &plain_positions<&local_index>},
+                   {"broadcast", kOut, &plain_broadcast},
+                   {"parents_to_offsets", kOut, &plain_parents_to_offsets},
+                   {"flatten", kOut, &plain_flatten},
+                   {"combinations", kOut | named(Keyword::replacement), &plain_combinations},
+                   {"cartesian", kOut, &plain_cartesian}});
   module.def("select", &select, nb::arg("place"), nb::arg("lists").none(), nb::arg("lists_valid").none(),
              nb::arg("mask"), nb::arg("offsets").none(), nb::arg("pairs"));
   module.def("partition", [](const Place& place, nb::handle mask, const nb::list& pairs) {
@@ -478,20 +592,46 @@ void define_moves(nb::module_& module) {
         pack_content(place, of, offsets_for(offsets, of.count), columns_of(pairs));
       },
       nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(), nb::arg("offsets"), nb::arg("pairs"));
-  module.def("lengths_to_offsets", &lengths_to_offsets, nb::arg("place"), nb::arg("lengths"), nb::arg("valid").none(),
-             nb::arg("offsets"));
-  module.def("parents_to_offsets", &parents_to_offsets);
-  module.def("offsets_to_parents", &offsets_to_parents);
-  module.def("local_index", &local_index);
-  module.def("broadcast", &broadcast);
+  module.def(
+      "lengths_to_offsets",
+      [](const Place& place, nb::handle lengths, nb::handle valid, nb::handle offsets) {
+        const dynamic::ConstArray from = input(lengths, "lengths");
+        return lengths_to_offsets(place, from, mask_of(valid, "valid"), offsets_for(offsets, from.length));
+      },
+      nb::arg("place"), nb::arg("lengths"), nb::arg("valid").none(), nb::arg("offsets"));
+  module.def("parents_to_offsets", [](const Place& place, nb::handle parents, std::int64_t lists, nb::handle offsets) {
+    parents_to_offsets(place, input(parents, "parents"), lists, offsets_for(offsets, lists));
+  });
+  module.def("offsets_to_parents", &positions_of_arrays<&offsets_to_parents>);
+  module.def("local_index", &positions_of_arrays<&local_index>);
+  module.def("broadcast", [](const Place& place, nb::handle lists, nb::handle values, nb::handle out) {
+    return broadcast(place, lists_of(lists, nb::none()), elements_of(values, "values"), elements_of(out, "out"));
+  });
   module.def("broadcast_to_offsets", &broadcast_to_offsets);
-  module.def("flatten", &flatten);
-  module.def("combinations", &combinations, nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("n"),
-             nb::arg("replacement"), nb::arg("offsets").none(), nb::arg("out"));
-  module.def("cartesian", &cartesian, nb::arg("place"), nb::arg("inputs"), nb::arg("offsets").none(), nb::arg("out"));
+  module.def("flatten", [](const Place& place, nb::handle outer, nb::handle inner, nb::handle offsets) {
+    const Lists of = lists_of(outer, nb::none());
+    flatten(place, of, lists_of(inner, nb::none()), offsets_for(offsets, of.count));
+  });
+  module.def(
+      "combinations",
+      [](const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, Truth replacement,
+         nb::handle offsets, const nb::list& out) {
+        const Lists of = lists_of(lists, nb::none());
+        std::int64_t room = 0;
+        const auto pointers = positions_of(out, room);
+        return combinations(place, of.count + room, of, content, n, replacement, offsets_for(offsets, of.count),
+                            pointers, room);
+      },
+      nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("n"), nb::arg("replacement"),
+      nb::arg("offsets").none(), nb::arg("out"));
+  module.def("cartesian", &cartesian_of_arrays, nb::arg("place"), nb::arg("inputs"), nb::arg("offsets").none(),
+             nb::arg("out"));
   module.def("count_key_runs",
              [](const Place& place, nb::handle keys) { return count_key_runs(place, input(keys, "keys")); });
-  module.def("key_offsets", &key_offsets);
+  module.def("key_offsets", [](const Place& place, nb::handle keys, nb::handle offsets) {
+    output_of<std::int64_t>(offsets, "offsets");
+    write_key_offsets(place, input(keys, "keys"), output(offsets, "offsets"));
+  });
 }
 
 }  // namespace upsweep::python

@@ -26,9 +26,6 @@ struct Place {
   /// Calls on fewer elements keep the interpreter's lock: giving it away and taking it back costs more than they do.
   static constexpr std::int64_t kKeepsLock = 4096;
 
-  /// The host, outside of all blocks of `upsweep.options`.
-  static Place plain() { return {.checked = true}; }
-
   [[nodiscard]] bool is_gpu() const { return device >= 0; }
   [[nodiscard]] Policy cpu_policy() const {
     return {.threads = threads, .rung = rung, .overflow = checked ? Overflow::checked : Overflow::wrap};

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <structmember.h>
 
@@ -21,7 +25,10 @@ namespace upsweep::python {
 namespace {
 
 constexpr auto kKeywordCount = static_cast<std::size_t>(Keyword::count);
-constexpr std::array<const char*, kKeywordCount> kKeywordNames{"op", "exclusive", "lists", "out"};
+constexpr std::array<const char*, kKeywordCount> kKeywordNames{
+    "op",         "exclusive", "initial", "axis",        "dtype",  "overflow",
+    "out",        "valid",     "lists",   "index_lists", "strict", "include_initial",
+    "descending", "nan_first", "counts",  "replacement"};
 /// The same as Python's strings, which live as long as the process.
 std::array<PyObject*, kKeywordCount> keyword_texts;
 
@@ -54,13 +61,13 @@ struct Function {
 Function* self_of(PyObject* object) { return reinterpret_cast<Function*>(object); }
 
 /// The result, null with an exception of Python's, or null without one: then the call is not plain.
-PyObject* run_plain(const PlainCase& plain, const PlainCall& call) noexcept try {
-  return is_in_options() ? nullptr : plain.run(call).release().ptr();
+PyObject* run_plain(const PlainCase& plain, PlainCall& call) noexcept try {
+  return plain.run(call).release().ptr();
 } catch (nb::python_error& error) {
   error.restore();
   return nullptr;
 } catch (const Error& error) {
-  raise(error);
+  if (call.is_in_place() || error.code() == Code::interrupted) raise(error);
   return nullptr;
 } catch (const std::bad_alloc&) {
   return PyErr_NoMemory();
@@ -71,10 +78,12 @@ PyObject* run_plain(const PlainCase& plain, const PlainCall& call) noexcept try 
 
 PyObject* call_function(PyObject* object, PyObject* const* values, std::size_t count, PyObject* names) noexcept {
   const Function& self = *self_of(object);
-  PlainCall call;
-  if (call.bind(values, PyVectorcall_NARGS(count), names, self.plain->keywords)) {
-    PyObject* const result = run_plain(*self.plain, call);
-    if (result != nullptr || PyErr_Occurred() != nullptr) return result;
+  {
+    PlainCall call;
+    if (call.bind(values, PyVectorcall_NARGS(count), names, self.plain->keywords)) {
+      PyObject* const result = run_plain(*self.plain, call);
+      if (result != nullptr || PyErr_Occurred() != nullptr) return result;
+    }
   }
   return PyObject_Vectorcall(self.general, values, count, names);
 }
@@ -160,25 +169,75 @@ nb::object plain(nb::object function) {
 /// Reads the context variable of `upsweep.options`; null until a block of it is entered, in whatever thread: most programs
 /// never do, and it takes as long as ten elements.
 std::atomic<PyObject*> read_options{nullptr};
-/// What it holds outside of all blocks.
-std::atomic<PyObject*> no_options{nullptr};
 
-void look_at_options(nb::object read, nb::object none) {
+void look_at_options(nb::object read) {
   if (read_options.load(std::memory_order_acquire) != nullptr) return;
-  // They are never given back: another thread may be about to read them.
-  no_options.store(none.release().ptr(), std::memory_order_relaxed);
+  // It is never given back: another thread may be about to read it.
   read_options.store(read.release().ptr(), std::memory_order_release);
 }
 
-}  // namespace
-
-bool is_in_options() {
-  PyObject* const read = read_options.load(std::memory_order_acquire);
-  if (read == nullptr) return false;
-  const nb::object now = nb::steal(PyObject_CallNoArgs(read));
-  if (!now.is_valid()) throw nb::python_error();
-  return now.ptr() != no_options.load(std::memory_order_relaxed);
+/// The text of a string, which lives as long as it; nothing for anything else.
+std::optional<std::string_view> text_of(PyObject* object) {
+  if (!PyUnicode_Check(object)) return std::nullopt;
+  Py_ssize_t length = 0;
+  const char* const characters = PyUnicode_AsUTF8AndSize(object, &length);
+  if (characters == nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return std::string_view(characters, static_cast<std::size_t>(length));
 }
+
+/// An integer of Python's own class within int64.
+std::optional<std::int64_t> integer_of(PyObject* object) {
+  if (!PyLong_CheckExact(object)) return std::nullopt;
+  int is_outside = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(object, &is_outside);
+  return is_outside == 0 ? std::optional<std::int64_t>(number) : std::nullopt;
+}
+
+/// Whether sums are checked, by a word; nothing where there is no such word.
+std::optional<bool> checks_of(PyObject* object) {
+  const auto word = text_of(object);
+  if (word != "checked" && word != "wrap") return std::nullopt;
+  return word == "checked";
+}
+
+/// One element of that type; false where it does not hold the number.
+bool write_number(PyObject* number, ElementKind kind, std::byte* to) {
+  return visit_type(kind.type, [&]<class T>(std::type_identity<T>) {
+    T value{};
+    if constexpr (std::is_floating_point_v<T>) {
+      const double given = PyFloat_AsDouble(number);
+      if (PyErr_Occurred() != nullptr) return false;
+      value = static_cast<T>(given);
+      if (std::isinf(value) && !std::isinf(given)) return false;
+    } else if (PyBool_Check(number)) {
+      value = static_cast<T>(number == Py_True);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      value = PyLong_AsUnsignedLongLong(number);
+      if (PyErr_Occurred() != nullptr) return false;
+    } else {
+      const auto given = integer_of(number);
+      if (!given || !std::in_range<T>(*given) || (kind.is_boolean && *given > 1)) return false;
+      value = static_cast<T>(*given);
+    }
+    std::memcpy(to, &value, sizeof value);
+    return true;
+  });
+}
+
+bool is_bound(Type type) { return type == Type::int64 || type == Type::int32 || type == Type::uint32; }
+
+/// Whether none of these uint64 exceeds int64.
+bool fit_int64(const Elements& elements) {
+  const auto* const each = static_cast<const std::uint64_t*>(elements.data);
+  std::uint64_t any = 0;
+  for (std::int64_t i = 0; i < elements.length; ++i) any |= each[i];
+  return any >> 63 == 0;
+}
+
+}  // namespace
 
 void add_plain_cases(std::initializer_list<PlainCase> cases) {
   all_cases().insert(all_cases().end(), cases.begin(), cases.end());
@@ -195,42 +254,75 @@ void define_plain(nb::module_& module) {
 bool PlainCall::bind(PyObject* const* values, std::int64_t count, PyObject* names, unsigned keywords) {
   given_ = {values, static_cast<std::size_t>(count)};
   named_.fill(nullptr);
-  if (names == nullptr) return true;
-  const Py_ssize_t named = PyTuple_Size(names);
+  const Py_ssize_t named = names == nullptr ? 0 : PyTuple_Size(names);
   for (Py_ssize_t i = 0; i < named; ++i) {
     const std::size_t at = keyword_at(PyTuple_GetItem(names, i));
     if (at == kKeywordCount || (keywords & (1U << at)) == 0) return false;
     named_[at] = values[count + i];
   }
-  return true;
+  return read_place();
+}
+
+bool PlainCall::read_place() {
+  place_.checked = true;
+  if (PyObject* const read = read_options.load(std::memory_order_acquire)) {
+    const nb::object settings = nb::steal(PyObject_CallNoArgs(read));
+    if (!settings.is_valid()) {
+      PyErr_Clear();
+      return false;
+    }
+    const auto threads = integer_of(PyTuple_GetItem(settings.ptr(), 0));
+    PyObject* const overflow = PyTuple_GetItem(settings.ptr(), 2);
+    if (!threads || PyUnicode_GetLength(PyTuple_GetItem(settings.ptr(), 1)) != 0) return false;
+    place_.threads = static_cast<int>(*threads);
+    if (overflow != Py_None) place_.checked = checks_of(overflow).value_or(true);
+  }
+  if (!has(Keyword::overflow)) return true;
+  const auto checks = checks_of(named(Keyword::overflow).ptr());
+  place_.checked = checks.value_or(true);
+  return checks.has_value();
 }
 
 std::string_view PlainCall::op_name() const {
   PyObject* const text = named(Keyword::op).ptr();
-  if (text == nullptr) return "add";
-  Py_ssize_t length = 0;
-  const char* const characters = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &length) : nullptr;
-  if (characters == nullptr) {
-    PyErr_Clear();
-    return {};
-  }
-  return {characters, static_cast<std::size_t>(length)};
+  return text == nullptr ? "add" : text_of(text).value_or("");
 }
 
 std::optional<Operator> PlainCall::op() const { return parse_operator(op_name()); }
 
-std::optional<bool> PlainCall::is_exclusive() const {
-  PyObject* const given = named(Keyword::exclusive).ptr();
+std::optional<bool> PlainCall::flag(Keyword keyword) const {
+  PyObject* const given = named(keyword).ptr();
   if (given == nullptr || given == Py_False) return false;
   return given == Py_True ? std::optional(true) : std::nullopt;
 }
 
-bool plain_numbers(nb::handle object, Elements& elements) {
-  return is_plain_array(object, elements) && elements.type != Type::custom && !elements.is_boolean;
+std::optional<std::size_t> PlainCall::axis(std::size_t dimensions) const {
+  if (!has(Keyword::axis)) return dimensions == 1 ? std::optional<std::size_t>(0) : std::nullopt;
+  const auto given = integer_of(named(Keyword::axis).ptr());
+  const auto count = static_cast<std::int64_t>(dimensions);
+  if (!given || *given < -count || *given >= count) return std::nullopt;
+  return static_cast<std::size_t>(*given < 0 ? *given + count : *given);
 }
 
-bool plain_counts(nb::handle object, Elements& elements, bool any_shape) {
-  if (!is_plain_array(object, elements, any_shape) || elements.type == Type::custom) return false;
+nb::object PlainCall::read(nb::handle object, Elements& elements, bool any_shape) {
+  if (reads_ == read_.size()) return {};
+  nb::object array = nb::borrow(object);
+  if (!is_plain_array(array, elements, any_shape)) {
+    array = plain_copy(object);
+    if (!array.is_valid() || !is_plain_array(array, elements, any_shape)) return {};
+    copies_.push_back(array);
+  }
+  const auto* const begin = static_cast<const std::byte*>(elements.data);
+  read_[reads_++] = {begin, begin + elements.bytes()};
+  return array;
+}
+
+bool PlainCall::numbers(nb::handle object, Elements& elements) {
+  return read(object, elements, false).is_valid() && elements.type != Type::custom && !elements.is_boolean;
+}
+
+bool PlainCall::counts(nb::handle object, Elements& elements, bool any_shape) {
+  if (!read(object, elements, any_shape).is_valid() || elements.type == Type::custom) return false;
   if (!elements.is_boolean) return true;
   const auto* const bytes = static_cast<const std::uint8_t*>(elements.data);
   std::uint8_t any = 0;
@@ -238,42 +330,165 @@ bool plain_counts(nb::handle object, Elements& elements, bool any_shape) {
   return any <= 1;
 }
 
-bool plain_bounds(nb::handle object, Elements& elements) {
-  return plain_numbers(object, elements) &&
-         (elements.type == Type::int64 || elements.type == Type::int32 || elements.type == Type::uint32);
+bool PlainCall::bounds(nb::handle object, Elements& elements) {
+  if (!numbers(object, elements) || is_float(elements.type)) return false;
+  if (is_bound(elements.type)) return true;
+  if (elements.type != Type::uint64) return cast_last(object, elements, Type::int32);
+  elements.type = Type::int64;
+  return fit_int64(elements);
 }
 
-bool plain_elements(nb::handle object, Elements& elements) {
-  return is_plain_array(object, elements) && elements.is_movable;
+nb::object PlainCall::moved(nb::handle object, Elements& elements) {
+  nb::object array = read(object, elements, false);
+  return elements.is_movable ? array : nb::object();
 }
 
-bool plain_mask(nb::handle object, Mask& mask) {
+bool PlainCall::mask(nb::handle object, Mask& mask) {
   Elements elements;
-  if (!is_plain_array(object, elements)) return false;
+  if (!read(object, elements, false).is_valid()) return false;
   if (elements.type != Type::uint8 && elements.type != Type::int8) return false;
   mask = Mask::bytes(elements.data, elements.length);
   return true;
 }
 
-std::optional<Lists> plain_lists(nb::handle object, std::int64_t content) {
+std::optional<Lists> PlainCall::lists(nb::handle object, std::int64_t content) {
   if (PyLong_CheckExact(object.ptr())) {
-    const Py_ssize_t size = PyLong_AsSsize_t(object.ptr());
-    PyErr_Clear();
-    if (size < 1 || content % size != 0) return std::nullopt;
-    return Lists::of_size(content / size, size);
+    const auto size = integer_of(object.ptr());
+    if (!size || *size < 1 || content % *size != 0) return std::nullopt;
+    return Lists::of_size(content / *size, *size);
   }
   Elements first;
   Elements last;
-  if (plain_bounds(object, first)) {
-    if (first.length == 0) return std::nullopt;
+  if (!PyTuple_Check(object.ptr())) {
+    if (!bounds(object, first) || first.length == 0) return std::nullopt;
     return dynamic::lists_of_offsets(as_input(first));
   }
-  if (!PyTuple_CheckExact(object.ptr()) || PyTuple_Size(object.ptr()) != 2) return std::nullopt;
-  if (!plain_bounds(PyTuple_GetItem(object.ptr(), 0), first) || !plain_bounds(PyTuple_GetItem(object.ptr(), 1), last)) {
+  if (PyTuple_Size(object.ptr()) != 2) return std::nullopt;
+  if (!bounds(PyTuple_GetItem(object.ptr(), 0), first) || !bounds(PyTuple_GetItem(object.ptr(), 1), last)) {
     return std::nullopt;
   }
   if (first.type != last.type || first.length != last.length) return std::nullopt;
   return dynamic::lists_of_bounds(as_input(first), as_input(last));
+}
+
+// ---------------------------------------------------------------------------------------------------------------- results
+
+std::optional<ElementKind> PlainCall::result_kind(Operator op, Elements& x, bool looks_at_out) {
+  const bool is_widened = op == Operator::add || op == Operator::mul;
+  const ElementKind usual = !is_widened ? ElementKind{x.type, x.is_boolean}
+                                        : ElementKind{x.is_boolean ? Type::int64 : default_accumulator(x.type)};
+  ElementKind kind = usual;
+  if (has(Keyword::dtype)) {
+    const auto named_type = number_named(named(Keyword::dtype));
+    if (!named_type) return std::nullopt;
+    kind = {*named_type};
+  } else if (looks_at_out && has(Keyword::out)) {
+    Elements out;
+    if (!is_output(named(Keyword::out), out) || out.type == Type::custom) return std::nullopt;
+    kind = {out.type, out.is_boolean};
+  }
+  if (kind.is_boolean && !usual.is_boolean) return std::nullopt;
+  if (is_float(x.type) && !is_float(kind.type)) return std::nullopt;
+  if (op == Operator::mul && has(Keyword::overflow) && place_.checked && !is_float(kind.type)) return std::nullopt;
+  if (x.is_boolean && kind.type == Type::int8) x.type = Type::int8;  // which uint8 does not fit
+  return kind;
+}
+
+bool PlainCall::initial(Operator op, ElementKind kind, const void*& first) {
+  first = nullptr;
+  if (has(Keyword::initial)) {
+    PyObject* const number = named(Keyword::initial).ptr();
+    const bool is_known = PyFloat_Check(number) || PyBool_Check(number) || PyLong_CheckExact(number);
+    if (!is_known || (PyFloat_Check(number) && !is_float(kind.type))) return false;
+    if (!write_number(number, kind, first_.data())) {
+      PyErr_Clear();
+      return false;
+    }
+    first = first_.data();
+  } else if (kind.is_boolean && (op == Operator::min || op == Operator::bit_and)) {
+    first_[0] = std::byte{1};  // of bytes it is another one
+    first = first_.data();
+  }
+  return true;
+}
+
+bool PlainCall::is_apart(const Elements& elements) const {
+  const auto* const begin = static_cast<const std::byte*>(elements.data);
+  return std::all_of(read_.begin(), read_.begin() + static_cast<std::ptrdiff_t>(reads_),
+                     [&](const Range& range) { return range.end <= begin || begin + elements.bytes() <= range.begin; });
+}
+
+bool PlainCall::is_output(nb::handle object, Elements& elements) const {
+  return is_plain_array(object, elements, true) && elements.is_writable;
+}
+
+nb::object PlainCall::result(ElementKind kind, std::span<const std::int64_t> shape, Elements& to, InPlace in_place) {
+  if (!has(Keyword::out)) {
+    nb::object made = new_array(shape, kind);
+    to = elements_of_new(made);
+    return made;
+  }
+  if (!is_output(named(Keyword::out), to) || ElementKind{to.type, to.is_boolean} != kind) return {};
+  if (!std::ranges::equal(to.shape, shape)) return {};
+  if (!is_apart(to)) {
+    const auto* const begin = static_cast<const std::byte*>(to.data);
+    is_in_place_ = in_place == InPlace::yes && read_[0].begin == begin && read_[0].end == begin + to.bytes();
+    if (!is_in_place_) return {};
+  }
+  return nb::borrow(named(Keyword::out));
+}
+
+bool PlainCall::outputs(std::size_t count, std::vector<nb::handle>& each) const {
+  each.assign(count, {});
+  if (!has(Keyword::out)) return true;
+  if (count == 0) return false;
+  PyObject* const out = named(Keyword::out).ptr();
+  const bool is_tuple = PyTuple_CheckExact(out);
+  if (!is_tuple && !PyList_CheckExact(out)) {
+    each[0] = out;
+    return count == 1;
+  }
+  if (PySequence_Size(out) != static_cast<Py_ssize_t>(count)) return false;
+  if (!is_tuple) return false;  // another thread may change it
+  for (std::size_t i = 0; i < count; ++i) each[i] = PyTuple_GetItem(out, static_cast<Py_ssize_t>(i));
+  return true;
+}
+
+nb::object PlainCall::room(nb::handle output, ElementKind kind, std::int64_t length, Elements& to) {
+  if (!output.is_valid()) {
+    if (length > kMostElements) return {};
+    nb::object made = new_array({&length, 1}, kind);
+    to = elements_of_new(made);
+    return made;
+  }
+  if (!is_output(output, to) || to.shape.size() != 1 || ElementKind{to.type, to.is_boolean} != kind) return {};
+  return to.type != Type::custom && is_apart(to) ? nb::borrow(output) : nb::object();
+}
+
+nb::object PlainCall::first_of(nb::handle output, ElementKind kind, std::int64_t length, Elements& to) {
+  nb::object array = room(output, kind, length, to);
+  if (!array.is_valid() || to.length < length) return {};
+  if (to.length == length) return array;
+  to.length = length;
+  return array[nb::slice(length)];
+}
+
+nb::object PlainCall::first_of(nb::handle output, nb::handle like, std::int64_t length, Elements& to) {
+  if (output.is_valid()) {
+    const Elements elements = elements_of_new(like);
+    return first_of(output, {elements.type, elements.is_boolean}, length, to);
+  }
+  if (length > kMostElements) return {};
+  nb::object made = new_array_like(like, length);
+  to = elements_of_new(made);
+  return made;
+}
+
+bool PlainCall::cast_last(nb::handle given, Elements& elements, Type type) {
+  const nb::object made = plain_cast(is_plain_array(given, elements) ? given : copies_.back(), type);
+  if (!made.is_valid() || !is_plain_array(made, elements)) return false;
+  copies_.push_back(made);
+  return true;
 }
 
 }  // namespace upsweep::python

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -157,90 +159,158 @@ std::string_view reduce_array(const Place& place, std::string_view op, nb::handl
   return reduce(place, named, input(in, "x"), carry, to.data);
 }
 
-std::string_view compact_offsets(const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets,
-                                 Truth strict) {
-  const dynamic::ConstArray first = input(starts, "starts");
-  const dynamic::ConstArray last = input(stops, "stops");
-  auto* const out = output_of<std::int64_t>(offsets, "out");
-  if (output(offsets, "out").length != first.length + 1) {
+std::string_view compact_offsets(const Place& place, const dynamic::ConstArray& first, const dynamic::ConstArray& last,
+                                 const dynamic::Array& offsets, bool strict) {
+  if (offsets.length != first.length + 1) {
     throw Error(Code::unequal_lengths,
                 "out: " + std::to_string(first.length + 1) + " elements are needed, one more than starts");
   }
   OffsetsCarry carry;
   return place.run(first.length, [&](const auto& policy) {
-    return dynamic::compact_offsets(policy, first, last, out, carry, strict);
+    return dynamic::compact_offsets(policy, first, last, static_cast<std::int64_t*>(offsets.data), carry, strict);
   });
 }
 
 // ------------------------------------------------------------------------------------------------------------ plain cases
 
-/// Whether the arrays are one, or lie apart.
-bool same_or_apart(const Elements& in, const Elements& out) {
-  const auto* const first = static_cast<const std::byte*>(in.data);
-  const auto* const other = static_cast<const std::byte*>(out.data);
-  if (first == other && in.size == out.size) return true;
-  return first + in.length * in.size <= other || other + out.length * out.size <= first;
+/// An array by what lies before, along and behind an axis.
+struct Axis {
+  std::int64_t outer = 1;
+  std::int64_t length = 1;
+  std::int64_t inner = 1;
+
+  Axis(std::span<const std::int64_t> shape, std::size_t along) : length(shape[along]) {
+    for (const std::int64_t extent : shape.first(along)) outer *= extent;
+    for (const std::int64_t extent : shape.subspan(along + 1)) inner *= extent;
+  }
+};
+
+void scan_plain_axis(const PlainCall& call, const dynamic::ScanOptions& options, const Axis& axis,
+                     const dynamic::ConstArray& in, const dynamic::Array& out, const void* first) {
+  if (in.length == 0) return;
+  if (axis.inner > 1) {
+    SignalWatch watch;
+    return run_on_host(call.place(), in.length, out.type, [&](const Policy& policy) {
+      dynamic::scan_along(policy, options, {axis.outer, axis.length, axis.inner}, in, out, first,
+                          [&] { return watch.goes_on(); });
+    });
+  }
+  call.place().run(in.length, [&](const auto& policy) {
+    if (axis.outer > 1) {
+      dynamic::segmented_scan(policy_for(policy, options.op), options, Lists::of_size(axis.outer, axis.length), in, out,
+                              first);
+      return;
+    }
+    dynamic::Carry carry = first == nullptr ? dynamic::Carry(out.type) : dynamic::Carry::of(out.type, first);
+    scan_on(policy_for(policy, options.op), options, in, out, carry);
+  });
 }
 
-nb::object plain_scan(Operator op, bool exclusive, const PlainCall& call) {
+nb::object plain_scan(Operator op, bool exclusive, PlainCall& call) {
   Elements in;
-  if (call.given().size() != 1 || !plain_counts(call.given()[0], in)) return {};
-  if (in.is_boolean && op != Operator::add) return {};
-  nb::object out =
-      call.has(Keyword::out) ? nb::borrow(call.named(Keyword::out)) : new_array(in.length, result_type(op, in));
   Elements to;
-  if (!plain_numbers(out, to) || !to.is_writable) return {};
-  if (to.length != in.length || is_float(in.type) != is_float(to.type) || !same_or_apart(in, to)) return {};
-  const Place place = Place::plain();
-  dynamic::Carry carry(to.type);
-  place.run(in.length, [&](const auto& policy) {
-    return scan_on(policy_for(policy, op), {op, exclusive}, as_input(in), {to.data, to.length, to.type}, carry);
-  });
+  const void* first = nullptr;
+  if (call.given().size() != 1 || !call.counts(call.given()[0], in, true)) return {};
+  const auto along = call.axis(in.shape.size());
+  const auto kind = call.result_kind(op, in);
+  if (!along || !kind || !call.initial(op, *kind, first)) return {};
+  const bool is_row = in.shape.size() == 1;  // rows that were overwritten could not be done again
+  nb::object out = call.result(*kind, in.shape, to, is_row ? InPlace::yes : InPlace::no);
+  if (!out.is_valid()) return {};
+  scan_plain_axis(call, {op, exclusive}, Axis(in.shape, *along), as_input(in), as_output(to), first);
   return out;
 }
 
-nb::object plain_scan(const PlainCall& call) {
+nb::object plain_scan(PlainCall& call) {
   const auto op = call.op();
-  const auto exclusive = call.is_exclusive();
+  const auto exclusive = call.flag(Keyword::exclusive);
   return op && exclusive ? plain_scan(*op, *exclusive, call) : nb::object();
 }
 
 template <Operator kOp>
-nb::object plain_cumulative(const PlainCall& call) {
-  return plain_scan(kOp, false, call);
-}
-
-nb::object plain_reduce(const PlainCall& call) {
+nb::object plain_cumulative(PlainCall& call) {
+  const auto has_initial = call.flag(Keyword::include_initial);
+  if (!has_initial) return {};
+  if (!*has_initial) return plain_scan(kOp, false, call);
   Elements in;
-  const auto op = call.op();
-  if (call.given().size() != 1 || !plain_counts(call.given()[0], in, true) || !op || in.length == 0) return {};
-  if (in.is_boolean && *op != Operator::add) return {};
-  const Type type = result_type(*op, in);
-  dynamic::Carry carry(type);
-  std::uint64_t value = 0;
-  reduce(Place::plain(), *op, as_input(in), carry, &value);
-  return new_scalar(&value, type);
+  Elements to;
+  if (call.given().size() != 1 || !call.counts(call.given()[0], in) || !call.axis(1)) return {};
+  const auto kind = call.result_kind(kOp, in);
+  if (!kind) return {};
+  nb::object out = call.result(*kind, in.length + 1, to);
+  if (!out.is_valid()) return {};
+  dynamic::Carry::identity(kOp, to.type).value(to.data);
+  dynamic::Carry carry(to.type);
+  call.place().run(in.length, [&](const auto& policy) {
+    return scan_on(policy_for(policy, kOp), {kOp, false}, as_input(in), piece(as_output(to), 1, in.length), carry);
+  });
+  return out;
 }
 
-nb::object plain_compact_offsets(const PlainCall& call) {
-  if (call.given().size() != 2) return {};
+void reduce_plain_axis(const PlainCall& call, Operator op, const Axis& axis, const dynamic::ConstArray& in,
+                       const dynamic::Array& out, const void* first) {
+  if (axis.inner > 1) {
+    SignalWatch watch;
+    return run_on_host(call.place(), in.length, out.type, [&](const Policy& policy) {
+      dynamic::reduce_along(policy, op, {axis.outer, axis.length, axis.inner}, in, out, first,
+                            [&] { return watch.goes_on(); });
+    });
+  }
+  call.place().run(in.length, [&](const auto& policy) {
+    dynamic::segmented_reduce(policy_for(policy, op), op, Lists::of_size(axis.outer, axis.length), in, out, first);
+  });
+}
+
+nb::object plain_reduce(PlainCall& call) {
+  Elements in;
+  Elements to;
+  const void* first = nullptr;
+  const auto op = call.op();
+  if (call.given().size() != 1 || !op || !call.counts(call.given()[0], in, true) || in.length == 0) return {};
+  const auto kind = call.result_kind(*op, in);
+  if (!kind || !call.initial(*op, *kind, first)) return {};
+  if (call.has(Keyword::axis)) {
+    const auto along = call.axis(in.shape.size());
+    if (!along) return {};
+    std::vector<std::int64_t> shape(in.shape.begin(), in.shape.end());
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*along));
+    nb::object out = call.result(*kind, shape, to);
+    if (out.is_valid()) reduce_plain_axis(call, *op, Axis(in.shape, *along), as_input(in), as_output(to), first);
+    return out;
+  }
+  dynamic::Carry carry = first == nullptr ? dynamic::Carry(kind->type) : dynamic::Carry::of(kind->type, first);
+  std::uint64_t value = 0;
+  nb::object out = call.has(Keyword::out) ? call.result(*kind, std::span<const std::int64_t>(), to) : nb::object();
+  if (!out.is_valid() && call.has(Keyword::out)) return {};
+  reduce(call.place(), *op, as_input(in), carry, out.is_valid() ? to.data : &value);
+  return out.is_valid() ? out : new_scalar(&value, *kind);
+}
+
+nb::object plain_compact_offsets(PlainCall& call) {
   Elements starts;
   Elements stops;
-  if (!plain_bounds(call.given()[0], starts) || !plain_bounds(call.given()[1], stops)) return {};
+  Elements to;
+  const auto strict = call.flag(Keyword::strict);
+  if (call.given().size() != 2 || !strict) return {};
+  if (!call.bounds(call.given()[0], starts) || !call.bounds(call.given()[1], stops)) return {};
   if (starts.type != stops.type || starts.length != stops.length) return {};
-  nb::object out = new_array(starts.length + 1, Type::int64);
-  compact_offsets(Place::plain(), call.given()[0], call.given()[1], out, Truth{false});
+  nb::object out = call.result({Type::int64}, starts.length + 1, to);
+  if (out.is_valid()) compact_offsets(call.place(), as_input(starts), as_input(stops), as_output(to), *strict);
   return out;
 }
 
 }  // namespace
 
 void define_scans(nb::module_& module) {
-  add_plain_cases({{"cumulative_sum", named(Keyword::out), &plain_cumulative<Operator::add>},
-                   {"cumulative_prod", named(Keyword::out), &plain_cumulative<Operator::mul>},
-                   {"scan", named(Keyword::op, Keyword::exclusive, Keyword::out), &plain_scan},
-                   {"reduce", named(Keyword::op), &plain_reduce},
-                   {"compact_offsets", 0, &plain_compact_offsets}});
+  constexpr unsigned kFold =
+      named(Keyword::initial, Keyword::axis, Keyword::dtype, Keyword::overflow, Keyword::out, Keyword::op);
+  constexpr unsigned kCumulative =
+      named(Keyword::axis, Keyword::dtype, Keyword::include_initial, Keyword::out, Keyword::overflow);
+  add_plain_cases({{"cumulative_sum", kCumulative, &plain_cumulative<Operator::add>},
+                   {"cumulative_prod", kCumulative, &plain_cumulative<Operator::mul>},
+                   {"scan", kFold | named(Keyword::exclusive), &plain_scan},
+                   {"reduce", kFold, &plain_reduce},
+                   {"compact_offsets", named(Keyword::strict, Keyword::out), &plain_compact_offsets}});
   module.def("scan", &scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("initial").none(),
              nb::arg("x"), nb::arg("out"));
   module.def("reduce", &reduce_array, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),
@@ -249,7 +319,11 @@ void define_scans(nb::module_& module) {
              nb::arg("initial").none(), nb::arg("shape"), nb::arg("x"), nb::arg("out"));
   module.def("reduce_along", &reduce_along, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(),
              nb::arg("shape"), nb::arg("x"), nb::arg("out"));
-  module.def("compact_offsets", &compact_offsets);
+  module.def(
+      "compact_offsets", [](const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets, Truth strict) {
+        output_of<std::int64_t>(offsets, "out");
+        return compact_offsets(place, input(starts, "starts"), input(stops, "stops"), output(offsets, "out"), strict);
+      });
 }
 
 }  // namespace upsweep::python

@@ -451,6 +451,7 @@ def flatten(outer: Any, inner: Any, /, *, out: Any = None) -> Any:
 # ----------------------------------------------------------------------------------------------------------- combinations
 
 
+@plain
 def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: Any = None) -> tuple[Any, ...]:
     """Every choice of n elements of each list, as their positions in the content.
 
@@ -517,6 +518,7 @@ class _Rooms:
         return tuple(written_to(given, taken) for given, taken in zip(self._given, self._taken))
 
 
+@plain
 def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
     """Every choice of one element of each of several ragged arrays, list by list, as their positions in the contents.
 

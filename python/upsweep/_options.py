@@ -104,7 +104,7 @@ class options:
         self._changes = {name: _CHECKS[name](value) for name, value in given.items() if value is not ...}
 
     def __enter__(self) -> Self:
-        _core.look_at_options(_current.get, _PLAIN)
+        _core.look_at_options(_current.get)
         _set_blocks((*_current.get().blocks, self))
         return self
 

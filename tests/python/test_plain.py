@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import random
+import sys
 import weakref
 
 import numpy as np
@@ -74,8 +75,7 @@ def test_folds(dtype, n):
             require_same(upsweep.reduce, x.reshape(shape), op=op, is_plain=n > 0)
         require_same(upsweep.segmented_reduce, x, covering(n), op=op)
         require_same(upsweep.reduce_by_key, keys, x, op=op)
-        is_converted = op == "mul" and x.itemsize < 8
-        require_same(upsweep.group_by, keys, x, op=op, is_plain=dtype[0] != "f" and not is_converted)
+        require_same(upsweep.group_by, keys, x, op=op, is_plain=dtype[0] != "f")
         for exclusive in (False, True):
             require_same(upsweep.scan, x, op=op, exclusive=exclusive)
             require_same(upsweep.segmented_scan, x, covering(n), op=op, exclusive=exclusive)
@@ -84,7 +84,7 @@ def test_folds(dtype, n):
         require_same(upsweep.segmented_reduce, x, bounds(n), op=op)
     for function in (upsweep.segmented_sort, upsweep.segmented_argsort):
         require_same(function, x, covering(n))
-        require_same(function, x, bounds(n), is_plain=False)
+        require_same(function, x, bounds(n))
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -131,12 +131,17 @@ def test_booleans(n):
         require_same(upsweep.scan, x, exclusive=exclusive)
         require_same(upsweep.segmented_scan, x, covering(n), exclusive=exclusive)
     for op in OPERATORS[1:]:
-        require_same(upsweep.reduce, x, op=op, is_plain=False)
-        require_same(upsweep.scan, x, op=op, is_plain=False)
-        require_same(upsweep.scan, x, op=op, exclusive=True, is_plain=False)
-        require_same(upsweep.segmented_reduce, x, bounds(n), op=op, is_plain=False)
-        require_same(upsweep.segmented_scan, x, covering(n), op=op, is_plain=False)
-    require_same(upsweep.segmented_sort, x, covering(n), is_plain=False)
+        require_same(upsweep.reduce, x, op=op, is_plain=n > 0)
+        require_same(upsweep.scan, x, op=op)
+        require_same(upsweep.scan, x, op=op, exclusive=True)
+        require_same(upsweep.scan, x, op=op, initial=True)
+        require_same(upsweep.segmented_reduce, x, bounds(n), op=op)
+        require_same(upsweep.segmented_scan, x, covering(n), op=op, exclusive=True)
+        require_same(upsweep.scan_by_key, x, x, op=op)
+        require_same(upsweep.reduce_by_key, x, x, op=op)
+        require_same(upsweep.group_by, x, x, op=op)
+    require_same(upsweep.scan, x[:100], dtype="int8")
+    require_same(upsweep.segmented_sort, x, covering(n))
     require_same(upsweep.cumulative_sum, (x * np.uint8(2)).view(np.bool_), is_plain=False)
 
 
@@ -150,52 +155,269 @@ def test_lists_of_one_size(size):
 
 
 def test_errors():
+    """They are those of the functions in Python, which are asked once more."""
     x, full = np.arange(10), np.full(3, 2**62)
-    back = np.array([0, 5, 3])
-    require_same(upsweep.cumulative_sum, full)
-    require_same(upsweep.scan, full)
-    require_same(upsweep.reduce, full)
-    require_same(upsweep.segmented_reduce, full, np.array([0, 1, 3]))
-    require_same(upsweep.segmented_scan, full, np.array([0, 1, 3]))
-    require_same(upsweep.reduce_by_key, np.array([1, 2, 2]), full)
-    require_same(upsweep.scan_by_key, np.array([1, 2, 2]), full)
-    require_same(upsweep.group_by, np.array([1, 2, 2]), full)
+    back, keys, two = np.array([0, 5, 3]), np.array([1, 2, 2]), np.array([0, 1, 3])
+
+    def require_error(function, *arguments, **named):
+        assert isinstance(outcome(function, arguments, named), tuple)
+        require_same(function, *arguments, is_plain=False, **named)
+
+    for function in (upsweep.cumulative_sum, upsweep.scan, upsweep.reduce):
+        require_error(function, full)
+        require_error(function, np.stack([x[:3], full]), axis=1)
+        require_error(function, np.stack([full, full, full]), axis=0)
+    require_error(upsweep.cumulative_sum, full, include_initial=True)
+    require_error(upsweep.segmented_reduce, full, two)
+    require_error(upsweep.segmented_scan, full, two)
+    for function in (upsweep.reduce_by_key, upsweep.scan_by_key, upsweep.group_by):
+        require_error(function, keys, full)
+        require_error(function, keys, full[:2])
     for function in (upsweep.segmented_reduce, upsweep.segmented_scan, upsweep.segmented_sort, upsweep.segmented_argsort):
-        require_same(function, x, back, is_plain=False)
-        require_same(function, x, np.array([0, 11]), is_plain=False)
-    require_same(upsweep.select, x > 3, x[:5])
-    require_same(upsweep.select, x > 3, x, lists=back)
-    require_same(upsweep.partition, x > 3, x[:5])
-    require_same(upsweep.take, np.array([3, 10]), x)
-    require_same(upsweep.pack, back, x)
-    require_same(upsweep.compact_offsets, np.array([0, 5]), np.array([2, 3]))
-    require_same(upsweep.lengths_to_offsets, np.array([2, -1]))
-    require_same(upsweep.broadcast, x, np.array([0, 3]))
-    require_same(upsweep.parents_to_offsets, np.array([0, 5]), 3)
-    require_same(upsweep.flatten, np.array([0, 9]), np.array([0, 3]))
+        require_error(function, x, back)
+        require_error(function, x, np.array([0, 11]))
+    require_error(upsweep.segmented_scan, x, (back, back))
+    require_error(upsweep.select, x > 3, x[:5])
+    require_error(upsweep.select, x > 3, x, lists=back)
+    require_error(upsweep.select, x > 3, x, out=np.empty(5, np.int64))
+    require_error(upsweep.partition, x > 3, x[:5])
+    require_error(upsweep.take, np.array([3, 10]), x)
+    require_error(upsweep.take, np.array([1]), x, lists=np.array([0, 1]), index_lists=np.array([0, 1]))
+    require_error(upsweep.pack, back, x)
+    require_error(upsweep.compact_offsets, np.array([0, 5]), np.array([2, 3]))
+    require_error(upsweep.compact_offsets, np.array([-1]), np.array([2]), strict=True)
+    require_error(upsweep.lengths_to_offsets, np.array([2, -1]))
+    require_error(upsweep.broadcast, x, np.array([0, 3]))
+    require_error(upsweep.parents_to_offsets, np.array([0, 5]), 3)
+    require_error(upsweep.flatten, np.array([0, 9]), np.array([0, 3]))
+    require_error(upsweep.combinations, back)
+    require_error(upsweep.combinations, two, 0)
+    require_error(upsweep.cartesian, two, back[:2])
     for op in ("and", "or", "xor"):
-        require_same(upsweep.reduce, np.ones(3), op=op, is_plain=False)
-        require_same(upsweep.scan, np.ones(3), op=op)
+        require_error(upsweep.reduce, np.ones(3), op=op)
+        require_error(upsweep.scan, np.ones(3), op=op)
+    for named in (
+        {"initial": 2.5}, {"initial": 2**63}, {"initial": "x"}, {"initial": [1, 2]}, {"dtype": "float16"}, {"dtype": "int3"},
+        {"axis": 1}, {"axis": -2}, {"axis": True}, {"axis": 0.0}, {"overflow": "no"}, {"overflow": "checked", "op": "mul"},
+        {"op": "nonsense"}, {"op": None}, {"op": 5}, {"nonsense": 1}, {"out": x[:5]}, {"out": x[::2]}, {"out": x.astype(bool)},
+    ):  # fmt: skip
+        require_error(upsweep.scan, x, **named)
+        require_error(upsweep.reduce, x, **named)
+    require_error(upsweep.scan, x, exclusive="yes")
+    require_error(upsweep.scan, x * 0.5, dtype="int64")
+    require_error(upsweep.scan, x * 0.5, out=np.empty(10, np.int64))
+    require_error(upsweep.scan, np.ones(3, np.float32), initial=1e300)
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+def test_what_is_overwritten_is_not_done_again():
+    full = np.full(3, 2**62)
+    with pytest.raises(OverflowError, match="element 1 of the result does not fit int64: pass dtype=") as caught:
+        upsweep.scan(full, out=full)
+    assert caught.value.index == 1
 
 
 def test_calls_that_are_not_plain():
     x = np.arange(6)
-    for given in (x[::2], x.reshape(2, 3), list(x), x.astype(">i8"), np.ma.array(x), x.astype("float16"), None, "x"):
+    for given in (np.ma.array(x), x.astype("float16"), None, "x", 5, 2.5, iter(x), [1, None], [[1], [1, 2]], [2**63, 1]):
         for function in (upsweep.cumulative_sum, upsweep.scan, upsweep.reduce):
             require_same(function, given, is_plain=False)
         require_same(upsweep.segmented_reduce, given, np.array([0, 1, 3]), is_plain=False)
-        require_same(upsweep.select, np.ones(3, bool), given, is_plain=False)
-        require_same(upsweep.take, np.array([0, 2]), given, is_plain=False)
-    require_same(upsweep.reduce, x.reshape(2, 3).T, is_plain=False)
+        if not isinstance(given, np.ndarray):
+            require_same(upsweep.select, np.ones(3, bool), given, is_plain=False)
+            require_same(upsweep.take, np.array([0, 2]), given, is_plain=False)
     texts = np.array([b"a", b"b"])
     objects = np.array([1, None])
     for moved in (texts, objects):
         require_same(upsweep.select, np.array([True, False]), moved, is_plain=False)
     require_same(upsweep.reduce, np.empty(0), op="min", is_plain=False)
-    for named in ({"op": "nonsense"}, {"op": None}, {"op": 5}, {"exclusive": "yes"}, {"dtype": "float64"}, {"nonsense": 1}):
-        require_same(upsweep.scan, x, is_plain=False, **named)
     require_same(upsweep.scan, is_plain=False)
     require_same(upsweep.scan, x, x, is_plain=False)
+    out = np.empty(3, np.int64)
+    for given in (
+        read_only(out.copy()),
+        np.ma.array(out),
+        np.empty(6, np.int64)[::2],
+        out.astype(">i8"),
+        np.broadcast_to(out, (1, 3))[0],
+    ):
+        require_same(upsweep.scan, x[:3], out=given, is_plain=False)
+    for first in (1, 2):
+        shared = np.arange(8)
+        expected = upsweep.scan(shared[:6].copy())
+        assert np.array_equal(upsweep.scan(shared[:6], out=shared[first : first + 6]), expected)
+
+
+def layouts(x):
+    """The same elements in other memory, and whether functions see them as the array itself."""
+    wide = np.repeat(x, 2)
+    odd = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype)
+    odd[...] = x
+    return [
+        wide[::2],
+        x[::-1].copy()[::-1],
+        x.astype(x.dtype.newbyteorder()),
+        odd,
+        read_only(x.copy()),
+        x.tolist(),
+        tuple(x.tolist()),
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "bool"])
+def test_layouts(dtype):
+    x, mask, offsets = numbers("int64", 10).astype(dtype), np.arange(10) % 3 > 0, np.array([0, 3, 3, 10])
+    for each in layouts(x):
+        for function in (upsweep.scan, upsweep.cumulative_sum, upsweep.reduce):
+            require_same(function, each)
+        for function in (upsweep.segmented_reduce, upsweep.segmented_scan, upsweep.segmented_sort, upsweep.segmented_argsort):
+            require_same(function, each, offsets)
+        require_same(upsweep.select, mask, each, each)
+        require_same(upsweep.take, [3, 1], each)
+        require_same(upsweep.pack, offsets, each)
+        require_same(upsweep.broadcast, each, np.arange(11))
+        require_same(upsweep.reduce_by_key, x, each)
+    for each in layouts(offsets)[:-1]:  # a tuple is starts and stops
+        require_same(upsweep.segmented_reduce, x, each)
+        require_same(upsweep.local_index, each)
+        require_same(upsweep.segmented_reduce, x, (offsets[:-1][::1], each[1:]))
+        require_same(upsweep.compact_offsets, each[:-1], each[1:])
+    for each in layouts(mask):
+        require_same(upsweep.select, each, x)
+        require_same(upsweep.segmented_reduce, x, offsets, valid=each)
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (1, 10), (10, 1), (2, 3, 4), (1, 1, 3), (3, 0), (0, 3), (2, 1, 5)])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool"])
+def test_axes(dtype, shape):
+    x = numbers("int64", int(np.prod(shape))).reshape(shape).astype(dtype)
+    for axis in (*range(len(shape)), -1):
+        kept = tuple(np.delete(shape, axis))
+        for named in ({}, {"op": "max"}, {"initial": 1}, {"dtype": "float64"}, {"overflow": "wrap"}):
+            require_same(upsweep.scan, x, axis=axis, **named)
+            require_same(upsweep.scan, x, axis=axis, exclusive=True, **named)
+            require_same(upsweep.reduce, x, axis=axis, is_plain=x.size > 0, **named)
+        require_same(upsweep.cumulative_sum, x, axis=axis)
+        require_same(upsweep.cumulative_prod, x, axis=axis, dtype=np.float64)
+        out, rows = np.empty(shape), np.empty(kept)
+        require_same(upsweep.scan, x, axis=axis, out=out)
+        require_same(upsweep.reduce, x, axis=axis, out=rows, is_plain=x.size > 0)
+        assert upsweep.scan(x, axis=axis, out=out) is out and upsweep.reduce(x, axis=axis, out=rows) is rows
+        require_same(upsweep.reduce, np.asfortranarray(x), axis=axis, is_plain=False)
+        require_same(upsweep.scan, x.T, axis=axis, is_plain=False)
+
+
+def test_named_arguments():
+    x, f, offsets = np.arange(10), np.arange(10, dtype=np.float32) - 3, np.array([0, 3, 3, 10])
+    keys, mask = np.array([1, 1, 2, 2, 2, 3, 4, 4, 5, 5]), np.arange(10) % 3 > 0
+    for dtype in ("float64", np.float64, np.dtype("f8"), "f8", np.dtype(">f8"), None):
+        for function, *given in ((upsweep.scan, f), (upsweep.reduce, f), (upsweep.segmented_reduce, f, offsets),
+                                 (upsweep.segmented_scan, f, offsets), (upsweep.reduce_by_key, keys, f),
+                                 (upsweep.scan_by_key, keys, f), (upsweep.group_by, keys, f)):  # fmt: skip
+            require_same(function, *given, dtype=dtype)
+    for initial in (3, 3.5, True, -0.0, float("inf"), np.float64(2.5), None, 2**70):
+        for op in ("add", "max"):
+            for exclusive in (True, False):
+                require_same(upsweep.scan, f, initial=initial, op=op, exclusive=exclusive)
+                require_same(upsweep.segmented_scan, f, offsets, initial=initial, op=op, exclusive=exclusive)
+            require_same(upsweep.reduce, f, initial=initial, op=op)
+            require_same(upsweep.segmented_reduce, f, offsets, initial=initial, op=op)
+            require_same(upsweep.reduce_by_key, keys, f, initial=initial, op=op)
+    require_same(upsweep.scan, x.astype(np.uint64), initial=2**63 + 1)
+    for valid in (mask, mask.view(np.uint8), mask.tolist()):
+        for op in ("add", "min", "count", "argmax"):
+            require_same(upsweep.segmented_reduce, f, offsets, valid=valid, op=op)
+        require_same(upsweep.segmented_scan, f, offsets, valid=valid)
+    for overflow in ("wrap", "checked", None):
+        require_same(upsweep.scan, x, overflow=overflow)
+        require_same(upsweep.group_by, keys, x, overflow=overflow)
+    require_same(upsweep.scan, np.full(3, 2**62), overflow="wrap")
+    require_same(upsweep.scan, f, op="mul", overflow="checked")
+    require_same(upsweep.cumulative_sum, x, include_initial=True)
+    require_same(upsweep.cumulative_prod, f, include_initial=True)
+    require_same(upsweep.cumulative_sum, np.empty(0), include_initial=True)
+    for descending in (True, False):
+        require_same(upsweep.segmented_sort, f, offsets, descending=descending, nan_first=True)
+        require_same(upsweep.segmented_argsort, f, np.array([1, 5]), descending=descending)
+    require_same(upsweep.compact_offsets, offsets[:-1], offsets[1:], strict=True)
+    require_same(upsweep.group_by, keys, x, counts=True)
+    require_same(upsweep.select, mask, lists=offsets)
+    for op in REDUCERS:
+        require_same(upsweep.reduce_by_key, keys, f, op=op)
+        require_same(upsweep.reduce_by_key, keys > 2, mask, op=op)
+    for dtype in ("uint64", "int8", "uint16"):
+        require_same(upsweep.segmented_reduce, f, offsets.astype(dtype))
+        require_same(upsweep.take, np.array([3, 1], dtype), f)
+    require_same(upsweep.segmented_reduce, f, np.array([0, 2**63], np.uint64), is_plain=False)
+    require_same(upsweep.take, [-1, -1], f, lists=[0, 3, 10], index_lists=[0, 1, 2])
+    for replacement in (True, False):
+        for n in (1, 2, 3):
+            require_same(upsweep.combinations, offsets, n, replacement=replacement)
+            require_same(upsweep.combinations, (offsets[:-1], offsets[1:]), n, replacement=replacement)
+    require_same(upsweep.cartesian, offsets, offsets)
+    require_same(upsweep.cartesian, offsets, (offsets[:-1], offsets[1:]), offsets.astype(np.int32))
+
+
+def outs(function, *given, **named):
+    """The call with results of its own, and into arrays: of the right length, and longer ones where these are cut."""
+    expected = function.__wrapped__(*given, **named)
+    is_tuple = isinstance(expected, tuple)
+    for more in (0, 3):
+        made = [np.empty(len(each) + more, each.dtype) for each in (expected if is_tuple else (expected,))]
+        results = alone(function)(*given, **named, out=tuple(made) if is_tuple else made[0])
+        for result, out, right in zip(results if is_tuple else (results,), made, expected if is_tuple else (expected,)):
+            assert (result is out) if more == 0 else (result.base is out)
+            assert np.array_equal(result, right) and np.array_equal(out[: len(right)], right)
+
+
+def test_out():
+    x, f, offsets = np.arange(10), np.arange(10.0), np.array([0, 3, 3, 10])
+    keys, mask = np.array([1, 1, 2, 2, 2, 3, 4, 4, 5, 5]), np.arange(10) % 3 > 0
+    outs(upsweep.select, mask, x)
+    outs(upsweep.select, mask, x, f)
+    outs(upsweep.take, np.array([2, 5]), f)
+    outs(upsweep.reduce_by_key, keys, f)
+    outs(upsweep.group_by, keys, f)
+    outs(upsweep.group_by, keys, f, counts=True)
+    outs(upsweep.combinations, offsets, 2)
+    outs(upsweep.cartesian, offsets, offsets)
+    count, moved = alone(upsweep.partition)(mask, x, out=x.copy())
+    assert count == 6 and moved.tolist() == [1, 2, 4, 5, 7, 8, 0, 3, 6, 9]
+    for function, *given in (
+        (upsweep.scan, x), (upsweep.cumulative_sum, x), (upsweep.segmented_reduce, f, offsets), (upsweep.segmented_scan, f, offsets),
+        (upsweep.segmented_sort, f, offsets), (upsweep.segmented_argsort, f, offsets), (upsweep.scan_by_key, keys, f),
+        (upsweep.compact_offsets, offsets[:-1], offsets[1:]), (upsweep.lengths_to_offsets, x), (upsweep.local_index, offsets),
+        (upsweep.offsets_to_parents, offsets), (upsweep.broadcast, x[:3], offsets), (upsweep.flatten, [0, 1, 3], offsets),
+        (upsweep.parents_to_offsets, np.array([0, 0, 2]), 3),
+    ):  # fmt: skip
+        expected = function.__wrapped__(*given)
+        out = np.empty_like(expected)
+        assert alone(function)(*given, out=out) is out and np.array_equal(out, expected)
+        require_same(function, *given, out=np.empty(len(expected) + 1, expected.dtype), is_plain=False)
+        require_same(function, *given, out=np.empty(len(expected), np.complex64), is_plain=False)
+    out = np.array(0)
+    assert alone(upsweep.reduce)(x, out=out) is out and out == 45
+
+
+def test_references():
+    """Calls keep nothing of their arguments, and results nothing but their own memory."""
+    x, out, initial, lists = np.arange(10), np.empty(10, np.int64), 2.5e10, [0, 3, 10]
+    calls = [
+        lambda: upsweep.scan(x, out=out), lambda: upsweep.scan(x[::2], axis=0, dtype="float64", initial=initial),
+        lambda: upsweep.reduce(x.tolist()), lambda: upsweep.segmented_reduce(x, lists), lambda: upsweep.select(x > 3, x, out=out),
+        lambda: upsweep.group_by(x, x, counts=True), lambda: upsweep.combinations(lists, 2), lambda: upsweep.take([11], x),
+        lambda: upsweep.scan(x, initial="x"),
+    ]  # fmt: skip
+    for call in calls:
+        before = [sys.getrefcount(each) for each in (x, out, initial, lists)]
+        for _ in range(20):
+            outcome(call, (), {})
+        assert [sys.getrefcount(each) for each in (x, out, initial, lists)] == before
+    assert upsweep.scan(x).base is None
 
 
 def any_array(made):
@@ -221,10 +443,16 @@ def any_argument(made):
 NAMED = {
     "op": [*OPERATORS, *OPERATORS, *REDUCERS, "nonsense", None, 3],
     "exclusive": [True, False, None, 1],
-    "initial": [None, 1],
-    "dtype": [None, "float64", "int8"],
+    "initial": [None, 1, -3, 2.5, True, 300, np.int64(2), np.float64(0.5)],
+    "dtype": [None, "float64", "int8", np.uint16, np.dtype(">i4"), float, "bool"],
     "overflow": [None, "wrap", "checked"],
-    "axis": [None, 0],
+    "axis": [None, 0, -1, 1],
+    "strict": [True, False, None, 1],
+    "include_initial": [True, False, None],
+    "descending": [True, False, 1],
+    "nan_first": [True, False],
+    "counts": [True, False, None],
+    "replacement": [True, False],
 }
 
 
@@ -237,7 +465,11 @@ def test_random_calls(seed):
         contents = [made.choice([0, 1, 1, 2]) for each in parameters.values() if each.kind is each.VAR_POSITIONAL]
         count = sum(each.kind is each.POSITIONAL_ONLY for each in parameters.values()) + sum(contents)
         named = {name: made.choice(values) for name, values in NAMED.items() if name in parameters and made.random() < 0.3}
-        named |= {name: any_argument(made) for name in ("lists", "out", "valid") if name in parameters and made.random() < 0.2}
+        named |= {
+            name: any_argument(made)
+            for name in ("lists", "index_lists", "out", "valid")
+            if name in parameters and made.random() < 0.2
+        }
         given = [any_argument(made) for _ in range(count)]
         expected = outcome(function.__wrapped__, copy.deepcopy(given), copy.deepcopy(named))
         assert outcome(function, given, named) == expected, (function.__name__, given, named)
@@ -245,8 +477,15 @@ def test_random_calls(seed):
 
 def test_options_are_kept():
     full = np.full(3, 2**62)
-    with upsweep.options(overflow="wrap"):
+    with upsweep.options(overflow="wrap", threads=1):
         assert upsweep.scan(full)[1] == -(2**63)
+        assert alone(upsweep.scan)(full)[1] == -(2**63)
+        with pytest.raises(OverflowError):
+            upsweep.scan(full, overflow="checked")
+    with upsweep.options(rung="cpu.serial"), pytest.raises(AssertionError):
+        alone(upsweep.scan)(full)
+    with upsweep.options(overflow="checked"):
+        require_same(upsweep.cumulative_prod, full)
     with pytest.raises(OverflowError):
         upsweep.scan(full)
 
