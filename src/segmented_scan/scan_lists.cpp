@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "core/lists.hpp"
@@ -61,6 +64,8 @@ class Plan {
   [[nodiscard]] std::int64_t size() const { return is_custom() ? call_.out_size : size_of(computed_); }
   [[nodiscard]] const void* op() const { return cpu::operator_object(call_); }
   [[nodiscard]] const void* init() const { return is_custom() ? call_.init : init_.bytes.data(); }
+  /// 0 as it is computed; not of custom operators.
+  [[nodiscard]] const void* zero() const { return zero_.bytes.data(); }
   /// x ⊕ this is x, for every x; not of custom operators.
   [[nodiscard]] const void* identity() const { return identity_.bytes.data(); }
 
@@ -89,6 +94,7 @@ class Plan {
   Type computed_;
   bool is_checked_;
   cpu::Value init_;
+  cpu::Value zero_;
   cpu::Value identity_;
 };
 
@@ -188,6 +194,8 @@ class Worker {
 
   /// Whether some outputs become 0 afterwards.
   [[nodiscard]] bool zeroes() const { return call_.empty_is_zero && (call_.exclusive || call_.valid.is_given()); }
+  /// Whether lists are scanned with 0.0 before them, where none begins with -0.0: that is what these outputs are then.
+  [[nodiscard]] bool begins_with_zero() const { return zeroes() && !plan_.is_custom() && !call_.valid.is_given(); }
   [[nodiscard]] bool scans_runs() const { return plan_.is_custom() && call_.valid.is_given(); }
 
   [[nodiscard]] std::int64_t find_overflow(std::int64_t first, std::int64_t count) const {
@@ -202,7 +210,7 @@ class Worker {
   void scan_batch(std::int64_t count);
   void scan_some(Range elements, std::int64_t at, std::int64_t count, const void* before);
   void zero_first(std::int64_t start, std::int64_t stop) const;
-  void finish_lists(std::int64_t first, std::int64_t last, std::int64_t begin) const;
+  [[nodiscard]] bool meets_negative_zero(std::int64_t first, std::int64_t last, Range elements) const;
   Staged stage(Range elements);
 
   const Plan& plan_;
@@ -271,18 +279,26 @@ void Worker::zero_first(std::int64_t start, std::int64_t stop) const {
   }
 }
 
-/// The same of lists of the batch, whose bounds count from element `begin` on.
-void Worker::finish_lists(std::int64_t first, std::int64_t last, std::int64_t begin) const {
-  const std::int64_t* const from = batch_.from.data();
-  const std::int64_t* const to = batch_.to.data();
-  if (plan_.is_custom() || call_.valid.is_given()) {
-    for (std::int64_t i = first; i < last; ++i) finish_list(from[i] + begin, to[i] + begin);
-    return;
-  }
-  visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
-    T* const out = static_cast<T*>(call_.out) + begin;
-    for (std::int64_t i = first; i < last; ++i) {
-      if (from[i] < to[i]) out[from[i]] = T{0};
+/// Whether one of these lists of the batch, whose elements those are, begins with -0.0, which is lost to 0.0 before it. It is read
+/// before it may be overwritten.
+bool Worker::meets_negative_zero(std::int64_t first, std::int64_t last, Range elements) const {
+  return visit_type(call_.in_type, [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_floating_point_v<T>) {
+      return false;
+    } else {
+      if (plan_.converts()) return true;  // small elements become -0.0
+      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      constexpr Bits kNegativeZero = Bits{1} << (8 * sizeof(T) - 1);
+      const T* const in = static_cast<const T*>(call_.in);
+      const std::int64_t* const from = batch_.from.data();
+      const std::int64_t* const to = batch_.to.data();
+      bool any = false;
+      // Of an empty list any of these elements will do: it is as frequent as others, and no branch that could be foreseen.
+      for (std::int64_t i = first; elements.count > 0 && i < last; ++i) {
+        const std::int64_t is_filled = from[i] < to[i] ? 1 : 0;
+        any |= std::bit_cast<Bits>(in[elements.first + (from[i] - elements.first) * is_filled]) == kNegativeZero;
+      }
+      return any;
     }
   });
 }
@@ -308,8 +324,15 @@ void Worker::scan_batch(std::int64_t count) {
       if (moves && to - elements.first > kStaged) break;
       elements.count = to - elements.first;
     }
-    scan_some(elements, at, next - at, plan_.init());
-    if (zeroes()) finish_lists(at, next, moves ? elements.first : 0);
+    if (begins_with_zero() && !meets_negative_zero(at, next, elements)) {
+      scan_some(elements, at, next - at, plan_.zero());
+    } else {
+      scan_some(elements, at, next - at, plan_.init());
+      const std::int64_t begin = moves ? elements.first : 0;
+      for (auto i = static_cast<std::size_t>(at); zeroes() && i < static_cast<std::size_t>(next); ++i) {
+        finish_list(batch_.from[i] + begin, batch_.to[i] + begin);
+      }
+    }
     at = next;
   }
 }
