@@ -330,14 +330,6 @@ TEST(Query, ValuesAreLookedUpInLists) {
 }
 
 // Statistics rule out what no member of a list is near.
-TEST(Query, ListsAreHeldAgainstStatistics) {
-  const Longs x{10, 20, 30};
-  MemoryTable t;
-  t.add("x", x);
-  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (1, 2, 3, 4, 31, 32)", t), "0");
-  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x IN (1, 2, 3, 4, 30, 32)", t), "1");
-}
-
 TEST(Query, LongQueriesAreAnswered) {
   const Longs x{1, 2, 3, 99'998, 100'001};
   const std::vector<std::int32_t> words{0, 1, 2, 0, 1};
@@ -356,6 +348,76 @@ TEST(Query, LongQueriesAreAnswered) {
   EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE " + ors + "x = 3", t), "2");
   const Failure failed = failure("SELECT COUNT(*) FROM t WHERE x IN (" + std::string(5 << 20, ' ') + "1)", t);
   EXPECT_EQ(failed.code, Code::unsupported_sql) << failed.message;
+}
+
+// Text that only looks like a file's name, or like the end of a string or comment: as PostgreSQL reads it.
+TEST(Query, StringsAndCommentsEndWherePostgresEndsThem) {
+  const Longs x{1, 2, 3};
+  const std::vector<std::int32_t> words{0, 1, 2};
+  MemoryTable t;
+  t.add("x", x).add_text("s", words, {"x from 'y'", "it's", "a/*b"});
+  const std::pair<const char*, const char*> cases[] = {
+      {"s = $a1$x from 'y'$a1$", "1"},
+      {"s = $a1$it's$a1$", "1"},
+      {"s = $é9_$it's$é9_$", "1"},
+      {"s = $$it's$$", "1"},
+      {"s = $b$$a$it's$b$", "0"},
+      {"s = E'it\\'s'", "1"},
+      {"s = 'x from'\n ' ''y'''", "1"},
+      {"s = E'x from \\''\n 'y\\''", "1"},  // the second string has the escapes of the first
+      {"s = E'x from \\'' -- it's\r\n 'y\\''", "1"},
+      {"s = U&'it''s'", "1"},
+      {"s = 'a/*b'", "1"},
+      {"x = 1 /* from 'a' /* ' */ \" */", "1"},
+      {"x = 1 -- from 'a", "1"},
+      {"x = 2*/**/1 -- '\r AND x > 0", "1"},
+      {"x /*/ */ = 3", "1"}};
+  for (const auto& [condition, answer] : cases) {
+    const std::string sql = std::string("SELECT COUNT(*) FROM t WHERE ") + condition;
+    EXPECT_EQ(failure(sql, t).message, std::string("no error, but ") + answer) << sql;
+    EXPECT_EQ(Statement(sql).path(), "") << sql;
+  }
+  for (const char* sql :
+       {"SELECT SUM(x) FROM t /* a /* b */", "SELECT SUM(x) FROM t WHERE s = $a1$b$a2$",
+        "SELECT SUM(x) FROM t WHERE s = E'a\\'", "SELECT SUM(1e'a') FROM t", "SELECT SUM(1x) FROM t"}) {
+    EXPECT_EQ(failure(sql, t).code, Code::bad_sql) << sql;
+  }
+}
+
+// Each would take hours if its time grew with the square of its length.
+TEST(Query, LongQueriesTakeNoTimeOfTheSquareOfTheirLength) {
+  const Longs x{1, 2, 3};
+  MemoryTable t;
+  t.add("x", x);
+  const auto repeated = [](std::size_t bytes, const std::string& text) {
+    std::string all;
+    while (all.size() + text.size() <= bytes) all += text;
+    return all;
+  };
+  constexpr std::size_t kBytes = 4'000'000;
+  EXPECT_EQ(failure("SELECT FROM " + repeated(kBytes, "from+"), t).code, Code::bad_sql);
+  EXPECT_EQ(failure("SELECT SUM(x) FROM t " + repeated(kBytes, "/*"), t).message.substr(0, 26),
+            "this comment is not closed");
+  const std::string closed = repeated(kBytes / 4, "/*") + repeated(kBytes / 4, "*/");
+  EXPECT_EQ(ask("SELECT SUM(x) FROM t " + closed, t), "6");
+  for (const char* run : {"+", "-+", "*", "<>", "@"}) {
+    EXPECT_EQ(failure("SELECT SUM(" + repeated(kBytes, run) + "x) FROM t", t).code, Code::bad_sql) << run;
+  }
+  EXPECT_EQ(ask("SELECT SUM(" + std::string(60, '+') + "x) FROM t", t), "6");
+  std::string stems = "SELECT COUNT(*) AS " + std::string(70, 'n') + " FROM t WHERE x = 1 --";
+  for (int i = 0; stems.size() < kBytes; ++i) stems += fmt::format(" _long_name_{}_", i);
+  EXPECT_EQ(ask(stems, t), "1");
+  std::string names = "SELECT x + 1 AS k";
+  std::string keys = " FROM t GROUP BY k";
+  for (int i = 1; i < 10'000; ++i) {
+    names += ", x + 1 AS k";
+    keys += ", k";
+  }
+  EXPECT_EQ(Query(names + keys + " LIMIT 1", t).run(par, t).columns.size(), 10'000);
+  std::string list = "x IN (1";
+  for (int i = 2; i < 50'000; ++i) list += fmt::format(", {}", i);
+  EXPECT_EQ(ask("SELECT " + repeated(1600, "NOT ") + list + "), COUNT(*) FROM t GROUP BY x", t),
+            "true|1;true|1;true|1");
 }
 
 // However deep a query is nested, it is answered or refused.
@@ -1045,6 +1107,72 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
       }
     }
   }
+}
+
+TEST(Query, ListsAreHeldAgainstStatistics) {
+  constexpr std::int64_t kEach = 10;
+  Longs x(3 * kEach), d(3 * kEach);
+  std::vector<double> r(3 * kEach);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<std::int64_t>(i) * 10;
+    d[i] = x[i] + 5;
+    r[i] = static_cast<double>(x[i]) / 4;
+  }
+  MemoryTable t;
+  t.add("x", x).add_decimal("d", d, 1);
+  t.add({.name = "r", .kind = ValueKind::real, .storage = Storage::float64}, r.data(), 3 * kEach);
+  // Parts are of 0 to 90, 100 to 190 and 200 to 290; in d a tenth of 5 more than that, in r a fourth.
+  struct Case {
+    const char* condition;
+    int column;
+    const char* answer;
+    int opened;
+  };
+  const Case cases[] = {{"x IN (-4, -3, -2, -1, 300, 301)", 0, "0", 0}, {"x IN (1, 2, 3, 4, 92, 93)", 0, "0", 1},
+                        {"x IN (91, 92, 93, 94, 195, 199)", 0, "0", 0}, {"x IN (91, 92, 93, 94, 200, 300)", 0, "1", 1},
+                        {"x IN (0, 1, 2, 90, 100, 290)", 0, "4", 3},    {"x NOT IN (91, 92, 93, 94)", 0, "30", 3},
+                        {"d IN (0.5, 9.6, 9.7, 9.8, 30)", 1, "1", 1},   {"d IN (9.6, 9.7, 9.8, 19.6, 0.4)", 1, "0", 0},
+                        {"r IN (23, 24, 24.5, 48, 73)", 2, "0", 0},     {"r IN (23, 24, 24.5, 50, 73)", 2, "1", 1}};
+  for (const Case& c : cases) {
+    const TableWithStatistics with(t, kEach);
+    EXPECT_EQ(ask(std::string("SELECT COUNT(*) FROM t WHERE ") + c.condition, with), c.answer) << c.condition;
+    EXPECT_EQ(with.opened(c.column), c.opened) << c.condition;
+  }
+}
+
+// 2^53 + 1 is no double. What is known of a column and of a number are doubles beside them.
+TEST(Query, StatisticsDecideNothingOfNumbersThatNoDoubleIs) {
+  constexpr std::int64_t kWhole = std::int64_t{1} << 53;
+  const Longs x(5, kWhole);
+  const Longs least(5, -kWhole);
+  MemoryTable t;
+  t.add("x", x).add("y", least).add_decimal("d", x, 0);
+  const TableWithStatistics with(t, 5);
+  const std::string next = "9007199254740993";
+  for (const std::string& column : {std::string("x"), std::string("d")}) {
+    const std::pair<std::string, const char*> cases[] = {
+        {" = " + next, "0"},
+        {" >= " + next, "0"},
+        {" > " + next, "0"},
+        {" < " + next, "5"},
+        {" <= " + next, "5"},
+        {" <> " + next, "5"},
+        {" = 9007199254740992", "5"},
+        {" < 9007199254740992", "0"},
+        {" = 9007199254740993 OR " + column + " = 9007199254740995", "0"},
+        {" IN (9007199254740993, 9007199254740995, 1, 2)", "0"},
+        {" BETWEEN 9007199254740993 AND 9007199254740995", "0"},
+        {" = 9007199254740992.1", "0"},
+        {" < 9007199254740992.1", "5"}};
+    for (const auto& [condition, answer] : cases) {
+      const std::string sql = "SELECT COUNT(*) FROM t WHERE " + column + condition;
+      EXPECT_EQ(ask(sql, with), answer) << sql;
+      EXPECT_EQ(ask(sql, t), answer) << sql;
+    }
+  }
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE y = -9007199254740993", with), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE y <= -9007199254740993", with), "0");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE y > -9007199254740993", with), "5");
 }
 
 TEST(Query, ConditionsThatStatisticsProveAreNotTriedAndTheirColumnsNotRead) {

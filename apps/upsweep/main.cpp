@@ -21,6 +21,7 @@
 #include "io/npy_writer.hpp"
 #include "output.hpp"
 #include "ranks.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/ladder.hpp"
@@ -404,11 +405,14 @@ int run(int argc, char** argv, Common& common) {
 /// Says what went wrong and returns the exit status.
 int report(const Error& error, bool json) {
   if (json) {
-    const Json object{{"error",
-                       {{"code", word(error.code())},
-                        {"message", error.what()},
-                        {"index", error.index() == kNoIndex ? Json() : Json(error.index())}}}};
-    print_json(object);
+    Json object{{"code", word(error.code())},
+                {"message", error.what()},
+                {"index", error.index() == kNoIndex ? Json() : Json(error.index())}};
+    if (const auto* const in_file = dynamic_cast<const RowError*>(&error)) {
+      object["file"] = in_file->place().file;
+      if (in_file->place().line >= 0) object["line"] = in_file->place().line;
+    }
+    print_json(Json{{"error", object}});
   } else {
     complain(error.what());
   }

@@ -147,6 +147,7 @@ bool set_type(ColumnType& type, std::string_view format) {
   type.width = known->width;
   type.text = known->text;
   type.all_null = format == "n";
+  type.field.is_untyped = type.all_null;
   return true;
 }
 

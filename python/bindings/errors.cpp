@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/errors.cpp: the library's errors as Python's own exceptions, with the attributes `code` and `index`.
+// bindings/errors.cpp: the library's errors as Python's own exceptions, with the attributes `code` and `index`; of rows of files also `file`
+// and `line`.
 #include <exception>
 #include <string>
 #include <string_view>
 
 #include "bindings.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/error.hpp"
 
 namespace nb = nanobind;
@@ -85,6 +87,12 @@ void raise(const Error& error) try {
   const std::string code(word(error.code()));
   exception.attr("code") = nb::str(code.c_str());
   exception.attr("index") = error.index() == kNoIndex ? nb::none() : nb::object(nb::int_(error.index()));
+  if (const auto* const in_file = dynamic_cast<const RowError*>(&error)) {
+    const std::string& file = in_file->place().file;
+    exception.attr("file") =
+        nb::steal(PyUnicode_DecodeFSDefaultAndSize(file.data(), static_cast<Py_ssize_t>(file.size())));
+    exception.attr("line") = in_file->place().line < 0 ? nb::none() : nb::object(nb::int_(in_file->place().line));
+  }
   PyErr_SetObject(type.ptr(), exception.ptr());
 } catch (nb::python_error& instead) {
   instead.restore();

@@ -62,6 +62,7 @@ def _rungs() -> tuple[str, ...]:
 
 
 _CHECKS = {"threads": _check_threads, "rung": _check_rung, "overflow": check_overflow}
+NAMES = tuple(_CHECKS)
 
 
 class options:

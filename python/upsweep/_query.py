@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import difflib
 import html
 import importlib.util
 import operator
@@ -207,7 +208,7 @@ def query(
     TypeError
         A column that the query names is of a type that is not computed with; something is given that is no table.
     OverflowError, ZeroDivisionError
-        In an expression; `index` is the row.
+        In an expression; `index` is the row, of a file within it; the message names the file and its line or row.
     MemoryError
         The answer has more rows than memory has room for: LIMIT asks for fewer.
     FileNotFoundError, OSError, ImportError
@@ -224,7 +225,9 @@ def query(
     statement = parsed(sql)
     most_bytes = _bytes(memory)
     spill_folder = b"" if spill_dir is None else _bytes_of_path(spill_dir, "spill_dir")
-    source = statement.path or given(statement, merged(tables, named_tables), ("device", "memory", "spill_dir"))
+    keywords = ("device", "memory", "spill_dir")
+    source = statement.path or given(statement, merged(tables, named_tables), keywords)
+    refuse_others(statement, named_tables, keywords)
     place = _place(device)
     table, whole = _table(source, statement.path or statement.table, statement)
     return Answer(typed(statement, table, whole).run(table, place, most_bytes, spill_folder))
@@ -301,6 +304,20 @@ def given(statement: Any, tables: dict[str, Any], options: Sequence[str]) -> Any
     if tables:
         statement.refuse_table(f"no table '{wanted}'; given are: {', '.join(tables)}")
     statement.refuse_table(f"no table '{wanted}': give it by its name, as query(sql, {wanted}=...), or write FROM 'FILE'")
+
+
+def refuse_others(statement: Any, named: dict[str, Any], keywords: Sequence[str]) -> None:
+    """Refuses keywords that are neither options nor the table after FROM."""
+    place = None if statement.path else statement.table_among(list(named))
+    for number, name in enumerate(named):
+        if number == place:
+            continue
+        hint = ""
+        if name in _options.NAMES:
+            hint = f": write it as `with upsweep.options({name}=...):`"
+        elif close := difflib.get_close_matches(name, keywords, 1):
+            hint = f": is '{close[0]}' meant?"
+        raise TypeError(f"'{name}' is neither an option nor the table that the query reads{hint}")
 
 
 def _table(source: Any, name: str, statement: Any) -> tuple[Any, Any]:
@@ -538,8 +555,10 @@ def _array(values: Any, what: str) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{what}: a masked array: fill it first (x.filled(0)), or give a pyarrow array with nulls")
     if isinstance(values, (list, tuple)):
-        made = np.asarray(values) if values else np.empty(0)
-        if made.dtype.kind in "fO" and values and all(type(value) is int for value in values):
+        if not values:
+            return np.empty(0, object)
+        made = np.asarray(values)
+        if made.dtype.kind in "fO" and all(type(value) is int for value in values):
             return _large_integers(values, what)
         if made.dtype.kind not in "iufb":
             return values
@@ -565,6 +584,8 @@ def _large_integers(values: Sequence[int], what: str) -> Any:
 def _array_column(name: str, values: np.ndarray) -> tuple[str, str, str, Any, Any]:
     """The column as upsweep._queries takes it."""
     dtype = values.dtype.name
+    if dtype == "object":  # a list without elements, which are of no type
+        return name, "n", "", None, None
     if dtype in _FORMATS:
         return name, _FORMATS[dtype], "", values.view("u2") if dtype == "float16" else values, None
     if dtype == "bool":

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "expression/date.hpp"
@@ -26,6 +28,23 @@ constexpr std::size_t kMostCompared = 3;
 bool is_null_literal(const Node& a) { return a->op == Op::null; }
 bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_word(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
+
+bool is_number(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+/// What is wrong with an operator between these, and what to do where that is known.
+std::string undefined_between(std::string_view what, const Node& a, const Node& b) {
+  std::string message = fmt::format("{} is not defined between {} and {}", what, name(a->type), name(b->type));
+  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (one->type.kind != ValueKind::text || !is_numeric(other->type)) continue;
+    if (!is_word(one)) return message.append(why_text(one->type));
+    if (is_number(one->words[0])) return message + ": write the number without quotes";
+  }
+  return message;
+}
 
 std::string identity(const Expression& e) {
   std::uint64_t bits = 0;
@@ -79,6 +98,10 @@ std::set<int> columns_of(const std::vector<Node>& nodes) {
   std::set<int> seen;
   for (const Node& node : nodes) add_columns(node, columns, seen);
   return columns;
+}
+
+std::string_view why_text(ValueType type) {
+  return type.kind == ValueKind::text ? "; a column of CSV is text where one of its cells is not a number" : "";
 }
 
 std::string name(ValueType type) {
@@ -142,7 +165,7 @@ ValueType Builder::common_type(const Node& a, const Node& b, int location, const
     return {ValueKind::decimal, std::max(scale_of(a->type), scale_of(b->type))};
   }
   if (a->type == b->type) return a->type;
-  refuse(location, fmt::format("{} is not defined between {} and {}", what, name(a->type), name(b->type)));
+  refuse(location, undefined_between(what, a, b));
 }
 
 Node Builder::condition(const Node& a, const char* where) {
@@ -156,17 +179,28 @@ Node Builder::condition(const Node& a, const char* where) {
 
 Node Builder::negate(const Node& a, int location) {
   if (is_null_literal(a)) return a;
-  if (!is_numeric(a->type)) refuse(location, fmt::format("- is not defined for {}", name(a->type)));
+  if (!is_numeric(a->type))
+    refuse(location, fmt::format("- is not defined for {}{}", name(a->type), why_text(a->type)));
   // 0 - a would make a float's 0 of another sign.
   if (a->type.kind == ValueKind::real) return computed(Op::multiply, real(-1, location), a, a->type, location);
   return computed(Op::subtract, exact(0, a->type, location), a, a->type, location);
 }
 
 Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
+  const Node result = typed_arithmetic(op, a, b, location);
+  // So that it is of whatever type is needed, as its operand was; unless the other one may fail.
+  const bool is_null = (is_null_literal(a) && !b->can_fail) || (is_null_literal(b) && !a->can_fail);
+  return is_null ? convert(null(location), result->type) : result;
+}
+
+Node Builder::typed_arithmetic(Op op, const Node& a, const Node& b, int location) {
   constexpr const char* kSymbols[] = {"+", "-", "*", "/"};
   const char* const symbol = kSymbols[static_cast<int>(op) - static_cast<int>(Op::add)];
   // date - date is days, date ± integer a date; as in PostgreSQL.
   const auto are = [&](ValueKind left, ValueKind right) { return a->type.kind == left && b->type.kind == right; };
+  if (op == Op::subtract && is_null_literal(a) && b->type.kind == ValueKind::date) {
+    return computed(op, convert(a, b->type), b, {ValueKind::integer}, location);
+  }
   const bool from_date = are(ValueKind::date, ValueKind::integer) && (op == Op::add || op == Op::subtract);
   const bool to_date = are(ValueKind::integer, ValueKind::date) && op == Op::add;
   if (from_date || to_date) return computed(op, a, b, {ValueKind::date}, location);
@@ -174,7 +208,8 @@ Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
     return computed(op, a, b, {ValueKind::integer}, location);
   }
   const ValueType common = common_type(a, b, location, symbol);
-  if (!is_numeric(common)) refuse(location, fmt::format("{} is not defined for {}", symbol, name(common)));
+  if (!is_numeric(common))
+    refuse(location, fmt::format("{} is not defined for {}{}", symbol, name(common), why_text(common)));
   if (op == Op::divide && common.kind == ValueKind::decimal) {
     const Node top = is_null_literal(a) ? convert(a, common) : a;
     const Node bottom = is_null_literal(b) ? convert(b, common) : b;
@@ -252,9 +287,7 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
   const Node& column = turned ? b : a;
   const Node& word = turned ? a : b;
   if (!is_word(word) || column->type.kind != ValueKind::text) {
-    const bool is_number = is_word(word) && is_numeric(column->type);
-    refuse(location, fmt::format("{} is not defined between {} and {}{}", symbol, name(a->type), name(b->type),
-                                 is_number ? ": write the number without quotes" : ""));
+    refuse(location, undefined_between(symbol, a, b));
   }
   if (is_word(column)) refuse(location, "two strings are compared that are both written here");
   if (symbol == "=") return words_in(column, WordTest::is_one_of, word->words, location);
@@ -322,23 +355,32 @@ Node Builder::member_test(const Node& a, const std::vector<Expression>& items, i
 Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others,
                     int location) {
   std::vector<Expression> looked_up;
+  std::vector<Expression> as_reals;  // floats among which integers and decimals are looked up, as floats
   std::vector<std::string> words;
   std::vector<Node> tests;
+  if (is_null_literal(a) && !constants.empty()) tests.push_back(convert(null(location), kBoolean));
   for (const Expression& item : constants) {
+    if (is_null_literal(a)) break;
     const bool is_text = item.op == Op::literal && item.type.kind == ValueKind::text;
     if (is_text && a->type.kind == ValueKind::text && !is_word(a)) {
       words.push_back(item.words[0]);
-    } else if (is_looked_up(a->type, item) && !is_null_literal(a)) {
+    } else if (is_looked_up(a->type, item)) {
       looked_up.push_back(item);
+    } else if (is_exact(a->type) && item.op == Op::literal && item.type.kind == ValueKind::real) {
+      as_reals.push_back(item);
     } else {
       tests.push_back(compare("=", a, make(item), item.location));
     }
   }
-  if (looked_up.size() > kMostCompared) {
-    tests.push_back(member_test(a, looked_up, location));
-  } else {
-    for (const Expression& item : looked_up) tests.push_back(compare("=", a, make(item), item.location));
-  }
+  const auto look_up = [&](const std::vector<Expression>& items, ValueType as) {
+    if (items.size() > kMostCompared) {
+      tests.push_back(member_test(convert(a, as), items, location));
+    } else {
+      for (const Expression& item : items) tests.push_back(compare("=", a, make(item), item.location));
+    }
+  };
+  look_up(looked_up, a->type);
+  look_up(as_reals, kReal);
   if (!words.empty()) tests.push_back(words_in(a, WordTest::is_one_of, std::move(words), location));
   for (const Node& item : others) tests.push_back(compare("=", a, item, item->location));
   return logic(Op::either, tests, location);
@@ -352,6 +394,9 @@ Node Builder::choose(std::vector<Node> args, int location) {
     if (is_null_literal(known)) known = args[i + 1];
     type = common_type(known, args[i + 1], args[i + 1]->location, "CASE");
     known = convert(known, type);
+  }
+  if (is_null_literal(known) && std::none_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; })) {
+    return known;
   }
   if (type.kind == ValueKind::text) refuse(location, "CASE that results in text is not supported");
   for (std::size_t i = 1; i < args.size(); i += 2) args[i] = convert(args[i], type);

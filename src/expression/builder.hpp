@@ -5,12 +5,16 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "expression/caret.hpp"
 #include "expression/expression.hpp"
 
 namespace upsweep::expression {
+
+/// For the end of a message: why a column may be text; empty for other types.
+std::string_view why_text(ValueType type);
 
 class Builder {
  public:
@@ -47,6 +51,7 @@ class Builder {
 
  private:
   Node convert(const Node& a, ValueType type);
+  Node typed_arithmetic(Op op, const Node& a, const Node& b, int location);
   ValueType common_type(const Node& a, const Node& b, int location, const char* what) const;
   Node comparable(const Node& a, ValueType common);
   Node compare_words(const std::string& symbol, const Node& a, const Node& b, int location);

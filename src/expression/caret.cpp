@@ -70,18 +70,26 @@ std::string_view first_of(std::string_view text) {
   return text.substr(0, end);
 }
 
+std::size_t byte_at(const std::string& text, int location) {
+  return std::min(static_cast<std::size_t>(std::max(location, 0)), text.size());
+}
+
 }  // namespace
 
-void refuse(const std::string& text, int location, Code code, const std::string& what, std::int64_t index) {
-  const std::size_t at = std::min(static_cast<std::size_t>(std::max(location, 0)), text.size());
+std::string with_caret(const std::string& text, int location, const std::string& what) {
+  const std::size_t at = byte_at(text, location);
   const std::size_t line_begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
   const std::size_t line_end = std::min(text.find('\n', at), text.size());
   const std::string before =
       cut_before(last_of(std::string_view(text).substr(line_begin, at - line_begin)), kShownBefore);
   const std::size_t width = width_of(before);
   const std::string after = cut_after(first_of(std::string_view(text).substr(at, line_end - at)), kShown - width);
-  throw Error(code, fmt::format("{}\n  {}\n  {:{}}^", what, with_blanks(before + after), "", width),
-              index == kNoIndex ? static_cast<std::int64_t>(at) : index);
+  return fmt::format("{}\n  {}\n  {:{}}^", what, with_blanks(before + after), "", width);
+}
+
+void refuse(const std::string& text, int location, Code code, const std::string& what, std::int64_t index) {
+  throw Error(code, with_caret(text, location, what),
+              index == kNoIndex ? static_cast<std::int64_t>(byte_at(text, location)) : index);
 }
 
 }  // namespace upsweep::expression

@@ -9,6 +9,9 @@
 
 namespace upsweep::expression {
 
+/// Returns `what`, and the line of the text with a caret under byte `location`.
+[[nodiscard]] std::string with_caret(const std::string& text, int location, const std::string& what);
+
 /// Throws an Error whose message shows the line with a caret under byte `location`. `index`: the row that it is about; else
 /// it is the byte.
 [[noreturn]] void refuse(const std::string& text, int location, Code code, const std::string& what,

@@ -148,9 +148,9 @@ Evaluator::Evaluator(const std::vector<Field>& fields, int nodes, const std::str
 Evaluator::~Evaluator() = default;
 
 void Evaluator::fail(const Expression& node, Code code, const char* what, int i) const {
-  refuse(sql_, node.location, code,
-         fmt::format("{}{}", what, counted_ == nullptr ? "" : fmt::format("{}{}", counted_, row(i))),
-         counted_ == nullptr ? kNoIndex : row(i));
+  if (counted_ == nullptr) refuse(sql_, node.location, code, what);
+  const std::string message = with_caret(sql_, node.location, fmt::format("{}{}{}", what, counted_, row(i)));
+  throw RowFailure(Error(code, message, row(i)), what, node.location);
 }
 
 void Evaluator::start(const Batch& batch, std::int64_t first, int count) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "expression/expression.hpp"
@@ -104,6 +105,21 @@ struct Condition {
 
 /// In their order, but for bounds that move before others: these cannot fail.
 std::vector<Condition> conditions_of(const std::vector<Node>& filters);
+
+/// An expression that fails in a row. The message names the row by its number; who knows the table's files says it better.
+class RowFailure final : public Error {
+ public:
+  RowFailure(const Error& error, std::string failure, int location)
+      : Error(error), failure_(std::move(failure)), location_(location) {}
+  /// What has failed, without the row.
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  /// The byte of the query.
+  [[nodiscard]] int location() const noexcept { return location_; }
+
+ private:
+  std::string failure_;
+  int location_;
+};
 
 /// Computes with the columns of one plan, on one thread.
 class Evaluator {

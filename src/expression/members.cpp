@@ -56,7 +56,6 @@ void Members::build_table(const std::vector<std::uint64_t>& keys) {
   std::sort(in_order.begin(), in_order.end());
   for (const std::uint64_t key : in_order) free_ += key == free_ ? 1 : 0;
   const std::size_t slots = std::bit_ceil(std::max<std::size_t>(4 * keys.size(), 2));
-  shift_ = 64 - std::countr_zero(slots);
   slots_.assign(slots, free_);
   for (const std::uint64_t key : keys) {
     std::size_t slot = slot_of(key);

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/hash.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::expression {
@@ -36,12 +37,12 @@ class Members {
  private:
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
-    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
+    std::size_t operator()(std::string_view word) const { return static_cast<std::size_t>(hash_of(secret(), word)); }
   };
 
   static std::uint64_t key_of(double value) { return std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value); }
   [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
-    return static_cast<std::size_t>(key * kSpread >> shift_);
+    return upsweep::slot_of(folded_product(key ^ by_.a, by_.b), slots_.size());
   }
   [[nodiscard]] bool has_key(std::uint64_t key) const {
     for (std::size_t slot = slot_of(key);; slot = (slot + 1) & (slots_.size() - 1)) {
@@ -52,9 +53,6 @@ class Members {
   void build_table(const std::vector<std::uint64_t>& keys);
   bool build_bits(const std::vector<std::uint64_t>& keys);
 
-  static constexpr std::uint64_t kSpread =
-      0x9E3779B97F4A7C15;  // 2^64 by the golden ratio: the high bits of products are spread
-
   std::vector<Int128> exact_;
   std::vector<double> reals_;
   std::unordered_set<std::string, Hash, std::equal_to<>> words_;
@@ -63,7 +61,7 @@ class Members {
   std::int64_t first_ = 0;
   std::vector<std::uint64_t> slots_;  // a power of two, at most a quarter of them taken: most look-ups end at the first
   std::uint64_t free_ = 0;            // what a free slot holds: no member's key
-  int shift_ = 0;
+  Secret by_ = secret();
 };
 
 }  // namespace upsweep::expression

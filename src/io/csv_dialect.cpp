@@ -21,6 +21,7 @@
 #include "io/csv_sample.hpp"
 #include "io/number_lines.hpp"
 #include "io/source.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -185,8 +186,11 @@ class Inspection {
   [[nodiscard]] std::size_t width() const { return first().cells.size(); }
   [[nodiscard]] CsvSample split(char delimiter) const { return split_sample(head_, delimiter, line_, whole_); }
 
-  [[noreturn]] void refuse(const std::string& what, std::int64_t row = kNoIndex) const {
-    throw Error(Code::malformed, fmt::format("{}: {}", path_, what), row);
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(Code::malformed, fmt::format("{}: {}", path_, what));
+  }
+  [[noreturn]] void refuse(const std::string& what, const CsvRecord& record) const {
+    throw RowError(Code::malformed, fmt::format("{}: {}", path_, what), {path_, row_of(record), record.line});
   }
 
   // Its number as messages count rows; less than 0 for the first record, which holds the names.
@@ -319,7 +323,7 @@ class Inspection {
     const CsvRecord& record = records()[first_of_other_length(records())];
     refuse(other_length(record.line, std::ssize(record.cells), first().line, std::ssize(first().cells)) + "; " +
                why_ragged(record),
-           row_of(record));
+           record);
   }
 
   // What may have made the number of a row's cells another one, and the remedy.
@@ -406,7 +410,7 @@ class Inspection {
       refuse(fmt::format(
                  "line {}: a blank stands before the quote of {}, which is then part of the cell; remove such blanks",
                  record.line, quoted(cell)),
-             row_of(record));
+             record);
     }
     // A quote opens inside one cell, where it has no blank after it as that of 9" x 4" has, and closes at the end of a later one.
     const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 == 1; };
@@ -423,7 +427,7 @@ class Inspection {
                  "line {}: a quote inside the unquoted cell {} does not quote the comma after it; write the whole cell "
                  "in quotes, and quotes within it twice",
                  record.line, quoted(cell)),
-             row_of(record));
+             record);
     }
   }
 
@@ -442,7 +446,7 @@ class Inspection {
             "line {}: {} is in apostrophes, as all cells of column {} are, and only double quotes are read as quotes; "
             "write the file with double quotes",
             example->line, quoted(example->cells[column].text), quoted(first().cells[column].text)),
-        row_of(*example));
+        *example);
   }
 
   // The names must differ from the values below them, in one column at least that is not text.

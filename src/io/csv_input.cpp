@@ -15,6 +15,7 @@
 #include "io/csv_quotes.hpp"
 #include "io/csv_sample.hpp"
 #include "io/number_lines.hpp"
+#include "upsweep/detail/row_place.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -135,17 +136,19 @@ void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, st
   if (!found) throw_status(place.name, status);
   const std::int64_t row = found->number - 2;
   const std::int64_t line = line_of(place.file, row, place.column, place.only);
+  const RowPlace where{place.file.path, row, line};  // of the header row: -1, no index
   if (const auto length = length_of(found->rest)) {
-    throw Error(code,
-                fmt::format("{}: {}; correct the row; a cell with commas is written in quotes", place.name,
-                            other_length(line, length->cells, line_of(place.file, -1, 0, place.only), length->columns)),
-                row);
+    throw RowError(
+        code,
+        fmt::format("{}: {}; correct the row; a cell with commas is written in quotes", place.name,
+                    other_length(line, length->cells, line_of(place.file, -1, 0, place.only), length->columns)),
+        where);
   }
   if (found->rest.ends_with(kCellNotUtf8)) advice = kEncodingAdvice;
-  throw Error(code,
-              fmt::format("{}: line {}{}{}; {}", place.name, line, row < 0 ? ", the header row" : "",
-                          printable(found->rest), advice),
-              row < 0 ? kNoIndex : row);
+  throw RowError(code,
+                 fmt::format("{}: line {}{}{}; {}", place.name, line, row < 0 ? ", the header row" : "",
+                             printable(found->rest), advice),
+                 where);
 }
 
 }  // namespace upsweep::io

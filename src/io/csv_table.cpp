@@ -89,8 +89,8 @@ class CsvTable final : public ArrowTable {
     }};
   }
 
-  [[nodiscard]] std::string place(std::int64_t row, int column) const override {
-    return fmt::format("line {}", line_of(*format_.file, row, column, format_.has_one_column()));
+  [[nodiscard]] std::int64_t line(std::int64_t row, int column) const override {
+    return line_of(*format_.file, row, column, format_.has_one_column());
   }
 
  private:

@@ -9,18 +9,28 @@
 #include <vector>
 
 #include "io/posix.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 
 /// One part whose rows only reading counts, unless `starts_` says otherwise; nothing is known of its values.
-class FileTable : public Table {
+class FileTable : public Table, public RowPlaces {
  public:
   [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }
   [[nodiscard]] int parts() const final { return starts_.empty() ? 1 : static_cast<int>(starts_.size()) - 1; }
   [[nodiscard]] std::int64_t rows() const final { return knows_rows() ? starts_.back() : -1; }
   [[nodiscard]] std::int64_t rows(int part) const final { return knows_rows() ? start(part + 1) - start(part) : -1; }
   [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
+  /// The rows of the file as far as they are counted before they are read; -1: they are not.
+  [[nodiscard]] std::int64_t counted_rows() const { return starts_.empty() ? -1 : starts_.back(); }
+  /// The line in which a cell begins, as an editor counts it; -1: the file has no lines.
+  [[nodiscard]] virtual std::int64_t line(std::int64_t /*row*/, int /*column*/) const { return -1; }
+  [[nodiscard]] std::string place(std::int64_t row, int column) const final {
+    const std::int64_t at = line(row, column);
+    return at >= 0 ? "line " + std::to_string(at) : Table::place(row, column);
+  }
+  [[nodiscard]] RowPlace place_of_row(std::int64_t row) const final { return {path_, row, line(row, 0)}; }
 
  protected:
   FileTable(std::string path, const FileState& state) : path_(std::move(path)), state_(state) {}

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "core/visit.hpp"
+#include "io/file_table.hpp"
 #include "io/joined_fields.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
 #include "io/vocabulary.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/io.hpp"
 
@@ -113,7 +115,7 @@ struct File {
   std::string path;
   std::shared_ptr<const Table> table;
   int first_part = 0;
-  std::int64_t first_row = 0;        // of the file in the table; 0 where the rows before it are not known
+  std::int64_t first_row = 0;        // of the file in the table
   std::vector<Source> sources = {};  // by column of the table
 };
 
@@ -204,7 +206,10 @@ class JoinedRows final : public BatchReader {
   std::unique_ptr<BatchReader> reader_;
 };
 
-class JoinedTable final : public Table {
+// Rows that a file is taken to have where only reading counts them: no two rows of a table have one number.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
+
+class JoinedTable final : public Table, public RowPlaces {
  public:
   JoinedTable(std::vector<JoinedFile> files, std::vector<Field> fields) : fields_(std::move(fields)) {
     for (JoinedFile& file : files) add(std::move(file));
@@ -217,19 +222,7 @@ class JoinedTable final : public Table {
     const File& file = file_of(part);
     return file.table->rows(part - file.first_part);
   }
-  [[nodiscard]] std::string place(std::int64_t row, int column) const override {
-    std::int64_t before = 0;
-    for (const File& file : files_) {
-      const std::int64_t rows = file.table->rows();
-      if (rows < 0) break;  // rows are counted from the beginning of a file then
-      if (row < before + rows) {
-        const int own = file.sources[static_cast<std::size_t>(column)].column;
-        return fmt::format("{} of {}", file.table->place(row - before, std::max(own, 0)), file.path);
-      }
-      before += rows;
-    }
-    return fmt::format("row {} of one of its {} files", row, files_.size());
-  }
+  [[nodiscard]] std::string place(std::int64_t row, int /*column*/) const override { return place_of_row(row).text(); }
   [[nodiscard]] ColumnRange range(int part, int column) const override {
     const File& file = file_of(part);
     const Source& source = file.sources[static_cast<std::size_t>(column)];
@@ -245,6 +238,14 @@ class JoinedTable final : public Table {
   [[nodiscard]] bool skips_cheaply() const override {
     return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.table->skips_cheaply(); });
   }
+  [[nodiscard]] RowPlace place_of_row(std::int64_t row) const override {
+    const auto later = std::upper_bound(files_.begin(), files_.end(), row,
+                                        [](std::int64_t wanted, const File& file) { return wanted < file.first_row; });
+    const File& file = *(later - 1);
+    const auto* const places = dynamic_cast<const RowPlaces*>(file.table.get());
+    const std::int64_t own = row - file.first_row;
+    return places != nullptr ? places->place_of_row(own) : RowPlace{file.path, own};
+  }
   [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
     const File& file = file_of(part);
     return std::make_unique<JoinedRows>(file, fields_, part - file.first_part, columns);
@@ -254,9 +255,12 @@ class JoinedTable final : public Table {
   void add(JoinedFile file) {
     const std::int64_t rows = file.table->rows();
     const int parts = file.table->parts();
-    files_.push_back({std::move(file.path), std::move(file.table), parts_, std::max<std::int64_t>(rows_, 0)});
+    const auto* const of_file = dynamic_cast<const FileTable*>(file.table.get());
+    const std::int64_t counted = of_file != nullptr ? of_file->counted_rows() : rows;
+    files_.push_back({std::move(file.path), std::move(file.table), parts_, next_row_});
     set_sources(files_.back(), file.places);
     parts_ += parts;
+    next_row_ += counted >= 0 ? counted : kMostRows;
     rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
   }
 
@@ -282,6 +286,7 @@ class JoinedTable final : public Table {
   std::vector<File> files_;
   int parts_ = 0;
   std::int64_t rows_ = 0;
+  std::int64_t next_row_ = 0;  // the number of the next file's first row
 };
 
 }  // namespace

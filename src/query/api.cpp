@@ -9,12 +9,15 @@
 #include "core/memory.hpp"
 #include "core/no_ladder.hpp"
 #include "cpu/parallel.hpp"
+#include "expression/caret.hpp"
+#include "expression/evaluate.hpp"
 #include "query/answer.hpp"
 #include "query/bind.hpp"
 #include "query/carry.hpp"
 #include "query/execute.hpp"
 #include "query/names.hpp"
 #include "query/sql.hpp"
+#include "upsweep/detail/row_place.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -48,6 +51,8 @@ template <class F>
 auto in_words_of(const QueryMemory& memory, const F& f) {
   try {
     return f();
+  } catch (const RowError&) {
+    throw;
   } catch (const Error& error) {
     const QueryMemory usual;
     std::string message = error.what();
@@ -61,14 +66,21 @@ auto in_words_of(const QueryMemory& memory, const F& f) {
   }
 }
 
-/// Throws the error again, where it names a row with the row's place in the table's file.
-[[noreturn]] void rethrow_with_place(const Error& error, const Table& table) {
-  std::string message = error.what();
-  const std::string row = fmt::format(" in row {}", error.index());
-  const std::size_t at = error.index() == kNoIndex ? std::string::npos : message.find(row + "\n");
-  if (at == std::string::npos) throw;
-  message.replace(at, row.size(), " in " + table.place(error.index(), 0));
-  throw Error(error.code(), std::move(message), error.index());
+/// Calls f, which computes with the table's rows. An error names the file and the line or row.
+template <class F>
+auto in_rows_of(const Table& table, const std::string& sql, const F& f) {
+  try {
+    return f();
+  } catch (const expression::RowFailure& failure) {
+    const auto* const places = dynamic_cast<const RowPlaces*>(&table);
+    if (places == nullptr) {
+      const std::string what = fmt::format("{} in {}", failure.failure(), table.place(failure.index(), 0));
+      throw Error(failure.code(), expression::with_caret(sql, failure.location(), what), failure.index());
+    }
+    RowPlace place = places->place_of_row(failure.index());
+    const std::string what = fmt::format("{}: {}", place.text(), failure.failure());
+    throw RowError(failure.code(), expression::with_caret(sql, failure.location(), what), std::move(place));
+  }
 }
 
 /// Whether the name is written as files are: "sales.csv", "data/sales".
@@ -134,7 +146,8 @@ void require_device_bytes(std::int64_t bytes) {
 /// Throws where the table has other columns than the one that the query was made for.
 void Query::require_fields(const Table& table) const {
   const auto same = [](const Field& a, const Field& b) {
-    return a.name == b.name && a.kind == b.kind && a.storage == b.storage && a.scale == b.scale;
+    return a.name == b.name && a.kind == b.kind && a.storage == b.storage && a.scale == b.scale &&
+           (a.is_untyped || !b.is_untyped);  // a column without values is not read
   };
   const std::vector<Field>& fields = table.fields();
   if (!std::equal(fields.begin(), fields.end(), fields_.begin(), fields_.end(), same)) {
@@ -148,15 +161,13 @@ query::Folded Query::folded(const Policy& policy, const Table& table, const Quer
                             [[maybe_unused]] std::int64_t device_bytes, std::unique_ptr<query::Totals> totals) const {
   query::require_rung(policy.rung, query::backend_of(policy));
   require_fields(table);
-  try {
+  return query::in_rows_of(table, plan_->sql, [&] {
     if constexpr (query::backend_of(Policy{}) == Backend::cuda) {
       return query::execute(*plan_, table, policy, device_bytes, progress, std::move(totals));
     } else {
       return query::execute(*plan_, table, policy, progress, std::move(totals));
     }
-  } catch (const Error& error) {
-    query::rethrow_with_place(error, table);
-  }
+  });
 }
 
 template <class Policy>

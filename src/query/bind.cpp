@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "core/printable.hpp"
@@ -26,6 +28,45 @@ constexpr int kDeepest = 500;                // operators, one in another
 constexpr int kMostNodes = 20'000;           // different expressions of a query: each has buffers, on every thread
 constexpr std::size_t kMostListed = 10'000;  // expressions after SELECT, GROUP BY, ORDER BY
 
+constexpr ValueType kCount{ValueKind::integer};
+constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
+
+bool is_aggregate(const Json& call) {
+  const std::string name = function_name(call);
+  return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
+}
+
+/// What parts of the tree have in them. Each part is looked through once, however often it is asked about.
+class Contents {
+ public:
+  bool has_aggregate(const Json& node) { return of(node).aggregate; }
+  bool has_column(const Json& node) { return of(node).column; }
+
+ private:
+  struct Content {
+    bool aggregate = false;
+    bool column = false;
+  };
+
+  Content of(const Json& node) {
+    if (!node.is_structured()) return {};
+    if (const auto known = known_.find(&node); known != known_.end()) return known->second;
+    Content content;
+    if (node.is_object()) {
+      content.aggregate = node.contains("FuncCall") && is_aggregate(node.at("FuncCall"));
+      content.column = node.contains("ColumnRef");
+    }
+    for (const Json& child : node) {
+      const Content below = of(child);
+      content = {content.aggregate || below.aggregate, content.column || below.column};
+    }
+    known_.emplace(&node, content);
+    return content;
+  }
+
+  std::unordered_map<const Json*, Content> known_;
+};
+
 class Binder {
  public:
   Binder(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields)
@@ -41,6 +82,9 @@ class Binder {
   /// Where an expression stands: over the table's rows, or over keys and aggregates.
   enum class Level : std::uint8_t { rows, outputs };
 
+  /// Names of selected columns that a clause has looked up: the first column of a name, and how many there are.
+  using SeenNames = std::set<std::pair<std::size_t, std::size_t>>;
+
   [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
     expression::refuse(sql_, location, code, what);
   }
@@ -55,9 +99,10 @@ class Binder {
   void require_few(const Json& list, const char* clause) const;
 
   Node bind(const Json& node, Level level, int depth);
+  Node bind_new(const Json& node, Level level, int depth);
   Node bind_column(const Json& body, int location);
   std::size_t column_of(const Json& body, int location) const;
-  void require_table(const Name& qualifier, int location) const;
+  void require_table(const std::vector<Name>& names, int location) const;
   Node bind_in(const Json& body, Level level, int location, int depth);
   Node bind_operator(const Json& body, Level level, int location, int depth);
   Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
@@ -71,7 +116,8 @@ class Binder {
   std::optional<Node> key_for(const Json& node, int location, int depth);
   std::optional<std::size_t> selected_by_number(const Json& node, std::ptrdiff_t count, int location) const;
   template <class ValueOf>
-  std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of) const;
+  std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
+                                              SeenNames& one_value) const;
   std::optional<std::size_t> selected_by_value(const Json& node, int location);
   std::vector<Name> names_of(const Json& body, int location) const;
   std::optional<Name> plain_name(const Json& node) const;
@@ -91,23 +137,12 @@ class Binder {
   Names selected_;           // what the query's outputs are called
   Names callable_;           // what the table may be called before a column
   std::map<int, int> used_;  // table column -> the plan's
+  // What expressions of the tree come to over rows, and which are keys: each expression of the answer is looked for among the keys,
+  // with all that it is made of, so that it would be bound again at each level.
+  std::unordered_map<const Json*, Node> bound_;
+  std::unordered_map<const Expression*, int> keys_;
+  Contents contents_;
 };
-
-constexpr ValueType kCount{ValueKind::integer};
-constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
-
-bool is_aggregate(const Json& call) {
-  const std::string name = function_name(call);
-  return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
-}
-
-bool has_aggregate(const Json& node) {
-  return has(node,
-             [](const Json& n) { return n.is_object() && n.contains("FuncCall") && is_aggregate(n.at("FuncCall")); });
-}
-bool has_column(const Json& node) {
-  return has(node, [](const Json& n) { return n.is_object() && n.contains("ColumnRef"); });
-}
 
 /// What a column of the answer is called.
 std::string name_of(const Json& target) {
@@ -139,12 +174,13 @@ std::optional<Name> Binder::plain_name(const Json& node) const {
   return names_of(body, location_of(body, -1))[0];
 }
 
-/// Throws unless the table may be called that before a column.
-void Binder::require_table(const Name& qualifier, int location) const {
+/// Throws unless the table may be called what stands before a column.
+void Binder::require_table(const std::vector<Name>& names, int location) const {
+  const Name& qualifier = names[0];
   if (!callable_.find(qualifier).empty()) return;
   const std::vector<std::size_t> columns = columns_.find(qualifier);
-  std::string what = fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}",
-                                 qualifier.text);
+  std::string what =
+      fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}", qualifier.text);
   if (!columns.empty()) {
     const Field& field = fields_[columns[0]];
     what = fmt::format("'{}' is a column, not a table", field.name);
@@ -153,6 +189,10 @@ void Binder::require_table(const Name& qualifier, int location) const {
           fmt::format(", of type {}: its fields cannot be named; make them columns of their own", field.unsupported);
     }
   }
+  std::string all = qualifier.text;
+  for (std::size_t i = 1; i < names.size(); ++i) all += "." + names[i].text;
+  const std::vector<std::size_t> joined = columns_.find({all, false});
+  if (!joined.empty()) what += fmt::format("; the column '{}' is written {}", all, in_quotes(fields_[joined[0]].name));
   refuse(location, what, Code::unknown_column);
 }
 
@@ -161,7 +201,7 @@ std::size_t Binder::column_of(const Json& body, int location) const {
   const Json& parts = body.at("fields");
   if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
   const std::vector<Name> names = names_of(body, location);
-  if (names.size() > 1) require_table(names[0], location);
+  if (names.size() > 1) require_table(names, location);
   if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
   const Name& name = names.back();
   const std::vector<std::size_t> found = columns_.find(name);
@@ -177,15 +217,14 @@ std::size_t Binder::column_of(const Json& body, int location) const {
                        in_quotes(name.text), in_quotes(other)),
            Code::unknown_column);
   }
-  std::string all = names_of_columns(fields_);
+  std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
+  if (name.quoted) all += fmt::format("; if it is text, write it in single quotes: '{}'", name.text);
   const Json& targets = syntax_.select.at("targetList");
   const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
     return may_mean(name, target.at("ResTarget").value("name", ""));
   });
   if (is_alias) all += fmt::format("; the answer's '{}' can be named alone in GROUP BY and ORDER BY only", name.text);
-  if (name.quoted) all += fmt::format("; if it is text, write it in single quotes: '{}'", name.text);
-  refuse(location, fmt::format("{} has no column '{}'; its columns are: {}", table_, name.text, all),
-         Code::unknown_column);
+  refuse(location, fmt::format("{} has no column '{}'; {}", table_, name.text, all), Code::unknown_column);
 }
 
 // -------------------------------------------------------------------------------------------------------------- clauses
@@ -234,6 +273,7 @@ void Binder::bind_keys(const Json& select) {
   plan_.grouped = true;
   const Json& targets = select.at("targetList");
   const auto value_of = [&](std::size_t target) -> const Json& { return targets.at(target).at("ResTarget").at("val"); };
+  SeenNames one_value;
   require_few(select.at("groupClause"), "GROUP BY");
   for (const Json& item : select.at("groupClause")) {
     const int location = first_location(item);
@@ -243,11 +283,11 @@ void Binder::bind_keys(const Json& select) {
       source = &value_of(*number);
     } else if (name && columns_.find(*name).empty()) {  // a column of the table goes before one of the answer
       const auto bound = [&](std::size_t target) {
-        return has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
+        return contents_.has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
       };
-      if (const auto target = selected_by_name(*name, location, bound)) source = &value_of(*target);
+      if (const auto target = selected_by_name(*name, location, bound, one_value)) source = &value_of(*target);
     }
-    if (has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
+    if (contents_.has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
     const Node key = bind(*source, Level::rows, 0);
     if (key->type.kind == ValueKind::real) {
       refuse(
@@ -257,7 +297,7 @@ void Binder::bind_keys(const Json& select) {
     }
     if (key->type.kind == ValueKind::text && key->op != Op::column)
       refuse(location, "text can be grouped by as a column only");
-    if (std::find(plan_.keys.begin(), plan_.keys.end(), key) == plan_.keys.end()) plan_.keys.push_back(key);
+    if (keys_.emplace(key.get(), static_cast<int>(plan_.keys.size())).second) plan_.keys.push_back(key);
   }
 }
 
@@ -291,7 +331,7 @@ void Binder::bind_outputs(const Json& select) {
     }
     return false;
   });
-  if (!plan_.grouped && !has_aggregate(targets)) {
+  if (!plan_.grouped && !contents_.has_aggregate(targets)) {
     refuse(location_of(targets[0].at("ResTarget"), 0),
            "rows themselves are not given out: select aggregates (SUM, COUNT, MIN, MAX, AVG), and with GROUP BY what "
            "rows are "
@@ -308,11 +348,14 @@ void Binder::bind_outputs(const Json& select) {
 }
 
 /// The selected column that the name means; none where there is none. `value_of`: what a column comes to, as several of one
-/// name may be the same.
+/// name may be the same. `one_value`: those of which a clause knows that all come to the same.
 template <class ValueOf>
-std::optional<std::size_t> Binder::selected_by_name(const Name& name, int location, const ValueOf& value_of) const {
+std::optional<std::size_t> Binder::selected_by_name(const Name& name, int location, const ValueOf& value_of,
+                                                    SeenNames& one_value) const {
   const std::vector<std::size_t> found = selected_.find(name);
   if (found.empty()) return std::nullopt;
+  // Those that a name means are told by the first and how many they are.
+  if (!one_value.emplace(found[0], found.size()).second) return found[0];
   for (const std::size_t other : found) {
     if (other == found[0] || value_of(other) == value_of(found[0])) continue;
     refuse(location, ambiguous(name, selected_, found, "selected column"), Code::bad_sql);
@@ -332,6 +375,7 @@ std::optional<std::size_t> Binder::selected_by_value(const Json& node, int locat
 
 void Binder::bind_order(const Json& select) {
   if (!select.contains("sortClause")) return;
+  SeenNames one_value;
   require_few(select.at("sortClause"), "ORDER BY");
   for (const Json& item : select.at("sortClause")) {
     const Json& sort = item.at("SortBy");
@@ -341,7 +385,7 @@ void Binder::bind_order(const Json& select) {
     auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
     const auto value_of = [&](std::size_t output) { return plan_.outputs[output].value; };
     const std::optional<Name> name = plain_name(node);
-    if (!found && name) found = selected_by_name(*name, location, value_of);
+    if (!found && name) found = selected_by_name(*name, location, value_of, one_value);
     if (!found) found = selected_by_value(node, location);
     require_order_of_letters(plan_.outputs[*found].value, Level::outputs, location);
     const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
@@ -383,11 +427,17 @@ Plan Binder::run() {
 // ---------------------------------------------------------------------------------------------------------- expressions
 
 Node Binder::bind(const Json& node, Level level, int depth) {
+  if (level == Level::outputs) return bind_new(node, level, depth);
+  if (const auto known = bound_.find(&node); known != bound_.end()) return known->second;
+  return bound_.emplace(&node, bind_new(node, level, depth)).first->second;
+}
+
+Node Binder::bind_new(const Json& node, Level level, int depth) {
   const auto [tag, body] = tagged(node);
   const int location = location_of(body, first_location(node));
   if (depth > kDeepest)
     refuse(location, fmt::format("the expression has more than {} operators one in another", kDeepest));
-  if (level == Level::outputs && tag != "FuncCall" && !has_aggregate(node)) {
+  if (level == Level::outputs && tag != "FuncCall" && !contents_.has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
   if (rows_.nodes() + outputs_.nodes() > kMostNodes)
@@ -422,11 +472,11 @@ Node Binder::bind(const Json& node, Level level, int depth) {
 
 /// The output column of a key that `node` is equal to.
 std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
-  if (plan_.keys.empty() || !has_column(node)) return std::nullopt;
+  if (plan_.keys.empty() || !contents_.has_column(node)) return std::nullopt;
   const Node value = bind(node, Level::rows, depth);
-  const auto found = std::find(plan_.keys.begin(), plan_.keys.end(), value);
-  if (found == plan_.keys.end()) return std::nullopt;
-  return output(static_cast<int>(found - plan_.keys.begin()), value->type, location);
+  const auto found = keys_.find(value.get());
+  if (found == keys_.end()) return std::nullopt;
+  return output(found->second, value->type, location);
 }
 
 Node Binder::bind_column(const Json& body, int location) {
@@ -440,6 +490,7 @@ Node Binder::bind_column(const Json& body, int location) {
                     field.name, field.unsupported),
         Code::unsupported_type);
   }
+  if (field.is_untyped) return rows_.null(location);  // of whatever type is needed
   const int index = static_cast<int>(place);
   const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));
   if (is_new) {
@@ -611,13 +662,15 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
   if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);
   if (name == "min" || name == "max") {
     if (kind == ValueKind::boolean)
-      refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
+      refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
+             Code::unsupported_type);
     require_order_of_letters(input, Level::rows, location);
     const Fold fold = name == "min" ? Fold::least : Fold::greatest;
     return output(aggregate(fold, input, input->type), input->type, location);
   }
   if (!is_numeric(input->type))
-    refuse(location, fmt::format("{}() is not defined for {}", name, type), Code::unsupported_type);
+    refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
+           Code::unsupported_type);
   const int sum = aggregate(Fold::sum, input, input->type);
   if (name == "sum") return output(sum, input->type, location);
   return output(sum + 1, {ValueKind::real}, location);

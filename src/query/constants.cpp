@@ -79,6 +79,8 @@ Expression number(const std::string& sql, const std::string& text, int location)
     const std::int64_t scale = std::int64_t{places} - number.exponent;
     Int128 value = 0;
     if (scale > kMostDigits || !scaled_by(number.digits, places, value)) continue;
+    if (expression::magnitude(value) >= static_cast<expression::UInt128>(expression::power_of_ten(kMostDigits)))
+      continue;
     const bool whole = !number.has_point && !number.has_exponent;
     const ValueType type = whole && value >= INT64_MIN && value <= INT64_MAX
                                ? ValueType{ValueKind::integer}

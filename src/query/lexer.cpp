@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/decimal.hpp"
 
@@ -16,22 +17,27 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
 }  // namespace
 
 std::optional<Token> Lexer::next() {
-  skip_blanks();
+  const bool continues = skip_blanks();
   if (at_ >= sql_.size()) return std::nullopt;
   const std::size_t begin = at_;
   const char c = sql_[at_];
   Token::Kind kind = Token::symbol;
   bool closed = true;
-  if (c == '\'') {
+  // A string that follows another one on a later line is the rest of it, and has its escapes.
+  const bool was_escaped = std::exchange(is_escaped_, false) && continues;
+  if (const std::size_t prefix = string_prefix()) {
     kind = Token::string;
-    closed = skip_quoted('\'', false);
-  } else if ((c == 'e' || c == 'E') && peek(1) == '\'') {
-    kind = Token::string;
-    ++at_;
-    closed = skip_quoted('\'', true);
+    is_escaped_ = prefix > 1 ? c == 'e' || c == 'E' : was_escaped;
+    at_ += prefix - 1;
+    closed = skip_quoted('\'', is_escaped_);
+  } else if (c == '/' && peek(1) == '*') {  // of a comment only where it is not closed
+    closed = false;
+    at_ = sql_.size();
   } else if (c == '"') {
     kind = Token::quoted;
     closed = skip_quoted('"', false);
@@ -41,28 +47,46 @@ std::optional<Token> Lexer::next() {
     kind = Token::word;
     while (at_ < sql_.size() && (is_letter(sql_[at_]) || is_digit(sql_[at_]) || sql_[at_] == '$')) ++at_;
   } else if (is_digit(c)) {
+    // Letters belong to the number, as in 0xFF and 1e5: what begins with e in 1e'…' is no string.
     kind = Token::number;
-    while (at_ < sql_.size() && is_digit(sql_[at_])) ++at_;
+    while (at_ < sql_.size() && (is_letter(sql_[at_]) || is_digit(sql_[at_]))) ++at_;
   } else {
     ++at_;
   }
   return Token{kind, begin, at_, !closed};
 }
 
-void Lexer::skip_blanks() {
+/// How many bytes a string begins with: 1 of '…', 2 of E'…', B'…', N'…' and X'…', 3 of U&'…'; 0: none begins here.
+std::size_t Lexer::string_prefix() const {
+  constexpr std::string_view kPrefixes = "eEbBnNxX";
+  if (peek(0) == '\'') return 1;
+  if (peek(1) == '\'') return kPrefixes.find(peek(0)) != std::string_view::npos ? 2 : 0;
+  return (peek(0) == 'u' || peek(0) == 'U') && peek(1) == '&' && peek(2) == '\'' ? 3 : 0;
+}
+
+/// Whether a string that follows these blanks would be the rest of one before them: there is the end of a line among them, and no
+/// comment but those that end with their line.
+bool Lexer::skip_blanks() {
+  bool has_line_end = false;
+  bool has_comment = false;
   for (;;) {
-    while (at_ < sql_.size() && is_blank(sql_[at_])) ++at_;
+    for (; at_ < sql_.size() && is_blank(sql_[at_]); ++at_) has_line_end = has_line_end || is_line_end(sql_[at_]);
     if (peek(0) == '-' && peek(1) == '-') {
-      while (at_ < sql_.size() && sql_[at_] != '\n') ++at_;
+      while (at_ < sql_.size() && !is_line_end(sql_[at_])) ++at_;
     } else if (peek(0) == '/' && peek(1) == '*') {
-      skip_comment();
+      const std::size_t begin = at_;
+      has_comment = true;
+      if (!skip_comment()) {
+        at_ = begin;
+        return false;
+      }
     } else {
-      return;
+      return has_line_end && !has_comment;
     }
   }
 }
-/// Comments nest.
-void Lexer::skip_comment() {
+/// Comments nest. False: this one is not closed.
+bool Lexer::skip_comment() {
   int depth = 0;
   do {
     if (peek(0) == '/' && peek(1) == '*') {
@@ -75,6 +99,7 @@ void Lexer::skip_comment() {
       ++at_;
     }
   } while (depth > 0 && at_ < sql_.size());
+  return depth == 0;
 }
 /// Up to past the closing quote, which is written twice where it is meant; whether there is one.
 bool Lexer::skip_quoted(char quote, bool backslashes) {
@@ -89,9 +114,12 @@ bool Lexer::skip_quoted(char quote, bool backslashes) {
   at_ = std::min(at_, sql_.size());
   return false;
 }
+/// $tag$…$tag$; a tag is empty, or letters and digits after a letter. False: no tag begins here.
 bool Lexer::skip_dollar_quoted() {
-  std::size_t tag_end = at_ + 1;
-  while (tag_end < sql_.size() && is_letter(sql_[tag_end])) ++tag_end;
+  const std::size_t tag_begin = at_ + 1;
+  std::size_t tag_end = tag_begin;
+  const auto may_be_next = [&](char c) { return is_letter(c) || (tag_end > tag_begin && is_digit(c)); };
+  while (tag_end < sql_.size() && may_be_next(sql_[tag_end])) ++tag_end;
   if (tag_end >= sql_.size() || sql_[tag_end] != '$') return false;
   const std::string_view tag = sql_.substr(at_, tag_end + 1 - at_);
   const std::size_t close = sql_.find(tag, tag_end + 1);

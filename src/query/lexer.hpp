@@ -16,7 +16,7 @@ struct Token {
   enum Kind : std::uint8_t { word, quoted, string, number, symbol } kind;
   std::size_t begin;
   std::size_t end;
-  bool open;  ///< a quote that is not closed
+  bool open;  ///< a quote or comment that is not closed
 };
 
 class Lexer {
@@ -28,13 +28,15 @@ class Lexer {
 
  private:
   [[nodiscard]] char peek(std::size_t ahead) const { return at_ + ahead < sql_.size() ? sql_[at_ + ahead] : '\0'; }
-  void skip_blanks();
-  void skip_comment();
+  [[nodiscard]] std::size_t string_prefix() const;
+  bool skip_blanks();
+  bool skip_comment();
   bool skip_quoted(char quote, bool backslashes);
   bool skip_dollar_quoted();
 
   std::string_view sql_;
   std::size_t at_;
+  bool is_escaped_ = false;  ///< the token before is a string with backslashes: E'…'
 };
 
 inline std::string_view text_of(std::string_view sql, const Token& token) {

@@ -7,11 +7,14 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <system_error>
 #include <vector>
 
 #include "core/utf8.hpp"
@@ -39,17 +42,24 @@ class Rewriter {
  public:
   explicit Rewriter(const std::string& sql) : sql_(sql), text_(sql) {
     Lexer lexer(sql);
-    while (const auto token = lexer.next()) tokens_.push_back(*token);
-    for (int salt = 0; stem_.empty() || folded(sql).find(stem_) != std::string::npos; ++salt) {
-      stem_ = fmt::format("_long_name_{}_", salt);
+    std::size_t end = 0;
+    while (const auto token = lexer.next()) {
+      tokens_.push_back(*token);
+      blank_out(end, token->begin);
+      end = token->end;
     }
+    blank_out(end, sql.size());
   }
 
   std::string run(Syntax& syntax) {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].open) {
-        refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql, "this quote is not closed");
+        const auto location = static_cast<int>(tokens_[i].begin);
+        if (tokens_[i].kind != Token::symbol) refuse(sql_, location, Code::bad_sql, "this quote is not closed");
+        refuse_path(tokens_[i].begin);
+        refuse(sql_, location, Code::bad_sql, "this comment is not closed");
       }
+      require_short_operator(i);
       shorten(tokens_[i]);
       if (is_file(i)) replace_path(i, syntax);
       follow(i);
@@ -103,14 +113,12 @@ class Rewriter {
                  ? fmt::format("a file is named in single quotes, not in backticks: FROM '{}'", name)
                  : fmt::format("a name is written in double quotes, not in backticks: \"{}\"", name));
     }
+    refuse_name(place);
     for (std::size_t i = 0; i + 2 < place && place < tokens_.size(); ++i) {
       if (!is_from(i) || !is(i + 1, Token::word) || !is_symbol(i + 2, '(')) continue;
       refuse(sql_, static_cast<int>(tokens_[i + 1].begin), Code::unsupported_sql, kNoTableFunction);
     }
-    if (const auto path = bare_path(at)) {
-      refuse(sql_, static_cast<int>(path->begin), Code::bad_sql,
-             fmt::format("a file is named in single quotes: FROM '{}'", text_of(*path)));
-    }
+    refuse_path(at);
     // The stand-ins of files and long names are not what the user wrote.
     constexpr std::string_view kNear = " at or near \"";
     const std::size_t near = message.find(kNear);
@@ -138,16 +146,60 @@ class Rewriter {
 
   /// What follows FROM without quotes, up to a blank, where byte `at` is in it and it is written as only a file can be.
   [[nodiscard]] std::optional<Token> bare_path(std::size_t at) const {
-    for (std::size_t i = 1; i < tokens_.size(); ++i) {
+    const auto is_end = [](char c) { return is_blank(c) || c == ';' || c == ',' || c == ')'; };
+    std::size_t begin = std::min(at, sql_.size());
+    std::size_t end = begin;
+    while (begin > 0 && !is_end(sql_[begin - 1])) --begin;
+    while (end < sql_.size() && !is_end(sql_[end])) ++end;
+    for (std::size_t i = 1; i < tokens_.size() && tokens_[i].begin <= at; ++i) {
       const Token& first = tokens_[i];
-      if (!is_from(i - 1) || first.kind == Token::string || first.kind == Token::quoted || is_symbol(i, '(')) continue;
-      const auto end = std::find_if(sql_.begin() + static_cast<std::ptrdiff_t>(first.begin), sql_.end(),
-                                    [](char c) { return is_blank(c) || c == ';' || c == ',' || c == ')'; });
-      const Token path{Token::word, first.begin, static_cast<std::size_t>(end - sql_.begin()), false};
+      if (first.begin < begin || !is_from(i - 1) || first.kind == Token::string || first.kind == Token::quoted ||
+          is_symbol(i, '(')) {
+        continue;
+      }
+      const Token path{Token::word, first.begin, end, false};
       const bool is_path = text_of(path).find_first_of("./\\*") != std::string_view::npos;
-      if (is_path && at >= path.begin && at <= path.end) return path;
+      return is_path ? std::optional(path) : std::nullopt;
     }
     return std::nullopt;
+  }
+
+  /// Throws where byte `at` is in a path without quotes.
+  void refuse_path(std::size_t at) const {
+    const auto path = bare_path(at);
+    if (!path) return;
+    refuse(sql_, static_cast<int>(path->begin), Code::bad_sql,
+           fmt::format("a file is named in single quotes: FROM '{}'", text_of(*path)));
+  }
+
+  /// Throws where the token that the parser did not expect stands for a file or a column and is not written as one.
+  void refuse_name(std::size_t place) const {
+    if (place == 0 || place >= tokens_.size()) return;
+    const Token& token = tokens_[place];
+    const auto location = static_cast<int>(token.begin);
+    if (token.kind == Token::string && is_from(place - 1)) {
+      refuse(sql_, location, Code::bad_sql, "a file is named in plain single quotes: FROM 'FILE'");
+    }
+    constexpr std::string_view kBeforeNames[] = {"select", "where", "by",   "and",  "or",
+                                                 "not",    "when",  "then", "else", "between"};
+    const bool follows = (is(place - 1, Token::symbol) && !is_symbol(place - 1, ')')) ||
+                         std::any_of(std::begin(kBeforeNames), std::end(kBeforeNames),
+                                     [&](auto word) { return is_word(place - 1, word); });
+    const bool is_name = follows && (place + 1 == tokens_.size() || is(place + 1, Token::symbol));
+    if (token.kind != Token::word || !is_name) return;
+    refuse(sql_, location, Code::bad_sql,
+           fmt::format("{0} is a keyword; a column of that name is written \"{0}\"", text_of(token)));
+  }
+
+  /// The parser takes time with the square of an operator's length.
+  void require_short_operator(std::size_t i) {
+    constexpr std::string_view kOperators = "+-*/<>=~!@#%^&|`?";
+    const bool is_part = is(i, Token::symbol) && kOperators.find(sql_[tokens_[i].begin]) != std::string_view::npos;
+    const bool goes_on = is_part && i > 0 && tokens_[i].begin == tokens_[i - 1].end;
+    operator_bytes_ = is_part ? (goes_on ? operator_bytes_ : 0) + 1 : 0;
+    if (operator_bytes_ <= kLongestName) return;
+    refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql,
+           fmt::format("an operator has at most {} characters", kLongestName));
   }
 
   /// A query, or what stands between parentheses.
@@ -204,12 +256,36 @@ class Rewriter {
     text_.replace(begin, end - begin, text + std::string(end - begin - text.size(), ' '));
   }
 
+  /// Leaves nothing of comments, on which the parser takes time with the square of their length; but the ends of lines, after which
+  /// a string may go on.
+  void blank_out(std::size_t begin, std::size_t end) {
+    std::replace_if(
+        text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.begin() + static_cast<std::ptrdiff_t>(end),
+        [](char c) { return !is_blank(c); }, ' ');
+  }
+
+  /// What stand-ins begin with: the query has it nowhere.
+  [[nodiscard]] std::string free_stem() const {
+    constexpr std::string_view kStem = "_long_name_";
+    const std::string lower = folded(sql_);
+    std::set<std::size_t> used;
+    for (std::size_t at = lower.find(kStem); at != std::string::npos; at = lower.find(kStem, at + 1)) {
+      std::size_t number = 0;
+      const char* const digits = lower.data() + at + kStem.size();
+      if (std::from_chars(digits, lower.data() + lower.size(), number).ec == std::errc()) used.insert(number);
+    }
+    std::size_t salt = 0;
+    while (used.contains(salt)) ++salt;
+    return fmt::format("{}{}_", kStem, salt);
+  }
+
   /// The parser cuts names at 63 bytes, where a table may have columns that differ only after that: longer ones get a short
   /// stand-in, which nothing in the query is called.
   void shorten(const Token& token) {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
     std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(sql_, token);
     if (name.size() <= kLongestName) return;
+    if (stem_.empty()) stem_ = free_stem();
     const std::string stand_in = stem_ + std::to_string(names_.size());
     replace(token.begin, token.end, stand_in);
     names_.emplace(stand_in, std::move(name));
@@ -230,7 +306,8 @@ class Rewriter {
   std::vector<Level> levels_{Level()};
   bool begun_ = false;                        ///< past the parentheses that the query may begin with
   std::map<std::string, std::string> names_;  ///< long names by their stand-ins
-  std::string stem_;                          ///< of stand-ins: the query has it nowhere
+  std::string stem_;                          ///< of stand-ins; empty while there are none
+  std::size_t operator_bytes_ = 0;            ///< of the operator up to the token at hand
 };
 
 /// Runs f on a stack of so many bytes.

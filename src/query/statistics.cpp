@@ -36,8 +36,9 @@ std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range
   const ColumnRange range = range_of(column->column);
   const int scale = bound.type.kind == ValueKind::decimal ? bound.type.scale : 0;
   const double value = bound.type.kind == ValueKind::real ? bound.real : to_double(bound.exact, scale);
-  constexpr double kWhole = 0x1p53;
-  const bool known = bound.type.kind == ValueKind::real || (scale == 0 && std::abs(value) <= kWhole);
+  // Before it is rounded: 2^53 + 1 as a double is 2^53.
+  constexpr UInt128 kWhole = UInt128{1} << kExactBits;
+  const bool known = bound.type.kind == ValueKind::real || (scale == 0 && magnitude(bound.exact) <= kWhole);
   return Bounded{.range = range,
                  .is_real = column->type.kind == ValueKind::real,
                  .turned = turned,

@@ -301,19 +301,19 @@ def test_rows_of_files_are_named_by_their_lines(upsweep, arrow):
     upsweep.write("a.csv", 'x,s\n1,"one\ntwo"\n0,y\n2,z\n')
     upsweep.write("b.csv", "x,s\n3,a\n1,b\n")
     text = message(upsweep, "query", "SELECT SUM(6 / x) FROM 'a.csv'", word="division_by_zero")
-    assert text.startswith("division by zero in line 4\n"), text
+    assert text.startswith("a.csv: line 4: division by zero\n"), text
     text = message(upsweep, "query", "SELECT SUM(6 / (x - 1)) FROM 'b.csv'", word="division_by_zero")
-    assert text.startswith("division by zero in line 3\n"), text
+    assert text.startswith("b.csv: line 3: division by zero\n"), text
     upsweep.table("t.parquet", {"x": [1, 0]})
     text = message(upsweep, "query", "SELECT SUM(6 / x) FROM 't.parquet'", word="division_by_zero")
-    assert text.startswith("division by zero in row 1\n"), text
+    assert text.startswith("t.parquet: row 1: division by zero\n"), text
     upsweep.table("u.parquet", {"x": [3, 4, 0]})
     text = message(upsweep, "query", "SELECT SUM(6 / x) FROM '[tu].parquet' WHERE x <> 0 OR x + 0 = 0", word="division_by_zero")
-    assert text.startswith("division by zero in row 1 of t.parquet\n"), text
+    assert text.startswith("t.parquet: row 1: division by zero\n"), text
     text = message(upsweep, "query", "SELECT SUM(6 / (x - 4)) FROM '[tu].parquet'", word="division_by_zero")
-    assert text.startswith("division by zero in row 1 of u.parquet\n"), text
+    assert text.startswith("u.parquet: row 1: division by zero\n"), text
     text = message(upsweep, "query", "SELECT SUM(6 / (x - 3)) FROM '[ab].csv'", word="division_by_zero")
-    assert text.startswith("division by zero in row 0 of one of its 2 files\n"), text
+    assert text.startswith("b.csv: line 2: division by zero\n"), text
 
 
 def test_types_that_queries_do_not_compute_with(upsweep, arrow):

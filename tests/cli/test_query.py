@@ -293,6 +293,9 @@ def test_constants_of_every_size(one, constant, sign):
         "-1.00000000000000000000000000000000000000001",
         "9" * 39,
         "-" + "9" * 39,
+        "1" + "0" * 38,  # fits 128 bits
+        "-" + str(2**127),
+        "1." + "1" * 38,
         "0." + "0" * 38 + "1",
         "1." + "0" * 40 + "1e5",
         "9" * 60 + "e10",
@@ -1039,6 +1042,56 @@ def test_division_by_zero_names_its_first_row(upsweep, arrow, expression):
     assert rows(upsweep, f"SELECT SUM({expression}), COUNT(*) FROM {PATH} WHERE x > 5") == [[None, 0]]
 
 
+def test_errors_in_rows_of_files_name_the_line(upsweep):
+    for name, text in {
+        "z.csv": 'a,b\n1,"x\ny"\n5,z\n\n0,w\n',
+        "p1.csv": "a,b\n1,x\n",
+        "p2.csv": "b,a\nx,2\n\ny,0\n",
+        "p3.csv": "a\n0\n",
+        "n1.csv": "n\n4\n9223372036854775807\n",
+        "n2.csv": "n\n0.5\n",
+        "d.csv": f"d\n1.5\n\n{'9' * 36}.5\n",
+    }.items():
+        (upsweep.folder / name).write_text(text)
+    for sql, word, file, line, row in (
+        ("SELECT SUM(10 / a) FROM 'z.csv'", "division_by_zero", "z.csv", 6, 2),
+        ("SELECT COUNT(*) FROM 'z.csv' WHERE 10 / a > 1", "division_by_zero", "z.csv", 6, 2),
+        ("SELECT SUM(1 / a) FROM 'p?.csv'", "division_by_zero", "p2.csv", 4, 1),
+        ("SELECT SUM(1 / (a - 1)) FROM 'p?.csv'", "division_by_zero", "p1.csv", 2, 0),
+        ("SELECT SUM(1 / (a + 0)) FROM 'p[13].csv'", "division_by_zero", "p3.csv", 2, 0),
+        ("SELECT SUM(n * 2) FROM 'n1.csv'", "overflow", "n1.csv", 3, 1),
+        ("SELECT SUM(d * 1000) FROM 'd.csv'", "overflow", "d.csv", 4, 2),  # in one column an empty line is NULL
+    ):
+        for threads in (1, 3):
+            error = refused(upsweep, word, sql, "--threads", threads)
+            assert (error["file"], error["line"], error["index"]) == (file, line, row), error
+            assert error["message"].startswith(f"{file}: line {line}: "), error
+            assert "^" in error["message"] and "in row" not in error["message"]
+
+
+def test_errors_in_rows_of_files_without_lines_name_the_row(upsweep, arrow):
+    for name in ("a.parquet", "b.parquet", "a.arrow", "b.arrow"):
+        upsweep.table(name, {"x": [1, 2, 0 if name[0] == "b" else 3]})
+    for file in ("b.parquet", "b.arrow"):
+        for pattern in (file, "?" + file[1:]):
+            error = refused(upsweep, "division_by_zero", f"SELECT SUM(1 / x) FROM '{pattern}'")
+            assert (error["file"], error["index"]) == (file, 2) and "line" not in error, error
+            assert error["message"].startswith(f"{file}: row 2: division by zero\n"), error
+
+
+def test_values_that_another_file_would_change_name_their_line(upsweep):
+    (upsweep.folder / "g1.csv").write_text("x,y\n\n1,a\n18446744073709551615,b\n")
+    (upsweep.folder / "g2.csv").write_text("x,y\n1e300,a\n")
+    message = upsweep.fails(("malformed", "unsupported_type"), "query", "SELECT SUM(x) FROM 'g?.csv'")["message"]
+    assert message.startswith("g1.csv:x: line 4 has a value of type uint64"), message
+
+
+def test_errors_of_csv_name_file_and_line_in_json(upsweep):
+    (upsweep.folder / "bad.csv").write_text("a,b\n1,2\n\n1,2,3\n")
+    error = upsweep.fails("malformed", "query", "SELECT SUM(a) FROM 'bad.csv'")
+    assert (error["file"], error["line"]) == ("bad.csv", 4), error
+
+
 def test_division_by_zero_elsewhere(few):
     refused(few, "division_by_zero", f"SELECT COUNT(*) FROM {PATH} WHERE 1 / i > 0")
     refused(few, "division_by_zero", f"SELECT 1 / (COUNT(*) - 6) FROM {PATH}")
@@ -1207,10 +1260,24 @@ def test_grouping_sets_are_named(few, tail):
         ("SELECT SUM(x.i.j) FROM 't.parquet' x", "x.i", "fields and elements of a column"),
         ("SELECT SUM((i).j) FROM 't.parquet'", None, "fields and elements of a column"),
         ("SELECT SUM(i.j) FROM 't.parquet'", "i.j", "'i' is a column, not a table"),
+        ("SELECT SUM(order) FROM 't.parquet'", "order", 'order is a keyword; a column of that name is written "order"'),
+        ("SELECT k, SUM(i) FROM 't.parquet' GROUP BY k, group", "group", 'is written "group"'),
+        ("SELECT SUM(i) FROM U&'t.parquet'", "U&", "a file is named in plain single quotes: FROM 'FILE'"),
+        ("SELECT SUM(i) FROM E't.parquet'", "E't", "a file is named in plain single quotes: FROM 'FILE'"),
+        ("SELECT COUNT(*) FROM 't.parquet' WHERE s = \"x7\"", '"x7"', "if it is text, write it in single quotes: 'x7'"),
+        ("SELECT COUNT(*) FROM 't.parquet' WHERE p > '0.5'", "> '0.5'", "write the number without quotes"),
+        (
+            "SELECT COUNT(*) FROM 't.parquet' WHERE s > 5",
+            "> 5",
+            "a column of CSV is text where one of its cells is not a number",
+        ),
+        ("SELECT SUM(s) FROM 't.parquet'", "SUM", "a column of CSV is text where one of its cells is not a number"),
+        ("SELECT COUNT(*) FROM 't.parquet' /* a", "/*", "this comment is not closed"),
     ],
 )
 def test_what_to_write_instead(few, sql, at, words):
-    error = refused(few, ("bad_sql", "unsupported_sql", "unknown_table", "unknown_column"), sql, at=at)
+    codes = ("bad_sql", "unsupported_sql", "unknown_table", "unknown_column", "unsupported_type")
+    error = refused(few, codes, sql, at=at)
     assert words in error["message"] and "_t" not in error["message"].split("\n")[0], error["message"]
 
 
@@ -1513,6 +1580,93 @@ def test_formats(upsweep, arrow, name):
     )
     sql = f"SELECT s, COUNT(*), COUNT(i), SUM(i), COUNT(p), MIN(d) FROM '{name}' GROUP BY s ORDER BY s"
     assert rows(upsweep, sql) == [["a", 2, 2, 7, 1, "1999-01-01"], ["b", 1, 0, None, 1, None]]
+
+
+@pytest.mark.parametrize("text", ["day,flag,s\n", "day,flag,s\n,,\n", "day,flag,s\n,,\n,,\n"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_columns_without_values_are_null_of_any_type(upsweep, text, files):
+    for number in range(files):
+        (upsweep.folder / f"e{number}.csv").write_text(text)
+    n = (text.count("\n") - 1) * files
+    path = "'e?.csv'"
+    for condition in (
+        "day > DATE '2020-01-01'",
+        "day BETWEEN DATE '2020-01-01' AND DATE '2020-12-31'",
+        "day - DATE '2020-01-01' > 3",
+        "DATE '2020-01-01' - day > 3",
+        "day + 1 > DATE '2020-01-01'",
+        "flag",
+        "NOT flag",
+        "s = 'a'",
+        "s <> 'a'",
+        "s >= 'a'",
+        "s IN ('a', 'b', 'c', 'd', 'e')",
+        "s IN (1, 2, 3, 4, 5)",
+        "s NOT IN (1.5, 'a')",
+        "s + 1 > 2.5",
+        "-s < 1e300",
+        "CASE WHEN flag THEN TRUE ELSE s > 1 END",
+        "s = day",
+    ):
+        assert rows(upsweep, f"SELECT COUNT(*) FROM {path} WHERE {condition}") == [[0]], condition
+    assert rows(upsweep, f"SELECT COUNT(*), COUNT(s) FROM {path} WHERE s IS NULL AND day IS NULL OR flag") == [[n, 0]]
+    answer = upsweep.json("query", f"SELECT SUM(s), MIN(day), MAX(flag), AVG(s), SUM(s * 1.5), MIN(NULL) FROM {path}")
+    assert answer["rows"] == [[None] * 6]
+    assert answer["types"][1] == answer["types"][2] == answer["types"][5] == "integer"
+    groups = rows(upsweep, f"SELECT s, day, COUNT(*) AS n FROM {path} GROUP BY s, day ORDER BY s, day, n")
+    assert groups == ([[None, None, n]] if n else [])
+
+
+def test_columns_without_values_take_the_type_that_another_file_gives_them(upsweep):
+    (upsweep.folder / "e1.csv").write_text("day,s\n,\n")
+    (upsweep.folder / "e2.csv").write_text("day,s\n2020-01-02,a\n")
+    assert rows(upsweep, "SELECT COUNT(*), MAX(s) FROM 'e?.csv' WHERE day > DATE '2020-01-01' AND s = 'a'") == [[1, "a"]]
+
+
+@pytest.mark.parametrize("tag", ["a1", "é9_", "", "A_1b2"])
+def test_strings_in_dollars_are_no_files(upsweep, tag):
+    (upsweep.folder / "t2.csv").write_text("s,k\nx from 'y',1\nz,2\nit's,3\n")
+    for text in ("x from 'y'", "it's"):
+        assert rows(upsweep, f"SELECT COUNT(*) FROM 't2.csv' WHERE s = ${tag}${text}${tag}$") == [[1]]
+
+
+def test_statistics_of_numbers_that_no_double_is(upsweep, arrow):
+    top = 2**53
+    upsweep.table(
+        "t.parquet",
+        {
+            "x": [top] * 5,
+            "u": arrow.array([2**64 - 2] * 5, arrow.uint64()),
+            "m": [-top] * 5,
+            "d": arrow.array([D(top)] * 5, arrow.decimal128(20, 0)),
+            "c": arrow.array([D("90071992547409.92")] * 5, arrow.decimal128(20, 2)),
+        },
+    )
+    for condition, count in (
+        (f"x = {top + 1}", 0),
+        (f"x >= {top + 1}", 0),
+        (f"x < {top + 1}", 5),
+        (f"x IN ({top + 1}, {top + 3}, 1, 2)", 0),
+        (f"x = {top + 1} OR x > {top}", 0),
+        (f"m = {-top - 1}", 0),
+        (f"m > {-top - 1}", 5),
+        (f"u = {2**64 - 1}", 0),
+        (f"u < {2**64 - 1}", 5),
+        (f"u = {2**64 - 2}", 5),
+        (f"d = {top + 1}", 0),
+        (f"d < {top + 1}", 5),
+        ("c = 90071992547409.93", 0),
+        ("c < 90071992547409.93", 5),
+        ("c = 90071992547409.92", 5),
+    ):
+        assert value(upsweep, "COUNT(*)", f"WHERE {condition}") == count, condition
+
+
+def test_long_lists_of_floats_are_looked_up_among_integers(upsweep):
+    upsweep.table("t.parquet", {"x": [1, 2, 3, 100_000]})
+    numbers = ", ".join(f"{i}e0" if i % 2 else f"{i}.5e0" for i in range(10_000))
+    assert value(upsweep, "COUNT(*)", f"WHERE x IN ({numbers}, 1e300)") == 2
+    assert value(upsweep, "COUNT(*)", f"WHERE x IN ({numbers}, 1e5)") == 3
 
 
 def test_csv(upsweep, arrow):

@@ -113,6 +113,35 @@ def chunked(table, sizes):
     return pa.concat_tables(chunks)
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: {"s": [None, None]}, lambda: {"s": []}, lambda: {"s": pa.nulls(2)}, lambda: pa.table({"s": pa.nulls(2)})]
+)
+def test_columns_without_values_are_null_of_any_type(make):
+    for condition in ("s = 'a'", "s > DATE '2020-01-01'", "s", "s > 1.5", "s IN ('a', 'b', 'c', 'd', 'e')"):
+        assert upsweep.query(f"SELECT COUNT(*) FROM t WHERE {condition}", t=make()).rows() == [(0,)], condition
+    n = len(make()["s"])
+    assert upsweep.query("SELECT COUNT(*), SUM(s), MIN(s) FROM t WHERE s IS NULL", t=make()).rows() == [(n, None, None)]
+
+
+def test_keywords_that_mean_nothing_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x\n1\n")
+    from_path = f"SELECT SUM(x) FROM '{path}'"
+    from_name = "SELECT SUM(x) FROM t"
+    table = {"x": [1]}
+    for call, words in (
+        (lambda: upsweep.query(from_path, devise="cuda"), "'devise' is neither an option nor the table .* is 'device' meant"),
+        (lambda: upsweep.query(from_path, threads=1), r"'threads' is neither .* upsweep.options\(threads=...\)"),
+        (lambda: upsweep.query(from_path, t=table), "'t' is neither"),
+        (lambda: upsweep.query(from_name, t=table, spil_dir="."), "is 'spill_dir' meant"),
+        (lambda: upsweep.query(from_name, {"t": table}, u=table), "'u' is neither"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            call()
+    assert upsweep.query(from_name, {"t": table, "u": table}).rows() == [(1,)]
+    assert upsweep.query("SELECT SUM(x) FROM T", t=table).rows() == [(1,)]
+
+
 @pytest.mark.parametrize("column", NUMBERS)
 def test_numbers_of_every_type(table, column):
     other = table.select(["flag", column])
@@ -453,7 +482,8 @@ def test_paths_and_globs(folder, table):
         upsweep.query(
             f"SELECT SUM(CASE WHEN key = {ROWS - 1} THEN 9223372036854775807 + key ELSE 0 END) FROM t", t=folder / "part-*"
         )
-    assert raised.value.index == ROWS - 1
+    error = raised.value  # the last row of the third file
+    assert (error.index, os.path.basename(error.file), error.line) == (60_002, "part-2.parquet", None)
 
 
 @pytest.fixture
@@ -580,7 +610,7 @@ def test_errors(table):
     assert "give it by its name" in str(pytest.raises(ValueError, upsweep.query, "SELECT SUM(key) FROM other").value)
     assert '"Tt" or "TT"' in str(raised(ValueError, "SELECT SUM(key) FROM tT", Tt=table, TT=table))
     assert (
-        upsweep.query("SELECT COUNT(*) FROM Tt", Tt=table, TT={}).rows()
+        upsweep.query("SELECT COUNT(*) FROM Tt", {"Tt": table, "TT": {}}).rows()
         == upsweep.query('SELECT COUNT(*) FROM "Tt"', Tt=table).rows()
     )
     assert raised(ValueError, 'SELECT COUNT(*) FROM "TT"', Tt=table).code == "unknown_table"

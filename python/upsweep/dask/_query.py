@@ -69,8 +69,8 @@ def query(
         As `upsweep.query`, before any task begins; a list without files; a file that has none of the columns of those before it,
         and columns named by the query whose types do not go together, with both files; a partition whose values are not of the DataFrame's types.
     OverflowError, ZeroDivisionError
-        In an expression; `index` is the first such row, counted over all pieces. After files that do not say how many rows they
-        have, which are CSV and Arrow IPC streams, and in them, it is counted from its own file's start, as `upsweep.query` does.
+        In an expression; `index` is the first such row: of files within its file, which the message names, of partitions counted
+        over all of them.
     FileNotFoundError, OSError, ImportError
         A file cannot be read; pyarrow, which reads files, is not installed.
 
@@ -87,6 +87,7 @@ def query(
     begin = time.perf_counter()
     statement = _query.parsed(sql)
     source = statement.path or _query.given(statement, _query.merged(tables, named_tables), ("client",))
+    _query.refuse_others(statement, named_tables, ("client",))
     name = statement.path or statement.table
     paths = _query.paths_of(source)
     if paths is not None:

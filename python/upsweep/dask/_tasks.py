@@ -38,7 +38,9 @@ def tree(graph: dict, keys: list, name: str, merge: Callable[..., Any], *argumen
 
 def moved(error: Any, by: int) -> Any:
     """The error of a piece, whose index counts from the piece's start, as that of the whole, which has so many rows or elements
-    before; without its traceback, whose frames hold data."""
+    before; without its traceback, whose frames hold data. That of a row of a file is as it is: it names the file."""
+    if hasattr(error, "file"):
+        return error.with_traceback(None)
     index = None if error.index is None else error.index + by
     raised = type(error)(re.sub(rf"\b(element|list|row) {error.index}\b", rf"\1 {index}", str(error), count=1))
     raised.code, raised.index = error.code, index
