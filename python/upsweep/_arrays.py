@@ -239,8 +239,7 @@ NUMPY = Namespace()
 
 
 def _type_name(dtype: str) -> str:
-    """A boolean's byte is 0 or 1 as int8 as well, which scans on GPUs sum in int64."""
-    return "int8" if dtype == "bool" else dtype
+    return "uint8" if dtype == "bool" else dtype
 
 
 def _raw(dtype: np.dtype) -> Any:

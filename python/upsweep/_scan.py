@@ -57,7 +57,8 @@ def default_type(dtype: str, op: str) -> str:
 def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: str | None) -> str:
     """What is asked for, else `out`'s type, else the default. NotImplementedError where products are to be checked.
 
-    Booleans that are folded into int8 are int8 afterwards: to upsweep._core they are uint8, which int8 does not hold.
+    Booleans that are folded into signed integers are int8 afterwards. To upsweep._core they are uint8, which int8 does not hold, and
+    which a GPU sums in uint64 only.
     """
     usual = default_type(x.dtype, op)
     if dtype is not None:
@@ -74,7 +75,7 @@ def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: s
         )
     if op == "mul" and _options.check_overflow(overflow) == "checked" and not wanted.startswith("float"):
         raise NotImplementedError('overflow: products of integers wrap around, and are never checked: pass overflow="wrap"')
-    if x.dtype == "bool" and wanted == "int8":
+    if x.dtype == "bool" and wanted.startswith("int"):
         x.data = x.xp.view_as(x.data, wanted)
     return wanted
 
