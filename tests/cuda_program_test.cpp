@@ -95,13 +95,7 @@ TEST_F(GpuTest, IsMadeWhileAnotherThreadCapturesAGraph) {
       double seconds = 0;
       (void)gpu::program_of(std::string(kSource) + "// not made before", 0, seconds);
       gpu::Staging staging;
-      constexpr std::int64_t kBytes = std::int64_t{5} << 20;
-      std::vector<char> back(kBytes, 1);
-      auto* const here = static_cast<char*>(staging.host_array(0, kBytes));
-      std::fill_n(here, kBytes, 7);
-      (void)staging.upload(0, here, kBytes);
-      staging.download(back.data(), 0, kBytes);
-      if (back[kBytes - 1] != 7) failed = "copied wrongly";
+      (void)staging.host_array(0, std::int64_t{5} << 20);
     } catch (const Error& error) {
       if (error.code() != Code::unsupported) failed = error.what();
     }

@@ -160,7 +160,6 @@ struct Staging::State {
   template <class Start>
   void finish(const Start& start) {
     const CurrentDevice current(device);
-    const DuringCapture allowed;  // of another thread
     try {
       marks->begin.record(stream());
       start();

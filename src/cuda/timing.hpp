@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "cuda/capture.hpp"
 #include "cuda/check.hpp"
 
 namespace upsweep::gpu {
@@ -33,14 +32,10 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
  public:
   Event() { require(cudaEventCreate(&handle_), "creating an event"); }
   void record(cudaStream_t stream) { require(cudaEventRecord(handle_, stream), "timing"); }
-  void wait() {
-    const DuringCapture allowed;  // of another thread
-    require(cudaEventSynchronize(handle_), "waiting for the device");
-  }
+  void wait() { require(cudaEventSynchronize(handle_), "waiting for the device"); }
   /// From another event to this one; both are over.
   [[nodiscard]] double seconds_since(const Event& begin) const {
     float milliseconds = 0;
-    const DuringCapture allowed;
     require(cudaEventElapsedTime(&milliseconds, begin.handle_, handle_), "timing");
     return static_cast<double>(milliseconds) * 1e-3;
   }

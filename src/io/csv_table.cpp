@@ -94,7 +94,7 @@ class CsvTable final : public ArrowTable {
   }
 
  private:
-  [[nodiscard]] CsvPlace place() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
+  [[nodiscard]] CsvPlace here() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
 
   [[noreturn]] static void refuse(const arrow::Status& status, const CsvFormat& format, const std::string& path,
                                   const arrow::FieldVector& fields) {
@@ -115,7 +115,7 @@ class CsvTable final : public ArrowTable {
   }
 
   void refuse_rows(const arrow::Status& status) const {
-    if (!status.ok()) throw_csv(place(), status, Code::malformed, "correct the row");
+    if (!status.ok()) throw_csv(here(), status, Code::malformed, "correct the row");
   }
 
   // Of the rows from `begin` on, as far as they are in order.
@@ -150,7 +150,7 @@ class CsvTable final : public ArrowTable {
 
   // By its first cell that is not a number, or is no such number as the column may have.
   [[noreturn]] void refuse_column(int column) const {
-    CsvPlace cell_place = place();
+    CsvPlace cell_place = here();
     cell_place.name = full_name(path_, columns_[static_cast<std::size_t>(column)]->name());
     cell_place.column = column;
     Code code = Code::unsupported_type;
