@@ -214,7 +214,8 @@ TEST(Query, MessagesHoldWholeCharacters) {
   const Longs x{1};
   MemoryTable t;
   t.add("x", x);
-  const Failure failed = failure("SELECT 11ä FROM t", t);  // the parser quotes the number and half of the letter after it
+  const Failure failed =
+      failure("SELECT 11ä FROM t", t);  // the parser quotes the number and half of the letter after it
   EXPECT_EQ(failed.code, Code::bad_sql);
   EXPECT_NE(failed.message.find("near \"11\"\n  SELECT 11ä FROM t\n"), std::string::npos) << failed.message;
 }

@@ -197,6 +197,7 @@ Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
   const auto type = parse_type(text);
   if (!type) {
     std::vector<Type> all;
+    all.reserve(kTypeCount);
     for (int i = 0; i < kTypeCount; ++i) all.push_back(static_cast<Type>(i));
     refuse("--dtype '{}' is not one of {}{}", text, type_names(all), type_hint(text));
   }
