@@ -80,7 +80,9 @@ struct Field {
   int scale = 0;            ///< of decimals: 0 to 38
   std::string unsupported;  ///< a type that is not computed with, by its name; else empty
   bool is_untyped =
-      false;  ///< every row is NULL and nothing says of which type: such columns of several files go with any
+      false;  ///< every row is NULL, and nothing says of which type: it is NULL of whatever type is needed
+  bool is_all_null =
+      false;  ///< of a type, but its file says that every row is NULL: of several files it goes with any type
   bool has_own_order = false;  ///< of text: ordered categories, which queries do not order by their letters
 };
 

@@ -85,12 +85,12 @@ class NoRows final : public Table {
   std::vector<Field> fields_;
 };
 
-/// A table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped), which can be sent to another process.
+/// A table's columns as tuples (name, kind, storage, scale, unsupported, has_own_order, is_untyped, is_all_null), which can be sent to another process.
 nb::tuple fields(const Table& table) {
   nb::list all;
   for (const Field& field : table.fields()) {
     all.append(nb::make_tuple(field.name, static_cast<int>(field.kind), static_cast<int>(field.storage), field.scale,
-                              field.unsupported, field.has_own_order, field.is_untyped));
+                              field.unsupported, field.has_own_order, field.is_untyped, field.is_all_null));
   }
   return nb::tuple(all);
 }
@@ -104,6 +104,7 @@ std::shared_ptr<Table> table_of_fields(const nb::tuple& tuples) {
                    .scale = nb::cast<int>(each[3]),
                    .unsupported = nb::cast<std::string>(each[4]),
                    .is_untyped = nb::cast<bool>(each[6]),
+                   .is_all_null = nb::cast<bool>(each[7]),
                    .has_own_order = nb::cast<bool>(each[5])});
   }
   return std::make_shared<NoRows>(std::move(all));

@@ -76,7 +76,7 @@ def type_of_result(x: Array, op: str, dtype: Any, out: Array | None, overflow: s
     if op == "mul" and _options.check_overflow(overflow) == "checked" and not wanted.startswith("float"):
         raise NotImplementedError('overflow: products of integers wrap around, and are never checked: pass overflow="wrap"')
     if x.dtype == "bool" and wanted.startswith("int"):
-        x.data = x.xp.view_as(x.data, wanted)
+        x.data = x.xp.view_as(x.data, "int8")
     return wanted
 
 

@@ -137,6 +137,7 @@ std::string packed(const std::vector<Field>& fields) {
     put(field.storage, bytes);
     put(field.scale, bytes);
     put(field.is_untyped, bytes);
+    put(field.is_all_null, bytes);
     put(field.has_own_order, bytes);
   }
   return bytes;
@@ -151,6 +152,7 @@ std::vector<Field> take_fields(std::string_view& bytes) {
     field.storage = take<Storage>(bytes);
     field.scale = take<int>(bytes);
     field.is_untyped = take<bool>(bytes);
+    field.is_all_null = take<bool>(bytes);
     field.has_own_order = take<bool>(bytes);
   }
   return fields;
@@ -227,8 +229,8 @@ int JoinedFields::place_like(const std::string& path, const std::string& name, c
 void JoinedFields::join(int place, const Field& field, const std::string& path) {
   Field& all = fields_[static_cast<std::size_t>(place)];
   Origin& origin = origins_[static_cast<std::size_t>(place)];
-  if (field.is_untyped || origin.is_apart) return;
-  if (all.is_untyped) {
+  if (field.is_untyped || (field.is_all_null && !all.is_untyped) || origin.is_apart) return;
+  if (all.is_untyped || all.is_all_null) {
     std::string name = std::move(all.name);
     all = field;
     all.name = std::move(name);

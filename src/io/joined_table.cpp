@@ -269,7 +269,7 @@ class JoinedTable final : public Table, public RowPlaces {
     file.sources.resize(fields_.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Field& field = fields_[static_cast<std::size_t>(places[i])];
-      if (own[i].is_untyped) continue;
+      if (own[i].is_untyped || own[i].is_all_null) continue;
       const bool is_same = own[i].kind == field.kind && own[i].storage == field.storage && own[i].scale == field.scale;
       file.sources[static_cast<std::size_t>(places[i])] = {static_cast<int>(i), !is_same};
     }

@@ -31,8 +31,7 @@ class ParquetTable final : public ArrowTable {
     starts_ = {0};
     for (int part = 0; part < metadata().num_row_groups(); ++part) add_part(metadata().RowGroup(part)->num_rows());
     for (int column = 0; column < static_cast<int>(fields_.size()); ++column) {
-      Field& field = fields_[static_cast<std::size_t>(column)];
-      field.is_untyped = field.is_untyped || is_null(column);
+      fields_[static_cast<std::size_t>(column)].is_all_null = is_null(column);
     }
   }
 

@@ -58,7 +58,10 @@ class KernelStore {
   KernelStore();
   ~KernelStore() = default;
   KernelStore(const KernelStore&) : KernelStore() {}
-  KernelStore& operator=(const KernelStore&) { return *this = KernelStore(); }
+  KernelStore& operator=(const KernelStore& other) {
+    if (this != &other) *this = KernelStore();
+    return *this;
+  }
   KernelStore(KernelStore&&) noexcept = default;
   KernelStore& operator=(KernelStore&&) noexcept = default;
 
