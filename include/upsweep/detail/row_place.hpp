@@ -8,6 +8,7 @@
 
 #include "upsweep/error.hpp"
 
+/// @cond
 namespace upsweep {
 
 /// A row of a file.
@@ -41,3 +42,4 @@ class RowError final : public Error {
 };
 
 }  // namespace upsweep
+/// @endcond
