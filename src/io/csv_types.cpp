@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 
@@ -172,6 +173,9 @@ FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::v
     for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(piece.shapes[column]);
     all.has_fault = all.has_fault || piece.has_fault;
   }
+  // Once all columns are text, pieces are not read to their ends: whether they have come to a fault depends on the threads. The
+  // reader then finds the first one.
+  all.has_fault = all.has_fault && !std::ranges::all_of(all.shapes, &ColumnShape::is_text);
   return all;
 }
 

@@ -67,7 +67,8 @@ class ColumnShape {
 
 struct FoundShapes {
   std::vector<ColumnShape> shapes;
-  bool has_fault = false;  ///< in a row that was looked at, such as another number of cells than there are columns
+  bool has_fault =
+      false;  ///< in a row, such as another number of cells than there are columns; not looked for in text alone
 };
 
 /// The shapes of `columns` (by their numbers, ascending) of `all_columns`, by all rows of the file: the last cell may be the one that makes the

@@ -573,6 +573,13 @@ def test_the_first_of_several_bad_rows_is_named(upsweep, threads):
     upsweep.write("t.csv", b"s,t,n\n" + b"".join(rows))
     message = upsweep.fails("malformed", "query", sql, "--threads", threads, index=550_000)["message"]
     assert message.startswith("t.csv: line 550002 has 2 cells"), message
+    # Columns that are all text are so whatever is in such a row: then the first bad row is the one that is named.
+    rows[100_000::1000] = [b"word,word\n"] * 500
+    upsweep.write("t.csv", b"s,t,n\n" + b"".join(rows).replace(b"1234567", b"word"))
+    sql = "SELECT COUNT(s), COUNT(t), COUNT(n) FROM 't.csv'"
+    for _ in range(5):  # threads end in another order each time
+        message = upsweep.fails("malformed", "query", sql, "--threads", threads, index=5)["message"]
+        assert message.startswith("t.csv:t: line 7: "), message
 
 
 @pytest.mark.parametrize("cells", [("true", "false", "TRUE"), ('"True"', "FALSE", '"true"')])
