@@ -979,6 +979,7 @@ TEST_F(DeviceQuery, DivisionsByLiteralsAreExact) {
   }
   std::vector<std::uint64_t> u(x.begin(), x.end());  // those below 0 become large
   std::vector<std::int32_t> s;
+  s.reserve(x.size());
   for (const std::int64_t value : x) s.push_back(static_cast<std::int32_t>(value));
   s.back() = std::numeric_limits<std::int32_t>::min();
   MemoryTable table;
@@ -1021,6 +1022,7 @@ TEST_F(DeviceQuery, KernelsReadManyWordsFromMemory) {
 
   constexpr int kColumns = 300;
   std::vector<std::vector<std::int32_t>> values;
+  values.reserve(kColumns);
   MemoryTable table;
   std::string sum = "0";
   for (int c = 0; c < kColumns; ++c) values.emplace_back(10, c);

@@ -1166,7 +1166,8 @@ TEST(Query, StatisticsDecideNothingOfNumbersThatNoDoubleIs) {
         {" = 9007199254740992.1", "0"},
         {" < 9007199254740992.1", "5"}};
     for (const auto& [condition, answer] : cases) {
-      const std::string sql = "SELECT COUNT(*) FROM t WHERE " + column + condition;
+      std::string sql = "SELECT COUNT(*) FROM t WHERE ";
+      sql.append(column).append(condition);
       EXPECT_EQ(ask(sql, with), answer) << sql;
       EXPECT_EQ(ask(sql, t), answer) << sql;
     }
