@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "io/file_table.hpp"
 #include "io/joined_fields.hpp"
@@ -26,19 +27,13 @@ namespace {
 
 // -------------------------------------------------------------------------------------------------------------- elements
 
-Int128 power_of_ten(int exponent) {
-  Int128 power = 1;
-  for (; exponent > 0; --exponent) power *= 10;
-  return power;
-}
-
 // The float64 that stands for a decimal; false where it would stand for other decimals of as many digits as well.
 bool real_of(Int128 value, int scale, double& result) {
   constexpr Int128 kMost = 1'000'000'000'000'000;  // all decimals of 15 digits are apart as float64
   constexpr int kMostScale = 22;  // powers of ten up to this one are float64: the quotient is the nearest
   for (; (value <= -kMost || value >= kMost || scale > kMostScale) && scale > 0 && value % 10 == 0; --scale)
     value /= 10;
-  result = static_cast<double>(value) / static_cast<double>(power_of_ten(scale));
+  result = static_cast<double>(value) / static_cast<double>(power_of_ten<Int128>(scale));
   return -kMost < value && value < kMost && scale <= kMostScale;
 }
 
@@ -53,7 +48,7 @@ void visit_storage(Storage storage, F f) {
 class Widening {
  public:
   Widening(const Field& from, const Field& to)
-      : from_(from), to_(to), factor_(power_of_ten(std::max(to.scale - from.scale, 0))) {}
+      : from_(from), to_(to), factor_(power_of_ten<Int128>(std::max(to.scale - from.scale, 0))) {}
 
   // Returns the first of n rows whose value would be another one, or n. Rows that are NULL may hold anything.
   std::int64_t operator()(const ColumnData& data, std::int64_t n, void* to) const {
@@ -90,7 +85,7 @@ class Widening {
       result = static_cast<To>(real);
       return is_exact;
     } else {
-      const Int128 limit = power_of_ten(38);
+      const Int128 limit = power_of_ten<Int128>(38);
       Int128 scaled = 0;
       const bool fits = !__builtin_mul_overflow(static_cast<Int128>(value), factor_, &scaled);
       result = static_cast<To>(scaled);
