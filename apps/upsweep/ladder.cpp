@@ -104,10 +104,10 @@ Column load_as(const std::string& source, int threads, const InputInfo& input, s
   std::int64_t unit = 1;
   if (divides) (void)io::scale_up(unit, info.scale);  // of 18 digits at most
   auto [values, owner] = allocate<T>(column.count);
-  visit_type(info.type, [&, values = values]<class In>(std::type_identity<In>) {
+  visit_type(info.type, [&, to = values]<class In>(std::type_identity<In>) {
     if constexpr (std::is_integral_v<In> || std::is_floating_point_v<T>) {
       const auto* const from = static_cast<const In*>(column.data.get());
-      for (std::int64_t i = 0; i < column.count; ++i) values[i] = converted<T>(from[i], unit, info, input, i);
+      for (std::int64_t i = 0; i < column.count; ++i) to[i] = converted<T>(from[i], unit, info, input, i);
     }
   });
   return {.name = info.name, .type = type_of<T>(), .count = column.count, .data = std::move(owner)};
