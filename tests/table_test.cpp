@@ -1869,6 +1869,28 @@ TEST_F(JoinedTest, ColumnsAreMatchedByName) {
                [&] { join({"x,y\n1,2\n", "a,b\n1,2\n"}); });
 }
 
+TEST_F(JoinedTest, CsvFilesAreOpenWhileTheyAreReadOnly) {
+  const auto open_ones = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const auto before = open_ones();
+  const std::string utf16(
+      "\xff\xfe"
+      "x\0,\0y\0\n\0"
+      "5\0,\0"
+      "6\0\n\0",
+      18);
+  const auto table = join({"x,y\n1,2\n", "x,y\n3,4\n", utf16});
+  EXPECT_EQ(open_ones(), before);
+  EXPECT_EQ(numbers<std::int64_t>(*table, "x"), (Optionals<std::int64_t>{1, 3, 5}));
+  EXPECT_EQ(open_ones(), before);
+  put("1.csv", "x,y\n3,4\n5,6\n");
+  expect_error(Code::malformed, path("1.csv") + ": changed while it was read",
+               [&] { numbers<std::int64_t>(*table, "x"); });
+  fs::remove(path("1.csv"));
+  expect_error(Code::not_found, path("1.csv"), [&] { numbers<std::int64_t>(*table, "x"); });
+}
+
 TEST_F(JoinedTest, ColumnsOfNothingAreNullOfAnyType) {
   for (const std::string text :
        {"x,y\nword,1\n", "x,y\n2.50,1\n", "x,y\n2001-12-31,1\n", "x,y\ntrue,1\n", "x,y\n7,1\n"}) {

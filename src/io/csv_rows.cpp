@@ -209,7 +209,7 @@ void set_encoding(CsvFile& file) {
                             called, encoding == Encoding::utf32 ? "" : " without a byte order mark", called));
   }
   if (encoding == Encoding::utf8) return;
-  file.utf16.emplace(file.descriptor, file.path, file.size, encoding);
+  file.utf16 = std::make_shared<const Utf16Text>(file.descriptor, file.path, file.size, encoding);
   file.size = file.utf16->size();
 }
 
@@ -223,13 +223,15 @@ void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
 }
 
 std::shared_ptr<const CsvFile> open_csv(const std::string& path) {
-  CsvFile file;
-  file.descriptor = open_file(path).file;
-  file.path = path;
+  CsvFile file{.path = path, .descriptor = open_file(path).file};
   file.size = file_state(file.descriptor, path).size;
   set_encoding(file);
   file.names = start_of_names(file);
   return std::make_shared<const CsvFile>(std::move(file));
+}
+
+std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor) {
+  return std::make_shared<const CsvFile>(CsvFile{file.path, std::move(descriptor), file.size, file.names, file.utf16});
 }
 
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {

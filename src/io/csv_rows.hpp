@@ -22,13 +22,13 @@ inline constexpr std::int64_t kLongestRow = std::int64_t{2} << 20;
 /// Bytes of a file that are read at once: they stay in the cache of a core, with the cells that they become.
 inline constexpr std::int64_t kCsvBlock = std::int64_t{1} << 18;
 
-/// A CSV file that is open; any number of threads may read it. Its bytes are UTF-8, also where the file is UTF-16.
+/// A CSV file; any number of threads may read it while it is open. Its bytes are UTF-8, also where the file is UTF-16.
 struct CsvFile {
-  Descriptor descriptor;
   std::string path;
+  Descriptor descriptor = {};
   std::int64_t size = 0;
   std::int64_t names = 0;  ///< where the header row is: the first line that is neither empty nor "sep=,"
-  std::optional<Utf16Text> utf16 = {};
+  std::shared_ptr<const Utf16Text> utf16 = {};
 
   /// Throws upsweep::Error: unreadable; malformed where the file has no such bytes any more.
   void read(char* to, std::int64_t bytes, std::int64_t offset) const;
@@ -37,6 +37,9 @@ struct CsvFile {
 /// Throws upsweep::Error: not_found, unreadable; malformed where there are empty lines only, and where the first bytes show another
 /// encoding than UTF-8 and UTF-16 with a byte order mark.
 std::shared_ptr<const CsvFile> open_csv(const std::string& path);
+
+/// The same file, read by another descriptor; without one it is closed.
+std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor);
 
 /// Whole rows that follow each other.
 struct CsvPiece {

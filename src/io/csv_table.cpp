@@ -16,6 +16,7 @@
 #include "io/csv_input.hpp"
 #include "io/csv_types.hpp"
 #include "io/posix.hpp"
+#include "io/source.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
@@ -74,15 +75,18 @@ class CsvTable final : public ArrowTable {
     starts_ = {0};
     read_to_count_ = true;
     for (const CsvPiece& piece : pieces_) add_part(piece.rows);
+    // A query may name more files than a process may have open.
+    format_.file = with_descriptor(*file, {});
   }
 
   [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
     arrow::FieldVector fields;
     for (const int column : wanted) fields.push_back(columns_[static_cast<std::size_t>(column)]);
+    const CsvFormat format = opened();
     auto reader =
-        std::make_shared<CsvReader>(format_, pieces_[static_cast<std::size_t>(part)], start(part), wanted, fields);
-    return {[reader, format = format_, path = path_, fields = columns_]() -> NextBatch {
+        std::make_shared<CsvReader>(format, pieces_[static_cast<std::size_t>(part)], start(part), wanted, fields);
+    return {[reader, format, path = path_, fields = columns_]() -> NextBatch {
       auto batch = reader->next();
       if (!batch.ok()) refuse(batch.status(), format, path, fields);
       return batch;
@@ -90,10 +94,17 @@ class CsvTable final : public ArrowTable {
   }
 
   [[nodiscard]] std::int64_t line(std::int64_t row, int column) const override {
-    return line_of(*format_.file, row, column, format_.has_one_column());
+    return line_of(*opened().file, row, column, format_.has_one_column());
   }
 
  private:
+  // The format with the file open again, in the state that it had before.
+  [[nodiscard]] CsvFormat opened() const {
+    Descriptor descriptor = open_file(path_).file;
+    require_unchanged(state_, file_state(descriptor, path_), path_);
+    return {with_descriptor(*format_.file, std::move(descriptor)), format_.columns};
+  }
+
   [[nodiscard]] CsvPlace here() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
 
   [[noreturn]] static void refuse(const arrow::Status& status, const CsvFormat& format, const std::string& path,

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import struct
 import tempfile
@@ -453,6 +454,18 @@ def test_patterns_of_files(upsweep, arrow):
     assert upsweep.json("reduce", "[a].csv:y")["value"] == 50  # a file with that name
     upsweep.fails("not_found", "reduce", "x*.csv:y")
     assert "no column 'z'" in upsweep.fails("unknown_column", "reduce", "[ab].csv:z")["message"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_more_files_than_a_process_may_have_open(upsweep, arrow, kind):
+    for i in range(100):
+        if kind == "csv":
+            upsweep.write(f"{i}.csv", f"x,y\n{i},word\n")
+        else:
+            upsweep.table(f"{i}.{kind}", arrow.table({"x": [i], "y": ["word"]}))
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))}
+    assert upsweep.json("query", f"SELECT COUNT(y), SUM(x) FROM '*.{kind}'", **few)["rows"] == [[100, 4950]]
+    assert upsweep.json("reduce", f"*.{kind}:x", **few)["value"] == 4950
 
 
 def test_help_where_arrow_is_missing(upsweep, arrow_reason):
