@@ -1895,7 +1895,7 @@ TEST_F(JoinedTest, ColumnsOfNothingAreNullOfAnyType) {
   for (const std::string text :
        {"x,y\nword,1\n", "x,y\n2.50,1\n", "x,y\n2001-12-31,1\n", "x,y\ntrue,1\n", "x,y\n7,1\n"}) {
     const ValueKind kind = open_table(put("only.csv", text))->fields()[0].kind;
-    for (const std::string none : {"x,y\n", "x,y\n,7\n", "y\n7\n"}) {
+    for (const std::string none : {"x,y\n", "x,y\n,7\n", "x,y\n\"\",7\n", "y\n7\n"}) {
       for (const bool first : {false, true}) {
         const auto table = first ? join({none, text}) : join({text, none});
         EXPECT_EQ(name(field_of_column(*table, "x").kind), name(kind)) << text << none;
@@ -1915,6 +1915,36 @@ TEST_F(JoinedTest, ColumnsOfNothingAreNullOfAnyType) {
     }
   }
   EXPECT_EQ(numbers<std::int64_t>(*join({"x,y\n", "x,y\n,\n"}), "x"), Optionals<std::int64_t>(1));
+}
+
+TEST_F(JoinedTest, WordsForNullAreTextBesideTextOnly) {
+  const std::string words = "x,y\nNA,1\n\"\",2\nNone,3\n\"null\",4\n";
+  for (const std::string text :
+       {"x,y\n2.50,1\n", "x,y\n2001-12-31,1\n", "x,y\ntrue,1\n", "x,y\n7,1\n", "x,y\nword,1\n"}) {
+    const ValueKind kind = open_table(put("only.csv", text))->fields()[0].kind;
+    for (const auto& texts : {std::vector{words, text}, {text, words}, {"x,y\n,1\n", words, text}}) {
+      const auto table = join(texts);
+      EXPECT_EQ(name(field_of_column(*table, "x").kind), name(kind)) << text;
+      std::vector<std::string> values;
+      for (int part = 0; part < table->parts(); ++part) {
+        each_batch(*table, part, {column_of(*table, "x")}, [&](const Batch& batch) {
+          const ColumnData& x = batch.columns[0];
+          for (std::int64_t i = 0; i < batch.rows; ++i) {
+            if (is_null(x, i)) continue;
+            values.emplace_back(
+                x.dictionary == nullptr
+                    ? "value"
+                    : (*x.dictionary)[static_cast<std::size_t>(static_cast<const std::int32_t*>(x.values)[i])]);
+          }
+        });
+      }
+      std::sort(values.begin(), values.end());
+      const std::vector<std::string> expected = kind == ValueKind::text
+                                                    ? std::vector<std::string>{"", "NA", "None", "null", "word"}
+                                                    : std::vector<std::string>{"value"};
+      EXPECT_EQ(values, expected) << text;
+    }
+  }
 }
 
 TEST_F(JoinedTest, NumbersWiden) {

@@ -71,7 +71,6 @@ class CsvTable final : public ArrowTable {
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
     pieces_ = rows.pieces;
     set_types(wanted, static_cast<bool>(choose), threads);
-    declare(columns_);
     starts_ = {0};
     read_to_count_ = true;
     for (const CsvPiece& piece : pieces_) add_part(piece.rows);
@@ -141,6 +140,7 @@ class CsvTable final : public ArrowTable {
   void set_types(const std::vector<int>& wanted, bool numbers, int threads) {
     if (cells_ == CsvCells::text) {
       for (auto& column : columns_) column = column->WithType(arrow::utf8());
+      declare(columns_);
       return;
     }
     const auto [shapes, has_fault] = find_shapes(format_.file, pieces_, wanted, format_.columns, threads);
@@ -150,6 +150,11 @@ class CsvTable final : public ArrowTable {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
+    }
+    declare(columns_);
+    // Alone it is text. Beside numbers of another file the words are NULL, as they are beside those of the same file.
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].is_missing();
     }
   }
 

@@ -145,7 +145,7 @@ bool ColumnShape::is_text() const {
 
 std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   auto text = arrow::dictionary(arrow::int32(), arrow::utf8());
-  if (is_text() || (content().empty() && has(CellKind::missing))) return text;
+  if (is_text() || is_missing()) return text;
   if (content().empty()) return arrow::null();
   if (has(CellKind::date)) return arrow::date32();
   if (has(CellKind::boolean)) return arrow::boolean();

@@ -35,6 +35,9 @@ class ColumnShape {
   /// "numbers", "dates" or "booleans": what a column that is not text has; otherwise empty.
   [[nodiscard]] std::string_view content() const;
 
+  /// Whether these are words such as NA, and perhaps empty cells.
+  [[nodiscard]] bool is_missing() const { return has(CellKind::missing) && content().empty() && !is_text(); }
+
   /// Whether these are integers, not all of which are int64 or all uint64.
   [[nodiscard]] bool is_past_64_bits() const {
     return content() == "numbers" && !has(CellKind::decimal) && !has(CellKind::real) && past_int64_ &&

@@ -264,8 +264,10 @@ class JoinedTable final : public Table, public RowPlaces {
     file.sources.resize(fields_.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Field& field = fields_[static_cast<std::size_t>(places[i])];
-      if (own[i].is_untyped || own[i].is_all_null) continue;
-      const bool is_same = own[i].kind == field.kind && own[i].storage == field.storage && own[i].scale == field.scale;
+      const bool is_same = own[i].kind == field.kind && own[i].storage == field.storage &&
+                           own[i].scale == field.scale && own[i].unsupported == field.unsupported;
+      // Words such as NA are values of a column of text.
+      if (own[i].is_untyped || (own[i].is_all_null && !is_same)) continue;
       file.sources[static_cast<std::size_t>(places[i])] = {static_cast<int>(i), !is_same};
     }
   }

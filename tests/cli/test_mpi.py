@@ -151,6 +151,12 @@ def test_columns_of_files_are_joined_by_name(upsweep, ranks):
         ok(upsweep, ranks, "query", "SELECT k, SUM(v) FROM t GROUP BY k ORDER BY k", "--mpi", "*.parquet", "--json")
     )
     assert (found["columns"], found["types"], found["rows"]) == (plain["columns"], plain["types"], plain["rows"])
+    upsweep.write("n1.csv", "v,k\n,x\n")  # the first columns have no values
+    upsweep.write("n2.csv", "v,k\nNA,NA\n")
+    upsweep.write("n3.csv", "v,k\n5,x\n")
+    sql = "SELECT SUM(v), COUNT(v), COUNT(k) FROM t"
+    found = json.loads(ok(upsweep, ranks, "query", sql, "--mpi", "n*.csv", "--json"))
+    assert found["rows"] == upsweep.json("query", sql.replace(" t", " 'n*.csv'"))["rows"] == [[5, 1, 3]]
     upsweep.table("e.parquet", pa.table({"k": [1]}))
     message = "rank 0: t: column 'k' has an unsupported type"
     status, _, err = run(upsweep, ranks, "query", "SELECT COUNT(k) FROM t", "--mpi", *files, "e.parquet")

@@ -318,6 +318,17 @@ def test_files_of_other_columns_are_joined_as_elsewhere(tmp_path, other):
         assert outcome(lambda sql=sql: upsweep.dask.query(sql, t=tmp_path / "*.parquet").rows()) == expected
 
 
+@pytest.mark.parametrize("words", ["", "NA", '""'])
+@pytest.mark.parametrize("value", ["5", "2.50", "2001-12-31", "true", "word"])
+def test_columns_of_words_for_null_are_joined_as_elsewhere(tmp_path, words, value):
+    for i, cell in enumerate([words, words, value, words]):
+        (tmp_path / f"{i}.csv").write_text(f"x,y\n{cell},1\n")
+    sql = "SELECT x, COUNT(x) AS n FROM t GROUP BY x ORDER BY n, x"
+    expected = upsweep.query(sql, t=tmp_path / "*.csv").rows()
+    assert [n for x, n in expected if x is not None] == ([1, 3] if (words, value) == ("NA", "word") else [1])
+    assert upsweep.dask.query(sql, t=tmp_path / "*.csv").rows() == expected
+
+
 def test_a_file_without_a_column_of_the_others(tmp_path):
     for i, columns in enumerate([{"x": [1]}, {"z": [2]}]):
         pyarrow.parquet.write_table(pa.table(columns), tmp_path / f"{i}.parquet")
