@@ -96,6 +96,24 @@ TEST(Dynamic, PiecesGoOnFromTheCarry) {
   });
 }
 
+TEST(Dynamic, AScanThatFailsLeavesItsCarry) {
+  const std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  const std::vector<std::int32_t> in{1, most, 1, 1};
+  std::vector<std::int32_t> out(in.size());
+  const dynamic::ConstArray from{in.data(), std::ssize(in), Type::int32};
+  const dynamic::Array to{out.data(), std::ssize(out), Type::int32};
+  const dynamic::ScanOptions exclusive{.exclusive = true};
+  for (const char* const rung : {"cpu.serial", "cpu.simd", "cpu.threads", "cpu.lookahead"}) {
+    const Policy policy = par.with_rung(rung);
+    dynamic::Carry carry(Type::int32);
+    EXPECT_THROW(dynamic::scan(policy.with_overflow(Overflow::checked), exclusive, from, to, carry), Error) << rung;
+    EXPECT_FALSE(carry.any()) << rung;
+    dynamic::scan(policy, exclusive, from, to, carry);
+    EXPECT_TRUE(carry.any()) << rung;
+    EXPECT_EQ(out, (std::vector<std::int32_t>{0, 1, std::numeric_limits<std::int32_t>::min(), -most})) << rung;
+  }
+}
+
 TEST(Dynamic, ReducesAsTheTemplatesDo) {
   for_each_case([]<class T>(std::type_identity<T>, Operator op) {
     const std::vector<T> in = elements<T>();

@@ -113,9 +113,9 @@ std::string_view detail::run_scan(const gpu::Chunked& chunked, const gpu::Policy
     throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
   }
   require_checks(call, how.overflow);
-  const bool zero_is_first = begin_scan(call);
+  const BegunScan begun(call);
   const std::string_view rung = ChunkedScan(chunked.state().ring, how, call).run();
-  if (zero_is_first) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
+  if (begun.zero_is_first()) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
   return rung;
 }
 

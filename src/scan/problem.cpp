@@ -86,10 +86,13 @@ std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
   require_policy(policy);
   require_checks(call, policy.overflow);
   const auto& rung = scan::choose(call, policy);
-  const bool zero_is_first = begin_scan(call);
+  BegunScan begun(call);
   const Status status = rung.run(call, policy);
-  if (zero_is_first) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
-  if (status.ok()) return rung.info.id;
+  if (begun.zero_is_first()) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
+  if (status.ok()) {
+    begun.advance();
+    return rung.info.id;
+  }
   if (status.code == Code::overflow) {
     throw Error(Code::overflow,
                 "output " + std::to_string(status.index) + " does not fit " + std::string(name(call.out_type)) +
@@ -108,10 +111,10 @@ std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& ask
   gpu::require_device_memory(call.out, policy.device, "output");
   scan::require_value(call.init_at, call.out_size, "initial value", call, policy.device);
   scan::require_value(call.n_at, sizeof *call.n_at, "length", call, policy.device);
-  const bool zero_is_first = begin_scan(call);
+  const BegunScan begun(call);
   on_device.allocate();
   on_device.run();
-  if (zero_is_first) gpu::clear(call.out, call.out_size, policy.stream);
+  if (begun.zero_is_first()) gpu::clear(call.out, call.out_size, policy.stream);
   return on_device.rung().id;
 }
 
