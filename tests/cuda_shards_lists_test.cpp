@@ -406,6 +406,62 @@ TEST_F(CudaShardsLists, SumsOfNegativeZeroKeepItsSign) {
   }
 }
 
+/// A list that begins with the last `tail` elements of the first shard and has all those of the others: what it comes to where the first
+/// shard's elements and the others' are these, null or not.
+float sum_over_shards(const tests::Members& members, std::int64_t tail, bool first_is_valid, bool others_are_valid,
+                      bool has_masks, float last) {
+  constexpr std::int64_t kLength = 300;  // more than a row of the block that looks for elements
+  const tests::OwnGroup own(members);
+  const Group& group = own;
+  const std::int64_t end = kLength * group.size();
+  Parts<float> content;
+  Parts<std::int64_t> offsets;
+  Parts<std::uint8_t> masks;
+  DeviceArray<float> out(std::vector<float>(2, 7), 0);
+  std::vector<gpu::ListsShard<float>> shards;
+  for (int m = 0; m < group.size(); ++m) {
+    require(cudaSetDevice(group.policy(m).device));
+    std::vector<float> elements(kLength, -0.0F);
+    if (m + 1 == group.size()) elements.back() = last;
+    content.add(elements, 0);
+    offsets.add(m == 0 ? std::vector{std::int64_t{0}, kLength - tail, end} : std::vector{end}, 0);
+    std::vector<std::uint8_t> valid(kLength, m == 0 ? first_is_valid : others_are_valid);
+    if (m > 0 && others_are_valid) std::fill(valid.begin(), valid.end() - 1, std::uint8_t{0});  // only the last one
+    masks.add(valid, 0);
+    const std::int64_t lists = m == 0 ? 2 : 0;
+    shards.push_back({Lists::by_offsets(offsets.last(), lists), content.last(), kLength, m == 0 ? out.data() : nullptr,
+                      has_masks ? Mask::bytes(masks.last(), kLength) : Mask{}});
+  }
+  require(cudaSetDevice(0));
+  segmented_reduce(group, shards);
+  group.wait();
+  return out.values()[1];
+}
+
+TEST_F(CudaShardsLists, PartsWithoutElementsTakeNoPartInSums) {
+  for (const tests::Members& members : tests::all_members()) {
+    const bool has_others = members.devices.size() > 1;
+    for (const std::int64_t tail : {0, 1, 299}) {
+      SCOPED_TRACE(members.text() + ", " + std::to_string(tail) + " elements in the first shard");
+      const bool has_tail = tail > 0;
+      const auto is_negative = [&](bool first, bool others, bool has_masks, float last) {
+        const float sum = sum_over_shards(members, tail, first, others, has_masks, last);
+        EXPECT_EQ(sum, 0.0F);
+        return std::signbit(sum);
+      };
+      EXPECT_EQ(is_negative(true, true, false, -0.0F), has_tail || has_others);
+      EXPECT_EQ(is_negative(true, true, true, -0.0F), has_tail || has_others);
+      EXPECT_EQ(is_negative(true, false, true, -0.0F), has_tail);
+      EXPECT_EQ(is_negative(false, true, true, -0.0F), has_others);
+      EXPECT_FALSE(is_negative(false, false, true, -0.0F));
+      if (!has_others) continue;
+      EXPECT_FALSE(is_negative(true, true, true, 0.0F));
+      EXPECT_FALSE(is_negative(false, true, true, 0.0F));
+      EXPECT_EQ(sum_over_shards(members, tail, false, true, true, -2.5F), -2.5F);
+    }
+  }
+}
+
 /// With null elements, by bits and by bytes.
 template <class In, class Out, class Op>
 void check_nulls(Op op) {

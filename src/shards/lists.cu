@@ -5,6 +5,8 @@
 // before the first one, the head, is a list of its own. Heads are folded into the list that they belong to by the member that it
 // begins with. So whatever is wrong with offsets is found as anywhere, but whether shards fit together: the first member compares
 // that, and has the first bad list of all.
+//
+// Sums of floats need to know which parts of a list have elements: the sum of -0.0 alone is -0.0, that of none 0.0.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -20,6 +22,7 @@
 #include "cuda/list_call.hpp"
 #include "shards/group.hpp"
 #include "shards/one_thread.cuh"
+#include "upsweep/detail/segmented_lists.cuh"
 
 namespace upsweep::shards {
 namespace {
@@ -49,7 +52,8 @@ static_assert(sizeof(ListsValue) <= gpu::kValueBytes);
 /// What else a member has in the memory that others may read.
 struct ListsRoom {
   ListsValue value;               ///< but the first one's, which is where all values go
-  std::int64_t head[2];           ///< the offsets of the one list that the head is
+  std::int64_t head[2];           ///< the offsets of the one list that the head is, from the shard's first element on
+  std::int64_t tail[2];           ///< the same of what the last list has in the shard
   gpu::ListsStatus head_outcome;  ///< of no interest: a head is never bad
 
   static constexpr std::int64_t kHeadFold = 128;  ///< bytes from the beginning: what the head comes to
@@ -58,22 +62,64 @@ struct ListsRoom {
 };
 static_assert(sizeof(ListsRoom) <= ListsRoom::kHeadFold);
 
-/// By one thread: where the member's lists begin and end, and its head.
+/// By one thread: where the member's lists begin and end, its head and its tail.
 template <class T>
-__global__ void look_at_ends(const T* offsets, Place place, std::int64_t* head, ListsValue* value) {
+__global__ void look_at_ends(const T* offsets, Place place, std::int64_t* head, std::int64_t* tail, ListsValue* value) {
   value->first_list = place.first_list;
   value->lists = place.lists;
   value->has_offsets = place.has_offsets();
   value->begins_past = false;
   value->outcome = {kNoIndex, Code::ok};
-  head[0] = 0;
-  head[1] = 0;
+  head[0] = head[1] = 0;
+  tail[0] = tail[1] = 0;
   if (!place.has_offsets()) return;
   value->begin = static_cast<std::int64_t>(offsets[0]);
   value->end = static_cast<std::int64_t>(offsets[place.lists]);
-  const std::int64_t before = value->begin - place.first_element;
-  value->begins_past = place.lists > 0 && before > place.elements;
-  head[1] = before < 0 ? 0 : before < place.elements ? before : place.elements;
+  const auto in_shard = [&](std::int64_t bound) {
+    const std::int64_t at = bound - place.first_element;
+    return at < 0 ? 0 : at < place.elements ? at : place.elements;
+  };
+  value->begins_past = place.lists > 0 && value->begin - place.first_element > place.elements;
+  head[1] = in_shard(value->begin);
+  if (place.lists == 0) return;
+  tail[0] = in_shard(static_cast<std::int64_t>(offsets[place.lists - 1]));
+  tail[1] = in_shard(value->end);
+}
+
+/// A head's sum of floats, and whether it has an element that is not null.
+template <class T>
+struct SumOfHead {
+  T value;
+  bool any;
+};
+
+/// By one block: whether there is an element between these bounds that is not null. It ends at the first row that has one.
+constexpr unsigned kLookThreads = 256;
+__device__ bool has_element(const std::int64_t* bounds, const segmented::Booleans& valid) {
+  for (std::int64_t row = bounds[0]; row < bounds[1]; row += kLookThreads) {
+    const std::int64_t i = row + threadIdx.x;
+    if (__syncthreads_or(i < bounds[1] && valid[i])) return true;
+  }
+  return false;
+}
+template <class T>
+__global__ void note_elements(const std::int64_t* head, segmented::Booleans valid, SumOfHead<T>* sum) {
+  const bool any = has_element(head, valid);
+  if (threadIdx.x == 0) sum->any = any;
+}
+/// *total ← *total, which is the sum of the tail, + those of the heads. Parts without elements take no part.
+template <class T>
+__global__ void append_sums(T* total, const SumOfHead<T>* heads, std::int64_t count, const std::int64_t* tail,
+                            segmented::Booleans valid) {
+  bool any = has_element(tail, valid);
+  if (threadIdx.x > 0) return;
+  T sum = any ? *total : static_cast<T>(-0.0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!heads[i].any) continue;
+    sum += heads[i].value;
+    any = true;
+  }
+  *total = any ? sum : T{0};
 }
 
 /// The first bad list of all. Where a start is called negative, the list begins before its shard.
@@ -223,7 +269,22 @@ class ListsFold {
     return room_at(head.owner, ListsRoom::kFolds + head.number * head_bytes());
   }
   [[nodiscard]] std::int64_t head_bytes() const {
-    return lists_.heads != nullptr ? lists_.heads->bytes : calls_[0].out_size;
+    if (lists_.heads != nullptr) return lists_.heads->bytes;
+    return adds_floats() ? 2 * calls_[0].out_size : calls_[0].out_size;  // a SumOfHead, or an element
+  }
+  /// Without an initial value: see SumOfHead.
+  [[nodiscard]] bool adds_floats() const { return calls_[0].empty_is_zero; }
+  /// f(T{}) by the type of such sums.
+  template <class F>
+  void visit_sum(F f) const {
+    if (calls_[0].out_type == Type::float32) return f(float{});
+    f(double{});
+  }
+  /// Puts a kernel of one block that looks for elements into a member's stream.
+  template <class... Parameters, class... Arguments>
+  void look(std::size_t m, void (*kernel)(Parameters...), Arguments... arguments) const {
+    const gpu::detail::Grid grid{.blocks = 1, .threads = kLookThreads, .stream = state_.members[m].stream};
+    gpu::require(gpu::detail::launch(grid, kernel, arguments...), "launching a kernel");
   }
 
   /// Of a member: its lists, as far as they are its own. Returns the rung, if it has lists.
@@ -233,7 +294,7 @@ class ListsFold {
     const Place& place = places_[m];
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
       launch_one(look_at_ends<T>, policy.stream, static_cast<const T*>(calls_[m].lists.starts), place, room_of(m)->head,
-                 value_near(m));
+                 room_of(m)->tail, value_near(m));
     });
     if (place.lists == 0) return {};
     detail::SegmentedCall call = calls_[m];
@@ -253,10 +314,16 @@ class ListsFold {
       call.device = lists_.heads->fold;
     } else {
       call.init = lists_.identity;
-      call.empty_is_zero = false;  // of no elements the identity, which changes no bit of the list's value
+      call.empty_is_zero = false;  // of no elements the identity, whatever the type
     }
     call.status = &room_of(head.member)->head_outcome;
     gpu::in_shard(head.member, [&] { (void)run(head.member, call); });
+    if (adds_floats()) {
+      visit_sum([&]<class T>(T) {
+        look(head.member, note_elements<T>, static_cast<const std::int64_t*>(room_of(head.member)->head),
+             segmented::booleans(call.valid), static_cast<SumOfHead<T>*>(call.out));
+      });
+    }
     state_.given.record(head.member);
   }
   [[nodiscard]] std::string_view run(std::size_t m, const detail::SegmentedCall& call) const {
@@ -290,6 +357,13 @@ class ListsFold {
     if (lists_.heads != nullptr) {
       const Status status = lists_.heads->merge(calls_[m], total, folds, heads, state_.members[m].stream);
       if (!status.ok()) throw_status(status, "cuda.lanes");
+      return;
+    }
+    if (adds_floats()) {
+      visit_sum([&]<class T>(T) {
+        look(m, append_sums<T>, static_cast<T*>(total), static_cast<const SumOfHead<T>*>(folds), heads,
+             static_cast<const std::int64_t*>(room_of(m)->tail), segmented::booleans(calls_[m].valid));
+      });
       return;
     }
     detail::ReduceCall call = lists_.merge;
