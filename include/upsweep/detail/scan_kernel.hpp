@@ -109,15 +109,15 @@ struct PlainScan : CheckedOperator<Out, Op> {
       constexpr bool kMultiplies = std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::mul;
       Out total = static_cast<Out>(x[0]);
       if constexpr (kMultiplies) {
-        Out least = std::numeric_limits<Out>::max();  // of the partial products
-        Out most = std::numeric_limits<Out>::min();
-        for (std::int64_t i = 1; i < n; ++i) {
+        // A partial product that is subnormal has lost bits. `larger` is kLarger times as much, and has lost none there: then the
+        // two differ. One that is 0 or infinite stays that, or becomes NaN.
+        constexpr Out kLarger = 2 / std::numeric_limits<Out>::epsilon();
+        Out larger = total * kLarger;
+        by_fours(1, n, [&](std::int64_t i) {
           total = combine(op, total, x[i]);
-          const Out size = std::fabs(total);
-          least = size < least ? size : least;
-          most = size > most ? size : most;
-        }
-        const bool is_in_range = n == 1 || (std::isnormal(total) && std::isnormal(least) && std::isnormal(most));
+          larger = combine(op, larger, x[i]);
+        });
+        const bool is_in_range = std::isnormal(total) && std::isfinite(larger) && larger == total * kLarger;
         sum = is_in_range ? carry_of(total) : product_of<Out>(x, n);
       } else {
         for (std::int64_t i = 1; i < n; ++i) total = combine(op, total, x[i]);
