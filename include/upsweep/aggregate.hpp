@@ -88,6 +88,11 @@ template <class First, class... Rest>
 auto select_sum(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<0, 3, Rest...>
+auto select_sum(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

@@ -194,6 +194,31 @@ template <class First, class... Rest>
 auto exclusive_scan_by_key(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
+auto count_key_runs(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
+auto key_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<4, 0, Rest...>
+auto reduce_by_key(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<3, 0, Rest...>
+auto inclusive_scan_by_key(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<3, 0, Rest...>
+auto exclusive_scan_by_key(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

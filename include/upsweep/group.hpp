@@ -123,6 +123,11 @@ template <class First, class... Rest>
 auto group_by(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
+auto group_by(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

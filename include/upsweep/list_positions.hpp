@@ -173,6 +173,36 @@ template <class First, class... Rest>
 auto broadcast(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<0, 3, Rest...>
+auto lengths_to_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<2, 0, Rest...>
+auto flatten(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<(sizeof...(Rest) == 2 ? 2 : 1), 0, Rest...>
+auto offsets_to_parents(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<0, 2, Rest...>
+auto parents_to_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<(sizeof...(Rest) == 2 ? 2 : 1), 0, Rest...>
+auto local_index(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 2, Rest...>
+auto broadcast(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

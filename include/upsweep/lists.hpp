@@ -118,6 +118,21 @@ struct Mask {
     return mask;
   }
 
+  /// @cond
+  template <class... T>
+    requires detail::HasFloat<T...>
+  static Mask bytes(const void* /*data*/, T... /*numbers*/) {
+    detail::refuse_float<T...>();
+    return {};
+  }
+  template <class... T>
+    requires detail::HasFloat<T...>
+  static Mask bits(const void* /*data*/, T... /*numbers*/) {
+    detail::refuse_float<T...>();
+    return {};
+  }
+  /// @endcond
+
   [[nodiscard]] constexpr bool is_given() const { return length != -1; }
   /// From the first byte on.
   [[nodiscard]] constexpr std::int64_t bytes() const { return is_bitmap ? (first_bit + length + 7) / 8 : length; }
@@ -175,6 +190,27 @@ struct Lists {
     lists.size = size;
     return lists;
   }
+
+  /// @cond
+  template <class... T>
+    requires detail::HasFloat<T...>
+  static Lists by_offsets(T... /*arguments*/) {
+    detail::refuse_float<T...>();
+    return {};
+  }
+  template <class... T>
+    requires detail::HasFloat<T...>
+  static Lists by_bounds(T... /*arguments*/) {
+    detail::refuse_float<T...>();
+    return {};
+  }
+  template <class... T>
+    requires detail::HasFloat<T...>
+  static constexpr Lists of_size(T... /*numbers*/) {
+    detail::refuse_float<T...>();
+    return {};
+  }
+  /// @endcond
 
   /// The same, some of them null.
   [[nodiscard]] Lists with_validity(const Mask& mask) const {

@@ -66,6 +66,14 @@ struct ListViews {
     views.count = n;
     return views;
   }
+  /// @cond
+  template <class... T>
+    requires detail::HasFloat<T...>
+  static ListViews by_sizes(T... /*arguments*/) {
+    detail::refuse_float<T...>();
+    return {};
+  }
+  /// @endcond
   /// The same, some of them null.
   [[nodiscard]] ListViews with_validity(const Mask& mask) const {
     ListViews views = *this;
@@ -194,6 +202,21 @@ template <class First, class... Rest>
   requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
 auto pack_content(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 0, Rest...>
+auto pack(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 0, Rest...>
+auto pack_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 0, Rest...>
+auto pack_content(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
 }
 /// @endcond
 

@@ -18,6 +18,7 @@
 //           is needed.) Not: cpu.std_par, which is oneTBB's, and the call itself where its operator or callback forks.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 
@@ -51,6 +52,13 @@ struct Policy {
     policy.threads = count;
     return policy;
   }
+  /// @cond
+  template <std::floating_point T>
+  [[nodiscard]] constexpr Policy with_threads(T /*count*/) const {
+    static_assert(!std::floating_point<T>, "lengths, counts and targets must be integers: convert a float first");
+    return *this;
+  }
+  /// @endcond
   [[nodiscard]] constexpr Policy with_rung(std::string_view id) const {
     Policy policy = *this;
     policy.rung = id;

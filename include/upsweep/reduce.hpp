@@ -119,6 +119,11 @@ auto reduce(const Policy& /*policy*/, const In& /*in*/, T /*init*/,
             std::type_identity_t<detail::SeveralFunctions<T>> /*op*/) {
   return detail::refuse_several_functions<T>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<(sizeof...(Rest) == 1 ? 1 : 0), 0, Rest...>
+auto reduce(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

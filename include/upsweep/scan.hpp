@@ -223,23 +223,15 @@ auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out
                     detail::SeveralFunctions<detail::ElementOf<Out>> /*op*/) {
   return detail::refuse_several_functions<In>();
 }
-template <detail::InputArray In, detail::Pointer Out, class... Rest>
-auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Rest&... /*rest*/) {
-  return detail::refuse_array_and_pointer<In>();
+template <class... Rest>
+  requires detail::PointerForArray<0, 3, Rest...>
+auto inclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
 }
-template <detail::InputArray In, detail::Pointer Out, class... Rest>
-auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Rest&... /*rest*/) {
-  return detail::refuse_array_and_pointer<In>();
-}
-template <class In, detail::InputArray Out, class... Rest>
-auto inclusive_scan(const Policy& /*policy*/, const In* /*in*/, std::int64_t /*n*/, const Out& /*out*/,
-                    const Rest&... /*rest*/) {
-  return detail::refuse_array_and_pointer<In>();
-}
-template <class In, detail::InputArray Out, class... Rest>
-auto exclusive_scan(const Policy& /*policy*/, const In* /*in*/, std::int64_t /*n*/, const Out& /*out*/,
-                    const Rest&... /*rest*/) {
-  return detail::refuse_array_and_pointer<In>();
+template <class... Rest>
+  requires detail::PointerForArray<0, 3, Rest...>
+auto exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
 }
 /// @endcond
 

@@ -302,15 +302,10 @@ template <class First, class... Rest>
 auto segmented_reduce(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::InputArray Content, detail::Pointer Out, class... Rest>
-auto segmented_reduce(const Policy& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
-                      const Rest&... /*rest*/) {
-  return detail::refuse_array_and_pointer<Content>();
-}
-template <class In, detail::InputArray Out, class... Rest>
-auto segmented_reduce(const Policy& /*policy*/, const Lists& /*lists*/, const In* /*content*/, const Out& /*out*/,
-                      const Rest&... /*rest*/) {
-  return detail::refuse_array_and_pointer<Out>();
+template <class... Rest>
+  requires detail::PointerForArray<1, 3, Rest...>
+auto segmented_reduce(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
 }
 /// @endcond
 

@@ -156,6 +156,16 @@ template <class First, class... Rest>
 auto segmented_exclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<1, 3, Rest...>
+auto segmented_inclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 3, Rest...>
+auto segmented_exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

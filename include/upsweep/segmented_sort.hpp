@@ -162,6 +162,16 @@ auto segmented_argsort(const Policy& /*policy*/, const Lists& /*lists*/, const C
                        const Order& /*order*/) {
   return detail::refuse_order<Order>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<1, 3, Rest...>
+auto segmented_sort(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 3, Rest...>
+auto segmented_argsort(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

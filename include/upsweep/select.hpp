@@ -78,6 +78,10 @@ auto refuse_mask() {
 template <class T>
 concept IsSelectColumn = std::same_as<T, SelectColumn>;
 
+/// Whether there are columns in an array: offsets may be given by a pointer then.
+template <class... T>
+concept GivesColumns = (std::convertible_to<T, std::span<const SelectColumn>> || ...);
+
 template <class R>
 concept OffsetsOutput = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                         std::same_as<std::ranges::range_reference_t<R>, std::int64_t&>;
@@ -282,6 +286,26 @@ auto count_kept(const Policy& /*policy*/, const Lists& /*lists*/, const Booleans
 template <detail::NotAMask Booleans, detail::InputArray Content, detail::InputArray Out>
 auto partition(const Policy& /*policy*/, const Booleans& /*mask*/, const Content& /*content*/, const Out& /*out*/) {
   return detail::refuse_mask<Booleans>();
+}
+template <class... Rest>
+  requires(detail::PointerForArray<detail::kAllArguments, 0, Rest...> && !detail::GivesColumns<Rest...>)
+auto select(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
+auto count_kept(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
+auto partition(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires(detail::PointerForArray<detail::kAllArguments, 0, Rest...> && !detail::GivesColumns<Rest...>)
+auto take(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
 }
 /// @endcond
 

@@ -187,6 +187,26 @@ template <class First, class... Rest>
 auto plan_subsets(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
+template <class... Rest>
+  requires detail::PointerForArray<(sizeof...(Rest) == 2 ? 1 : 0), 0, Rest...>
+auto find_subset(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 0, Rest...>
+auto plan_subset(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 0, Rest...>
+auto find_subsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
+template <class... Rest>
+  requires detail::PointerForArray<1, 0, Rest...>
+auto plan_subsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_pointer<Rest...>();
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU

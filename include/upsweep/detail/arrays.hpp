@@ -17,9 +17,6 @@ concept InputArray = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 template <class R>
 concept OutputArray = InputArray<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-template <class T>
-concept Pointer = std::is_pointer_v<T>;
-
 /// What stands where a call takes an array.
 template <class R>
 concept ArrayArgument = !std::is_pointer_v<std::remove_cvref_t<R>> && !std::is_arithmetic_v<std::remove_cvref_t<R>>;
@@ -102,12 +99,21 @@ template <class First, class Second, class... Rest>
 struct FloatLength<First, Second, Rest...>
     : std::conditional_t<std::is_pointer_v<First>, std::is_floating_point<Second>, FloatLength<Second, Rest...>> {};
 
+template <class... T>
+concept HasFloat = (std::is_floating_point_v<T> || ...);
+
 /// Calls that match no function, or one only by a conversion that loses something.
 template <class First, class... Rest>
 concept RefusedCall = NotAPolicy<First> || kHasIterator<Rest...> || FloatLength<Rest...>::value;
 /// The same of functions whose numbers are all integers: targets, sizes, counts.
 template <class First, class... Rest>
-concept RefusedCallOfIntegers = RefusedCall<First, Rest...> || (std::is_floating_point_v<Rest> || ...);
+concept RefusedCallOfIntegers = RefusedCall<First, Rest...> || HasFloat<Rest...>;
+
+/// Refuses a length or a count that is a float.
+template <class... T>
+constexpr void refuse_float() {
+  static_assert(!HasFloat<T...>, "lengths, counts and targets must be integers: convert a float first");
+}
 
 /// Refuses such a call. The return type is deduced so that this is the first error, not what the result is used for.
 template <class First, class... Rest>
@@ -116,8 +122,7 @@ auto refuse_call() {
   static_assert(NotAPolicy<First> || !kHasIterator<Rest...>,
                 "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
                 "pointer and a length");
-  static_assert(NotAPolicy<First> || kHasIterator<Rest...>,
-                "lengths, counts and targets must be integers: convert a float first");
+  if constexpr (!NotAPolicy<First> && !kHasIterator<Rest...>) refuse_float<Rest...>();
 }
 
 /// A name that stands for several functions, as std::max<int> does: nothing else needs this conversion.
@@ -132,12 +137,36 @@ auto refuse_several_functions() {
                 "upsweep::min, or a lambda that calls the one that is meant");
 }
 
-/// Refuses a call with an array on one side and a pointer on the other.
-template <class T>
-auto refuse_array_and_pointer() {
-  static_assert(!std::is_same_v<T, T>,
-                "input and output must both be arrays, or both be pointers, with the length after the input: pass "
-                "the std::vector, std::array or std::span itself, or .data() of both");
+/// Whether one of the first kOnly arguments is a pointer to elements, or of the kMixed that follow one is a pointer and one an array.
+template <int kOnly, int kMixed, class... T>
+consteval bool has_pointer_for_array() {
+  int at = 0;
+  bool has_misplaced = false;
+  bool has_pointer = false;
+  bool has_array = false;
+  [[maybe_unused]] const auto look = [&](bool is_pointer, bool is_array) {
+    if (at < kOnly) has_misplaced |= is_pointer;
+    if (at >= kOnly && at < kOnly + kMixed) {
+      has_pointer |= is_pointer;
+      has_array |= is_array;
+    }
+    ++at;
+  };
+  (look(std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>, InputArray<T>), ...);
+  return has_misplaced || (has_pointer && has_array);
+}
+
+/// Calls whose first kOnly arguments after the policy must be no pointers, and the kMixed after those all pointers or all arrays.
+template <int kOnly, int kMixed, class... Rest>
+concept PointerForArray = has_pointer_for_array<kOnly, kMixed, std::remove_cvref_t<Rest>...>();
+inline constexpr int kAllArguments = 99;
+
+/// Refuses such a call.
+template <class... Rest>
+auto refuse_pointer() {
+  static_assert(sizeof...(Rest) == 0,
+                "this call takes an array where a pointer is given: pass the std::vector, std::array or std::span "
+                "itself, or std::span(pointer, n)");
 }
 
 }  // namespace upsweep::detail

@@ -61,6 +61,11 @@ struct ContentColumn {
                       int{sizeof(detail::ElementOf<In>)}) {
     detail::require_moved<In, Out>();
   }
+  template <class... T>
+    requires detail::HasFloat<T...>
+  constexpr ContentColumn(const T&... /*arguments*/) {  // NOLINT(google-explicit-constructor): refused
+    detail::refuse_float<T...>();
+  }
 };
 
 }  // namespace upsweep

@@ -29,6 +29,11 @@ struct Indices {
   template <std::ranges::range R>
   constexpr Indices(const R& indices)  // NOLINT(google-explicit-constructor): an array of integers is indices
       : Indices(detail::bounds_of(indices), detail::length_of(indices)) {}
+  template <class... T>
+    requires detail::HasFloat<T...>
+  constexpr Indices(const T&... /*arguments*/) {  // NOLINT(google-explicit-constructor): refused
+    detail::refuse_float<T...>();
+  }
 };
 
 namespace gpu {
