@@ -328,6 +328,58 @@ nb::object plain_segmented_scan(PlainCall& call) {
   return out;
 }
 
+/// Lists by starts and stops that lie apart: the place of each element in the content, list after list, and the lists' offsets.
+struct Places {
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> places;
+
+  /// False where a list is invalid or overlaps another.
+  bool find(const Lists& lists, std::int64_t content) {
+    std::vector<bool> is_sorted(static_cast<std::size_t>(content));
+    const dynamic::ConstArray stops{lists.stops, lists.count, lists.type};
+    offsets.push_back(0);
+    return visit_bounds({lists.starts, lists.count, lists.type}, [&](const auto* starts) {
+      const auto* const ends = static_cast<decltype(starts)>(stops.data);
+      for (std::int64_t list = 0; list < lists.count; ++list) {
+        const auto start = static_cast<std::int64_t>(starts[list]);
+        const auto stop = static_cast<std::int64_t>(ends[list]);
+        if (start < 0 || stop < start || stop > content) return false;
+        for (std::int64_t at = start; at < stop; ++at) {
+          if (is_sorted[static_cast<std::size_t>(at)]) return false;
+          is_sorted[static_cast<std::size_t>(at)] = true;
+          places.push_back(at);
+        }
+        offsets.push_back(std::ssize(places));
+      }
+      return true;
+    });
+  }
+};
+
+/// Sorts lists by starts and stops, packed one after the other. `made.out` contains what elements in no list get.
+void sort_packed(const Place& place, bool positions, const SortOptions& options, const ListCall& made,
+                 const Places& from) {
+  const std::int64_t total = std::ssize(from.places);
+  const auto bytes = [&](Type type) { return std::vector<std::byte>(static_cast<std::size_t>(total * size_of(type))); };
+  std::vector<std::byte> packed = bytes(made.content.type);
+  std::vector<std::byte> sorted = bytes(made.out.type);
+  visit_type(made.content.type, [&]<class T>(std::type_identity<T>) {
+    const auto* const elements = static_cast<const T*>(made.content.data);
+    std::ranges::transform(from.places, reinterpret_cast<T*>(packed.data()),
+                           [&](std::int64_t at) { return elements[at]; });
+  });
+  const dynamic::ConstArray offsets{from.offsets.data(), std::ssize(from.offsets), Type::int64};
+  segmented_sort(place, positions, options,
+                 {.lists = dynamic::lists_of_offsets(offsets),
+                  .content = {packed.data(), total, made.content.type},
+                  .out = {sorted.data(), total, made.out.type}});
+  visit_type(made.out.type, [&]<class T>(std::type_identity<T>) {
+    const auto* const elements = reinterpret_cast<const T*>(sorted.data());
+    for (std::int64_t i = 0; i < total; ++i)
+      static_cast<T*>(made.out.data)[from.places[static_cast<std::size_t>(i)]] = elements[i];
+  });
+}
+
 template <bool kPositions>
 nb::object plain_sort(PlainCall& call) {
   ListCall made;
@@ -335,12 +387,16 @@ nb::object plain_sort(PlainCall& call) {
   Elements to;
   const auto descending = call.flag(Keyword::descending);
   const auto nan_first = call.flag(Keyword::nan_first);
-  if (!descending || !nan_first || !plain_content(call, content, made) || !made.lists.are_adjacent()) return {};
+  if (!descending || !nan_first || !plain_content(call, content, made)) return {};
+  Places places;
+  const bool is_adjacent = made.lists.are_adjacent();
+  // Python packs long lists, on every core.
+  if (!is_adjacent && (made.work() > Place::kKeepsLock || !places.find(made.lists, made.content.length))) return {};
   const ElementKind kind = kPositions ? ElementKind{Type::int64} : ElementKind{content.type, content.is_boolean};
   nb::object out = call.result(kind, made.content.length, to);
   if (!out.is_valid()) return {};
   made.out = as_output(to);
-  if (!covers(made.lists, made.content)) {
+  if (!is_adjacent || !covers(made.lists, made.content)) {
     const auto bytes = static_cast<std::size_t>(to.bytes());
     if (kPositions) {
       std::memset(to.data, 0, bytes);
@@ -348,7 +404,12 @@ nb::object plain_sort(PlainCall& call) {
       std::memcpy(to.data, content.data, bytes);
     }
   }
-  segmented_sort(call.place(), kPositions, {.descending = *descending, .nan_first = *nan_first}, made);
+  const SortOptions options{.descending = *descending, .nan_first = *nan_first};
+  if (is_adjacent) {
+    segmented_sort(call.place(), kPositions, options, made);
+  } else {
+    sort_packed(call.place(), kPositions, options, made, places);
+  }
   return out;
 }
 

@@ -26,9 +26,9 @@ namespace {
 
 constexpr auto kKeywordCount = static_cast<std::size_t>(Keyword::count);
 constexpr std::array<const char*, kKeywordCount> kKeywordNames{
-    "op",         "exclusive", "initial", "axis",        "dtype",  "overflow",
-    "out",        "valid",     "lists",   "index_lists", "strict", "include_initial",
-    "descending", "nan_first", "counts",  "replacement"};
+    "op",     "exclusive",   "initial",     "axis",   "dtype",           "overflow",   "out",
+    "valid",  "lists",       "index_lists", "strict", "include_initial", "descending", "nan_first",
+    "counts", "replacement", "witness",     "below",  "above",           "ways"};
 /// The same as Python's strings, which live as long as the process.
 std::array<PyObject*, kKeywordCount> keyword_texts;
 
@@ -294,6 +294,11 @@ std::optional<bool> PlainCall::flag(Keyword keyword) const {
   PyObject* const given = named(keyword).ptr();
   if (given == nullptr || given == Py_False) return false;
   return given == Py_True ? std::optional(true) : std::nullopt;
+}
+
+std::optional<std::int64_t> PlainCall::whole(nb::handle object, std::int64_t least) {
+  const auto given = integer_of(object.ptr());
+  return given && *given >= least ? given : std::nullopt;
 }
 
 std::optional<std::size_t> PlainCall::axis(std::size_t dimensions) const {

@@ -45,6 +45,10 @@ enum class Keyword : std::uint8_t {
   nan_first,
   counts,
   replacement,
+  witness,
+  below,
+  above,
+  ways,
   count
 };
 
@@ -75,6 +79,8 @@ class PlainCall {
   [[nodiscard]] std::string_view op_name() const;
   /// Whether it is True; False by default.
   [[nodiscard]] std::optional<bool> flag(Keyword keyword) const;
+  /// An integer from `least` on that fits int64; nothing for other objects.
+  [[nodiscard]] static std::optional<std::int64_t> whole(nanobind::handle object, std::int64_t least = 0);
   /// The axis, counted from 0; of one dimension 0 by default.
   [[nodiscard]] std::optional<std::size_t> axis(std::size_t dimensions) const;
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core, _options
 from ._arrays import INTEGERS, flag, shown, take_in, whole
+from ._plain import plain
 
 
 class SubsetSum(NamedTuple):
@@ -18,6 +19,9 @@ class SubsetSum(NamedTuple):
     sum: int
     indices: np.ndarray
     rung: str
+
+
+_core.set_subset_sum_class(SubsetSum)
 
 
 def _items(items: Any) -> np.ndarray:
@@ -35,6 +39,7 @@ def _items(items: Any) -> np.ndarray:
     return array.xp.contiguous(array.data.astype(np.int64, copy=False))
 
 
+@plain
 def subset_sum(
     items: Any,
     target: int,

@@ -106,6 +106,47 @@ def test_moves(dtype, n):
     require_same(upsweep.broadcast, numbers("int64", 8).astype(dtype), bounds(n))
 
 
+@pytest.mark.parametrize("function", [upsweep.segmented_sort, upsweep.segmented_argsort])
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_sorts_of_lists_anywhere(dtype, n, function):
+    x = numbers(dtype, n)
+    kind = dtype if dtype in ("int32", "uint32") else "int64"
+    starts = np.array([n // 2, n, n // 8, n // 4, 0], kind)
+    stops = np.array([n - n // 8, n, n // 4, n // 4, 0], kind)
+    is_plain = n + 5 <= 4096  # longer lists are packed in Python
+    for named in ({}, {"descending": True}, {"nan_first": True}):
+        require_same(function, x, (starts, stops), is_plain=is_plain, **named)
+    require_same(function, x > 1, (starts, stops), is_plain=is_plain)
+    require_same(function, x[:0], (starts[:0], stops[:0]))
+    if n >= 10:
+        require_same(function, x, (starts, stops + (stops < n).astype(kind)), is_plain=False)
+        require_same(function, x, (stops, starts), is_plain=False)
+        require_same(function, x, (starts, stops + n), is_plain=False)
+        require_same(function, x.copy(), (starts, stops), out=x, is_plain=is_plain and function is upsweep.segmented_sort)
+
+
+def test_subset_sums():
+    items, plain = np.array([3, 34, 4, 12, 5, 2, 9, 7, 8, 1]), alone(upsweep.subset_sum)
+    for target in (0, 1, 9, 40, 85, 86, 1000, 10**6, 2**63 - 1):
+        for named in ({}, {"witness": False}, {"witness": True, "below": 3}, {"above": 5}, {"ways": None}):
+            require_same(upsweep.subset_sum, items, target, **named)
+        require_same(upsweep.subset_sum, items.astype("uint8"), target)
+        require_same(upsweep.subset_sum, items.tolist(), target)
+        require_same(upsweep.subset_sum, np.arange(1, 5001, dtype="int32"), target)
+    assert type(plain(items, 9)) is type(upsweep.subset_sum.__wrapped__(items, 9)) is type(upsweep.subset_sum(items, 9))
+    for ways in (1, 3, 100):
+        expected = upsweep.subset_sum.__wrapped__(items, 20, ways=ways)
+        for found in (plain(items, 20, ways=ways), upsweep.subset_sum(items, 20, ways=ways)):
+            assert [(each.dtype, each.tolist()) for each in found] == [(each.dtype, each.tolist()) for each in expected]
+    for given in ([], items * 0.5, items > 3, items.astype("uint64"), items - 1, np.full(3, 2**62), items.reshape(2, 5), "x"):
+        require_same(upsweep.subset_sum, given, 2**63 - 1, is_plain=False)
+    for target in (-1, 2**63, 1.5, True, None, "x"):
+        require_same(upsweep.subset_sum, items, target, is_plain=False)
+    for named in ({"ways": 0}, {"ways": 2, "below": 1}, {"below": -1}, {"above": 2**63}, {"witness": "no"}, {"device": -1}):
+        require_same(upsweep.subset_sum, items, 9, is_plain=False, **named)
+
+
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64"])
 def test_bounds(dtype, n):
