@@ -204,7 +204,7 @@ TEST(Query, DatesAreOfTheCalendar) {
   EXPECT_EQ(ask("SELECT MIN(date '2000-02-29') FROM t", t), "2000-02-29");
   EXPECT_EQ(days_of("1970-01-02"), 1);
   EXPECT_EQ(decimal_value(-1234, 2), -12.34);
-  for (const std::string date : {"1998-257-01", "1998-01-257", "1998-13-01", "1998-00-01", "1999-02-29", "0-01-01"}) {
+  for (const std::string date : {"1998-257-01", "1998-01-257", "1998-13-01", "1998-00-01", "1999-02-29", "-1-01-01"}) {
     EXPECT_EQ(failure("SELECT MIN(date '" + date + "') FROM t", t).code, Code::bad_sql) << date;
     EXPECT_EQ(days_of(date), std::nullopt) << date;
   }
@@ -253,9 +253,9 @@ TEST(Query, SumsOfNegativeZerosAreNegative) {
 }
 
 TEST(Query, DatesReachTheirEnds) {
-  EXPECT_EQ(expression::date_text(expression::kFirstDay), "0001-01-01");
+  EXPECT_EQ(expression::date_text(expression::kFirstDay), "0001-01-01 BC");
   EXPECT_EQ(expression::date_text(expression::kLastDay), "9999-12-31");
-  EXPECT_EQ(expression::date_text(expression::kFirstDay - 1), "0001-12-31 BC");
+  EXPECT_EQ(expression::date_text(expression::kFirstDay - 1), "0002-12-31 BC");
   EXPECT_EQ(expression::date_text(std::numeric_limits<std::int32_t>::max()), "5881580-07-11");
   EXPECT_EQ(expression::date_text(expression::add_months(expression::parse_date("", "2024-01-31", 0), 1)),
             "2024-02-29");

@@ -29,7 +29,7 @@ std::optional<int> parse_date(std::string_view date) {
     at = right ? stopped + 1 : at;
   }
   // std::chrono keeps a month and a day in 8 bits: numbers past those would come round.
-  right = right && part[0] >= 1 && part[0] <= 9999 && part[1] <= 12 && part[2] <= 31;
+  right = right && part[0] >= 0 && part[0] <= 9999 && part[1] <= 12 && part[2] <= 31;
   const std::chrono::year_month_day day{std::chrono::year(part[0]), std::chrono::month(static_cast<unsigned>(part[1])),
                                         std::chrono::day(static_cast<unsigned>(part[2]))};
   if (!right || !day.ok()) return std::nullopt;

@@ -17,8 +17,8 @@ int parse_date(const std::string& text, const std::string& date, int location);
 int add_months(int days, std::int64_t months);
 /// "1998-12-01".
 std::string date_text(std::int64_t days);
-/// Days of the first and the last date that can be written: 0001-01-01 and 9999-12-31.
-inline constexpr int kFirstDay = -719162;
+/// Days of the first and the last date that can be written, in SQL and in CSV files: 0000-01-01, which is in 1 BC, and 9999-12-31.
+inline constexpr int kFirstDay = -719528;
 inline constexpr int kLastDay = 2932896;
 
 }  // namespace upsweep::expression

@@ -520,7 +520,7 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
     refuse(location, "this interval is too long", Code::overflow);
   const std::int64_t moved = add_months(days, sign * interval->months) + sign * interval->days;
   if (moved < kFirstDay || moved > kLastDay)
-    refuse(location, "the date is outside of the years 1 to 9999", Code::overflow);
+    refuse(location, "the date is outside of the years 0 to 9999", Code::overflow);
   return builder(level).exact(moved, {ValueKind::date}, location);
 }
 

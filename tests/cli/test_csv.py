@@ -594,6 +594,17 @@ def test_a_mask_of_booleans(upsweep, cells):
     upsweep.fails("null_value", "select", "--mask", "mask.csv:m", "t.csv:x", "-o", "out.npy", index=1)
 
 
+def test_dates_of_year_0_are_read_as_in_sql(upsweep):
+    """It is 1 BC, as DuckDB has it. There is no year before it, nor one of five digits."""
+    upsweep.write("t.csv", "d\n0000-02-29\n0001-01-01\n9999-12-31\n")
+    assert ask(upsweep, "MIN(d), MAX(d)") == [["0001-02-29 BC", "9999-12-31"]]
+    assert ask(upsweep, "COUNT(*)", "WHERE d = DATE '0000-02-29'") == [[1]]
+    assert ask(upsweep, "COUNT(*)", "WHERE d > '0000-02-29'") == [[2]]
+    assert ask(upsweep, "MIN(d - DATE '0000-01-01')") == [[59]]
+    upsweep.write("t.csv", "d\n-001-02-28\n10000-01-01\n")
+    assert upsweep.json("query", "SELECT MIN(d) FROM 't.csv'")["types"] == ["text"]
+
+
 def test_dates_and_times_of_other_forms_are_text(upsweep):
     upsweep.write("t.csv", "d,t,n\n31/01/2017,9:30,1\n01/02/2018,10:00,2\n")
     answer = upsweep.json("query", "SELECT d, t, SUM(n) FROM 't.csv' GROUP BY d, t ORDER BY 3")

@@ -844,7 +844,7 @@ def test_dates_that_are_none(one, day):
     "expression",
     [
         "date '9999-12-31' + interval '1' day",
-        "date '0001-01-01' - interval '1' month",
+        "date '0000-01-01' - interval '1' month",
         "date '2000-01-01' + interval '100000' year",
     ]
     + ["date '2000-01-01' + interval '9223372036854775807' day", "date '2000-01-01' - interval '2147483648' month"],
