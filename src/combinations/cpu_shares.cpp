@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -35,15 +36,16 @@ constexpr std::int64_t kWork = 1 << 15;
 constexpr std::int64_t kGathered = 1024;
 /// Outputs of so many bytes go past the caches: less may be read from them soon.
 constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
-/// Tuples of more positions have no table.
+/// Tuples of more positions have no table, nor have fewer tuples: to make it takes 2 us.
 constexpr std::int64_t kTablePositions = 16;
+constexpr std::int64_t kLeastWithTable = 128;
 
 /// The tuples of all lists that are short enough. Throws std::bad_alloc.
 class Table {
  public:
   explicit Table(const Call& call) : table_{.n = call.n, .counts = {}, .positions = nullptr} {
     std::fill_n(table_.counts, kTableLists, kNoIndex);
-    if (call.is_cartesian || call.n > kTablePositions) return;
+    if (call.is_cartesian || call.n > kTablePositions || call.total < kLeastWithTable) return;
     positions_.resize(static_cast<std::size_t>(kTableLists * call.n * kTableTuples));
     table_.positions = positions_.data();
     for (std::int64_t length = 0; length < kTableLists; ++length) fill(call, length);
@@ -81,8 +83,8 @@ class Writer {
         past_caches_(call.total * call.n * std::int64_t{sizeof(std::int64_t)} >= kNonTemporalBytes),
         unit_(unit),
         walk_(walk_of(call)),
-        gathered_(static_cast<std::size_t>(call.n * kRow)) {
-    for (std::int64_t d = 0; d < call.n; ++d) rows_.push_back(gathered_.data() + d * kRow);
+        gathered_(std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(call.n * kRow))) {
+    for (std::int64_t d = 0; d < call.n; ++d) rows_.push_back(gathered_.get() + d * kRow);
   }
 
   /// Tuples first … last - 1 of the call, of which there are some.
@@ -179,7 +181,7 @@ class Writer {
   bool past_caches_;
   TupleUnit& unit_;
   Walk walk_;
-  std::vector<std::int64_t> gathered_;
+  std::unique_ptr<std::int64_t[]> gathered_;
   std::vector<std::int64_t*> rows_;
   std::int64_t gathered_count_ = 0;  // tuples in rows_
   std::int64_t next_ = 0;            // where the first of them goes
