@@ -82,7 +82,7 @@ struct Field {
   bool is_untyped =
       false;  ///< every row is NULL, and nothing says of which type: it is NULL of whatever type is needed
   bool is_all_null =
-      false;  ///< of a type, but its file says that every row is NULL: of several files it goes with any type
+      false;  ///< its file has no value, but a type (or, of CSV, words such as NA): of several files it goes with any type
   bool has_own_order = false;  ///< of text: ordered categories, which queries do not order by their letters
 };
 

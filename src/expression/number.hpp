@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/decimal.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::expression {
@@ -16,11 +17,7 @@ inline constexpr Int128 kInt128Max = static_cast<Int128>(~UInt128{0} >> 1);
 inline constexpr Int128 kInt128Min = -kInt128Max - 1;
 
 /// 10^exponent, for exponents from 0 to 38.
-constexpr Int128 power_of_ten(int exponent) {
-  Int128 power = 1;
-  for (int i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
+constexpr Int128 power_of_ten(int exponent) { return upsweep::power_of_ten<Int128>(exponent); }
 
 constexpr UInt128 magnitude(Int128 value) {
   return value < 0 ? UInt128{0} - static_cast<UInt128>(value) : static_cast<UInt128>(value);

@@ -3,7 +3,6 @@
 #include "io/joined_fields.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +19,6 @@ namespace upsweep::io {
 namespace {
 
 constexpr int kInt128Digits = 38;
-constexpr std::size_t kListedColumns = 20;  // in a message that lists them
 
 std::string folded(std::string_view name) {
   std::string lower(name);
@@ -116,15 +114,6 @@ std::string take_text(std::string_view& bytes) {
   return text;
 }
 
-std::string list(const std::vector<Field>& fields) {
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(fields.size(), kListedColumns); ++i) {
-    shown.push_back("'" + printable(fields[i].name, 60) + "'");
-  }
-  const std::string more = fields.size() > kListedColumns ? fmt::format(", … ({} in all)", fields.size()) : "";
-  return fmt::format("{}{}", fmt::join(shown, ", "), more);
-}
-
 }  // namespace
 
 std::string packed(const std::vector<Field>& fields) {
@@ -185,7 +174,7 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
   if (before > 0 && !fields.empty() && std::find(taken.begin(), taken.end(), true) == taken.end()) {
     throw Error(Code::invalid_argument,
                 fmt::format("{}: has none of the columns of {}, which are: {}; its own are: {}; query them apart", path,
-                            first_path_, list(fields_), list(fields)));
+                            first_path_, names_of_columns(fields_), names_of_columns(fields)));
   }
   if (before == 0) first_path_ = path;
   for (std::size_t i = 0; i < fields.size(); ++i) {
