@@ -8,7 +8,7 @@ cxx=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cmake -S "$source" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DUPSWEEP_CUDA=OFF -DUPSWEEP_BUILD_COMMAND=OFF \
+cmake -G Ninja -S "$source" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DUPSWEEP_CUDA=OFF -DUPSWEEP_BUILD_COMMAND=OFF \
   -DUPSWEEP_BUILD_TESTS=OFF -DUPSWEEP_PYTHON=OFF --trace-expand --trace-redirect="$work/trace" >"$work/log" || {
   cat "$work/log"
   exit 1

@@ -23,7 +23,7 @@ if grep -rIlF -e "$work/first" -e "$build" -e "$source/" "$prefix"; then
 fi
 
 echo "find_package(upsweep)"
-cmake -S "$here" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake -G Ninja -S "$here" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$work/build" --parallel "$(nproc)" >/dev/null
 ctest --test-dir "$work/build" --output-on-failure --no-tests=error
 
