@@ -214,10 +214,13 @@ TEST(Query, MessagesHoldWholeCharacters) {
   const Longs x{1};
   MemoryTable t;
   t.add("x", x);
-  const Failure failed =
-      failure("SELECT 11ä FROM t", t);  // the parser quotes the number and half of the letter after it
+  const Failure failed = failure("SELECT 11ä FROM t", t);
   EXPECT_EQ(failed.code, Code::bad_sql);
-  EXPECT_NE(failed.message.find("near \"11\"\n  SELECT 11ä FROM t\n"), std::string::npos) << failed.message;
+  // libpg_query 15 quotes the number and half of the letter after it, 17 all of the letter.
+  const auto has = [&](const std::string& quoted) {
+    return failed.message.find("near \"" + quoted + "\"\n  SELECT 11ä FROM t\n") != std::string::npos;
+  };
+  EXPECT_TRUE(has("11") || has("11ä")) << failed.message;
 }
 
 TEST(Query, FloatsOrderNanLast) {
