@@ -797,6 +797,30 @@ TEST(ReduceRungs, ProductsOfLongDoublesStayInRange) {
   EXPECT_EQ(reduce(par, in, 1.0L, mul).value, std::ldexp(1.0L / 3, -16340));
 }
 
+/// The product begins with the least number and stays it, as each factor rounds to that again. One that begins 2^53 times as large comes
+/// back to where it began: that the two agree says nothing.
+TEST(ReduceRungs, ProductsThatStayAtTheLeastNumberHaveLostTheirBits) {
+  const double begin = std::ldexp(1.0, -1074 + 53);
+  std::vector<double> in{std::ldexp(1.0, -1074)};
+  double larger = begin;
+  const auto append = [&](double factor) {
+    in.push_back(factor);
+    larger *= factor;
+  };
+  for (int i = 0; i < 50; ++i) append(0.51);
+  for (int i = 0; i < 70; ++i) append(0.76);
+  while (larger * 1.49 < begin) append(1.49);
+  append(begin / larger);
+  ASSERT_EQ(larger, begin);
+  append(std::ldexp(1.0, 100));
+  ASSERT_LT(in.size(), 256U);
+  long double expected = 1;
+  for (const double x : in) expected *= x;
+  const double product = reduce(par, in, 1.0, mul);
+  EXPECT_NEAR(product / static_cast<double>(expected), 1, 1e-12);
+  EXPECT_EQ(product, reduce(par.with_rung("cpu.serial"), in, 1.0, mul).value);
+}
+
 TEST(ReduceRungs, ChecksAreRefusedWhereThereAreNone) {
   const std::vector<int> in(1000, 1);
   const Policy checked = par.with_overflow(Overflow::checked);

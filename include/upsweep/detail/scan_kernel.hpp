@@ -109,15 +109,14 @@ struct PlainScan : CheckedOperator<Out, Op> {
       constexpr bool kMultiplies = std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::mul;
       Out total = static_cast<Out>(x[0]);
       if constexpr (kMultiplies) {
-        // A partial product that is subnormal has lost bits. `larger` is kLarger times as much, and has lost none there: then the
-        // two differ. One that is 0 or infinite stays that, or becomes NaN.
-        constexpr Out kLarger = 2 / std::numeric_limits<Out>::epsilon();
-        Out larger = total * kLarger;
+        // A partial product that is subnormal has lost bits. One that is 0, infinite or NaN never becomes normal again.
+        Out least = std::numeric_limits<Out>::max();
         by_fours(1, n, [&](std::int64_t i) {
           total = combine(op, total, x[i]);
-          larger = combine(op, larger, x[i]);
+          const Out size = std::fabs(total);
+          least = size < least ? size : least;
         });
-        const bool is_in_range = std::isnormal(total) && std::isfinite(larger) && larger == total * kLarger;
+        const bool is_in_range = std::isnormal(total) && least >= std::numeric_limits<Out>::min();
         sum = is_in_range ? carry_of(total) : product_of<Out>(x, n);
       } else {
         for (std::int64_t i = 1; i < n; ++i) total = combine(op, total, x[i]);
