@@ -275,6 +275,10 @@ RIGHT = [
     "upsweep::segmented_reduce(par, upsweep::Lists::of_size(2, 2), doubles.data(), 4, out.data(), upsweep::add, 0.0, mask);",
     "upsweep::group_by(par, keys, doubles, out_keys, out, longs, upsweep::max); upsweep::pack_offsets(par, offsets, 4, out_keys.data());",
     "upsweep::group_by(par, ints, doubles, int_out, out); upsweep::compact_offsets(par, offsets, offsets, longs);",
+    "std::int64_t raw[3] = {}, raw_out[4]; upsweep::inclusive_scan(par, raw, 3, longs.data()); upsweep::inclusive_scan(par, longs.data(), 3, raw);",
+    "std::int64_t raw[3] = {}; upsweep::exclusive_scan(par, raw, 3, longs.data(), 0); upsweep::compact_offsets(par, raw, raw, 3, longs.data());",
+    "double raw[4] = {}; upsweep::segmented_reduce(par, offsets, raw, 4, out.data()); upsweep::segmented_sort(par, offsets, raw, 4, out.data(), 4);",
+    "std::vector<int*> v(4), w(4); upsweep::exclusive_scan(par, v, w, ints.data(), [](int* a, int* b) { return a < b ? b : a; });",
 ]
 
 

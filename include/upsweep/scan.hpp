@@ -229,7 +229,7 @@ auto inclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
   return detail::refuse_pointer<Rest...>();
 }
 template <class... Rest>
-  requires detail::PointerForArray<0, 3, Rest...>
+  requires(detail::PointerForArray<0, 3, Rest...> && !detail::kBeginsWithArrays<Rest...>)
 auto exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
   return detail::refuse_pointer<Rest...>();
 }

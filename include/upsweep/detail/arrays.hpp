@@ -152,14 +152,22 @@ consteval bool has_pointer_for_array() {
     }
     ++at;
   };
-  (look(std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>, InputArray<T>), ...);
+  // A C array may stand for a pointer.
+  (look(std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>, InputArray<T> && !std::is_array_v<T>), ...);
   return has_misplaced || (has_pointer && has_array);
 }
 
-/// Calls whose first kOnly arguments after the policy must be no pointers, and the kMixed after those all pointers or all arrays.
+/// Calls whose first kOnly arguments after the policy must not be pointers, and the kMixed after those all pointers or all arrays.
 template <int kOnly, int kMixed, class... Rest>
 concept PointerForArray = has_pointer_for_array<kOnly, kMixed, std::remove_cvref_t<Rest>...>();
 inline constexpr int kAllArguments = 99;
+
+/// Whether a call begins with two arrays: what follows these may be a pointer, such as an initial value.
+template <class... T>
+inline constexpr bool kBeginsWithArrays = false;
+template <class First, class Second, class... Rest>
+inline constexpr bool kBeginsWithArrays<First, Second, Rest...> =
+    InputArray<std::remove_cvref_t<First>> && InputArray<std::remove_cvref_t<Second>>;
 
 /// Refuses such a call.
 template <class... Rest>
