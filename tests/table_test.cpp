@@ -1947,6 +1947,17 @@ TEST_F(JoinedTest, WordsForNullAreTextBesideTextOnly) {
   }
 }
 
+TEST_F(JoinedTest, ColumnsWithoutAValueHaveATypeOtherThanTextInAnyOrder) {
+  const auto nulls = array_of_optionals<arrow::Int32Type>(Optionals<std::int32_t>{std::nullopt, std::nullopt});
+  const std::string typed = write("typed", nulls);
+  const std::string words = put("words.csv", "x\nNA\nNA\n");
+  for (const auto& paths : {std::vector{typed, words}, {words, typed}}) {
+    const auto table = open_tables(paths);
+    EXPECT_EQ(name(field_of_column(*table, "x").kind), name(ValueKind::integer)) << paths[0];
+    EXPECT_EQ(numbers<std::int32_t>(*table, "x"), Optionals<std::int32_t>(4)) << paths[0];
+  }
+}
+
 TEST_F(JoinedTest, NumbersWiden) {
   const auto expect = [&](const ArrayPtr& a, const ArrayPtr& b, Storage storage, ValueKind kind, int scale = 0) {
     for (const auto& table : {join_arrays(a, b), join_arrays(b, a)}) {

@@ -82,7 +82,7 @@ struct Field {
   bool is_untyped =
       false;  ///< every row is NULL, and nothing says of which type: it is NULL of whatever type is needed
   bool is_all_null =
-      false;  ///< its file has no value, but a type (or, of CSV, words such as NA): of several files it goes with any type
+      false;  ///< its file has no value of its type, or only words such as NA (CSV): types of other files go before it
   bool has_own_order = false;  ///< of text: ordered categories, which queries do not order by their letters
 };
 

@@ -93,7 +93,11 @@ class CsvTable final : public ArrowTable {
   }
 
   [[nodiscard]] std::int64_t line(std::int64_t row, int column) const override {
-    return line_of(*opened().file, row, column, format_.has_one_column());
+    try {
+      return line_of(*opened().file, row, column, format_.has_one_column());
+    } catch (const Error&) {
+      return -1;  // the file is gone or has changed: an error of this row names the row
+    }
   }
 
  private:

@@ -218,7 +218,9 @@ int JoinedFields::place_like(const std::string& path, const std::string& name, c
 void JoinedFields::join(int place, const Field& field, const std::string& path) {
   Field& all = fields_[static_cast<std::size_t>(place)];
   Origin& origin = origins_[static_cast<std::size_t>(place)];
-  if (field.is_untyped || (field.is_all_null && !all.is_untyped) || origin.is_apart) return;
+  // Of columns without a value a type other than text is kept: beside it, words such as NA are NULL.
+  const bool is_kept = field.is_all_null && !all.is_untyped && (!all.is_all_null || all.kind != ValueKind::text);
+  if (field.is_untyped || is_kept || origin.is_apart) return;
   if (all.is_untyped || all.is_all_null) {
     std::string name = std::move(all.name);
     all = field;
