@@ -256,9 +256,9 @@ TEST(Query, SumsOfNegativeZerosAreNegative) {
 }
 
 TEST(Query, DatesReachTheirEnds) {
-  EXPECT_EQ(expression::date_text(expression::kFirstDay), "0001-01-01 BC");
+  EXPECT_EQ(expression::date_text(expression::kFirstDay), "0000-01-01");
   EXPECT_EQ(expression::date_text(expression::kLastDay), "9999-12-31");
-  EXPECT_EQ(expression::date_text(expression::kFirstDay - 1), "0002-12-31 BC");
+  EXPECT_EQ(expression::date_text(expression::kFirstDay - 1), "-0001-12-31");
   EXPECT_EQ(expression::date_text(std::numeric_limits<std::int32_t>::max()), "5881580-07-11");
   EXPECT_EQ(expression::date_text(expression::add_months(expression::parse_date("", "2024-01-31", 0), 1)),
             "2024-02-29");

@@ -54,8 +54,8 @@ std::string date_text(std::int64_t days) {
   const std::int64_t eras = days >= 0 ? days / kEra : -((kEra - 1 - days) / kEra);
   const auto date = civil(days - eras * kEra);
   const std::int64_t year = static_cast<int>(date.year()) + 400 * eras;
-  return fmt::format("{:04}-{:02}-{:02}{}", year > 0 ? year : 1 - year, static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()), year > 0 ? "" : " BC");
+  return fmt::format("{}{:04}-{:02}-{:02}", year < 0 ? "-" : "", year < 0 ? -year : year,
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 }  // namespace upsweep::expression

@@ -595,9 +595,9 @@ def test_a_mask_of_booleans(upsweep, cells):
 
 
 def test_dates_of_year_0_are_read_as_in_sql(upsweep):
-    """It is 1 BC, as DuckDB has it. There is no year before it, nor one of five digits."""
+    """It is 1 BC. There is no year before it, nor one of five digits."""
     upsweep.write("t.csv", "d\n0000-02-29\n0001-01-01\n9999-12-31\n")
-    assert ask(upsweep, "MIN(d), MAX(d)") == [["0001-02-29 BC", "9999-12-31"]]
+    assert ask(upsweep, "MIN(d), MAX(d)") == [["0000-02-29", "9999-12-31"]]
     assert ask(upsweep, "COUNT(*)", "WHERE d = DATE '0000-02-29'") == [[1]]
     assert ask(upsweep, "COUNT(*)", "WHERE d > '0000-02-29'") == [[2]]
     assert ask(upsweep, "MIN(d - DATE '0000-01-01')") == [[59]]
