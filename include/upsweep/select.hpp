@@ -78,7 +78,7 @@ auto refuse_mask() {
 template <class T>
 concept IsSelectColumn = std::same_as<T, SelectColumn>;
 
-/// Whether there are columns in an array: offsets may be given by a pointer then.
+/// Whether there are columns in an array. Offsets may be given by a pointer then.
 template <class... T>
 concept GivesColumns = (std::convertible_to<T, std::span<const SelectColumn>> || ...);
 

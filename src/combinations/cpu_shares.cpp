@@ -36,7 +36,7 @@ constexpr std::int64_t kWork = 1 << 15;
 constexpr std::int64_t kGathered = 1024;
 /// Outputs of so many bytes go past the caches: less may be read from them soon.
 constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
-/// Tuples of more positions have no table, nor have fewer tuples: to make it takes 2 us.
+/// Tuples of more positions have no table. Calls with fewer tuples do not use one: to make it takes 2 us.
 constexpr std::int64_t kTablePositions = 16;
 constexpr std::int64_t kLeastWithTable = 128;
 

@@ -10,8 +10,8 @@
 
 namespace upsweep {
 
-/// What an exclusive scan begins with that nothing precedes: for its call, the carry is the operator's identity, so that every rung has a
-/// first output. Scans by custom operators have an initial value.
+/// Gives an exclusive scan that nothing precedes the operator's identity as its carry, so that every rung has a first output. Scans by
+/// custom operators have an initial value.
 class BegunScan {
  public:
   explicit BegunScan(const detail::ScanCall& call) : call_(call) {

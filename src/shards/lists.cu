@@ -6,7 +6,7 @@
 // begins with. So whatever is wrong with offsets is found as anywhere, but whether shards fit together: the first member compares
 // that, and has the first bad list of all.
 //
-// Sums of floats need to know which parts of a list have elements: the sum of -0.0 alone is -0.0, that of none 0.0.
+// Sums of floats need to know which parts of a list have elements: the sum of -0.0 alone is -0.0, the sum of no element is 0.0.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
