@@ -217,14 +217,16 @@ std::size_t Binder::column_of(const Json& body, int location) const {
                        in_quotes(name.text), in_quotes(other)),
            Code::unknown_column);
   }
-  std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
-  if (name.quoted) all += fmt::format("; if it is text, write it in single quotes: '{}'", name.text);
+  std::string hints;
+  if (name.quoted) hints += fmt::format("if it is text, write it in single quotes: '{}'; ", name.text);
   const Json& targets = syntax_.select.at("targetList");
   const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
     return may_mean(name, target.at("ResTarget").value("name", ""));
   });
-  if (is_alias) all += fmt::format("; the answer's '{}' can be named alone in GROUP BY and ORDER BY only", name.text);
-  refuse(location, fmt::format("{} has no column '{}'; {}", table_, name.text, all), Code::unknown_column);
+  if (is_alias) hints += fmt::format("the answer's '{}' can be named alone in GROUP BY and ORDER BY only; ", name.text);
+  // The columns come last: there may be many.
+  const std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
+  refuse(location, fmt::format("{} has no column '{}'; {}{}", table_, name.text, hints, all), Code::unknown_column);
 }
 
 // -------------------------------------------------------------------------------------------------------------- clauses
