@@ -1949,7 +1949,7 @@ TEST_F(JoinedTest, WordsForNullAreTextBesideTextOnly) {
 
 TEST_F(JoinedTest, ColumnsWithoutAValueHaveATypeOtherThanTextInAnyOrder) {
   const auto nulls = array_of_optionals<arrow::Int32Type>(Optionals<std::int32_t>{std::nullopt, std::nullopt});
-  const std::string typed = write("typed", nulls);
+  const std::string typed = put_columns(Container::parquet, {{"x", nulls}});
   const std::string words = put("words.csv", "x\nNA\nNA\n");
   for (const auto& paths : {std::vector{typed, words}, {words, typed}}) {
     const auto table = open_tables(paths);
