@@ -406,8 +406,8 @@ TEST_F(CudaShardsLists, SumsOfNegativeZeroKeepItsSign) {
   }
 }
 
-/// A list that begins with the last `tail` elements of the first shard and has all those of the others: what it comes to where the first
-/// shard's elements and the others' are these, null or not.
+/// The sum of a list over all shards: the last `tail` elements of the first shard and all elements of the others. The first shard's
+/// elements are null or valid, and so are the others'.
 float sum_over_shards(const tests::Members& members, std::int64_t tail, bool first_is_valid, bool others_are_valid,
                       bool has_masks, float last) {
   constexpr std::int64_t kLength = 300;  // more than a row of the block that looks for elements

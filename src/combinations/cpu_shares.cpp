@@ -36,8 +36,9 @@ constexpr std::int64_t kWork = 1 << 15;
 constexpr std::int64_t kGathered = 1024;
 /// Outputs of so many bytes go past the caches: less may be read from them soon.
 constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
-/// Tuples of more positions have no table. Calls with fewer tuples do not use one: to make it takes 2 us.
+/// Tuples of more positions have no table.
 constexpr std::int64_t kTablePositions = 16;
+/// Calls with fewer tuples do not use a table: making one takes 2 us.
 constexpr std::int64_t kLeastWithTable = 128;
 
 /// The tuples of all lists that are short enough. Throws std::bad_alloc.

@@ -38,7 +38,7 @@ struct CsvFile {
 /// encoding than UTF-8 and UTF-16 with a byte order mark.
 std::shared_ptr<const CsvFile> open_csv(const std::string& path);
 
-/// The same file, read by another descriptor; without one it is closed.
+/// The file with another descriptor. A file with an empty descriptor is closed.
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor);
 
 /// Whole rows that follow each other.

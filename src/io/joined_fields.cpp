@@ -218,7 +218,7 @@ int JoinedFields::place_like(const std::string& path, const std::string& name, c
 void JoinedFields::join(int place, const Field& field, const std::string& path) {
   Field& all = fields_[static_cast<std::size_t>(place)];
   Origin& origin = origins_[static_cast<std::size_t>(place)];
-  // Of columns without a value a type other than text is kept: beside it, words such as NA are NULL.
+  // Columns without a value keep a type other than text: words such as NA are NULL beside it.
   const bool is_kept = field.is_all_null && !all.is_untyped && (!all.is_all_null || all.kind != ValueKind::text);
   if (field.is_untyped || is_kept || origin.is_apart) return;
   if (all.is_untyped || all.is_all_null) {

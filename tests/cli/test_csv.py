@@ -595,7 +595,7 @@ def test_a_mask_of_booleans(upsweep, cells):
 
 
 def test_dates_of_year_0_are_read_as_in_sql(upsweep):
-    """It is 1 BC. There is no year before it, nor one of five digits."""
+    """Year 0 is 1 BC. Years before 0 and years of five digits are no dates."""
     upsweep.write("t.csv", "d\n0000-02-29\n0001-01-01\n9999-12-31\n")
     assert ask(upsweep, "MIN(d), MAX(d)") == [["0000-02-29", "9999-12-31"]]
     assert ask(upsweep, "COUNT(*)", "WHERE d = DATE '0000-02-29'") == [[1]]
