@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.hpp"
-#include "core/cores.hpp"
+#include "climb/clock.hpp"
+#include "system/cores.hpp"
 #include "tests/disturbance.hpp"
 #include "upsweep/scan.hpp"
 

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "climb/clock.hpp"
 #include "io/parquet_pages.hpp"
 #include "io/parquet_rows.hpp"
 #include "io/table.hpp"

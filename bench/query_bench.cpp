@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.hpp"
-#include "cpu/pages.hpp"
-#include "cuda/staging.hpp"
-#include "expression/dictionary.hpp"
+#include "climb/clock.hpp"
 #include "io/table.hpp"
+#include "scale/staging.hpp"
+#include "sql/expression/dictionary.hpp"
+#include "system/pages.hpp"
 #include "upsweep/device_table.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"

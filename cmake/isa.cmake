@@ -15,7 +15,7 @@ set(UPSWEEP_ARITHMETIC -ffp-contract=off -fwrapv -fno-math-errno)
 function(upsweep_isa_objects target)
   set(isas baseline avx2 avx512)
   set(flags_baseline "")
-  # Exactly what src/cpu/isa.cpp asks the CPU for before it picks a table. No FMA: results must not depend on it.
+  # Exactly what src/system/isa.cpp asks the CPU for before it picks a table. No FMA: results must not depend on it.
   set(flags_avx2 -mavx2 -mbmi2)
   # 512: for some tunings GCC and Clang would otherwise split vectors in halves.
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)

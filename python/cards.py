@@ -44,7 +44,7 @@ def excerpt_of(text: str) -> str:
 def main() -> None:
     source, out = Path(sys.argv[1]), Path(sys.argv[2])
     cards: dict[str, dict[str, dict[str, str]]] = {}
-    for path in sorted(source.glob("*/c*_*.c*")):
+    for path in sorted(source.glob("problems/**/c*_*.c*")):
         if path.suffix not in (".cpp", ".cu"):
             continue
         text = path.read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def main() -> None:
                 sys.exit(f"{path}: {rung} has no card: a comment that begins with its name, or the file's own")
             cards.setdefault(path.parent.name.replace("_", "-"), {})[rung] = {
                 **card,
-                "file": f"src/{path.parent.name}/{path.name}",
+                "file": f"src/{path.relative_to(source)}",
                 "code": excerpt_of(text),
             }
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@
 #include "cpu/list_kernels.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
+#include "system/isa.hpp"
 
 namespace upsweep {
 namespace {
@@ -95,7 +96,7 @@ void check_extrema(Isa isa, const Index& offsets) {
 template <class Check>
 void on_every_isa(Check check) {
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (!cpu::has_isa(isa)) continue;
+    if (!has_isa(isa)) continue;
     SCOPED_TRACE(static_cast<int>(isa));
     check(isa);
   }

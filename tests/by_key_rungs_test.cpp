@@ -11,12 +11,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "by_key/reference.hpp"
 #include "core/visit.hpp"
 #include "failure.hpp"
 #include "key_runs.hpp"
 #include "list_lengths.hpp"
 #include "patterns.hpp"
+#include "problems/keys/by_key/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/by_key.hpp"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/problems.hpp"
+#include "climb/problems.hpp"
 #include "rungs.hpp"
 #include "upsweep/machine.hpp"
 

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "combinations/reference.hpp"
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "expected_tuples.hpp"
 #include "failure.hpp"
 #include "patterns.hpp"
+#include "problems/lists/combinations/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/combinations.hpp"
 

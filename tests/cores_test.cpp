@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/cores_test.cpp: the cores that the quotas of control groups leave, from files as Linux shows them; those of affinity
 // masks; and what is found out at a process's first call.
-#include "core/cores.hpp"
+#include "system/cores.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -15,10 +15,10 @@
 #include <string>
 #include <thread>
 
-#include "core/quota.hpp"
 #include "cpu/parallel.hpp"
 #include "in_child.hpp"
 #include "patterns.hpp"
+#include "system/quota.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace upsweep {

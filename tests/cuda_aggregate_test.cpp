@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "aggregate/occupancy.hpp"
-#include "aggregate/rung.hpp"
 #include "cuda/device_call.hpp"
 #include "device_array.hpp"
+#include "problems/dense/filtered_sum/occupancy.hpp"
+#include "problems/dense/filtered_sum/rung.hpp"
 #include "rows.hpp"
 #include "rungs.hpp"
 #include "upsweep/aggregate.hpp"

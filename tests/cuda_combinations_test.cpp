@@ -13,11 +13,11 @@
 #include <tuple>
 #include <vector>
 
-#include "combinations/reference.hpp"
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "device_array.hpp"
 #include "expected_tuples.hpp"
 #include "failure.hpp"
+#include "problems/lists/combinations/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/combinations.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device_array.hpp"
-#include "group/device_numbers.cuh"
+#include "problems/keys/group_by/device_numbers.cuh"
 #include "upsweep/group.hpp"
 
 namespace upsweep {

@@ -17,9 +17,9 @@
 #include "cuda/memory_pool.hpp"
 #include "device_array.hpp"
 #include "failure.hpp"
-#include "group/reference.hpp"
 #include "group_keys.hpp"
 #include "patterns.hpp"
+#include "problems/keys/group_by/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/group.hpp"
 
@@ -181,7 +181,7 @@ TEST_F(CudaGroup, ThreadsGroupAtTheSameTime) {
 }
 
 TEST_F(CudaGroup, ThatHaveAnEmptySlotsKeyAreGroups) {
-  constexpr std::uint64_t kNoKey = 0x9E37'79B9'7F4A'7C15;  // of group/device_table.cuh
+  constexpr std::uint64_t kNoKey = 0x9E37'79B9'7F4A'7C15;  // of problems/keys/group_by/device_table.cuh
   for (const std::int64_t n : {std::int64_t{7}, std::int64_t{70'001}}) {
     auto keys = keys_of<std::uint64_t>(Keys::few, n);
     check(std::vector<std::uint64_t>(keys.size(), kNoKey), small_values<double>(n), std::type_identity<double>{}, add);

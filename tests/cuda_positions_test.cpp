@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "device_array.hpp"
 #include "failure.hpp"
 #include "upsweep/list_positions.hpp"

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/staging.hpp"
 #include "device_array.hpp"
+#include "scale/staging.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {

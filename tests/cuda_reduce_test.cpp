@@ -13,7 +13,7 @@
 
 #include "device_array.hpp"
 #include "patterns.hpp"
-#include "reduce/rung.hpp"
+#include "problems/dense/reduce/rung.hpp"
 #include "rungs.hpp"
 #include "upsweep/reduce.hpp"
 

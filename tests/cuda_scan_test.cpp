@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "climb/reference.hpp"
 #include "cuda/memory_pool.hpp"
 #include "device_array.hpp"
 #include "patterns.hpp"
+#include "problems/dense/scan/rung.hpp"
 #include "rungs.hpp"
-#include "scan/reference.hpp"
-#include "scan/rung.hpp"
 #include "upsweep/scan.hpp"
 
 namespace upsweep::scan {
@@ -72,8 +72,9 @@ bool check(const gpu::Policy& policy, const std::vector<In>& in, Op op, const Ca
   require(cudaDeviceSynchronize());
   std::vector<Out> result(in.size());
   if (n > 0) require(cudaMemcpy(result.data(), out, result.size() * sizeof(Out), cudaMemcpyDeviceToHost));
-  const auto reference = how.exclusive ? scan::ExactReference<Out, Op>(op, init) : scan::ExactReference<Out, Op>(op);
-  EXPECT_EQ(scan::first_wrong(reference, in.data(), result.data(), n, how.exclusive), kNoIndex)
+  const auto reference =
+      how.exclusive ? reference::ExactReference<Out, Op>(op, init) : reference::ExactReference<Out, Op>(op);
+  EXPECT_EQ(reference::first_wrong(reference, in.data(), result.data(), n, how.exclusive), kNoIndex)
       << policy.rung << " n " << n << " exclusive " << how.exclusive << " in place " << how.in_place << " misaligned "
       << how.in_misaligned << ", " << how.out_misaligned;
   EXPECT_TRUE(from.intact() && to.intact()) << policy.rung << " n " << n;
@@ -192,8 +193,9 @@ TYPED_TEST(CudaScan, FloatsHaveTheSameBitsOnEveryRunAndAlignment) {
         const auto result = to.values();
         if (first.empty()) first = result;
         EXPECT_EQ(std::memcmp(first.data(), result.data(), result.size() * sizeof(TypeParam)), 0) << rung.id;
-        EXPECT_EQ(scan::first_beyond(scan::SumReference(), in.data(), result.data(), n, false, rung.float_bound),
-                  kNoIndex)
+        EXPECT_EQ(
+            reference::first_beyond(reference::SumReference(), in.data(), result.data(), n, false, rung.float_bound),
+            kNoIndex)
             << rung.id;
       }
     }
@@ -278,11 +280,11 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfEveryTypeAndAGraphReplaysThem) {
     replay.launch(to, to_long);
     if (run % 10 != 0) continue;
     require(cudaStreamSynchronize(stream));
-    EXPECT_EQ(
-        scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), ints.data(), to.values().data(), n, false),
-        kNoIndex);
-    EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int64_t, Add>(add, 7), longs.data(), to_long.values().data(),
-                                n, true),
+    EXPECT_EQ(reference::first_wrong(reference::ExactReference<std::int32_t, Add>(add), ints.data(), to.values().data(),
+                                     n, false),
+              kNoIndex);
+    EXPECT_EQ(reference::first_wrong(reference::ExactReference<std::int64_t, Add>(add, 7), longs.data(),
+                                     to_long.values().data(), n, true),
               kNoIndex);
   }
   require(cudaStreamSynchronize(stream));
@@ -318,7 +320,8 @@ TEST_F(GpuTest, SinglePassesAreRightAThousandTimesBesideOtherWork) {
     require(cudaStreamSynchronize(stream));
     if (run == 0) {
       expected = to.values();
-      EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), expected.data(), n, false),
+      EXPECT_EQ(reference::first_wrong(reference::ExactReference<std::int32_t, Add>(add), in.data(), expected.data(), n,
+                                       false),
                 kNoIndex);
     } else if (run % 37 < 2) {
       ASSERT_EQ(to.values(), expected) << "run " << run;
@@ -393,8 +396,8 @@ TEST_F(GpuTest, EachOfTwoDevicesHasItsOwnMemoryAndStreams) {
     int current = -1;
     require(cudaGetDevice(&current));
     EXPECT_EQ(current, 0);
-    EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to_second.values().data(),
-                                count, false),
+    EXPECT_EQ(reference::first_wrong(reference::ExactReference<std::int32_t, Add>(add), in.data(),
+                                     to_second.values().data(), count, false),
               kNoIndex);
     const auto code = [&](const gpu::Policy& policy, const std::int32_t* source) {
       return code_of([&] { inclusive_scan(policy, source, count, to.data()); });
@@ -427,7 +430,8 @@ TEST_F(GpuTest, AStreamOfEitherDeviceIsCapturedAndOnlyByItsOwn) {
     replay.launch(to);
     require(cudaSetDevice(0));
     require(cudaStreamSynchronize(stream));
-    EXPECT_EQ(scan::first_wrong(scan::ExactReference<std::int32_t, Add>(add), in.data(), to.values().data(), n, false),
+    EXPECT_EQ(reference::first_wrong(reference::ExactReference<std::int32_t, Add>(add), in.data(), to.values().data(),
+                                     n, false),
               kNoIndex);
   }
 }

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "device_array.hpp"
 #include "list_lengths.hpp"
 #include "patterns.hpp"

@@ -14,12 +14,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "device_array.hpp"
 #include "list_lengths.hpp"
 #include "patterns.hpp"
+#include "problems/lists/segmented_sort/reference.hpp"
 #include "rungs.hpp"
-#include "segmented_sort/reference.hpp"
 #include "upsweep/segmented_sort.hpp"
 
 namespace upsweep {

@@ -13,22 +13,22 @@
 #include <utility>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
+#include "climb/list_reference.hpp"
+#include "climb/reference.hpp"
 #include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "device_array.hpp"
 #include "device_booleans.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "scan/reference.hpp"
-#include "segmented/reference.hpp"
 #include "upsweep/segmented.hpp"
 
 namespace upsweep {
 namespace {
 
-using segmented::expected_fold;
-using segmented::expected_pick;
+using reference::expected_fold;
+using reference::expected_pick;
 using tests::DeviceArray;
 using tests::DeviceBooleans;
 using tests::GpuTest;
@@ -253,7 +253,7 @@ std::int64_t expected(Reducer reducer, const T* x, std::int64_t first, std::int6
   if (reducer == Reducer::all) return nonzero == count ? 1 : 0;
   if (reducer == Reducer::count) return count;
   if (reducer == Reducer::count_nonzero) return nonzero;
-  const std::int64_t pick = expected_pick(there.data(), 0, count, reducer == Reducer::argmax);
+  const std::int64_t pick = reference::expected_pick(there.data(), 0, count, reducer == Reducer::argmax);
   return pick < 0 ? -1 : position[static_cast<std::size_t>(pick)];
 }
 
@@ -454,12 +454,13 @@ TEST_F(GpuTest, SumsOfFloatsAreCloseAndTheSameOnEveryRun) {
       };
       const auto sums = run(in);
       for (std::size_t i = 0; i < sums.size(); ++i) {
-        scan::SumReference right;
+        reference::SumReference right;
         for (std::int64_t j = given.starts[i]; j < given.stops[i]; ++j) {
           right.next(static_cast<long double>(content[static_cast<std::size_t>(j)]));
         }
         const std::int64_t length = given.stops[i] - given.starts[i];
-        ASSERT_TRUE(scan::is_close(right, sums[i], rung.float_bound.factor(length, std::max<std::int64_t>(length, 1))))
+        ASSERT_TRUE(
+            reference::is_close(right, sums[i], rung.float_bound.factor(length, std::max<std::int64_t>(length, 1))))
             << rung.id << ' ' << given.what << ", list " << i;
       }
       if (rung.determinism == Determinism::no || sums.empty()) continue;
@@ -703,7 +704,8 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfOtherSizesAndReducers) {
       segmented_reduce(policy, lists.view(), in.data(), large.content, out.data(), argmax);
       const auto found = out.values();
       for (std::size_t i = 0; i < found.size(); ++i) {
-        ASSERT_EQ(found[i], expected_pick(content.data(), given.starts[i], given.stops[i], true)) << given.what << i;
+        ASSERT_EQ(found[i], reference::expected_pick(content.data(), given.starts[i], given.stops[i], true))
+            << given.what << i;
       }
     }
   }

@@ -15,7 +15,7 @@
 #include "device_array.hpp"
 #include "device_booleans.hpp"
 #include "device_selections.hpp"
-#include "partition/reference.hpp"
+#include "problems/dense/partition/reference.hpp"
 #include "rungs.hpp"
 #include "selections.hpp"
 #include "upsweep/select.hpp"

@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/recent_values.hpp"
 #include "cuda/nvrtc.hpp"
 #include "cuda/program.hpp"
-#include "cuda/staging.hpp"
+#include "scale/staging.hpp"
+#include "system/recent_values.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace upsweep::gpu {

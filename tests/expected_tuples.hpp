@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "combinations/reference.hpp"
+#include "problems/lists/combinations/reference.hpp"
 
 namespace upsweep::tests {
 

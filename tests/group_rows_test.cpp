@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "query/bind.hpp"
-#include "query/group_rows.hpp"
-#include "query/sql.hpp"
+#include "sql/query/bind.hpp"
+#include "sql/query/group_rows.hpp"
+#include "sql/query/sql.hpp"
 #include "upsweep/query.hpp"
 
 namespace upsweep {

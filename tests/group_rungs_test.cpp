@@ -19,9 +19,9 @@
 
 #include "core/visit.hpp"
 #include "failure.hpp"
-#include "group/reference.hpp"
 #include "group_keys.hpp"
 #include "patterns.hpp"
+#include "problems/keys/group_by/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/group.hpp"
 

@@ -19,14 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/hash.hpp"
 #include "patterns.hpp"
-#include "query/bind.hpp"
-#include "query/execute.hpp"
-#include "query/sql.hpp"
-#include "query/text_key.hpp"
-#include "query/text_table.hpp"
-#include "query/totals.hpp"
+#include "sql/query/bind.hpp"
+#include "sql/query/execute.hpp"
+#include "sql/query/sql.hpp"
+#include "sql/query/text_key.hpp"
+#include "sql/query/text_table.hpp"
+#include "sql/query/totals.hpp"
+#include "system/hash.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
 

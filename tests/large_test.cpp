@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/quota.hpp"
-#include "cpu/pages.hpp"
 #include "cpu/parallel.hpp"
 #include "rungs.hpp"
 #include "sparse.hpp"
+#include "system/pages.hpp"
+#include "system/quota.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/member_threads_test.cpp: the threads that a group of GPUs keeps for its members; they need no GPU.
-#include "shards/member_threads.hpp"
+#include "scale/shards/member_threads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,24 +16,24 @@
 #include <utility>
 #include <vector>
 
-#include "by_key/reference.hpp"
-#include "combinations/reference.hpp"
-#include "core/generated_lists.hpp"
-#include "group/reference.hpp"
+#include "climb/generated_lists.hpp"
+#include "climb/list_reference.hpp"
+#include "climb/reference.hpp"
 #include "list_lengths.hpp"
 #include "lists.hpp"
-#include "pack/reference.hpp"
-#include "partition/reference.hpp"
 #include "patterns.hpp"
-#include "positions/reference.hpp"
-#include "ragged/reference.hpp"
+#include "problems/dense/partition/reference.hpp"
+#include "problems/dense/take/reference.hpp"
+#include "problems/keys/by_key/reference.hpp"
+#include "problems/keys/group_by/reference.hpp"
+#include "problems/lists/broadcast/reference.hpp"
+#include "problems/lists/combinations/reference.hpp"
+#include "problems/lists/offsets/reference.hpp"
+#include "problems/lists/pack/reference.hpp"
+#include "problems/lists/segmented_sort/reference.hpp"
+#include "problems/subset_sum/reference.hpp"
 #include "rows.hpp"
-#include "scan/reference.hpp"
-#include "segmented/reference.hpp"
-#include "segmented_sort/reference.hpp"
 #include "selections.hpp"
-#include "subset_sum/reference.hpp"
-#include "take/reference.hpp"
 
 namespace upsweep {
 namespace {
@@ -69,8 +69,9 @@ bool caught(const Scan<T>& scan, std::int64_t n, Pattern pattern, bool exclusive
   const auto in = tests::make<T>(pattern, n, 2);
   Guarded<T> out(n, n % 3);
   scan(in.data(), out.data(), n, exclusive);
-  const auto reference = exclusive ? scan::ExactReference<T, Add>(add, T{}) : scan::ExactReference<T, Add>(add);
-  return scan::first_wrong(reference, in.data(), out.data(), n, exclusive) != kNoIndex || !out.intact();
+  const auto reference =
+      exclusive ? reference::ExactReference<T, Add>(add, T{}) : reference::ExactReference<T, Add>(add);
+  return reference::first_wrong(reference, in.data(), out.data(), n, exclusive) != kNoIndex || !out.intact();
 }
 
 template <class T>
@@ -205,8 +206,9 @@ TEST(ScanMutants, AnOperatorTheWrongWayRoundIsCaught) {
   for (auto& f : in) f = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
   std::vector<tests::AffineMap> out(in);
   const auto first_wrong = [&] {
-    return scan::first_wrong(scan::ExactReference<tests::AffineMap, decltype(tests::kCompose)>(tests::kCompose),
-                             in.data(), out.data(), std::ssize(in), false);
+    return reference::first_wrong(
+        reference::ExactReference<tests::AffineMap, decltype(tests::kCompose)>(tests::kCompose), in.data(), out.data(),
+        std::ssize(in), false);
   };
   for (std::size_t i = 1; i < in.size(); ++i) out[i] = tests::kCompose(out[i - 1], in[i]);
   EXPECT_EQ(first_wrong(), kNoIndex);
@@ -217,8 +219,8 @@ TEST(ScanMutants, AnOperatorTheWrongWayRoundIsCaught) {
 TEST(ScanMutants, AnExclusiveScanThatBeginsWithAnotherValueIsCaught) {
   const std::vector<int> in{3, 5, 7};
   const auto begun_with = [&](int first) {
-    return scan::first_wrong(scan::ExactReference<int, Mul>(mul, 1), in.data(),
-                             std::vector<int>{first, 3 * first, 15 * first}.data(), 3, true);
+    return reference::first_wrong(reference::ExactReference<int, Mul>(mul, 1), in.data(),
+                                  std::vector<int>{first, 3 * first, 15 * first}.data(), 3, true);
   };
   EXPECT_EQ(begun_with(1), kNoIndex);
   EXPECT_EQ(begun_with(0), 0) << "0, whatever the operator";
@@ -230,7 +232,8 @@ TEST(ScanMutants, AMaximumThatLosesANaNIsCaught) {
   in[500] = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> out(in.size());
   const auto first_wrong = [&] {
-    return scan::first_wrong(scan::ExactReference<float, Max>(max), in.data(), out.data(), std::ssize(in), false);
+    return reference::first_wrong(reference::ExactReference<float, Max>(max), in.data(), out.data(), std::ssize(in),
+                                  false);
   };
   float total = in[0];
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = total = max(total, in[i]);
@@ -254,7 +257,7 @@ std::vector<double> rounded(std::int64_t n) {
 }
 
 std::int64_t first_beyond(const std::vector<double>& in, const std::vector<double>& out, const FloatBound& bound) {
-  return scan::first_beyond(scan::SumReference(), in.data(), out.data(), std::ssize(in), false, bound);
+  return reference::first_beyond(reference::SumReference(), in.data(), out.data(), std::ssize(in), false, bound);
 }
 
 TEST(FloatMutants, SumsInDoublePass) {
@@ -297,7 +300,7 @@ TEST(FloatMutants, NaNAndInfinityAreNotWithinAnyBound) {
 
 TEST(FloatMutants, TheReferenceIsBetterThanWhatItJudges) {
   // What a plain sum, in whatever precision, loses: 1 beside 1e30, and the way back.
-  scan::SumReference sum;
+  reference::SumReference sum;
   for (const long double x : {1e30L, 1.0L, -1e30L, 1e-3L}) sum.next(x);
   EXPECT_EQ(sum.value(), 1.001L);
   EXPECT_EQ(sum.magnitude(), 2e30L + 1.001L);
@@ -309,13 +312,13 @@ TEST(ReduceMutants, LostAndDoubledElementsAreCaught) {
   for (const Pattern pattern : {Pattern::random, Pattern::equal}) {
     const auto in = tests::make<std::int32_t>(pattern, kLength, 4);
     const auto n = std::ssize(in);
-    scan::ExactReference<std::int32_t, Add> reference(add, 5);
+    reference::ExactReference<std::int32_t, Add> reference(add, 5);
     for (const std::int32_t x : in) reference.next(x);
     const auto sum = [&](std::int64_t first, std::int64_t last, std::int32_t init) {
       for (std::int64_t i = first; i < last; ++i) init = add(init, in[static_cast<std::size_t>(i)]);
       return init;
     };
-    const auto wrong = [&](std::int32_t value) { return !scan::same_value(value, reference.total()); };
+    const auto wrong = [&](std::int32_t value) { return !reference::same_value(value, reference.total()); };
     EXPECT_FALSE(wrong(sum(0, n, 5)));
     EXPECT_TRUE(wrong(sum(0, n, 0))) << "without its start";
     EXPECT_TRUE(wrong(sum(0, n, 10))) << "its start for each of two threads";
@@ -786,7 +789,7 @@ SumLists sums_of(const std::function<float(const std::vector<float>&, const List
 }
 
 float sum_between(const std::vector<float>& content, std::int64_t first, std::int64_t last) {
-  return segmented::expected_fold(content.data(), first, last, add, 0.0F);
+  return reference::expected_fold(content.data(), first, last, add, 0.0F);
 }
 
 /// Whether the sweep of the rung tests objects: patterns, sizes, and bits of sums that round.
@@ -860,7 +863,7 @@ TEST(SegmentedMutants, WrongOrdersAreCaught) {
     return sum;
   });
   expect_caught("cut by positions in the content", [](const auto& x, const ListOffsets& offsets, auto i) {
-    constexpr std::int64_t kBlock = segmented::kSerialElements;
+    constexpr std::int64_t kBlock = reference::kSerialElements;
     float sum = 0;
     for (std::int64_t j = offsets[i]; j < offsets[i + 1];) {
       const std::int64_t end = std::min(offsets[i + 1], (j / kBlock + 1) * kBlock);

@@ -17,6 +17,7 @@
 #include "io/packed_kernels.hpp"
 #include "io/snappy.hpp"
 #include "io/utf8_kernels.hpp"
+#include "system/isa.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -44,7 +45,7 @@ Bytes packed(const std::vector<std::uint32_t>& codes, int width) {
 std::vector<const PackedKernels*> kernels_here() {
   std::vector<const PackedKernels*> all;
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (cpu::has_isa(isa)) {
+    if (has_isa(isa)) {
       all.push_back(&cpu::table_for(isa, &packed_kernels_baseline, &packed_kernels_avx2, &packed_kernels_avx512));
     }
   }
@@ -93,7 +94,7 @@ TEST(PackedCodes, AreLookedUpAtEveryWidth) {
 std::vector<IsUtf8> utf8_kernels_here() {
   std::vector<IsUtf8> all;
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (cpu::has_isa(isa)) {
+    if (has_isa(isa)) {
       all.push_back(cpu::table_for(isa, &utf8_kernels_baseline, &utf8_kernels_avx2, &utf8_kernels_avx512).is_utf8);
     }
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "failure.hpp"
-#include "partition/reference.hpp"
+#include "problems/dense/partition/reference.hpp"
 #include "rungs.hpp"
 #include "selections.hpp"
 #include "upsweep/select.hpp"

@@ -11,7 +11,7 @@
 #include "failure.hpp"
 #include "list_lengths.hpp"
 #include "patterns.hpp"
-#include "positions/reference.hpp"
+#include "problems/lists/broadcast/reference.hpp"
 #include "rungs.hpp"
 #include "sixteen.hpp"
 #include "upsweep/list_positions.hpp"

@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "climb/reference.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "scan/reference.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"
@@ -155,8 +155,8 @@ void scan_equals_reference(Op op) {
     }
   });
   if (!done) return;
-  const auto reference = exclusive ? scan::ExactReference<T, Op>(op, init) : scan::ExactReference<T, Op>(op);
-  RC_ASSERT(scan::first_wrong(reference, in.data(), out.data(), n, exclusive) == kNoIndex);
+  const auto reference = exclusive ? reference::ExactReference<T, Op>(op, init) : reference::ExactReference<T, Op>(op);
+  RC_ASSERT(reference::first_wrong(reference, in.data(), out.data(), n, exclusive) == kNoIndex);
   RC_ASSERT(out.intact());
 }
 
@@ -283,7 +283,7 @@ TYPED_TEST(Properties, CheckedSumsAgreeWithExactOnes) {
       if (found) {
         RC_ASSERT(*found == first);
         const std::int64_t right = first == kNoIndex ? std::ssize(in) : first;
-        RC_ASSERT(scan::first_wrong(scan::ExactReference<T, Add>(add), in.data(), out.data(), right, false) ==
+        RC_ASSERT(reference::first_wrong(reference::ExactReference<T, Add>(add), in.data(), out.data(), right, false) ==
                   kNoIndex);
       }
       T value{};
@@ -323,8 +323,9 @@ TYPED_TEST(Streams, ScansLargerThanTheCachesEqualTheReference) {
         } else {
           inclusive_scan(policy, values.data(), n, out.data());
         }
-        const auto reference = exclusive ? scan::ExactReference<T, Add>(add, T{1}) : scan::ExactReference<T, Add>(add);
-        EXPECT_EQ(scan::first_wrong(reference, values.data(), out.data(), n, exclusive), kNoIndex)
+        const auto reference =
+            exclusive ? reference::ExactReference<T, Add>(add, T{1}) : reference::ExactReference<T, Add>(add);
+        EXPECT_EQ(reference::first_wrong(reference, values.data(), out.data(), n, exclusive), kNoIndex)
             << rung.id << " exclusive " << exclusive << " misaligned " << misaligned;
         EXPECT_TRUE(out.intact()) << rung.id;
       }

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "expression/date.hpp"
-#include "expression/number.hpp"
+#include "sql/expression/date.hpp"
+#include "sql/expression/number.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {

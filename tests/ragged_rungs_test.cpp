@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/list_length.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
-#include "ragged/list.hpp"
-#include "ragged/reference.hpp"
+#include "problems/lists/offsets/reference.hpp"
 #include "rungs.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
@@ -423,7 +423,7 @@ TYPED_TEST(RaggedRungs, ListsThatAreBadHaveANegativeLength) {
   for (const TypeParam start : kCorners<TypeParam>) {
     for (const TypeParam stop : kCorners<TypeParam>) {
       for (const bool strict : {false, true}) {
-        const ragged::List<TypeParam> list{start, stop};
+        const impl::List<TypeParam> list{start, stop};
         const auto expected = tests::expected_offsets(&start, &stop, 1, strict);
         EXPECT_EQ(list.check(strict), expected.outcome.code) << start << ".." << stop << " strict " << strict;
         const std::int64_t length = list.length_or_bad(strict);
@@ -436,7 +436,7 @@ TYPED_TEST(RaggedRungs, ListsThatAreBadHaveANegativeLength) {
 
 TEST(Extend, KeepsWhatIsBadOrDoesNotFitNegative) {
   constexpr std::int64_t kSome[] = {0, 1, kMost / 2, kMost / 2 + 1, kMost - 1, kMost, -1, kLeast, kLeast + 1};
-  constexpr ragged::Extend kExtend;
+  constexpr impl::Extend kExtend;
   for (std::size_t at = 0; at < 9 * 9 * 9 * 9; ++at) {
     const std::int64_t before = kSome[at / 729];
     const std::int64_t lengths[3] = {kSome[at / 81 % 9], kSome[at / 9 % 9], kSome[at % 9]};

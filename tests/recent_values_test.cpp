@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/recent_values_test.cpp: what a cache of recently used values keeps, drops and makes anew, for one thread and for several.
-#include "core/recent_values.hpp"
+#include "system/recent_values.hpp"
 
 #include <gtest/gtest.h>
 

@@ -20,12 +20,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/cores.hpp"
+#include "climb/reference.hpp"
 #include "core/visit.hpp"
 #include "cpu/kernels.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "scan/reference.hpp"
+#include "system/cores.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/reduce.hpp"
@@ -93,13 +93,13 @@ template <class In, class T, class Op>
 void check_rungs(const Policy& policy, const In* in, std::int64_t n, T init, Op op, T expected) {
   expect_right(policy, n, kForLibrary<In, T>, operator_of<Op, T>() != Operator::custom, [&](const Policy& named) {
     const auto result = reduce(named, in, n, init, op);
-    return Answer{result.rung, scan::same_value(result.value, expected)};
+    return Answer{result.rung, reference::same_value(result.value, expected)};
   });
 }
 
 template <class Out, class In, class Op>
 Out reference(const In* in, std::int64_t n, Out init, Op op) {
-  scan::ExactReference<Out, Op> all(op, init);
+  reference::ExactReference<Out, Op> all(op, init);
   for (std::int64_t i = 0; i < n; ++i) all.next(in[i]);
   return all.total();
 }
@@ -268,7 +268,7 @@ TYPED_TEST(ReduceRungs, ConvertsEveryTypeToEveryOther) {
         SCOPED_TRACE(std::string(name(in_type)) + " to " + std::string(name(type_of<Out>())));
         expect_right(par.with_threads(2), n, false, true, [&](const Policy& policy) {
           const auto result = reduce_converted(policy, elements, Out{1}, op);
-          return Answer{result.rung, scan::same_value(result.value, expected)};
+          return Answer{result.rung, reference::same_value(result.value, expected)};
         });
       };
       expect(Operator::add, reference(elements.cast.data(), n, Out{1}, add));
@@ -291,7 +291,7 @@ TYPED_TEST(ReduceRungs, ConvertKernelsDoWhatACastDoesWithEveryInstructionSet) {
         const auto elements = converted<Out>(in_type, n, false);
         Guarded<Out> out(n, 1);
         convert(elements.in.data(), out.data(), n);
-        EXPECT_TRUE(std::equal(elements.cast.begin(), elements.cast.end(), out.data(), scan::same_value<Out>))
+        EXPECT_TRUE(std::equal(elements.cast.begin(), elements.cast.end(), out.data(), reference::same_value<Out>))
             << name(in_type) << " to " << name(type_of<Out>()) << " with " << name(isa);
         EXPECT_TRUE(out.intact());
       }
@@ -597,7 +597,7 @@ TYPED_TEST(ReduceRungs, FloatsStayWithinTheStatedBound) {
     constexpr auto kEpsilon = static_cast<long double>(std::numeric_limits<TypeParam>::epsilon());
     const auto check_bound = [&](const std::vector<TypeParam>& in, const char* what) {
       const auto n = std::ssize(in);
-      scan::SumReference sum(1);
+      reference::SumReference sum(1);
       for (const TypeParam x : in) sum.next(x);
       for (const auto& rung : tests::cpu_rungs("reduce")) {
         const TypeParam value = reduce(par.with_rung(rung.id).with_threads(2), in, TypeParam{1});
@@ -754,9 +754,9 @@ TYPED_TEST(ReduceRungs, ProductsAreNaNOnlyWhereAnElementIsOrZeroMeetsInfinity) {
         for (const auto& rung : tests::cpu_rungs("reduce")) {
           if (rung.kind == Kind::library) continue;
           const TypeParam value = reduce(par.with_rung(rung.id), in, TypeParam{1}, mul);
-          EXPECT_TRUE(scan::same_value(value, product)) << rung.id << " n " << n << ": " << value;
+          EXPECT_TRUE(reference::same_value(value, product)) << rung.id << " n " << n << ": " << value;
         }
-        EXPECT_TRUE(scan::same_value(reduce(par, in, TypeParam{1}, mul).value, product)) << n;
+        EXPECT_TRUE(reference::same_value(reduce(par, in, TypeParam{1}, mul).value, product)) << n;
       };
       expect(infinity);
       in[0] = 0;
@@ -857,8 +857,8 @@ void check_parts(const std::vector<In>& in, Op op) {
       std::memcpy(&sent, &part, sizeof sent);
       merged = merge_carries(op, merged, sent);
     }
-    EXPECT_TRUE(scan::same_value(detail::value_of(handed_on), whole)) << rung.id;
-    EXPECT_TRUE(scan::same_value(detail::value_of(merged), whole)) << rung.id;
+    EXPECT_TRUE(reference::same_value(detail::value_of(handed_on), whole)) << rung.id;
+    EXPECT_TRUE(reference::same_value(detail::value_of(merged), whole)) << rung.id;
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aggregate/reference.hpp"
+#include "problems/dense/filtered_sum/reference.hpp"
 
 namespace upsweep::tests {
 

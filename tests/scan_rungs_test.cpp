@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "climb/reference.hpp"
 #include "cpu/overflow.hpp"
 #include "cpu/segments.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "scan/reference.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
@@ -75,8 +75,8 @@ void check(const Policy& policy, const std::vector<T>& in, Op op, bool exclusive
     EXPECT_EQ(result.count, n);
   };
   if (!supported(run)) return;
-  const auto reference = exclusive ? scan::ExactReference<T, Op>(op, init) : scan::ExactReference<T, Op>(op);
-  EXPECT_EQ(scan::first_wrong(reference, in.data(), out.data(), n, exclusive), kNoIndex)
+  const auto reference = exclusive ? reference::ExactReference<T, Op>(op, init) : reference::ExactReference<T, Op>(op);
+  EXPECT_EQ(reference::first_wrong(reference, in.data(), out.data(), n, exclusive), kNoIndex)
       << policy.rung << " n " << n << " exclusive " << exclusive << " misaligned " << misaligned;
   EXPECT_TRUE(out.intact()) << policy.rung << " n " << n;
 }
@@ -105,9 +105,9 @@ TYPED_TEST(ScanRungs, EveryOperatorIsWhatItsDescriptorSays) {
       const TypeParam a = values[i - 2];
       const TypeParam b = values[i - 1];
       const TypeParam c = values[i];
-      EXPECT_TRUE(scan::same_value(op(identity, a), a) && scan::same_value(op(a, identity), a)) << Op::kName;
-      EXPECT_TRUE(scan::same_value(op(a, b), op(b, a))) << Op::kName;
-      EXPECT_TRUE(scan::same_value(op(op(a, b), c), op(a, op(b, c)))) << Op::kName;
+      EXPECT_TRUE(reference::same_value(op(identity, a), a) && reference::same_value(op(a, identity), a)) << Op::kName;
+      EXPECT_TRUE(reference::same_value(op(a, b), op(b, a))) << Op::kName;
+      EXPECT_TRUE(reference::same_value(op(op(a, b), c), op(a, op(b, c)))) << Op::kName;
       EXPECT_TRUE(!Op::kSelects || op(a, b) == a || op(a, b) == b) << Op::kName;
       if constexpr (std::is_same_v<TypeParam, std::int64_t> && Op::kKeepsScale) {
         EXPECT_EQ(op(a / 256 * 100, b / 256 * 100), op(a / 256, b / 256) * 100) << Op::kName;
@@ -165,9 +165,9 @@ TYPED_TEST(ScanRungs, WorksInPlace) {
           }
         });
         if (!ran) continue;
-        const auto reference = exclusive ? scan::ExactReference<TypeParam, Add>(add, TypeParam{2})
-                                         : scan::ExactReference<TypeParam, Add>(add);
-        EXPECT_EQ(scan::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
+        const auto reference = exclusive ? reference::ExactReference<TypeParam, Add>(add, TypeParam{2})
+                                         : reference::ExactReference<TypeParam, Add>(add);
+        EXPECT_EQ(reference::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
             << rung.id << " n " << n;
         EXPECT_TRUE(data.intact());
       }
@@ -192,9 +192,9 @@ TYPED_TEST(ScanRungs, StorePastTheCachesAtAnyAddressWhereOutputIsLarge) {
         } else {
           inclusive_scan(policy, data.data(), n, data.data());
         }
-        const auto reference = exclusive ? scan::ExactReference<TypeParam, Add>(add, TypeParam{2})
-                                         : scan::ExactReference<TypeParam, Add>(add);
-        EXPECT_EQ(scan::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
+        const auto reference = exclusive ? reference::ExactReference<TypeParam, Add>(add, TypeParam{2})
+                                         : reference::ExactReference<TypeParam, Add>(add);
+        EXPECT_EQ(reference::first_wrong(reference, in.data(), data.data(), n, exclusive), kNoIndex)
             << "in place, " << name(isa) << " exclusive " << exclusive << " misaligned " << misaligned;
         EXPECT_TRUE(data.intact()) << "in place, " << name(isa) << " misaligned " << misaligned;
       }
@@ -209,10 +209,12 @@ TYPED_TEST(ScanRungs, FloatsStayWithinTheStatedBound) {
         const auto in = tests::rounded<TypeParam>(n, 11);
         std::vector<TypeParam> out(in.size());
         inclusive_scan(par.with_rung(rung.id), in, out, add);
-        EXPECT_EQ(scan::first_beyond(scan::SumReference(), in.data(), out.data(), n, false, rung.float_bound), kNoIndex)
+        EXPECT_EQ(reference::first_beyond(reference::SumReference(), in.data(), out.data(), n, false, rung.float_bound),
+                  kNoIndex)
             << rung.id << " n " << n;
         exclusive_scan(par.with_rung(rung.id), in, out, TypeParam{1});
-        EXPECT_EQ(scan::first_beyond(scan::SumReference(1), in.data(), out.data(), n, true, rung.float_bound), kNoIndex)
+        EXPECT_EQ(reference::first_beyond(reference::SumReference(1), in.data(), out.data(), n, true, rung.float_bound),
+                  kNoIndex)
             << rung.id << " n " << n;
       }
     }
@@ -250,7 +252,8 @@ TYPED_TEST(ScanRungs, ConvertsNarrowerInput) {
       Guarded<Out> out(n, 1);
       const Policy policy = par.with_rung(rung.id).with_threads(2);
       if (!supported([&] { inclusive_scan(policy, in.data(), n, out.data()); })) continue;
-      EXPECT_EQ(scan::first_wrong(scan::ExactReference<Out, Add>(add), in.data(), out.data(), n, false), kNoIndex)
+      EXPECT_EQ(reference::first_wrong(reference::ExactReference<Out, Add>(add), in.data(), out.data(), n, false),
+                kNoIndex)
           << rung.id << " n " << n;
     }
   }
@@ -503,8 +506,8 @@ TYPED_TEST(ScanRungs, ExclusiveOnesWithoutAnInitialValueBeginWithTheIdentity) {
             scan(cut, n - cut);
           });
           if (!ran) continue;
-          const auto reference = scan::ExactReference<TypeParam, Op>(op, first);
-          EXPECT_EQ(scan::first_wrong(reference, in.data(), out.data(), n, true), kNoIndex)
+          const auto reference = reference::ExactReference<TypeParam, Op>(op, first);
+          EXPECT_EQ(reference::first_wrong(reference, in.data(), out.data(), n, true), kNoIndex)
               << rung.id << ' ' << Op::kName << " n " << n << " cut at " << cut;
           EXPECT_TRUE(out.intact());
         }

@@ -17,20 +17,20 @@
 #include <string>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
+#include "climb/list_reference.hpp"
 #include "core/visit.hpp"
 #include "cpu/list_values.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "segmented/reference.hpp"
 #include "upsweep/ladder.hpp"
 
 namespace upsweep {
 namespace {
 
-using segmented::expected_fold;
-using segmented::expected_pick;
-using segmented::kSerialElements;
+using reference::expected_fold;
+using reference::expected_pick;
+using reference::kSerialElements;
 static_assert(kSerialElements == cpu::kListBlock);
 using tests::Guarded;
 using tests::isas;

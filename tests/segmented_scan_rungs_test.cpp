@@ -15,17 +15,17 @@
 #include <string>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
+#include "climb/list_reference.hpp"
 #include "core/visit.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "segmented_scan/reference.hpp"
 #include "upsweep/ladder.hpp"
 
 namespace upsweep {
 namespace {
 
-using segmented_scan::expected_scan;
+using reference::expected_scan;
 using tests::Guarded;
 using tests::isas;
 using Offsets = std::vector<std::int64_t>;
@@ -252,7 +252,7 @@ TYPED_TEST(SegmentedScans, SkipNullElementsAndNullLists) {
     for (const bool exclusive : {false, true}) {
       std::vector<T> expected(content.size(), T{7});
       for (std::size_t i = 0; i < is_list.size(); ++i) {
-        if (is_list[i] == 0 || offsets[i + 1] - offsets[i] > segmented_scan::kSerialElements) continue;
+        if (is_list[i] == 0 || offsets[i + 1] - offsets[i] > reference::kSerialElements) continue;
         T total{2};
         for (auto j = offsets[i]; j < offsets[i + 1]; ++j) {
           const T before = total;
@@ -266,7 +266,7 @@ TYPED_TEST(SegmentedScans, SkipNullElementsAndNullLists) {
                 valid);
         for (std::size_t i = 0; i < is_list.size(); ++i) {
           // Floats of longer lists are cut: they are looked at below, as integers.
-          if (std::is_floating_point_v<T> && offsets[i + 1] - offsets[i] > segmented_scan::kSerialElements) continue;
+          if (std::is_floating_point_v<T> && offsets[i + 1] - offsets[i] > reference::kSerialElements) continue;
           T total{2};
           for (auto j = static_cast<std::size_t>(offsets[i]); j < static_cast<std::size_t>(offsets[i + 1]); ++j) {
             const T before = total;

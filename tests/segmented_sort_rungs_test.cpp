@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "patterns.hpp"
+#include "problems/lists/segmented_sort/reference.hpp"
 #include "rungs.hpp"
-#include "segmented_sort/reference.hpp"
 #include "upsweep/segmented_sort.hpp"
 
 namespace upsweep {

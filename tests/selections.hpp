@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/generated_lists.hpp"
+#include "climb/generated_lists.hpp"
 #include "patterns.hpp"
-#include "select/reference.hpp"
+#include "problems/dense/select/reference.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/select.hpp"
 

@@ -24,11 +24,11 @@
 #include <vector>
 
 #include "patterns.hpp"
-#include "query/bind.hpp"
-#include "query/carry.hpp"
-#include "query/packet.hpp"
-#include "query/sql.hpp"
-#include "query/totals.hpp"
+#include "sql/query/bind.hpp"
+#include "sql/query/carry.hpp"
+#include "sql/query/packet.hpp"
+#include "sql/query/sql.hpp"
+#include "sql/query/totals.hpp"
 #include "temporary_folder.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"

@@ -18,13 +18,13 @@
 #include <thread>
 #include <vector>
 
-#include "core/quota.hpp"
 #include "cpu/parallel.hpp"
 #include "disturbance.hpp"
 #include "lists.hpp"
 #include "patterns.hpp"
 #include "rows.hpp"
 #include "rungs.hpp"
+#include "system/quota.hpp"
 #include "upsweep/aggregate.hpp"
 #include "upsweep/ragged.hpp"
 #include "upsweep/reduce.hpp"

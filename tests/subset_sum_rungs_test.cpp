@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "patterns.hpp"
+#include "problems/subset_sum/crew.hpp"
+#include "problems/subset_sum/open_runs.hpp"
+#include "problems/subset_sum/reference.hpp"
+#include "problems/subset_sum/wavefront.hpp"
 #include "rungs.hpp"
-#include "subset_sum/crew.hpp"
-#include "subset_sum/open_runs.hpp"
-#include "subset_sum/reference.hpp"
-#include "subset_sum/wavefront.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "upsweep/subset_sum.hpp"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "failure.hpp"
+#include "problems/dense/take/reference.hpp"
 #include "rungs.hpp"
 #include "selections.hpp"
-#include "take/reference.hpp"
 #include "upsweep/select.hpp"
 
 namespace upsweep {

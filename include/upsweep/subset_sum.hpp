@@ -36,7 +36,7 @@ struct SubsetSumOptions {
   bool witness = true;     ///< which items, not only whether
   std::int64_t below = 0;  ///< a sum in target - below … target + above will do: the nearest to the target, of two the
   std::int64_t above = 0;  ///< lower one. below == target, above == 0: the largest sum up to the target
-  bool reduce = true;      ///< first make the instance smaller: see src/subset_sum/README.md
+  bool reduce = true;      ///< first make the instance smaller: see src/problems/subset_sum/README.md
   bool early_stop = true;  ///< stop once the target is reached
   detail::SearchProgress progress =
       {};  ///< called with the share of the work that is done; returns false to stop: interrupted

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
-#include "expression/number.hpp"
+#include "sql/expression/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "cpu/kernels.hpp"
+#include "system/isa.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
@@ -41,7 +41,7 @@ const char* backend_refusal(Backend backend, bool on_device) noexcept {
 }
 
 const char* isa_refusal(Isa isa) noexcept {
-  if (cpu::has_isa(isa)) return nullptr;
+  if (has_isa(isa)) return nullptr;
   return isa == Isa::avx512 ? "this CPU has no AVX-512 (F, BW, DQ, VL)" : "this CPU has no AVX2";
 }
 

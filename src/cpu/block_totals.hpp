@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/pages.hpp"
+#include "system/pages.hpp"
 
 namespace upsweep::cpu {
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "system/isa.hpp"
 #include "upsweep/detail/scan_kernel.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/policy.hpp"
@@ -74,19 +75,17 @@ const KernelTable& kernels_avx512() noexcept;
 /// out[i] ← value + out[i], and whether one of them went below zero.
 bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) noexcept;
 
-/// The widest instruction set of this CPU that upsweep has kernels for.
-[[nodiscard]] Isa best_isa() noexcept;
-/// Whether this CPU has that instruction set.
-[[nodiscard]] bool has_isa(Isa isa) noexcept;
-/// The SIMD kernels of an instruction set that the CPU has.
-const KernelTable& kernels(Isa isa) noexcept;
-
 /// Of three tables the one for an instruction set that the CPU has.
 template <class Table>
 const Table& table_for(Isa isa, const Table& (*baseline)() noexcept, const Table& (*avx2)() noexcept,
                        const Table& (*avx512)() noexcept) noexcept {
   const Isa chosen = isa == Isa::best ? best_isa() : isa;
   return chosen == Isa::avx512 ? avx512() : chosen == Isa::avx2 ? avx2() : baseline();
+}
+
+/// The SIMD kernels of an instruction set that the CPU has.
+inline const KernelTable& kernels(Isa isa) noexcept {
+  return table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
 }
 
 constexpr int at(Type type) { return static_cast<int>(type); }

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/pages.hpp"
 #include "cpu/segments.hpp"
 #include "cpu/select_kernels.hpp"
+#include "system/pages.hpp"
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/lists.hpp"
 

@@ -34,7 +34,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/threads.hpp"
+#include "system/threads.hpp"
 
 namespace upsweep::cpu {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "core/cores.hpp"
+#include "system/cores.hpp"
 
 namespace upsweep::cpu {
 

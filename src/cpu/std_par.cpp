@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <thread>
 
-#include "core/threads.hpp"
+#include "system/threads.hpp"
 
 namespace upsweep::cpu {
 namespace {

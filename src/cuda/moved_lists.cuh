@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/list_length.hpp"
 #include "cuda/device_lists.cuh"
 #include "cuda/scratch_parts.hpp"
-#include "ragged/list.hpp"
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
@@ -138,9 +138,9 @@ auto visit_element(std::int64_t bytes, const void* content, const void* out, F f
 
 // ------------------------------------------------------------------------------------------------------------- offsets
 // Counts of lists become their offsets by three kernels: sums of chunks, which are scanned by one block, and then the chunks
-// again. A bad list counts less than 0, and so does all that follows it; see ragged/list.hpp.
+// again. A bad list counts less than 0, and so does all that follows it; see core/list_length.hpp.
 
-using Extend = ragged::Extend;
+using Extend = impl::Extend;
 
 inline constexpr int kChunkThreads = 256;
 inline constexpr int kChunkRows = 16;

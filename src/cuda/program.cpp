@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/recent_values.hpp"
 #include "cuda/capture.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/nvrtc.hpp"
+#include "system/recent_values.hpp"
 #include "upsweep/detail/large_launch.cuh"
 
 namespace upsweep::gpu {

@@ -21,28 +21,40 @@ endfunction()
 
 set(UPSWEEP_CUDA_TYPES std::int8_t std::int16_t std::int32_t std::int64_t std::uint8_t std::uint16_t std::uint32_t
   std::uint64_t float double)
-upsweep_cuda_per_type(lookahead scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(lookback scan/lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(reduce reduce/kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(cub scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(lookahead problems/dense/scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(lookback problems/dense/scan/lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(reduce problems/dense/reduce/kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(cub problems/dense/scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
 # Reductions of lists keep signed elements as unsigned ones.
 set(UPSWEEP_CUDA_KEPT_TYPES std::uint8_t std::uint16_t std::uint32_t std::uint64_t float double)
-upsweep_cuda_per_type(lanes segmented/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
-upsweep_cuda_per_type(pipeline segmented/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
-upsweep_cuda_per_type(list_scan segmented_scan/kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(list_lookahead segmented_scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(shard_scan shards/scan_kernels.cu ${UPSWEEP_CUDA_TYPES})
-upsweep_cuda_per_type(sort segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
+upsweep_cuda_per_type(lanes problems/lists/segmented_reduce/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
+upsweep_cuda_per_type(pipeline problems/lists/segmented_reduce/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
+upsweep_cuda_per_type(list_scan problems/lists/segmented_scan/kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(list_lookahead problems/lists/segmented_scan/lookahead_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(shard_scan scale/shards/scan_kernels.cu ${UPSWEEP_CUDA_TYPES})
+upsweep_cuda_per_type(sort problems/lists/segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
 # What several rungs or calls of a problem share.
-set(kernels_beside_rungs by_key/key_runs.cu pack/conversion_kernels.cu segmented_scan/heads.cu
-  segmented_sort/packed_lists.cu shards/lists.cu shards/offsets.cu shards/scan.cu)
-target_sources(upsweep PRIVATE cuda/capability.cu cuda/device_place.cpp cuda/kernel_facts.cpp cuda/link.cpp cuda/nvrtc.cpp cuda/program.cpp cuda/runtime.cpp cuda/staging.cpp shards/group.cpp shards/reduce.cpp
-  chunked/reduce.cpp chunked/ring.cpp chunked/scan.cpp
+set(kernels_beside_rungs problems/keys/by_key/key_runs.cu problems/lists/pack/conversion_kernels.cu problems/lists/segmented_scan/heads.cu
+  problems/lists/segmented_sort/packed_lists.cu scale/shards/lists.cu scale/shards/offsets.cu scale/shards/scan.cu)
+target_sources(upsweep PRIVATE
+  climb/device_place.cpp
+  climb/kernel_facts.cpp
+  climb/link.cpp
+  cuda/capability.cu
+  cuda/nvrtc.cpp
+  cuda/program.cpp
+  cuda/runtime.cpp
+  scale/chunked/reduce.cpp
+  scale/chunked/ring.cpp
+  scale/chunked/scan.cpp
+  scale/shards/group.cpp
+  scale/shards/reduce.cpp
+  scale/staging.cpp
   ${kernels_beside_rungs})
 set(built_rungs ${cuda_rungs})
-list(REMOVE_ITEM built_rungs scan/cuda_cub_newer.cu)
-set_source_files_properties(${built_rungs} aggregate/on_device.cpp pack/conversions_on_device.cpp ${kernels_beside_rungs}
+list(REMOVE_ITEM built_rungs problems/dense/scan/cuda_cub_newer.cu)
+set_source_files_properties(${built_rungs} problems/dense/filtered_sum/on_device.cpp problems/lists/pack/conversions_on_device.cpp ${kernels_beside_rungs}
   PROPERTIES COMPILE_DEFINITIONS UPSWEEP_HAS_CUDA=1)
 set_source_files_properties(cuda/capability.cu ${kernels_beside_rungs} ${cuda_rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
@@ -56,7 +68,7 @@ if(newer_cub)
   message(STATUS "upsweep: cuda.cub_newer is built with ${newer_cub}")
   file(STRINGS ${newer_cub}/cub/version.cuh newer_cub_version REGEX "#define CUB_VERSION [0-9]+")
   string(REGEX MATCH "[0-9]+" newer_cub_version "${newer_cub_version}")
-  set_source_files_properties(scan/cuda_cub_newer.cu PROPERTIES
+  set_source_files_properties(problems/dense/scan/cuda_cub_newer.cu PROPERTIES
     COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS};-I${newer_cub}"
     COMPILE_DEFINITIONS "UPSWEEP_HAS_CUDA=1;UPSWEEP_NEWER_CUB_VERSION=${newer_cub_version}")
 endif()

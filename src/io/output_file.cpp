@@ -14,9 +14,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/temporary_folder.hpp"
-#include "core/threads.hpp"
 #include "io/posix.hpp"
+#include "system/temporary_folder.hpp"
+#include "system/threads.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {

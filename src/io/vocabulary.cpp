@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/hash.hpp"
+#include "system/hash.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {

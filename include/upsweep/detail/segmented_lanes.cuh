@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/segmented_lanes.cuh: cuda.lanes: the kernels that fold each list by as many lanes as it has elements for, for
-// any reducer; src/segmented/cuda_lanes.cu says how.
+// any reducer; src/problems/lists/segmented_reduce/cuda_lanes.cu says how.
 #pragma once
 
 #include <cstdint>

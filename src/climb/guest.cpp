@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// climb/guest.cpp: loads a shared library with a rung of the user's own, and says what is wrong with a file that is none.
+#include "climb/guest.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <utility>
+
+#include "climb/problems.hpp"
+#include "system/child.hpp"
+#include "system/float_mode.hpp"
+
+namespace upsweep {
+namespace {
+
+constexpr std::string_view kScan[] = {"in", "out"};
+constexpr std::string_view kReduce[] = {"in", "sum"};
+constexpr std::string_view kRagged[] = {"starts", "stops", "offsets"};
+constexpr std::string_view kSegmented[] = {"content", "offsets", "sums"};
+constexpr std::string_view kAggregate[] = {"key", "quantity", "price", "sum"};
+constexpr std::string_view kSubsetSum[] = {"sums"};
+
+constexpr GuestProblem kGuestProblems[] = {{"scan", "upsweep_rung_scan", kScan},
+                                           {"reduce", "upsweep_rung_reduce", kReduce},
+                                           {"ragged", "upsweep_rung_ragged", kRagged},
+                                           {"segmented", "upsweep_rung_segmented", kSegmented},
+                                           {"aggregate", "upsweep_rung_aggregate", kAggregate},
+                                           {"subset-sum", "upsweep_rung_subset_sum", kSubsetSum}};
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(Code::invalid_argument, "--with: " + message); }
+
+void append(std::string& list, std::string_view one) { list.append(list.empty() ? "" : ", ").append(one); }
+
+const GuestProblem& guest_problem(std::string_view name) {
+  std::string those;
+  for (const GuestProblem& one : kGuestProblems) {
+    if (one.problem == name) return one;
+    append(those, one.problem);
+  }
+  refuse("the " + std::string(name) + " ladder takes no rung of one's own; these do: " + those);
+}
+
+/// A function of the library, or null.
+template <class Function>
+Function* find_function(void* library, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+auto* find_version(void* library) {
+  return find_function<decltype(upsweep_rung_version)>(library, "upsweep_rung_version");
+}
+auto* find_name(void* library) { return find_function<decltype(upsweep_rung_name)>(library, "upsweep_rung_name"); }
+
+/// By its whole path: names without a slash are looked for elsewhere.
+void* open(const std::string& path) { return dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL); }
+
+/// What runs as soon as a library is loaded, in a process of its own first: a constructor, or a variable called as a function.
+void require_loadable(const std::string& path) {
+  constexpr int kMostSeconds = 20;
+  constexpr std::string_view kLoaded = "loaded";
+  const auto [said, how] = run_in_child(
+      [&](int out) {
+        void* const library = open(path);
+        if (library != nullptr && find_version(library) != nullptr) (void)find_version(library)();
+        if (library != nullptr && find_name(library) != nullptr) (void)find_name(library)();
+        (void)!write(out, kLoaded.data(), kLoaded.size());
+      },
+      kMostSeconds);
+  if (said != kLoaded) refuse(path + " " + how + " while it is loaded and asked for its version and name");
+}
+
+void* load_library(const std::string& path) {
+  if (!std::filesystem::exists(path)) refuse("there is no file " + path);
+  require_loadable(path);
+  void* const library = open(path);
+  if (library != nullptr) return library;
+  const std::string reason = dlerror();
+  // What dlopen() says of a file that is there.
+  const bool is_other =
+      reason.starts_with(std::filesystem::absolute(path).string()) && reason.ends_with("such file or directory");
+  refuse("no shared library that can be loaded: " +
+         (is_other ? path + " is cut short, or made for another processor" : reason));
+}
+
+void require_version(void* library, const std::string& path) {
+  auto* const version = find_version(library);
+  if (version == nullptr) refuse(path + " has no upsweep_rung_version(): see upsweep/rung.h");
+  const int theirs = version();
+  if (theirs == UPSWEEP_RUNG_VERSION) return;
+  refuse(path + " is for version " + std::to_string(theirs) + " of upsweep/rung.h, this is version " +
+         std::to_string(UPSWEEP_RUNG_VERSION) + ": compile it again");
+}
+
+void* require_rung(void* library, const std::string& path, const GuestProblem& wanted) {
+  if (void* const found = dlsym(library, wanted.function)) return found;
+  std::string others;
+  for (const GuestProblem& one : kGuestProblems) {
+    if (dlsym(library, one.function) != nullptr) append(others, one.problem);
+  }
+  const std::string has =
+      others.empty() ? "no rung" : "a rung of " + others + ", none of " + std::string(wanted.problem);
+  refuse(path + " has " + has + ": there is no function " + wanted.function);
+}
+
+/// "guest.NAME", as the library or else its file says.
+std::string id_of(void* library, const std::string& path) {
+  constexpr std::size_t kLongest = 16;  // fits the table's column
+  auto* const says = find_name(library);
+  const char* const said = says == nullptr ? nullptr : says();
+  std::string name = said == nullptr ? "" : said;
+  if (name.empty()) {
+    name = std::filesystem::path(path).stem().string();
+    if (name.starts_with("lib") && name.size() > 3) name.erase(0, 3);
+  }
+  name.resize(std::min(name.size(), kLongest));
+  for (char& one : name) {
+    if (std::isalnum(static_cast<unsigned char>(one)) == 0) one = '_';
+  }
+  return "guest." + name;
+}
+
+}  // namespace
+
+Guest::Guest(std::string id, void* function, const GuestProblem& problem)
+    : id_(std::move(id)),
+      function_(function),
+      problem_(problem),
+      info_{
+          .id = id_, .idea = "a rung of one's own", .needs = "any CPU", .traffic = "", .determinism = Determinism::no} {
+}  // its sums may be added up in any order: the serial bound holds for all
+
+const Guest& Guest::load(const std::string& path, std::string_view problem) {
+  const GuestProblem& wanted = guest_problem(problem);
+  const KeptFloatMode kept;  // -ffast-math has a constructor that changes it
+  void* const library = load_library(path);
+  require_version(library, path);
+  void* const function = require_rung(library, path, wanted);
+  return *new Guest(id_of(library, path), function, wanted);
+}
+
+void Guest::refuse_exception(std::string_view what) {
+  throw Error(Code::invalid_argument,
+              "throws an exception" + std::string(what.empty() ? "" : ": ") + std::string(what));
+}
+
+void Guest::require_success(int returned) {
+  if (returned == 0) return;
+  if (returned == UPSWEEP_RUNG_SKIPS) throw Error(Code::unsupported, "does not take this type");
+  throw Error(Code::invalid_argument, "returns error " + std::to_string(returned));
+}
+
+}  // namespace upsweep

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// climb/problems.cpp: the list of the problems; each is declared in src/<problem>/instance.cpp.
+#include "climb/problems.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "core/no_ladder.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+
+namespace scan {
+extern const Problem kProblem;
+}
+namespace reduction {
+extern const Problem kProblem;
+}
+namespace ragged {
+extern const Problem kProblem;
+}
+namespace segmented {
+extern const Problem kProblem;
+}
+namespace segmented_scan {
+extern const Problem kProblem;
+}
+namespace by_key {
+extern const Problem kProblem;
+}
+namespace grouping {
+extern const Problem kProblem;
+}
+namespace list_sorting {
+extern const Problem kProblem;
+}
+namespace selection {
+extern const Problem kProblem;
+}
+namespace partitioning {
+extern const Problem kProblem;
+}
+namespace taking {
+extern const Problem kProblem;
+}
+namespace packing {
+extern const Problem kProblem;
+}
+namespace positions {
+extern const Problem kProblem;
+}
+namespace combining {
+extern const Problem kProblem;
+}
+namespace aggregate {
+extern const Problem kProblem;
+}
+namespace subset_sum {
+extern const Problem kProblem;
+}
+
+namespace {
+
+constexpr const Problem* kProblems[] = {
+    &scan::kProblem,           &reduction::kProblem,    &ragged::kProblem,    &segmented::kProblem,
+    &segmented_scan::kProblem, &by_key::kProblem,       &grouping::kProblem,  &list_sorting::kProblem,
+    &selection::kProblem,      &partitioning::kProblem, &taking::kProblem,    &packing::kProblem,
+    &positions::kProblem,      &combining::kProblem,    &aggregate::kProblem, &subset_sum::kProblem};
+
+std::size_t position(std::string_view name) {
+  std::string names;
+  for (std::size_t i = 0; i < problems().size(); ++i) {
+    const std::string_view one = problems()[i].name;
+    if (one == name) return i;
+    names.append(names.empty() ? "" : ", ").append(one);
+  }
+  throw Error(Code::invalid_argument, "no ladder is called '" + std::string(name) + "'; there are " + names);
+}
+
+}  // namespace
+
+const std::vector<ProblemInfo>& problems() {
+  static const std::vector<ProblemInfo> all = [] {
+    std::vector<ProblemInfo> infos;
+    for (const Problem* one : kProblems) infos.push_back(one->info());
+    return infos;
+  }();
+  return all;
+}
+
+const ProblemInfo& problem(std::string_view name) { return problems()[position(name)]; }
+
+namespace {
+
+/// The problems that have the rung, and "query", whose rungs are no ladder.
+std::vector<std::string_view> problems_with(std::string_view rung) {
+  std::vector<std::string_view> names;
+  for (const ProblemInfo& one : problems()) {
+    const auto is_it = [&](const RungInfo& info) { return info.id == rung; };
+    if (std::any_of(one.rungs.begin(), one.rungs.end(), is_it)) names.push_back(one.name);
+  }
+  if (std::find(std::begin(kQueryRungs), std::end(kQueryRungs), rung) != std::end(kQueryRungs))
+    names.push_back("query");
+  return names;
+}
+
+/// "scan", "scan and reduce"; of many the first few.
+std::string listed(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kMost = 3;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
+    all.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
+  }
+  return names.size() > kMost ? all + " and others" : all;
+}
+
+/// The problem with these rungs, "a, b, c"; "this operation" where none has just them.
+std::string owner_of(const std::string& rungs) {
+  for (const ProblemInfo& one : problems()) {
+    std::string ids;
+    for (const RungInfo& rung : one.rungs) ids.append(ids.empty() ? "" : ", ").append(rung.id);
+    if (ids == rungs) return std::string(one.name) + ", which runs this call";
+  }
+  return "this operation";
+}
+
+}  // namespace
+
+void refuse_rung(std::string_view id, const std::string& known) {
+  const std::string advice = known.empty() ? ", which has no ladder: leave the rung out" : "; available: " + known;
+  const auto owners = problems_with(id);
+  const std::string rung = "rung '" + std::string(id) + "'";
+  if (!owners.empty()) {
+    throw Error(Code::unsupported, rung + " belongs to " + listed(owners) + ", not to " + owner_of(known) + advice);
+  }
+  throw Error(Code::unknown_rung, "unknown " + rung + (known.empty() ? " of an operation" : "") + advice);
+}
+
+void require_no_rung(std::string_view rung) {
+  if (!rung.empty()) refuse_rung(rung, {});
+}
+
+const Problem& declaration(std::string_view name) { return *kProblems[position(name)]; }
+
+std::span<const Study> studies(std::string_view problem) { return declaration(problem).studies; }
+
+}  // namespace upsweep

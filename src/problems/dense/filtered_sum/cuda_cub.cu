@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/cuda_cub.cu: cub::DeviceReduce over an iterator of products, which a CUDA programmer would use instead.
+//
+// Idea   Element i is row i's product, or 0: a counting iterator and a function. CUB sums the elements.
+// Cost   The keys and the touched sectors.
+// Needs  Any GPU. Temporary memory as CUB asks for it.
+// Limit  CUB sees no pointer through the function, so keys are loaded 4 bytes at a time; a second kernel for the totals.
+// From   CUB 3 of the CUDA toolkit.
+#include "problems/dense/filtered_sum/cuda_rows.cuh"
+
+#if UPSWEEP_HAS_CUDA
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_reduce.cuh>
+#endif
+
+namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+struct ProductOf {
+  DeviceRows rows;
+  __device__ Sum operator()(std::int64_t i) const { return rows.product(i); }
+};
+
+cudaError_t sum_products(void* temporary, std::size_t& bytes, const detail::AggregateCall& call, gpu::Stream stream) {
+  gpu::forget_last_error();
+  const auto products =
+      thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), ProductOf{rows_of(call)});
+  return cub::DeviceReduce::Sum(temporary, bytes, products, reinterpret_cast<Sum*>(call.out), call.n, stream);
+}
+
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+  auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
+  call.partials = call.out;
+  call.partial_count = 1;
+  return gpu::status_of(sum_products(call.launch->scratch, bytes, call, call.launch->stream));
+}
+
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+  std::size_t bytes = 0;
+  (void)sum_products(nullptr, bytes, call, nullptr);
+  return {.scratch = static_cast<std::int64_t>(bytes)};
+}
+
+}  // namespace
+#endif
+
+extern const Rung cuda_cub{.info = {.id = "cuda.cub",
+                                    .idea = "cub::DeviceReduce over products by index",
+                                    .needs = "any GPU",
+                                    .traffic = kSectors,
+                                    .kind = Kind::library},
+                           .run = launch,
+                           .workspace = workspace};
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/cuda_occupancy.cu: cuda.two_loads in blocks of 128, 256 or 384 threads, with and without a cap on registers.
+//
+// Idea   A multiprocessor hides latency with the warps that fit: registers, shared memory and threads per block decide how
+//        many do. The kernel is compiled six times, and the runtime's own calculator picks the one with the highest
+//        occupancy; `upsweep ladder aggregate` shows registers, shared memory, occupancy and time of all of them. The
+//        flag --maxrregcount 10 of the source is __launch_bounds__ here, which asks for as many blocks as fill a
+//        multiprocessor and leaves the number of registers to the compiler.
+// Cost   As cuda.two_loads.
+// Needs  Any GPU; a sum per block of scratch; a call that waits.
+// Limit  The rungs so far load 4 bytes per thread, wait, load the payload, wait, and then fold a tree for 512 rows.
+//        cuda.shuffle keeps its threads for many rows.
+// From   "Optimizing Occupancy" in "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 14 registers, occupancy 2/3;
+//        with 10 registers 1, and 8.181 to 5.993 ms. Chips since have 65,536 registers for 2048 threads, 32 each: this
+//        kernel needs no more anyway.
+#include <iterator>
+#include <string>
+
+#include "problems/dense/filtered_sum/cuda_rows.cuh"
+#include "problems/dense/filtered_sum/occupancy.hpp"
+
+namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+template <int kThreads>
+__global__ void occupancy_select_and_sum(const DeviceRows rows, Sum* sums) {
+  two_loads<kThreads>(rows, sums);
+}
+
+constexpr int kThreadsThatFit = 2048;  // on a multiprocessor of the chips that this is compiled for
+
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads, kThreadsThatFit / kThreads)
+    occupancy_capped_select_and_sum(const DeviceRows rows, Sum* sums) {
+  two_loads<kThreads>(rows, sums);
+}
+
+struct Way {
+  void (*kernel)(DeviceRows rows, Sum* sums);
+  int threads;
+  bool capped;
+};
+
+// Of two that fill a multiprocessor equally well the first is taken.
+constexpr Way kWays[] = {
+    {occupancy_select_and_sum<256>, 256, false}, {occupancy_capped_select_and_sum<256>, 256, true},
+    {occupancy_select_and_sum<128>, 128, false}, {occupancy_capped_select_and_sum<128>, 128, true},
+    {occupancy_select_and_sum<384>, 384, false}, {occupancy_capped_select_and_sum<384>, 384, true},
+};
+constexpr int kSmallest = 128;
+
+// [guide: best]
+int blocks_that_fit(const Way& way) {
+  int blocks = 0;
+  const bool asked = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, way.kernel, way.threads, 0) == cudaSuccess;
+  if (!asked) gpu::forget_last_error();
+  return asked ? blocks : 0;
+}
+
+int best_way() {
+  int best = 0;
+  int most = 0;
+  for (int i = 0; i < static_cast<int>(std::size(kWays)); ++i) {
+    const int threads = blocks_that_fit(kWays[i]) * kWays[i].threads;
+    if (threads > most) best = i;
+    most = threads > most ? threads : most;
+  }
+  return best;
+}
+// [guide: end]
+
+}  // namespace
+
+std::vector<Variant> occupancy_variants() {
+  int device = 0;
+  int threads_that_fit = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&threads_that_fit, cudaDevAttrMaxThreadsPerMultiProcessor, device) != cudaSuccess) {
+    gpu::forget_last_error();
+    return {};
+  }
+  std::vector<Variant> all;
+  for (const Way& way : kWays) {
+    cudaFuncAttributes attributes = {};
+    if (cudaFuncGetAttributes(&attributes, way.kernel) != cudaSuccess) {
+      gpu::forget_last_error();
+      return {};
+    }
+    const int blocks = blocks_that_fit(way);
+    all.push_back({.name = std::to_string(way.threads) + (way.capped ? " threads, capped" : " threads"),
+                   .registers = attributes.numRegs,
+                   .shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes),
+                   .blocks = blocks,
+                   .occupancy = static_cast<double>(blocks * way.threads) / threads_that_fit});
+  }
+  return all;
+}
+
+Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept {
+  const Way& way = kWays[variant];
+  const std::int64_t blocks = blocks_of(call.n, 2 * way.threads);
+  return leave_partials(call, blocks,
+                        [&](Sum* sums) { return launch_on_rows(call, way.kernel, blocks, way.threads, sums); });
+}
+
+namespace {
+
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+  static const int best = best_way();  // of the device that is asked first: on another one it is right, if not best
+  return run_occupancy_variant(call, best);
+}
+
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+  return partials_size(blocks_of(call.n, 2 * kSmallest));
+}
+
+}  // namespace
+#endif
+
+extern const Rung cuda_occupancy =
+    host_adds_rung("cuda.occupancy", "two_loads in the block that fills the GPU best", launch, workspace);
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/cuda_reduce_again.cu: a second kernel sums the sums of the first one's blocks; 23 are left to the host.
+//
+// Idea   cuda.two_loads, then the same tree over its 11,722 sums: two per thread, 23 blocks. The source's second kernel
+//        works in place; a block that ends early would then overwrite what block 0 has yet to read, so that there is a
+//        second array here.
+// Cost   As cuda.two_loads, and 8 bytes per 512 rows written and read again; 8 bytes per 262,144 rows back.
+// Needs  Any GPU; the sums of both kernels of scratch; a call that waits.
+// Limit  A second launch for what the host adds up in microseconds: slower in the source too. cuda.occupancy goes back to
+//        one kernel; cuda.fused lets that kernel's last block do this.
+// From   reduce of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 8.181 to 9.116 ms.
+#include "problems/dense/filtered_sum/cuda_rows.cuh"
+
+namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+__global__ void reduce_again_select_and_sum(const DeviceRows rows, Sum* sums) { two_loads<kBlock>(rows, sums); }
+
+// [guide: second kernel]
+__global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
+  __shared__ Sum values[kBlock];
+  const std::int64_t i = std::int64_t{blockIdx.x} * (2 * kBlock) + threadIdx.x;
+  values[threadIdx.x] = (i < n ? sums[i] : 0) + (i + kBlock < n ? sums[i + kBlock] : 0);
+  const Sum sum = fold_unrolled<kBlock>(values);
+  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+// [guide: end]
+
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+  const std::int64_t first = blocks_of(call.n, 2 * kBlock);
+  const std::int64_t second = blocks_of(first, 2 * kBlock);
+  return leave_partials(call, second, [&](Sum* out) {
+    Sum* const sums = out + second;
+    const cudaError_t error = launch_on_rows(call, reduce_again_select_and_sum, first, kBlock, sums);
+    if (error != cudaSuccess) return error;
+    const auto blocks = static_cast<unsigned>(second);
+    return gpu::detail::launch({.blocks = blocks, .threads = kBlock, .stream = call.launch->stream}, reduce_again_sum,
+                               sums, first, out);
+  });
+}
+
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+  const std::int64_t first = blocks_of(call.n, 2 * kBlock);
+  return partials_size(first + blocks_of(first, 2 * kBlock));
+}
+
+}  // namespace
+#endif
+
+extern const Rung cuda_reduce_again =
+    host_adds_rung("cuda.reduce_again", "a second kernel sums the blocks' sums", launch, workspace);
+
+}  // namespace upsweep::aggregate

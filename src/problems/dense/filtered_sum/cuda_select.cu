@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/cuda_select.cu: the GPU selects and multiplies, the host adds up: a product, or 0, per row.
+//
+// Idea   Thread i tests row i and writes its product; all products go to the host, which adds them up.
+// Cost   The keys and the touched sectors; 8n written, 8n over the link, 8n read by the host: more than comes in.
+// Needs  Any GPU; 8 bytes of scratch per row; a call that waits.
+// Limit  The way back: 48 MB for six million rows. cuda.interleaved sends one sum per block.
+// From   simpleselect of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 59.45 ms, of which 46.335 were copies.
+#include "problems/dense/filtered_sum/cuda_rows.cuh"
+
+namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+// [guide: product]
+__global__ void simple_select(const DeviceRows rows, Sum* products) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // The source writes for threads past the last row as well: past the end of its array unless that is rounded up.
+  if (i < rows.n) products[i] = rows.product(i);
+}
+// [guide: end]
+
+Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+  return leave_partials(call, call.n, [&](Sum* products) {
+    if (call.n == 0) return cudaSuccess;
+    return launch_on_rows(call, simple_select, blocks_of(call.n, kBlock), kBlock, products);
+  });
+}
+
+gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(call.n); }
+
+}  // namespace
+#endif
+
+extern const Rung cuda_select = host_adds_rung("cuda.select", "a product per row; the host adds up all of them", launch,
+                                               workspace, "as below, and n products written, sent, read");
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/cuda_sequential.cu: the tree adds the upper half to the lower one: sequential addresses.
+//
+// Idea   As cuda.interleaved, but thread t adds value t + half, for half = 128, 64, …: lanes touch neighbouring words.
+// Cost   As cuda.interleaved.
+// Needs  Any GPU; a sum per block of scratch; a call that waits. The block is a power of two.
+// Limit  The loop and a barrier per level, of which the last six concern a single warp. cuda.unrolled does without.
+// From   selectandsumopt1 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 36.046 to 16.764 ms, bank conflicts
+//        6,223,004 to 993,635.
+#include "problems/dense/filtered_sum/cuda_rows.cuh"
+
+namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+__global__ void sequential_select_and_sum(const DeviceRows rows, Sum* sums) {
+  // [guide: kernel]
+  __shared__ Sum values[kBlock];
+  values[threadIdx.x] = rows.product(std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
+  fold_halves<kBlock>(values);
+  if (threadIdx.x == 0) sums[blockIdx.x] = values[0];
+  // [guide: end]
+}
+
+constexpr auto launch = &launch_blocks<sequential_select_and_sum>;
+constexpr auto workspace = &block_sums<>;
+
+}  // namespace
+#endif
+
+extern const Rung cuda_sequential =
+    host_adds_rung("cuda.sequential", "the tree adds halves: no bank conflicts", launch, workspace);
+
+}  // namespace upsweep::aggregate

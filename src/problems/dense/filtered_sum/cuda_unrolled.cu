@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/cuda_unrolled.cu: the last six levels of the tree are one warp's, without a loop and without block barriers.
+//
+// Idea   From 64 values on only the first warp works: its six additions follow one another in the code. The source
+//        leaves every barrier out, as a warp's threads moved in step in 2012. Since Volta each has a program counter of
+//        its own: the same code may read a value before or after its owner has overwritten it. Here __syncwarp stands
+//        between the reads and the writes of a level (fold_last_warp in cuda_rows.cuh).
+// Cost   As cuda.interleaved, with a sixteenth of the instructions in the source (53,548,768 to 3,283,837).
+// Needs  Any GPU; a sum per block of scratch; a call that waits.
+// Limit  Half of the threads do nothing from the first level on. cuda.two_loads gives every thread two rows.
+// From   selectandsumopt2 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 16.764 to 12.939 ms.
+#include "problems/dense/filtered_sum/cuda_rows.cuh"
+
+namespace upsweep::aggregate {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+__global__ void unrolled_select_and_sum(const DeviceRows rows, Sum* sums) {
+  __shared__ Sum values[kBlock];
+  values[threadIdx.x] = rows.product(std::int64_t{blockIdx.x} * kBlock + threadIdx.x);
+  const Sum sum = fold_unrolled<kBlock>(values);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+constexpr auto launch = &launch_blocks<unrolled_select_and_sum>;
+constexpr auto workspace = &block_sums<>;
+
+}  // namespace
+#endif
+
+extern const Rung cuda_unrolled =
+    host_adds_rung("cuda.unrolled", "the tree's last warp without loop or barrier", launch, workspace);
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/on_device.cpp: what only the aggregate ladder measures on a GPU: columns that are sent there first, as in "GPU
+// optimization of a SQL aggregate", and the ways to launch cuda.occupancy.
+#include "problems/dense/filtered_sum/instance.hpp"
+
+#if UPSWEEP_HAS_CUDA
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "climb/device_clock.hpp"
+#include "climb/kernel_facts.hpp"
+#include "cuda/device_call.hpp"
+#include "problems/dense/filtered_sum/occupancy.hpp"
+#include "problems/dense/filtered_sum/rung.hpp"
+#include "upsweep/aggregate.hpp"
+
+namespace upsweep::aggregate {
+namespace {
+
+using detail::AggregateCall;
+using gpu::require;
+
+// Four streams keep the copy engine busy, and the kernels of eight parts leave an eighth of the work after the last copy.
+constexpr int kStreams = 4;
+constexpr int kParts = 8;
+constexpr int kMostRounds = 31;
+
+// -------------------------------------------------------------------------------------------- columns that are sent
+
+class SentInstance final : public AggregateInstance {
+ public:
+  SentInstance(Table& table, std::uint32_t limit, Transfer transfer);
+
+  [[nodiscard]] bool takes(const RungInfo&) const override { return true; }
+  bool measure(Row& row, const ClimbRequest& request) override;
+
+ private:
+  struct Part {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    AggregateCall call;
+    std::optional<gpu::DeviceCall> memory;
+    gpu::Event begun;
+    gpu::Event copied;
+    gpu::Event computed;
+    gpu::Event fetched;
+  };
+
+  [[nodiscard]] int parts() const { return transfer_ == Transfer::streams ? kParts : 1; }
+  const Rung& prepare(const RungInfo& rung);
+  void send(const Part& part, cudaStream_t stream) const;
+  Staged run_once(const Rung& rung);
+  [[nodiscard]] std::vector<Span> timeline() const;
+
+  Transfer transfer_;
+  gpu::DeviceBytes key_;
+  gpu::DeviceBytes quantity_;
+  gpu::DeviceBytes price_;
+  gpu::DeviceBytes out_;  // one for each part
+  cpu::Pages<std::uint64_t> partials_;
+  std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
+  std::vector<std::unique_ptr<gpu::OwnStream>> streams_;
+  std::vector<std::unique_ptr<Part>> parts_;  // given back before their streams
+  gpu::Event begin_;
+};
+
+SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
+    : AggregateInstance(table, limit, Backend::cuda, Memory::resident),
+      transfer_(transfer),
+      key_(table.rows * 4),
+      quantity_(table.rows * 8),
+      price_(table.rows * 8),
+      out_(kParts * std::int64_t{sizeof(std::int64_t)}),
+      partials_(table.rows + kParts) {
+  const auto name = kTransfers[static_cast<std::size_t>(transfer)];
+  group.lines.emplace_back("columns are sent: " + std::string(name));
+  group.facts.emplace_back("transfer", std::string(name));
+  group.bytes = 20.0 * static_cast<double>(table.rows);
+  group.limit_bytes = 0;
+  const std::int64_t partial_bytes = partials_.size() * std::int64_t{sizeof(std::int64_t)};
+  std::memset(partials_.data(), 0, static_cast<std::size_t>(partial_bytes));
+  if (transfer != Transfer::pageable) {
+    for (const HostArray& array : arrays()) {
+      if (!array.is_output) pinned_.push_back(std::make_unique<gpu::Pinned>(array.data, array.bytes));
+    }
+    pinned_.push_back(std::make_unique<gpu::Pinned>(partials_.data(), partial_bytes));
+  }
+  for (int s = 0; s < kStreams; ++s) streams_.push_back(std::make_unique<gpu::OwnStream>());
+  for (int p = 0; p < parts(); ++p) parts_.push_back(std::make_unique<Part>());
+}
+
+/// Gives every part its rows, stream and memory. Throws unsupported.
+const Rung& SentInstance::prepare(const RungInfo& info) {
+  const Rung* rung = nullptr;
+  for (int p = 0; p < parts(); ++p) {
+    Part& part = *parts_[static_cast<std::size_t>(p)];
+    const auto policy = gpu::Policy{}.with_stream(streams_[static_cast<std::size_t>(p % kStreams)]->get());
+    part.first = table_.rows * p / parts();
+    part.count = table_.rows * (p + 1) / parts() - part.first;
+    const auto place = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here, const char* what) {
+      if (!info.host_memory) return static_cast<const T*>(there.get()) + part.first;
+      return static_cast<const T*>(gpu::mapped_memory(here.data() + part.first, policy.device, what));
+    };
+    part.call = detail::aggregate_call(place(key_, table_.key, "key"), place(quantity_, table_.quantity, "quantity"),
+                                       place(price_, table_.price, "price"), part.count, limit_);
+    part.call.out = static_cast<std::int64_t*>(out_.get()) + p;
+    part.call.waits = true;
+    const gpu::Launch bare = gpu::launch_on(policy);
+    part.call.launch = &bare;
+    rung = &choose(part.call, {.rung = info.id});
+    part.memory.emplace(policy, rung->workspace(part.call));
+    part.call.launch = &part.memory->launch();
+  }
+  return *rung;
+}
+
+void SentInstance::send(const Part& part, cudaStream_t stream) const {
+  const auto copy = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here) {
+    if (part.count == 0) return;
+    require(cudaMemcpyAsync(static_cast<T*>(there.get()) + part.first, here.data() + part.first,
+                            static_cast<std::size_t>(part.count) * sizeof(T), cudaMemcpyHostToDevice, stream),
+            "copying over the link");
+  };
+  copy(key_, table_.key);
+  copy(quantity_, table_.quantity);
+  copy(price_, table_.price);
+}
+
+/// One run, from the columns in the host's memory to the sum there. Throws Error; the sum is left in `sum_`.
+Staged SentInstance::run_once(const Rung& rung) {
+  require(cudaDeviceSynchronize(), "running a rung");
+  HostClock host;
+  Staged staged;
+  double adding = 0;
+  staged.total_s = host.seconds_of([&] {
+    begin_.record(streams_[0]->get());
+    std::int64_t partials = 0;
+    for (const auto& part : parts_) {
+      const cudaStream_t stream = part->memory->launch().stream;
+      // ---- Send.
+      part->begun.record(stream);
+      if (!rung.info.host_memory) send(*part, stream);
+      part->copied.record(stream);
+      // ---- Compute.
+      const Status status = rung.run(part->call, {});
+      if (!status.ok()) throw_status(status, rung.info.id);
+      part->computed.record(stream);
+      // ---- Fetch.
+      require(cudaMemcpyAsync(partials_.data() + partials, part->call.partials,
+                              static_cast<std::size_t>(part->call.partial_count) * sizeof(std::int64_t),
+                              cudaMemcpyDeviceToHost, stream),
+              "copying over the link");
+      part->fetched.record(stream);
+      partials += part->call.partial_count;
+    }
+    for (const auto& part : parts_) part->fetched.wait();
+    adding = host.seconds_of([&] {
+      sum_ =
+          static_cast<std::int64_t>(std::accumulate(partials_.data(), partials_.data() + partials, std::uint64_t{0}));
+    });
+  });
+  if (parts_.size() == 1) {
+    const Part& part = *parts_[0];
+    staged.transfer_s = part.copied.seconds_since(begin_) + part.fetched.seconds_since(part.computed);
+    staged.kernel_s = part.computed.seconds_since(part.copied) + adding;
+    return staged;
+  }
+  for (const auto& part : parts_) staged.transfer_s = std::max(staged.transfer_s, part->copied.seconds_since(begin_));
+  staged.kernel_s = staged.total_s - staged.transfer_s;
+  return staged;
+}
+
+/// Of the run that is over. The link sends one part at a time, whatever the streams, and not always in the order in which they
+/// were asked for: a part begins when the one before it is sent and its own stream is free.
+std::vector<Span> SentInstance::timeline() const {
+  std::vector<std::pair<double, int>> sends;  // in the order in which they ended
+  for (int p = 0; p < parts(); ++p) {
+    sends.emplace_back(parts_[static_cast<std::size_t>(p)]->copied.seconds_since(begin_), p);
+  }
+  std::sort(sends.begin(), sends.end());
+  std::vector<Span> spans;
+  double sent = 0;
+  for (const auto& [copied, p] : sends) {
+    const Part& part = *parts_[static_cast<std::size_t>(p)];
+    const double computed = part.computed.seconds_since(begin_);
+    const int stream = p % kStreams;
+    spans.push_back({"send", stream, std::max(sent, part.begun.seconds_since(begin_)), copied});
+    spans.push_back({"compute", stream, copied, computed});
+    spans.push_back({"fetch", stream, computed, part.fetched.seconds_since(begin_)});
+    sent = copied;
+  }
+  return spans;
+}
+
+bool SentInstance::measure(Row& row, const ClimbRequest&) {
+  if (row.rung.host_memory && transfer_ != Transfer::pinned) {
+    row.reason = transfer_ == Transfer::pageable ? "takes pinned memory" : "sends nothing: see pinned";
+    return true;
+  }
+  const Rung& rung = prepare(row.rung);
+  std::vector<double> total;
+  std::vector<double> transfer;
+  std::vector<double> kernel;
+  double used = 0;
+  for (int round = -1; round < kMostRounds && (used < 1 || total.size() < 3); ++round) {
+    sum_ = ~expected_;
+    const Staged staged = run_once(rung);
+    if (sum_ != expected_) {
+      row.status = RowStatus::failed;
+      row.reason = "wrong value";
+      return true;
+    }
+    if (round < 0) continue;  // warms up
+    used += staged.total_s;
+    total.push_back(staged.total_s);
+    transfer.push_back(staged.transfer_s);
+    kernel.push_back(staged.kernel_s);
+  }
+  row.status = RowStatus::verified;
+  row.staged = Staged{median(total), median(transfer), median(kernel), timeline()};
+  row.median_s = row.staged->total_s;
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Transfer transfer) {
+  return std::make_unique<SentInstance>(table, limit, transfer);
+}
+
+// ------------------------------------------------------------------------------------- the kernels, and ways to launch one
+
+void note_kernels(Row& row, const gpu::Policy& policy, const AggregateCall& asked) {
+  const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
+  AggregateCall call = asked;
+  call.launch = &memory.launch();
+  call.waits = true;
+  const Policy by_name{.rung = row.rung.id};
+  const Rung& rung = choose(call, by_name);
+  row.kernels = gpu::kernels_of(policy.stream, [&] { (void)rung.run(call, {}); });
+}
+
+void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& asked, std::int64_t sum) {
+  const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
+  AggregateCall call = asked;
+  call.launch = &memory.launch();
+  call.waits = true;
+  gpu::EventClock clock(policy.stream);  // the columns stay in the cache
+  std::vector<Variant> ways = occupancy_variants();
+  for (int i = 0; i < static_cast<int>(ways.size()); ++i) {
+    Variant& way = ways[static_cast<std::size_t>(i)];
+    std::vector<Contender> one{{.name = "", .run = [&] {
+                                  if (!run_occupancy_variant(call, i).ok()) {
+                                    throw Error(Code::device_failed, "launching a variant");
+                                  }
+                                }}};
+    one[0].run();
+    if (add_partials(call, policy.stream) != sum) {
+      row.status = RowStatus::failed;
+      row.reason = "wrong value in blocks of " + way.name;
+      return;
+    }
+    time_in_turn(one, clock, kBudget);
+    way.median_s = one[0].median();
+  }
+  row.variants = std::move(ways);
+}
+
+}  // namespace upsweep::aggregate
+
+#else
+
+#include "cuda/not_built.hpp"
+
+namespace upsweep::aggregate {
+
+std::unique_ptr<Instance> sent_instance(Table&, std::uint32_t, Transfer) { gpu::refuse(); }
+void note_kernels(Row&, const gpu::Policy&, const detail::AggregateCall&) {}
+void time_occupancy(Row&, const gpu::Policy&, const detail::AggregateCall&, std::int64_t) {}
+
+}  // namespace upsweep::aggregate
+
+#endif

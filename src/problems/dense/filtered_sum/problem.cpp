@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/problem.cpp: the aggregate ladder in order, which rung runs a call, and the calls: validated, run, failures as
+// Errors.
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "cuda/device_call.hpp"
+#include "problems/dense/filtered_sum/rung.hpp"
+#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace aggregate {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
+// it is an argument away from.
+extern const Rung cpu_serial, cpu_threads, cpu_predicate_first, cuda_select, cuda_interleaved, cuda_sequential,
+    cuda_unrolled, cuda_two_loads, cuda_reduce_again, cuda_occupancy, cuda_shuffle, cuda_cub, cuda_zero_copy,
+    cuda_fused;
+
+constexpr const Rung* kRungs[] = {&cpu_serial,        &cpu_threads,     &cpu_predicate_first, &cuda_select,
+                                  &cuda_interleaved,  &cuda_sequential, &cuda_unrolled,       &cuda_two_loads,
+                                  &cuda_reduce_again, &cuda_occupancy,  &cuda_shuffle,        &cuda_cub,
+                                  &cuda_zero_copy,    &cuda_fused};
+constexpr Ladder<detail::AggregateCall> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+// Below two vectors of keys the loop is as fast as finding out which vectors there are.
+constexpr std::int64_t kSerialRows = 32;
+
+const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (&rung != &cuda_fused && &rung != &cuda_zero_copy) detail::require_length_of_host(call.n_at, rung.info.id);
+    return rung;
+  }
+  if (call.launch != nullptr) return usable(&cuda_fused, call, policy);
+  return call.n < kSerialRows ? cpu_serial : cpu_predicate_first;
+}
+
+std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream) {
+  constexpr std::int64_t kAtATime = std::int64_t{1} << 17;
+  std::uint64_t sum = 0;
+  std::vector<std::uint64_t> part(static_cast<std::size_t>(std::min(kAtATime, call.partial_count)));
+  for (std::int64_t first = 0; first < call.partial_count; first += kAtATime) {
+    const std::int64_t count = std::min(kAtATime, call.partial_count - first);
+    gpu::fetch(part.data(), call.partials + first, count * std::int64_t{sizeof(std::uint64_t)}, stream);
+    sum = std::accumulate(part.begin(), part.begin() + count, sum);
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+namespace {
+
+void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, detail::AggregateCall& call) {
+  if (call.n == 0) return;
+  const auto require = [&]<class T>(const T*& column, const char* what) {
+    if (!rung.host_memory) return gpu::require_device_memory(column, policy.device, what);
+    column = static_cast<const T*>(gpu::mapped_memory(column, policy.device, what));
+  };
+  require(call.key, "key");
+  require(call.quantity, "quantity");
+  require(call.price, "price");
+}
+
+void require_wrap(Overflow overflow) {
+  if (overflow == Overflow::wrap) return;
+  throw Error(Code::unsupported,
+              "select_sum is modulo 2^64, and not checked for overflow: choose wrap instead of checked");
+}
+
+/// `sum`: of a call that waits, else null.
+std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall& call, std::int64_t* sum) {
+  require_wrap(policy.overflow);
+  call.waits = sum != nullptr;
+  if (call.waits) gpu::require_no_capture(policy.stream, "select_sum_async");
+  gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
+  require_columns_on_device(policy, on_device.rung(), call);
+  if (!call.waits && !call.out_is_reached) gpu::require_device_memory(call.out, policy.device, "result");
+  gpu::require_length(call.n_at, call.out, sizeof *call.out, policy.device);
+  void* const room = on_device.allocate();
+  if (call.waits) call.out = static_cast<std::int64_t*>(room);
+  on_device.run();
+  if (call.waits) *sum = add_partials(call, policy.stream);
+  return on_device.rung().id;
+}
+
+}  // namespace
+}  // namespace aggregate
+
+void detail::require_columns(std::int64_t keys, std::int64_t quantities, std::int64_t prices) {
+  if (keys == quantities && keys == prices) return;
+  throw Error(Code::unequal_lengths, "key has " + std::to_string(keys) + " rows, quantity " +
+                                         std::to_string(quantities) + ", price " + std::to_string(prices) +
+                                         ": they must be equal");
+}
+
+std::string_view detail::run_select_sum(const Policy& policy, AggregateCall& call) {
+  require_policy(policy);
+  aggregate::require_wrap(policy.overflow);
+  const auto& rung = aggregate::choose(call, policy);
+  if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
+  return rung.info.id;
+}
+
+std::string_view detail::run_select_sum(const gpu::Policy& policy, AggregateCall& call) {
+  return aggregate::run_on_device(policy, call, nullptr);
+}
+
+std::string_view detail::run_select_sum_and_wait(const gpu::Policy& policy, AggregateCall& call, std::int64_t& sum) {
+  return aggregate::run_on_device(policy, call, &sum);
+}
+
+gpu::WorkspaceSize detail::select_sum_workspace(const gpu::Policy& policy, const AggregateCall& asked) {
+  AggregateCall call = asked;
+  call.waits = true;
+  return gpu::CallOnDevice(policy, call, &aggregate::choose, gpu::Fetches::result).workspace();
+}
+
+}  // namespace upsweep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/reference.hpp: the one answer that every rung of a filtered sum is checked against.
+#pragma once
+
+#include <cstdint>
+
+namespace upsweep::aggregate {
+
+/// Σ quantity[i]·price[i] where key[i] < limit: exact in 128 bits, then its last 64.
+inline std::int64_t expected_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                                 std::int64_t n, std::uint32_t limit) {
+  __extension__ using Exact = unsigned __int128;
+  Exact sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (key[i] < limit) sum += static_cast<Exact>(quantity[i]) * static_cast<Exact>(price[i]);
+  }
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum));
+}
+
+/// Rows that are kept.
+inline std::int64_t expected_rows(const std::uint32_t* key, std::int64_t n, std::uint32_t limit) {
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < n; ++i) rows += key[i] < limit ? 1 : 0;
+  return rows;
+}
+
+/// Bytes that must be read: all keys, and of both payload columns each piece of `piece` bytes, a cache line or a sector,
+/// that holds a row that is kept; pieces lie as in memory.
+inline std::int64_t expected_bytes(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                                   std::int64_t n, std::uint32_t limit, std::int64_t piece) {
+  const auto pieces_of = [&](const std::int64_t* column) {
+    const auto base = reinterpret_cast<std::uintptr_t>(column);
+    std::int64_t pieces = 0;
+    std::uintptr_t last = 0;  // no column lies there
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (key[i] >= limit) continue;
+      const std::uintptr_t at =
+          (base + static_cast<std::uintptr_t>(i) * sizeof(std::int64_t)) / static_cast<std::uintptr_t>(piece);
+      pieces += at != last ? 1 : 0;
+      last = at;
+    }
+    return pieces;
+  };
+  return n * std::int64_t{sizeof(std::uint32_t)} + (pieces_of(quantity) + pieces_of(price)) * piece;
+}
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/filtered_sum/rung.hpp: what the files of the aggregate ladder's rungs declare their rows with.
+#pragma once
+
+#include "core/ladder.hpp"
+#include "upsweep/detail/aggregate_call.hpp"
+
+namespace upsweep::aggregate {
+
+using Rung = upsweep::Rung<detail::AggregateCall>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::AggregateCall& call, const Policy& policy);
+
+/// The sum of what a rung has left in device memory, a megabyte at a time.
+std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream);
+
+inline constexpr const char* kTouched = "keys, and lines of kept rows";
+inline constexpr const char* kSectors = "keys, and sectors of kept rows";
+
+inline const char* host_adds_refusal(const detail::AggregateCall& call, const Policy&) noexcept {
+  return call.waits ? nullptr : "the host adds up what its kernel leaves: only calls that wait run it";
+}
+
+/// The row of a rung whose kernel leaves partial sums, which the host adds up.
+constexpr Rung host_adds_rung(std::string_view id, std::string_view idea, decltype(Rung::run) run,
+                              decltype(Rung::workspace) workspace, std::string_view traffic = kSectors) {
+  return {.info = {.id = id, .idea = idea, .needs = "any GPU", .traffic = traffic, .host_adds = true},
+          .refusal = host_adds_refusal,
+          .run = run,
+          .workspace = workspace};
+}
+
+}  // namespace upsweep::aggregate

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/partition/cpu_serial.cpp: the naive loop, twice: what is kept, and then the rest.
+//
+// Idea   for each element: if (mask[j]) out[k++] = content[j]; and again for each: if (!mask[j]) out[k++] = content[j].
+// Cost   Mask and content twice, as where the rest begins is known after the first pass. Work 2n, depth 2n.
+// Needs  Any CPU.
+// Limit  Two mispredicted branches per element where the mask is random, on one thread. cpu.compress has none of these.
+// From   The definition.
+#include "cpu/moved_elements.hpp"
+#include "problems/dense/partition/rung.hpp"
+
+namespace upsweep::partitioning {
+namespace {
+
+Status run(Call& call, const Policy&) noexcept {
+  std::int64_t k = 0;
+  for (const bool wanted : {true, false}) {
+    for (std::int64_t j = 0; j < call.mask.length; ++j) {
+      if (call.mask[j] != wanted) continue;
+      for (const SelectColumn& column : call.columns) cpu::move_element(column, j, k);
+      ++k;
+    }
+    if (wanted) call.kept = k;
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "if (mask[j]) out[k++] = content[j], then the others",
+                                      .needs = "any CPU",
+                                      .traffic = "2n read, n written",
+                                      .threads = Threads::one},
+                             .run = run};
+
+}  // namespace upsweep::partitioning

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/partition/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <string>
+
+#include "core/columns.hpp"
+#include "cuda/list_call.hpp"
+#include "problems/dense/partition/rung.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace partitioning {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_tbb, cpu_compress, cuda_cub, cuda_ranks;
+
+constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_tbb, &cpu_compress, &cuda_cub, &cuda_ranks};
+constexpr Ladder<Call> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+using detail::ArraysAre;
+
+const Rung& choose(const Call& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  return usable(call.launch != nullptr ? &cuda_ranks : &cpu_compress, call, policy);
+}
+
+/// All that a partition asks of its arrays. Throws Error.
+void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
+  const std::int64_t n = call.mask.length;
+  if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to partition by");
+  detail::require_mask(call.mask, n, "the mask", arrays);
+  const std::int64_t room = require_columns(call.columns, n, "the mask", arrays);
+  if (arrays == ArraysAre::to_come) return;
+  CallArrays given;
+  add_columns(call.columns, given);
+  given.read(call.mask);
+  given.require_apart();
+  if (room >= n) return;
+  throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(room) +
+                                         " elements, but a partition has all " + std::to_string(n));
+}
+
+static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
+
+}  // namespace
+}  // namespace partitioning
+
+std::string_view detail::run_partition(const Policy& policy, PartitionCall& call) {
+  require_policy(policy);
+  partitioning::require_call(call);
+  const auto& rung = partitioning::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (!status.ok()) throw_status(status, rung.info.id);
+  return rung.info.id;
+}
+
+std::string_view detail::run_partition(const gpu::Policy& policy, PartitionCall& call) {
+  partitioning::require_call(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "partition_async");
+  gpu::CallOnDevice on_device(policy, call, &partitioning::choose, gpu::Fetches::result);
+  gpu::require_device_mask(call.mask, policy.device, "the mask");
+  gpu::require_device_columns(call.columns, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
+  on_device.run();
+  if (waits) {
+    gpu::SelectStatus status = {};
+    gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
+    call.kept = status.kept;
+  }
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::partition_workspace(const gpu::Policy& policy, const PartitionCall& asked) {
+  PartitionCall call = asked;
+  partitioning::require_call(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &partitioning::choose, gpu::Fetches::result).workspace();
+}
+
+}  // namespace upsweep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/reduce/cuda_one_kernel.cu: one kernel at the speed of reading: warps fold long parts, the last block all totals.
+//
+// Idea   A warp reads a contiguous part of the array, 64 bytes per lane in flight, and keeps a value per lane; shuffles
+//        come once, at its end. Blocks write their totals, and the last block to end folds them in order.
+//        See upsweep/detail/device_reduce.cuh.
+// Cost   n read. Work n, depth n/(32·8448) + log2 n.
+// Needs  Any GPU. Some hundred bytes of workspace, zero before the first call, and 1056 totals of scratch.
+// Limit  The rate at which the memory is read.
+// From   The last-block reduction of the CUDA samples (threadFenceReduction).
+#include "problems/dense/reduce/cuda_compiled.cuh"
+
+namespace upsweep::reduction {
+
+namespace {
+
+#if UPSWEEP_HAS_CUDA
+Status launch(const detail::ReduceCall& call, const Policy&) noexcept {
+  if (call.device != nullptr) return call.device->run(call);
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return one_kernel_from<In>(call); });
+}
+
+gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
+  if (call.device != nullptr) return call.device->workspace(call);
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) {
+    // The output is at most 8 bytes, and the operator makes no difference.
+    return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, std::int64_t, Add, true>>(call.n);
+  });
+}
+#endif
+
+const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+  if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);
+  return call.device != nullptr ? nullptr : "takes a custom operator from reduce.cuh only";
+}
+
+}  // namespace
+
+extern const Rung cuda_one_kernel{.info = {.id = "cuda.one_kernel",
+                                           .idea = "long parts per warp; the last block folds the totals",
+                                           .needs = "any GPU",
+                                           .traffic = "n read"},
+                                  .refusal = refusal,
+                                  .run = launch,
+                                  .workspace = workspace};
+
+}  // namespace upsweep::reduction

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/reduce/problem.cpp: the reduce ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <cstdint>
+#include <string>
+
+#include "core/checked.hpp"
+#include "core/ladder.hpp"
+#include "cuda/device_call.hpp"
+#include "problems/dense/reduce/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/shard_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace reduction {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
+// it is an argument away from.
+extern const Rung cpu_serial, cpu_threads, cpu_simd, cpu_std_par, cpu_simd_threads, cuda_shuffle, cuda_cub,
+    cuda_one_kernel;
+
+constexpr const Rung* kRungs[] = {&cpu_serial,       &cpu_threads,  &cpu_simd, &cpu_std_par,
+                                  &cpu_simd_threads, &cuda_shuffle, &cuda_cub, &cuda_one_kernel};
+constexpr Ladder<const detail::ReduceCall> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+// 40 us of one core that reads its own cache, 256 KB in 10: about what waking a second thread takes (cpu::run_workers).
+constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (&rung != &cuda_one_kernel) detail::require_values_of_host(call, rung.info.id);
+    return rung;
+  }
+  if (call.launch != nullptr) return usable(&cuda_one_kernel, call, policy);
+  const bool large = call.n * call.in_size >= kThreadsBytes;
+  if (call.op == Operator::custom) return large ? cpu_threads : cpu_serial;
+  return large ? cpu_simd_threads : cpu_simd;
+}
+
+enum class Result : std::uint8_t { in_carry, in_own_memory, in_reach };  ///< in_reach: the caller has looked after it
+
+std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCall& asked, Result result) {
+  const bool waits = result == Result::in_carry;
+  if (waits) gpu::require_no_capture(policy.stream, "reduce_async");
+  detail::ReduceCall call = asked;
+  gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
+  if (call.n > 0) gpu::require_device_memory(call.in, policy.device, "input");
+  if (result == Result::in_own_memory) gpu::require_device_memory(call.out, policy.device, "result");
+  if (call.init_at != nullptr) gpu::require_device_memory(call.init_at, policy.device, "initial value");
+  gpu::require_length(call.n_at, call.out, call.out_size, policy.device);
+  void* const room = on_device.allocate();
+  if (waits) call.out = room;
+  on_device.run();
+  // A carry begins with its total.
+  if (waits) gpu::fetch(call.carry, call.out, call.out_size, policy.stream);
+  return on_device.rung().id;
+}
+
+}  // namespace
+}  // namespace reduction
+
+std::string_view detail::run_reduce(const Policy& policy, const ReduceCall& call) {
+  require_policy(policy);
+  require_checks(call, policy.overflow);
+  const auto& rung = reduction::choose(call, policy);
+  if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
+  return rung.info.id;
+}
+
+std::string_view detail::run_reduce(const gpu::Policy& policy, const ReduceCall& call) {
+  return reduction::run_on_device(policy, call, reduction::Result::in_own_memory);
+}
+
+std::string_view detail::run_reduce_in_reach(const gpu::Policy& policy, const ReduceCall& call) {
+  return reduction::run_on_device(policy, call, reduction::Result::in_reach);
+}
+
+std::string_view detail::run_reduce_and_wait(const gpu::Policy& policy, const ReduceCall& call) {
+  return reduction::run_on_device(policy, call, reduction::Result::in_carry);
+}
+
+gpu::WorkspaceSize detail::reduce_workspace(const gpu::Policy& policy, const ReduceCall& asked) {
+  ReduceCall call = asked;
+  return gpu::CallOnDevice(policy, call, &reduction::choose, gpu::Fetches::result).workspace();
+}
+
+void detail::throw_sum_overflow(Type type) {
+  throw Error(Code::overflow,
+              "the sum does not fit " + std::string(name(type)) + ": reduce into a wider type, or let it wrap around");
+}
+
+}  // namespace upsweep

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/cpu_chained.cpp: one pass over memory: blocks in cache are reduced, linked by their carries, and scanned.
+//
+// Idea   Threads take cache-sized blocks in order. A block is reduced (which brings it into cache), waits for the carry
+//        of the block before it, publishes its own, and only then is scanned: from cache, with stores that go past it.
+//        While it scans, a thread fetches the block it does next.
+// Cost   One pass: n read, n written: the traffic of a copy. Work n + n·log2 w, depth n/(p·w) + blocks.
+// Needs  Any CPU, any associative operator; compiled operators run on SIMD, others on the plain loop.
+// Limit  The chain, on many cores. All of them poll one word, so that each hand-over takes 3 us on 64 cores of a Xeon, a
+//        virtual machine, and the chain stops while the core of the one thread that holds it is taken away: with 64 threads
+//        it scans more slowly there than with 16. Up to 16, the memory bandwidth of the machine. cpu.lookahead waits for
+//        nobody.
+// From   S. Yan, G. Long, Y. Zhang, "StreamScan", PPoPP 2013, and D. Merrill, M. Garland, NVR-2016-002, for GPUs; I. de
+//        Wolff et al., PMAM 2024, for CPUs. The carry of float sums keeps what rounding lost, so blocks do not add up
+//        errors.
+#include <atomic>
+#include <cstdint>
+
+#include "cpu/blocks.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/parallel.hpp"
+#include "problems/dense/scan/pieces.hpp"
+#include "problems/dense/scan/rung.hpp"
+
+namespace upsweep::scan {
+
+namespace {
+
+/// Waits for `turn` to reach `block`: it spins, as the wait is shorter than a system call, but gives the core up once
+/// in a while for the case that the thread it waits for has none. Not at every look after a while, as subset_sum's
+/// wait_until(): here long waits are the rule on many cores, and who is in a system call when its turn comes holds up every
+/// block after its own.
+void wait_for_turn(const std::atomic<std::int64_t>& turn, std::int64_t block) {
+  cpu::GiveWay give_way;
+  for (int spins = 0; turn.load(std::memory_order_acquire) != block; ++spins) {
+    if (spins % 128 == 127) {
+      give_way();
+    } else {
+      cpu::pause();
+    }
+  }
+}
+
+/// Scans n elements in blocks, `carry` preceding them; carry becomes what precedes the next element. Returns the first bad
+/// index or kNoIndex. Any number of workers makes progress, one included: a block waits only for the one before it, which
+/// was taken earlier by a worker that is running.
+std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, int threads, Pieces::Carry& carry) {
+  const std::int64_t block = pieces.block();
+  const std::int64_t count = cpu::parts(n, block);
+  const int workers = cpu::block_workers(count, threads);
+  // One thread needs no total ahead of time, if scanning alone gives the same bits.
+  const bool reduce_first = workers > 1 || !pieces.exact();
+  alignas(64) std::atomic<std::int64_t> ticket{0};
+  alignas(64) std::atomic<std::int64_t> turn{0};  // the block whose predecessors are all in `carry`
+  cpu::LowestIndex first_bad;
+
+  cpu::run_workers(workers, [&](int) {
+    std::int64_t bad = kNoIndex;
+    std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+    while (mine < count) {
+      // The next block is taken now, so that it can be fetched into cache while this one is scanned. Blocks are taken
+      // in order and a worker does its own in order, so the first block not done is always in work.
+      const std::int64_t next = ticket.fetch_add(1, std::memory_order_relaxed);
+      const cpu::Range range = cpu::part_of(n, block, mine);
+      const cpu::Range ahead = next < count ? cpu::part_of(n, block, next) : cpu::Range{0, 0};
+
+      // [guide: chain]
+      // ---- Reduce: reads the block from memory and leaves it in cache.
+      Pieces::Carry total;
+      if (reduce_first) pieces.reduce(range, total);
+
+      // ---- Take the predecessor's carry, publish ours. Acquire: the carry was written before the turn came to us.
+      // Release: our carry is written before the turn goes on.
+      wait_for_turn(turn, mine);
+      Pieces::Carry before = carry;
+      const bool publish_first = reduce_first && !pieces.prefers_scan(carry, total);
+      if (publish_first) {
+        pieces.merge(carry, total);
+        turn.store(mine + 1, std::memory_order_release);
+      }
+
+      // ---- Scan: reads the block from cache and writes it once.
+      bad = cpu::first_index(bad, pieces.scan(range, before, ahead));
+      if (!publish_first) {
+        carry = before;
+        turn.store(mine + 1, std::memory_order_release);
+      }
+      mine = next;
+      // [guide: end]
+    }
+    first_bad.add(bad);
+  });
+  return first_bad.get();
+}
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return scan_chained(pieces, call.n, policy.threads, carry);
+  });
+}
+
+}  // namespace
+
+// The bound: 2048 vectors of a block one after the other, 4 levels within a vector, and a block total that is itself off by
+// up to 516 (512 additions per accumulator, 2 to join them, 4 within a vector); totals add up compensated.
+extern const Rung cpu_chained{.info = {.id = "cpu.chained",
+                                       .idea = "one pass: blocks in cache, linked by their carries",
+                                       .needs = "any CPU",
+                                       .traffic = "n read, n written",
+                                       .float_bound = {.serial = false, .constant = 1300}},
+                              .refusal = needs_isa,
+                              .run = run};
+
+}  // namespace upsweep::scan

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/cpu_serial.cpp: the loop: each output is the one before it, combined with the next element.
+//
+// Idea   out[i] = out[i-1] ⊕ in[i]. The first program anyone writes, and the reference for all others.
+// Cost   One pass: n elements read, n written. Work n - 1 operations, depth n - 1: each waits for the one before it.
+// Needs  Any CPU, any associative operator (the only rung that would not need associativity).
+// Limit  The loop-carried dependency: one operation at a time, at its latency. A float addition takes 4 cycles, so the
+//        loop runs at 4 cycles per element however wide the core is; integers (1 cycle) run into one thread's share of
+//        the memory bandwidth. cpu.simd shortens the chain, cpu.threads splits it.
+// From   The reference kernel awkward_ListArray_compact_offsets and "Naive CPU implementation" in "Parallel Prefix Scan".
+#include <algorithm>
+
+#include "cpu/blocks.hpp"
+#include "cpu/kernels.hpp"
+#include "problems/dense/scan/pieces.hpp"
+#include "problems/dense/scan/rung.hpp"
+
+namespace upsweep::scan {
+
+namespace {
+
+Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_in_order(pieces, call.n, carry);
+  });
+}
+
+Status run_vectors(const detail::ScanCall& call, const Policy& policy) noexcept {
+  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_in_order(pieces, call.n, carry);
+  });
+}
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "one loop: each output is the last one plus the next element",
+                                      .needs = "any CPU",
+                                      .traffic = "n read, n written",
+                                      .threads = Threads::one},
+                             .run = run};
+
+// cpu.simd: one thread scans whole vectors in log2 steps and adds a running carry.
+//
+// Idea   A 64-byte vector of w elements is scanned in log2 w shuffle-and-combine steps (cpu/simd.hpp, scan_vector). The
+//        carry after it is carry ⊕ last: vectors wait for one operation of the one before, not for w of them.
+// Cost   One pass: n read, n written, past the caches where the output is large. Work n·log2 w, depth n/w + log2 w.
+// Needs  A compiled operator. The vector is 64 bytes for every instruction set, so floats have the same bits on each.
+// Limit  One core's share of the memory bandwidth, which two threads (cpu.lookahead) double on most machines. The
+//        2x of the source for int32 on AVX2 is reached while data stay in cache, or where one core can move more bytes
+//        than the loop does.
+// From   The list of SIMD versions in "Parallel Prefix Scan"; W. Zhang, Y. Wang, K. A. Ross, "Parallel prefix sum with
+//        SIMD", ADMS 2020.
+extern const Rung cpu_simd{.info = {.id = "cpu.simd",
+                                    .idea = "log-step scans of vectors with a running carry",
+                                    .needs = "compiled operator; AVX2, AVX-512 or baseline",
+                                    .traffic = "n read, n written",
+                                    .threads = Threads::one},
+                           .refusal = cpu::simd_refusal,
+                           .run = run_vectors};
+
+}  // namespace upsweep::scan

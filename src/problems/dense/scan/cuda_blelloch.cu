@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/cuda_blelloch.cu: up-sweep and down-sweep over a tree in shared memory: two operations per element, not log2 n.
+//
+// Idea   Up: pairs are folded, then pairs of pairs, leaving the totals of ever larger left halves in place. Down: what
+//        precedes the middle of each subtree is combined with it. Blelloch clears the root and swaps its way down, which
+//        takes an identity; this form of the same tree (Brent and Kung's) needs none, so any operator will do.
+// Cost   n read, n written, and again to add the tiles' totals back. Work 2n, depth 2·log2 n.
+// Needs  Any GPU; a 1023rd of the array for totals.
+// Limit  Ever fewer threads work towards the root, and each level is a barrier. A place is skipped after every 32, so
+//        that strides of powers of two do not meet one bank of shared memory. cuda.shuffle trades work for barriers.
+// From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; "Parallel Prefix Scan"; M. Harris,
+//        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
+#include "problems/dense/scan/cuda_elements.cuh"
+
+namespace upsweep::scan {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kTileElements = 2 * kThreads;
+
+__device__ int place(int i) { return i + i / 32; }
+
+template <class Element, class T>
+__global__ void sweep_tiles(Element element, T* out, T* totals, std::int64_t n) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* x = reinterpret_cast<T*>(shared);
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t first = std::int64_t{blockIdx.x} * kTileElements;
+  for (int i = thread; i < kTileElements; i += kThreads) {
+    x[place(i)] = element(first + i < n ? first + i : n - 1);  // past the end: nothing before depends on it
+  }
+
+  // [guide: sweeps]
+  // ---- Up-sweep: the last place of every subtree of 2·stride elements gets its total.
+  for (int stride = 1; stride < kTileElements; stride *= 2) {
+    __syncthreads();  // the level below is complete
+    const int right = (thread + 1) * 2 * stride - 1;
+    if (right < kTileElements) x[place(right)] = element.op(x[place(right - stride)], x[place(right)]);
+  }
+
+  // ---- Down-sweep: the middle of every subtree but the first gets what precedes the subtree.
+  for (int stride = kTileElements / 4; stride > 0; stride /= 2) {
+    __syncthreads();  // the level above is complete
+    const int left = (thread + 1) * 2 * stride - 1;
+    if (left + stride < kTileElements) x[place(left + stride)] = element.op(x[place(left)], x[place(left + stride)]);
+  }
+  __syncthreads();
+  // [guide: end]
+
+  for (int i = thread; i < kTileElements && first + i < n; i += kThreads) out[first + i] = x[place(i)];
+  if (totals != nullptr && thread == 0) totals[blockIdx.x] = x[place(kTileElements - 1)];
+}
+
+struct Tiles {
+  static constexpr int kTile = kTileElements;
+  template <class Element, class T>
+  [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
+                                   cudaStream_t stream) const {
+    constexpr int kShared = (kTile + kTile / 32) * int{sizeof(T)};
+    const gpu::detail::Grid grid{.blocks = blocks, .threads = kThreads, .stream = stream, .shared_bytes = kShared};
+    return gpu::detail::launch(grid, sweep_tiles<Element, T>, element, out, totals, n);
+  }
+};
+
+constexpr auto launch = &launch_by<gpu::Blocks<Tiles>>;
+constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
+
+}  // namespace
+#endif
+
+extern const Rung cuda_blelloch =
+    tiles_rung("cuda.blelloch", "up-sweep, down-sweep in blocks, totals added back", launch, workspace);
+
+}  // namespace upsweep::scan

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/cuda_cub_newer.cu: cub::DeviceScan of a newer CUB than the toolkit's, as far as PyPI has one.
+//
+// Idea   As cuda.cub. Both versions live in one program, as the names of CUB's kernels carry its version; of libcu++,
+//        whose names do not, only what the compiler inlines is used.
+// Cost   n read, n written; a kernel more, that clears the tiles' states.
+// Needs  nvidia-cuda-cccl from PyPI in .venv when upsweep was built.
+// Limit  As cuda.cub; on an H200 CUB 3.5 is no faster than 3.0 (docs/tuning.md).
+// From   CCCL, https://github.com/NVIDIA/cccl.
+#include "problems/dense/scan/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "problems/dense/scan/cuda_cub.cuh"
+
+static_assert(CUB_VERSION == UPSWEEP_NEWER_CUB_VERSION, "the toolkit's CUB was found instead");
+#endif
+
+namespace upsweep::scan {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+Status launch(const detail::ScanCall& call, const Policy&) noexcept {
+  return with_few_types(
+      call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) { return run_cub<T>(call, gpu::tuned(op)); });
+}
+
+gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
+  gpu::WorkspaceSize size;
+  (void)with_few_types(call.out_type, [&]<class T, class Op>(std::type_identity<T>, Op op) {
+    size.scratch = cub_bytes<T>(call.n, gpu::tuned(op));
+    return Status{};
+  });
+  return size;
+}
+
+}  // namespace
+#endif
+
+extern const Rung cuda_cub_newer{.info = {.id = "cuda.cub_newer",
+                                          .idea = "cub::DeviceScan of a newer CUB than the toolkit's",
+                                          .needs = "any GPU; nvidia-cuda-cccl from PyPI",
+                                          .traffic = "n read, n written",
+                                          .kind = Kind::library,
+                                          .determinism = Determinism::no},
+                                 .refusal = taught,
+                                 .run = launch,
+                                 .workspace = workspace};
+
+}  // namespace upsweep::scan

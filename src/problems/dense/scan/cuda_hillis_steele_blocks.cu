@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/cuda_hillis_steele_blocks.cu: blocks run the rounds on their own tiles; their totals are scanned and added back.
+//
+// Idea   cuda.hillis_steele on every tile at once. What precedes a tile is the scan of the tiles' totals, by the same
+//        rung, as often as it takes: 2^28 elements make 2^18 totals, those 2^8, those one tile.
+// Cost   n read, n written, then n read and written again to add the totals back: 4n. Work n·log2 tile, depth log2 n.
+// Needs  Any GPU; a 1023rd of the array for totals.
+// Limit  The second pass, log2 tile additions per element, a barrier per round. cuda.blelloch adds twice per element,
+//        cuda.shuffle needs few barriers, cuda.lookback no second pass.
+// From   "Implementing by hand" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020); "Parallel Prefix
+//        Scan".
+#include "problems/dense/scan/cuda_elements.cuh"
+
+namespace upsweep::scan {
+
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Blocks<gpu::HillisSteeleTiles>>;
+constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
+#endif
+
+extern const Rung cuda_hillis_steele_blocks =
+    tiles_rung("cuda.hillis_steele_blocks", "strides within blocks, totals scanned, added back", launch, workspace);
+
+}  // namespace upsweep::scan

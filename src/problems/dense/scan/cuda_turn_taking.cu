@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/cuda_turn_taking.cu: a thread per element, each adding its own when its turn comes.
+//
+// Idea   Many threads, still one after the other: in round t thread t alone adds, and a barrier that every thread of the
+//        block reaches ends the round.
+// Cost   n read, n written, and the last output of each block read again. Work n, depth n barriers.
+// Needs  Any GPU.
+// Limit  A barrier per element: slower than one thread. Blocks have no order within a launch (the source's kernel
+//        assumes one, and reads what another block may not have written yet), so past one block there is a launch per
+//        block, in order. cuda.hillis_steele lets all threads add in every round.
+// From   "Sequential algorithm on multiple threads" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020),
+//        corrected.
+#include "problems/dense/scan/cuda_elements.cuh"
+
+namespace upsweep::scan {
+
+#if UPSWEEP_HAS_CUDA
+constexpr auto launch = &launch_by<gpu::Turns>;
+#endif
+
+extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
+                                            .idea = "a thread per element, one after the other",
+                                            .needs = "any GPU",
+                                            .traffic = "n read, n written"},
+                                   .refusal = tiles_refusal,
+                                   .run = launch};
+
+}  // namespace upsweep::scan

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/scan/lookback_kernels.cu: cuda.lookback for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+#include "problems/dense/scan/cuda_compiled.cuh"
+
+namespace upsweep::scan {
+
+template <>
+Status lookback_from<UPSWEEP_ELEMENT>(const detail::ScanCall& call) noexcept {
+  return with_operator<UPSWEEP_ELEMENT>(call, [&]<class Out, class Op>(std::type_identity<Out>, Op op) {
+    return gpu::detail::run_lookback<UPSWEEP_ELEMENT, Out, Op, true>(call, op);
+  });
+}
+
+}  // namespace upsweep::scan

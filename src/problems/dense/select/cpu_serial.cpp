@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/select/cpu_serial.cpp: the naive loop: look at the mask of an element, and move what is kept.
+//
+// Idea   for each list, for each of its elements: if (mask[j]) out[k++] = content[j].
+// Cost   One pass. Work n, depth n.
+// Needs  Any CPU.
+// Limit  A mispredicted branch per element where the mask is random (some 15 cycles each), and one per list of another
+//        length than the last. cpu.branchless has only the latter.
+// From   The definition.
+#include "cpu/moved_elements.hpp"
+#include "problems/dense/select/rung.hpp"
+
+namespace upsweep::selection {
+namespace {
+
+Status run(detail::SelectCall& call, const Policy&) noexcept {
+  std::int64_t kept = 0;
+  if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
+  const auto keep = [&](std::int64_t start, std::int64_t stop) {
+    // [guide: keep]
+    for (std::int64_t j = start; j < stop; ++j) {
+      if (!call.mask[j]) continue;
+      if (kept < call.room) {
+        for (const SelectColumn& column : call.columns) cpu::move_element(column, j, kept);
+      }
+      ++kept;
+    }
+    // [guide: end]
+  };
+  const auto end_list = [&](std::int64_t list) {
+    if (call.out_offsets != nullptr) call.out_offsets[list + 1] = kept;
+  };
+  const Status status = for_each_range(call, 0, units(call), keep, end_list);
+  call.kept = kept;
+  return status.ok() && kept > call.room ? kNoRoom : status;
+}
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "if (mask[j]) out[k++] = content[j]",
+                                      .needs = "any CPU",
+                                      .traffic = "n read, kept written, once",
+                                      .threads = Threads::one},
+                             .run = run};
+
+}  // namespace upsweep::selection

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/select/cpu_threads.cpp: one pass per column without a branch on the mask, by one thread, and by threads that count first.
+//
+// cpu.branchless: every element is stored, and the next one over it unless it is kept.
+//
+// Idea   out[k] = content[j]; k += mask[j]. Elements are counted first, and only those up to the last kept one are stored, so
+//        that nothing is written past what is kept.
+// Cost   The mask twice for counting, then once per column; the content once. Work (2 + columns)·n, depth the same.
+// Needs  Any CPU.
+// Limit  One element per step of the addition that k waits for, and a mispredicted branch per list. cpu.threads does it on
+//        every core.
+// From   K. A. Ross, "Selection Conditions in Main Memory", ACM TODS 29(1), 2004.
+#include <new>
+#include <vector>
+
+#include "cpu/moved_elements.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
+#include "problems/dense/select/rung.hpp"
+#include "problems/dense/select/workers.hpp"
+
+namespace upsweep::selection {
+namespace {
+
+/// What a thread has: units of a call, what it keeps of them, and what is wrong.
+struct Part {
+  cpu::Share units = {};
+  std::int64_t kept = 0;
+  Status status = {};
+};
+
+void count(const detail::SelectCall& call, Part& part) {
+  const auto add = [&](std::int64_t start, std::int64_t stop) {
+    for (std::int64_t j = start; j < stop; ++j) part.kept += call.mask[j] ? 1 : 0;
+  };
+  part.status = for_each_range(call, part.units.first, part.units.last, add, [](std::int64_t) {});
+}
+
+/// One column; `out` is where the part's output begins.
+void fill(const detail::SelectCall& call, const Part& part, const SelectColumn& column, std::int64_t out) {
+  const std::int64_t end = out + part.kept;
+  std::int64_t k = out;
+  const auto move = [&](std::int64_t start, std::int64_t stop) {
+    // [guide: branchless]
+    for (std::int64_t j = start; j < stop && k < end; ++j) {
+      cpu::move_element(column, j, k);
+      k += call.mask[j] ? 1 : 0;
+    }
+    // [guide: end]
+  };
+  (void)for_each_range(call, part.units.first, part.units.last, move, [](std::int64_t) {});
+}
+
+void offset(const detail::SelectCall& call, const Part& part, std::int64_t out) {
+  std::int64_t k = out;
+  const auto add = [&](std::int64_t start, std::int64_t stop) {
+    for (std::int64_t j = start; j < stop; ++j) k += call.mask[j] ? 1 : 0;
+  };
+  (void)for_each_range(call, part.units.first, part.units.last, add,
+                       [&](std::int64_t list) { call.out_offsets[list + 1] = k; });
+}
+
+Status run_on(detail::SelectCall& call, int workers) {
+  std::vector<Part> parts(static_cast<std::size_t>(workers));
+  cpu::run_workers(workers, [&](int worker) {
+    Part part{.units = cpu::share_of(units(call), worker, workers)};
+    count(call, part);
+    parts[static_cast<std::size_t>(worker)] = part;
+  });
+  std::vector<std::int64_t> before(parts.size());
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (!parts[p].status.ok()) return parts[p].status;
+    before[p] = call.kept;
+    call.kept += parts[p].kept;
+  }
+  if (call.kept > call.room) return kNoRoom;
+  if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
+  cpu::run_workers(workers, [&](int worker) {
+    const auto p = static_cast<std::size_t>(worker);
+    if (call.out_offsets != nullptr) offset(call, parts[p], before[p]);
+    for (const SelectColumn& column : call.columns) fill(call, parts[p], column, before[p]);
+  });
+  return {};
+}
+
+Status run_one(detail::SelectCall& call, const Policy&) noexcept try {
+  return run_on(call, 1);
+} catch (const std::bad_alloc&) {
+  return {.code = Code::out_of_memory};
+}
+
+Status run_all(detail::SelectCall& call, const Policy& policy) noexcept try {
+  return run_on(call, workers_of(call, policy.threads));
+} catch (const std::bad_alloc&) {
+  return {.code = Code::out_of_memory};
+}
+
+}  // namespace
+
+extern const Rung cpu_branchless{.info = {.id = "cpu.branchless",
+                                          .idea = "out[k] = content[j]; k += mask[j]",
+                                          .needs = "any CPU",
+                                          .traffic = "the mask three times, content once",
+                                          .threads = Threads::one},
+                                 .run = run_one};
+
+// cpu.threads: the same on every core: each counts what its lists keep, which gives where its output begins.
+//
+// Idea   Equal numbers of lists, or of elements where there are none: count, add up, fill.
+// Cost   As cpu.branchless. Work (2 + columns)·n, depth that / p where lists are of like lengths, else of the longest share.
+// Needs  Any CPU.
+// Limit  One element per step, and a share of lists that may hold all the content. cpu.compress has neither.
+// From   G. E. Blelloch, "Prefix Sums and Their Applications", CMU-CS-90-190: pack.
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "shares of lists: count, then fill, by threads",
+                                       .needs = "any CPU",
+                                       .traffic = "the mask three times, content once"},
+                              .run = run_all};
+
+}  // namespace upsweep::selection

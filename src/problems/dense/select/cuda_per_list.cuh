@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/select/cuda_per_list.cuh: a thread, a warp or a block per list: count what each keeps, scan the counts, then move.
+//
+// Without lists, pieces of the array are lists: of one element for a thread, of a thousand and more for a warp or a block.
+#pragma once
+
+#include "problems/dense/select/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include <algorithm>
+
+#include "cuda/moved_lists.cuh"
+
+namespace upsweep::selection {
+
+inline constexpr int kListThreads = 256;
+
+/// How many of the threads of a group that come before have something, and how many all have together.
+struct Before {
+  int earlier;
+  int all;
+};
+
+/// kSize threads that do a list: 1, a warp, or a block.
+template <int kSize>
+struct ListGroup {
+  int* warps;  ///< in shared memory, one for each warp
+
+  __device__ static std::int64_t first() { return (std::int64_t{blockIdx.x} * kListThreads + threadIdx.x) / kSize; }
+  __device__ static std::int64_t count() { return std::int64_t{gridDim.x} * (kListThreads / kSize); }
+  __device__ static std::int64_t member() { return threadIdx.x % kSize; }
+
+  /// Called by all of them.
+  __device__ Before before(bool has) const {
+    if constexpr (kSize == 1) {
+      return {0, has ? 1 : 0};
+    } else {
+      const unsigned votes = __ballot_sync(gpu::detail::kAllLanes, has);
+      const unsigned lane = threadIdx.x % 32;
+      Before result{__popc(votes & ((1U << lane) - 1)), __popc(votes)};
+      if constexpr (kSize > 32) {
+        const int warp = static_cast<int>(threadIdx.x / 32);
+        __syncthreads();
+        if (lane == 0) warps[warp] = result.all;
+        __syncthreads();
+        result.all = 0;
+        for (int w = 0; w < kSize / 32; ++w) {
+          if (w < warp) result.earlier += warps[w];
+          result.all += warps[w];
+        }
+      }
+      return result;
+    }
+  }
+};
+
+/// offsets[i + 1] ← how many elements list i keeps; below 0 where it is bad.
+template <int kSize>
+__global__ void __launch_bounds__(kListThreads)
+    count_kept_of_lists(gpu::MovedLists lists, gpu::DeviceMask mask, std::int64_t* offsets) {
+  __shared__ int warps[kListThreads / 32];
+  const ListGroup<kSize> group{warps};
+  for (std::int64_t i = group.first(); i < lists.count; i += group.count()) {
+    const gpu::Extent list = lists.at(i);
+    std::int64_t kept = 0;
+    for (std::int64_t j = 0; j < list.length; j += kSize) {
+      const std::int64_t own = j + group.member();
+      kept += group.before(own < list.length && mask[list.start + own]).all;
+    }
+    if (group.member() == 0) offsets[i + 1] = list.length < 0 ? -1 : kept;
+  }
+}
+
+template <int kSize, class E>
+__global__ void __launch_bounds__(kListThreads)
+    move_kept_of_lists(gpu::MovedLists lists, gpu::DeviceMask mask, const std::int64_t* offsets,
+                       const gpu::Outcome* outcome, const E* content, E* out) {
+  __shared__ int warps[kListThreads / 32];
+  const ListGroup<kSize> group{warps};
+  if (outcome->moved == 0) return;
+  for (std::int64_t i = group.first(); i < lists.count; i += group.count()) {
+    const gpu::Extent list = lists.at(i);
+    std::int64_t to = offsets[i];
+    for (std::int64_t j = 0; j < list.length; j += kSize) {
+      const std::int64_t own = j + group.member();
+      const bool is_kept = own < list.length && mask[list.start + own];
+      const Before before = group.before(is_kept);
+      if (is_kept) out[to + before.earlier] = content[list.start + own];
+      to += before.all;
+    }
+  }
+}
+
+/// The lists that groups of kSize threads do.
+template <int kSize>
+Lists lists_or_pieces(const detail::SelectCall& call) {
+  if (call.has_lists) return call.lists;
+  constexpr std::int64_t kPiece = kSize == 1 ? 1 : 32 * kSize;
+  return Lists::of_size(gpu::divided_up(call.mask.length, kPiece), kPiece);
+}
+
+struct ListScratch {
+  ListScratch(const detail::SelectCall& call, const Lists& lists, void* memory) : parts(memory) {
+    outcome = parts.take<gpu::Outcome>(1);
+    totals = parts.take<std::int64_t>(gpu::chunk_totals(lists.count));
+    offsets = call.out_offsets;
+    if (offsets == nullptr) offsets = parts.take<std::int64_t>(lists.count + 1);
+  }
+
+  gpu::ScratchParts parts;
+  gpu::Outcome* outcome;
+  std::int64_t* totals;
+  std::int64_t* offsets;
+};
+
+template <int kSize>
+cudaError_t launch_lists(const detail::SelectCall& call) {
+  const Lists given = lists_or_pieces<kSize>(call);
+  const ListScratch scratch(call, given, call.launch->scratch);
+  const gpu::MovedLists lists(given, call.mask.length);
+  const gpu::DeviceMask mask(call.mask);
+  const gpu::Stream stream = call.launch->stream;
+  const auto blocks =
+      static_cast<unsigned>(std::min(gpu::divided_up(given.count, kListThreads / kSize), gpu::kMostBlocks));
+  const gpu::detail::Grid grid{.blocks = blocks, .threads = kListThreads, .stream = stream};
+  cudaError_t error = cudaSuccess;
+  if (blocks > 0) error = gpu::detail::launch(grid, count_kept_of_lists<kSize>, lists, mask, scratch.offsets);
+  if (error == cudaSuccess) {
+    error =
+        gpu::launch_offsets(gpu::CountsThere{scratch.offsets}, given.count, scratch.offsets, scratch.totals, stream);
+  }
+  if (error == cudaSuccess) {
+    error = gpu::launch_conclude(lists, scratch.offsets, call.room, scratch.outcome, call.status, stream);
+  }
+  for (const SelectColumn& column : call.columns) {
+    if (error != cudaSuccess || blocks == 0) return error;
+    error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
+      return gpu::detail::launch(grid, move_kept_of_lists<kSize, E>, lists, mask, scratch.offsets, scratch.outcome,
+                                 static_cast<const E*>(column.data), static_cast<E*>(column.out));
+    });
+  }
+  return error;
+}
+
+/// A rung's functions.
+template <int kSize>
+Status launch_by(detail::SelectCall& call, const Policy&) noexcept {
+  return gpu::status_of(launch_lists<kSize>(call));
+}
+template <int kSize>
+gpu::WorkspaceSize workspace_by(const detail::SelectCall& call) noexcept {
+  return {.scratch = ListScratch(call, lists_or_pieces<kSize>(call), nullptr).parts.bytes()};
+}
+
+}  // namespace upsweep::selection
+#endif

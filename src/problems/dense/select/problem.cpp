@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/select/problem.cpp: the select ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/columns.hpp"
+#include "core/lists.hpp"
+#include "cuda/list_call.hpp"
+#include "problems/dense/select/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace selection {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
+// it is an argument away from.
+extern const Rung cpu_serial, cpu_branchless, cpu_threads, cpu_tbb, cpu_compress, cuda_thread_per_list,
+    cuda_warp_per_list, cuda_block_per_list, cuda_cub, cuda_ranks;
+
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,           &cpu_branchless,     &cpu_threads,         &cpu_tbb,  &cpu_compress,
+    &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_ranks};
+constexpr Ladder<detail::SelectCall> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+using detail::ArraysAre;
+
+// Below that many elements and lists together the loop is as fast as setting up the marks.
+constexpr std::int64_t kSerialUnits = 64;
+
+const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  if (call.launch != nullptr) return usable(&cuda_ranks, call, policy);
+  const bool few = call.mask.length <= kSerialUnits && call.lists.count <= kSerialUnits;
+  return few ? cpu_serial : cpu_compress;
+}
+
+/// Throws where more is kept than an output takes.
+[[noreturn]] void throw_no_room(std::span<const SelectColumn> columns, std::int64_t kept) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].capacity >= kept) continue;
+    throw Error(Code::unequal_lengths, "the output of column " + std::to_string(c) + " has room for " +
+                                           std::to_string(columns[c].capacity) + " elements, but " +
+                                           std::to_string(kept) + " are kept");
+  }
+  detail::no_such_value();
+}
+
+/// The same where it is not known how many are; a bad list comes first.
+[[noreturn]] void throw_no_room(const Policy& policy, const detail::SelectCall& call) {
+  detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
+  detail::run_select(policy.with_rung({}), count);
+  throw_no_room(call.columns, count.kept);
+}
+
+// ---- On a GPU.
+
+/// Waits for the call, sets how many elements are kept, and throws what is wrong.
+void await(const gpu::Launch& launch, detail::SelectCall& call) {
+  gpu::SelectStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, launch.stream);
+  call.kept = status.kept;
+  if (status.code == Code::ok) return;
+  if (status.first_bad == kNoIndex) throw_no_room(call.columns, status.kept);
+  if (status.code == Code::overflow) throw Error(Code::overflow, "more elements are kept than int64 counts");
+  gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.mask.length, launch.stream);
+}
+
+static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
+
+void require_on_device(const detail::SelectCall& call, int device) {
+  gpu::require_device_mask(call.mask, device, "the mask");
+  gpu::require_device_columns(call.columns, device);
+  if (!call.has_lists) return;
+  gpu::require_device_lists(call.lists, device);
+  if (call.out_offsets != nullptr) gpu::require_device_memory(call.out_offsets, device, "out_offsets");
+}
+
+/// All that a selection asks of its arrays. Throws Error.
+void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there) {
+  if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
+  detail::require_mask(call.mask, call.mask.length, "the mask", arrays);
+  if (call.has_lists) detail::require_lists(call.lists, call.mask.length, arrays);
+  call.room = require_columns(call.columns, call.mask.length, "the mask", arrays);
+  if (arrays == ArraysAre::to_come) return;
+  CallArrays given;
+  add_columns(call.columns, given);
+  given.read(call.mask);
+  if (call.has_lists) {
+    given.read(call.lists);
+    if (call.out_offsets != nullptr) given.write(call.out_offsets, call.lists.count + 1, sizeof(std::int64_t));
+  }
+  given.require_apart();
+}
+
+}  // namespace
+}  // namespace selection
+
+std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
+  require_policy(policy);
+  selection::require_views(call);
+  const auto& rung = selection::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (status.ok()) return rung.info.id;
+  if (status.index != kNoIndex) throw_bad_list(call.lists, status.index, call.mask.length);
+  if (status.code == Code::unequal_lengths) selection::throw_no_room(policy, call);
+  throw_status(status, rung.info.id);
+}
+
+std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call) {
+  selection::require_views(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "select_async");
+  gpu::CallOnDevice on_device(policy, call, &selection::choose, gpu::Fetches::result);
+  selection::require_on_device(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
+  on_device.run();
+  if (waits) selection::await(*call.launch, call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::select_workspace(const gpu::Policy& policy, const SelectCall& asked) {
+  SelectCall call = asked;
+  selection::require_views(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &selection::choose, gpu::Fetches::result).workspace();
+}
+
+}  // namespace upsweep

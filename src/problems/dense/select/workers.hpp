@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/select/workers.hpp: how many threads a selection is worth.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/blocks.hpp"
+#include "upsweep/detail/select_call.hpp"
+
+namespace upsweep::selection {
+
+/// By the bytes that it moves.
+inline int workers_of(const detail::SelectCall& call, int threads) {
+  std::int64_t bytes = 2 * call.lists.count * std::int64_t{sizeof(std::int64_t)} + call.mask.length;
+  for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;
+  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+}
+
+}  // namespace upsweep::selection

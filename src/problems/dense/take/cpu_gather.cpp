@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/take/cpu_gather.cpp: indices become positions by vectors, some thousand at a time; then all columns are gathered by these.
+//
+// Idea   A kernel checks indices and adds where their lists begin, without a branch but one for all: positions of 1024
+//        elements, in the first cache. Every column is gathered by them, whose misses do not wait for each other. Arrays are
+//        cut by indices; of lists, two passes over the bounds measure them, and then do pieces of equal work, which begin
+//        anywhere in a list.
+// Cost   Indices once, an element read and written for each; bounds of lists twice. Work n/w + n for vectors of w, that / p.
+// Needs  AVX-512, AVX2 or baseline.
+// Limit  Indices in disorder: a miss of every cache for each.
+// From   Awkward Array's awkward_ListArray_getitem_jagged_apply, on vectors.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "core/lists.hpp"
+#include "cpu/blocks.hpp"
+#include "cpu/list_pieces.hpp"
+#include "cpu/moved_elements.hpp"
+#include "cpu/select_kernels.hpp"
+#include "problems/dense/take/rung.hpp"
+
+namespace upsweep::taking {
+namespace {
+
+using cpu::ListPart;
+using cpu::ListSize;
+using cpu::Range;
+
+/// Indices that are checked at a time, and gathered while they are in the first cache.
+constexpr std::int64_t kBatch = 1024;
+
+/// Columns' elements at `positions`, which are in the content, to element `out` of the output and on.
+void gather(std::span<const SelectColumn> columns, const std::int64_t* positions, std::int64_t count,
+            std::int64_t out) {
+  for (const SelectColumn& column : columns) {
+    cpu::visit_moved_size(column, [&]<int kBytes>(std::integral_constant<int, kBytes>) {
+      const auto* const from = static_cast<const std::byte*>(column.data);
+      auto* const to = static_cast<std::byte*>(column.out) + out * kBytes;
+      for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * kBytes, from + positions[k] * kBytes, kBytes);
+    });
+  }
+}
+
+/// Whether check_list() finds something, without a branch.
+bool is_outside(std::int64_t start, std::int64_t stop, std::int64_t content) {
+  return (int{start != stop} & (int{stop < start} | int{start < 0} | int{stop > content})) != 0;
+}
+
+int workers_of(const Call& call, int threads) {
+  std::int64_t bytes = call.indices.length * size_of(call.indices.type) + 24 * call.index_lists.count;
+  for (const SelectColumn& column : call.columns) bytes += 2 * call.indices.length * column.element_size;
+  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+}
+
+// ------------------------------------------------------------------------------------------------------------ of arrays
+
+Status take_of_array(Call& call, const cpu::SelectKernels& kernels, int workers) {
+  const auto kernel = kernels.take[cpu::bound_type(call.indices.type)];
+  call.taken = call.indices.length;
+  const std::int64_t bad = cpu::for_each_block_on(workers, call.indices.length, 8 * kBatch, [&](Range block) {
+    std::int64_t positions[kBatch + cpu::kTakeSlack];
+    for (std::int64_t at = block.first; at < block.first + block.count; at += kBatch) {
+      const std::int64_t stop = std::min(at + kBatch, block.first + block.count);
+      const cpu::TakeRange all{.first = at, .stop = stop, .start = 0, .count = call.content};
+      if (!kernel(call.indices.data, call.indices.length, &all, 1, positions)) return at;
+      gather(call.columns, positions, stop - at, at);
+    }
+    return kNoIndex;
+  });
+  return bad == kNoIndex ? Status{} : kBad;
+}
+
+// ------------------------------------------------------------------------------------------------------------- of lists
+
+/// A piece's work: ranges of indices become positions some hundred lists at a time, all columns are gathered by them.
+template <class Bounds, class IndexBounds>
+class TakePart {
+ public:
+  TakePart(const Call& call, const Bounds& lists, const IndexBounds& of_indices, const cpu::SelectKernels& kernels,
+           std::atomic<bool>& failed)
+      : call_(call),
+        lists_(lists),
+        of_indices_(of_indices),
+        kernel_(kernels.take[cpu::bound_type(call.indices.type)]),
+        failed_(failed) {}
+
+  void operator()(const ListPart& part) {
+    if (part.has_begin) call_.out_offsets[part.list] = part.out;
+    const bool is_null = has_nulls_ && taking::is_null(call_.lists, part.list);
+    const std::int64_t start = is_null ? 0 : lists_.start(part.list);
+    const std::int64_t count = is_null ? 0 : lists_.stop(part.list) - start;
+    const std::int64_t first = of_indices_.start(part.list);
+    std::int64_t from = part.from;
+    do {
+      if (ranges_count_ == kRanges || taken_ == kBatch) finish();
+      if (ranges_count_ == 0) out_ = part.out + from;
+      const std::int64_t to = std::min(part.to, from + kBatch - taken_);
+      ranges_[ranges_count_] = {.first = first + from, .stop = first + to, .start = start, .count = count};
+      ranges_count_ += from < to ? 1 : 0;  // the next one overwrites that of a list without indices: no branch for it
+      taken_ += to - from;
+      from = to;
+    } while (from < part.to);
+  }
+
+  void finish() {
+    std::int64_t positions[kBatch + cpu::kTakeSlack];
+    if (!kernel_(call_.indices.data, call_.indices.length, ranges_, ranges_count_, positions)) {
+      failed_.store(true, std::memory_order_relaxed);
+    } else {
+      if (call_.positions != nullptr) std::copy_n(positions, taken_, call_.positions + out_);
+      gather(call_.columns, positions, taken_, out_);
+    }
+    ranges_count_ = 0;
+    taken_ = 0;
+  }
+
+ private:
+  static constexpr std::int64_t kRanges = 512;
+
+  const Call& call_;
+  const Bounds& lists_;
+  const IndexBounds& of_indices_;
+  bool (*kernel_)(const void*, std::int64_t, const cpu::TakeRange*, std::int64_t, std::int64_t*);
+  std::atomic<bool>& failed_;
+  const bool has_nulls_ = call_.lists.valid.is_given();
+  cpu::TakeRange ranges_[kRanges];
+  std::int64_t ranges_count_ = 0;
+  std::int64_t out_ = 0;  // where the first range's output begins
+  std::int64_t taken_ = 0;
+};
+
+template <class Bounds, class IndexBounds>
+Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indices, const cpu::SelectKernels& kernels,
+                     int workers) {
+  const bool has_nulls = call.lists.valid.is_given();
+  const bool has_null_indices = call.index_lists.valid.is_given();
+  const auto measure = [=, &call, indices_length = call.indices.length,
+                        content = call.content](std::int64_t i) -> ListSize {
+    if (has_null_indices && taking::is_null(call.index_lists, i)) return {};
+    const std::int64_t first = of_indices.start(i);
+    const std::int64_t stop = of_indices.stop(i);
+    // No branch but on what is the same for all lists: a third of them may have no indices, anywhere.
+    const bool is_null = has_nulls && taking::is_null(call.lists, i);
+    const std::int64_t start = is_null ? 0 : lists.start(i);
+    const std::int64_t end = is_null ? 0 : lists.stop(i);
+    const bool is_bad =
+        is_outside(first, stop, indices_length) | (int{first != stop} & int{is_outside(start, end, content)});
+    return {stop - first, stop - first, is_bad};
+  };
+  const cpu::ListPieces pieces(call.index_lists.count, workers, measure);
+  if (pieces.first_bad() != kNoIndex) return kBad;
+  if (pieces.overflows()) return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};
+  call.taken = pieces.writes();
+  if (call.taken > call.room) return kNoRoom;
+  call.out_offsets[call.index_lists.count] = call.taken;
+  std::atomic<bool> failed{false};
+  pieces.for_each(measure, [&] { return TakePart(call, lists, of_indices, kernels, failed); });
+  return failed ? kBad : Status{};
+}
+
+Status run(Call& call, const Policy& policy) noexcept try {
+  const cpu::SelectKernels& kernels = cpu::select_kernels(policy.isa);
+  const int workers = workers_of(call, policy.threads);
+  if (!call.has_lists) return take_of_array(call, kernels, workers);
+  return visit_bounds(call.lists, [&](auto lists) {
+    return visit_bounds(call.index_lists,
+                        [&](auto of_indices) { return take_of_lists(call, lists, of_indices, kernels, workers); });
+  });
+} catch (const std::bad_alloc&) {
+  return {.code = Code::out_of_memory, .reason = "no memory left for its pieces"};
+}
+
+}  // namespace
+
+extern const Rung cpu_gather{.info = {.id = "cpu.gather",
+                                      .idea = "indices to positions by vectors, then gathered",
+                                      .needs = "AVX2, AVX-512 or baseline",
+                                      .traffic = "indices once; elements read and written"},
+                             .refusal = needs_isa,
+                             .run = run};
+
+}  // namespace upsweep::taking

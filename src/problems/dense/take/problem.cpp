@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/take/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+//
+// Source  Awkward Array's kernel awkward_ListArray_getitem_jagged_apply, with the order of its checks: of each list in turn
+//         the bounds of its indices, the bounds of the list (where it has indices), its indices.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "core/columns.hpp"
+#include "core/lists.hpp"
+#include "cuda/list_call.hpp"
+#include "problems/dense/take/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace taking {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_std_par, cpu_gather, cuda_thrust, cuda_tiles;
+
+constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_std_par, &cpu_gather, &cuda_thrust, &cuda_tiles};
+constexpr Ladder<Call> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+using detail::ArraysAre;
+
+const Rung& choose(const Call& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  return usable(call.launch != nullptr ? &cuda_tiles : &cpu_gather, call, policy);
+}
+
+// ---- What is wrong.
+
+/// Throws the Error of an index, at a position, that names no element of `where`, "the content, which has 3 elements".
+[[noreturn]] void throw_bad_index(std::int64_t index, std::int64_t position, const std::string& where) {
+  throw Error(
+      Code::index_out_of_range,
+      "index " + std::to_string(index) + " at position " + std::to_string(position) + " names no element of " + where,
+      position);
+}
+
+/// That of a list of indices whose bounds are bad.
+[[noreturn]] void throw_bad_index_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop,
+                                       std::int64_t indices) {
+  try {
+    throw_bad_list(code, list, start, stop, indices);
+  } catch (const Error& error) {
+    throw Error(code, "of the indices, " + std::string(error.what()), list);
+  }
+}
+
+/// That of outputs which are too small.
+[[noreturn]] void throw_no_room(std::int64_t room, std::int64_t taken) {
+  throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(room) + " elements, but " +
+                                         std::to_string(taken) + " are taken");
+}
+
+/// For the first of the indices first … stop - 1 that names none of so many elements, if there is one.
+void require_indices(const Call& call, std::int64_t first, std::int64_t stop, std::int64_t elements,
+                     const std::string& where) {
+  for (std::int64_t j = first; j < stop; ++j) {
+    const std::int64_t index = index_at(call.indices, j);
+    if (is_in(index, elements)) continue;
+    throw_bad_index(index, j, where + ", which has " + std::to_string(elements) + " elements");
+  }
+}
+
+/// Throws the first error, list by list, if there is one. A list that is null is as an empty one.
+template <class Bounds, class IndexBounds>
+void require_lists_and_indices(const Call& call, const Bounds& lists, const IndexBounds& of_indices) {
+  for (std::int64_t i = 0; i < call.index_lists.count; ++i) {
+    if (is_null(call.index_lists, i) || of_indices.start(i) == of_indices.stop(i)) continue;
+    const std::int64_t first = of_indices.start(i);
+    const std::int64_t stop = of_indices.stop(i);
+    if (const Code code = check_list(first, stop, call.indices.length); code != Code::ok) {
+      throw_bad_index_list(code, i, first, stop, call.indices.length);
+    }
+    std::int64_t count = 0;
+    if (!is_null(call.lists, i)) {
+      const Code code = check_list(lists.start(i), lists.stop(i), call.content);
+      if (code != Code::ok) throw_bad_list(code, i, lists.start(i), lists.stop(i), call.content);
+      count = lists.stop(i) - lists.start(i);
+    }
+    require_indices(call, first, stop, count, "list " + std::to_string(i));
+  }
+}
+
+/// The Error of a rung on the CPU that has ended otherwise than well.
+[[noreturn]] void throw_failure(const Call& call, const Status& status, std::string_view rung) {
+  if (status.code == kNoRoom.code) throw_no_room(call.room, call.taken);
+  if (status.code == kBad.code && call.has_lists) {
+    visit_bounds(call.lists, [&](auto lists) {
+      visit_bounds(call.index_lists, [&](auto of_indices) { require_lists_and_indices(call, lists, of_indices); });
+    });
+  } else if (status.code == kBad.code) {
+    require_indices(call, 0, call.indices.length, call.content, "the content");
+  }
+  throw_status(status, rung);
+}
+
+// ---- What a call asks.
+
+/// All but of the policy; sets the room, and without lists the length of the content. Throws Error.
+void require_call(Call& call) {
+  detail::require_array(call.indices.data, call.indices.length, "indices");
+  if (!is_list_bound(call.indices.type)) {
+    throw Error(Code::unsupported_type,
+                "indices are int32, uint32 or int64, not " + std::string(name(call.indices.type)));
+  }
+  if (!call.has_lists) call.content = call.columns.empty() ? 0 : call.columns[0].length;
+  const std::int64_t room = require_columns(call.columns, call.content, "the content");
+  call.room = call.positions == nullptr ? room : std::min(room, call.room);
+  CallArrays arrays;
+  add_columns(call.columns, arrays);
+  arrays.read(call.indices.data, call.indices.length, size_of(call.indices.type));
+  if (call.has_lists) {
+    if (call.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
+    detail::require_lists(call.lists, call.content);
+    detail::require_lists(call.index_lists, call.indices.length);
+    if (call.lists.count != call.index_lists.count) {
+      throw Error(Code::unequal_lengths, "there are " + std::to_string(call.lists.count) + " lists, but indices of " +
+                                             std::to_string(call.index_lists.count));
+    }
+    arrays.read(call.lists);
+    arrays.read(call.index_lists);
+    arrays.write(call.out_offsets, call.index_lists.count + 1, sizeof(std::int64_t));
+    arrays.write(call.positions, call.room, sizeof(std::int64_t));
+  }
+  arrays.require_apart();
+  if (!call.has_lists && call.room < call.indices.length) throw_no_room(call.room, call.indices.length);
+}
+
+// ---- On a GPU.
+
+void require_arrays_on_device(const Call& call, int device) {
+  gpu::require_device_columns(call.columns, device);
+  gpu::require_device_array(call.indices.data, call.indices.length, device, "indices");
+  if (!call.has_lists) return;
+  gpu::require_device_lists(call.lists, device);
+  gpu::require_device_lists(call.index_lists, device);
+  gpu::require_device_memory(call.out_offsets, device, "out_offsets");
+  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.room, device, "positions");
+}
+
+/// Throws what is wrong with a list, or first with that of its indices.
+[[noreturn]] void throw_bad_lists(const Call& call, const gpu::TakeStatus& status, gpu::Stream stream) {
+  const gpu::FetchedList indices(call.index_lists, status.first_bad, stream);
+  if (check_list(indices.start, indices.stop, call.indices.length) != Code::ok) {
+    throw_bad_index_list(status.code, status.first_bad, indices.start, indices.stop, call.indices.length);
+  }
+  gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.content, stream);
+}
+
+/// Waits for the call, sets how many elements are taken, and throws what is wrong.
+void await(const gpu::Launch& launch, Call& call) {
+  gpu::TakeStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, launch.stream);
+  call.taken = status.taken;
+  if (status.code == Code::ok) return;
+  if (status.code == Code::unequal_lengths) throw_no_room(call.room, status.taken);
+  if (status.code == Code::overflow) throw Error(Code::overflow, "the lists have more indices than int64 counts");
+  if (status.code != Code::index_out_of_range) throw_bad_lists(call, status, launch.stream);
+  throw_bad_index(gpu::fetch_bound(call.indices.type, call.indices.data, status.first_bad, launch.stream),
+                  status.first_bad,
+                  call.has_lists ? "its list" : "the content, which has " + std::to_string(call.content) + " elements");
+}
+
+static_assert(sizeof(gpu::TakeStatus) <= gpu::kResultBytes);
+
+}  // namespace
+}  // namespace taking
+
+std::string_view detail::run_take(const Policy& policy, TakeCall& call) {
+  require_policy(policy);
+  taking::require_call(call);
+  const auto& rung = taking::choose(call, policy);
+  if (!call.has_lists && call.columns.empty()) return rung.info.id;  // nothing is taken, nor looked at
+  const Status status = rung.run(call, policy);
+  if (!status.ok()) taking::throw_failure(call, status, rung.info.id);
+  return rung.info.id;
+}
+
+std::string_view detail::run_take(const gpu::Policy& policy, TakeCall& call) {
+  taking::require_call(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "take_async");
+  gpu::CallOnDevice on_device(policy, call, &taking::choose, gpu::Fetches::result);
+  taking::require_arrays_on_device(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::TakeStatus*>(result);
+  on_device.run();
+  if (waits) taking::await(*call.launch, call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::take_workspace(const gpu::Policy& policy, const TakeCall& asked) {
+  TakeCall call = asked;
+  call.room = require_columns(call.columns, call.content, "the content", ArraysAre::to_come);
+  require_lists(call.index_lists, call.indices.length, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &taking::choose, gpu::Fetches::result).workspace();
+}
+
+}  // namespace upsweep

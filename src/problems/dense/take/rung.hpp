@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/dense/take/rung.hpp: what the files of the take ladder's rungs declare their rows with, and what these look at.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "core/visit.hpp"
+#include "upsweep/detail/take_call.hpp"
+
+namespace upsweep::taking {  // take() is the public function
+
+using Call = detail::TakeCall;
+/// Of arrays, outputs have room for all that is taken when a rung runs.
+using Rung = upsweep::Rung<Call>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+/// What a rung on the CPU answers where a list or an index is bad: which is looked for then, list by list.
+inline constexpr Status kBad{.code = Code::index_out_of_range};
+/// And where outputs have less room than what is taken of good lists, call.taken elements.
+inline constexpr Status kNoRoom{.code = Code::unequal_lengths};
+
+inline std::int64_t index_at(const Indices& indices, std::int64_t i) {
+  return visit_list_bound(indices.type, [&]<class T>(std::type_identity<T>) {
+    return static_cast<std::int64_t>(static_cast<const T*>(indices.data)[i]);
+  });
+}
+/// Whether an index names one of so many elements.
+constexpr bool is_in(std::int64_t index, std::int64_t elements) { return -elements <= index && index < elements; }
+
+/// Whether list i is null.
+inline bool is_null(const Lists& lists, std::int64_t i) { return lists.valid.is_given() && !lists.valid[i]; }
+
+}  // namespace upsweep::taking

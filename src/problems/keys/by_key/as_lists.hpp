@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/by_key/as_lists.hpp: what is asked for of runs that have been found, by a call on lists.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <new>
+
+#include "problems/keys/by_key/rung.hpp"
+
+namespace upsweep::by_key {
+
+/// Reduces or scans these runs, the first of which is number `first`, as lists by the rung that the policy names, or the top
+/// one. `Policy` is one of the CPU or of a GPU.
+template <class Policy>
+Status run_lists(Call& call, const Policy& policy, const Lists& runs, std::int64_t first) noexcept try {
+  if (call.scan != nullptr) {
+    detail::SegmentedScanCall scan = *call.scan;
+    scan.lists = runs;
+    (void)detail::run_segmented_scan(policy, scan);
+    return {};
+  }
+  detail::SegmentedCall reduction = *call.reduction;
+  reduction.lists = runs;
+  reduction.out = static_cast<std::byte*>(reduction.out) + first * reduction.out_size;
+  (void)detail::run_segmented(policy, reduction);
+  return {};
+} catch (const Error& error) {
+  call.failure = std::current_exception();
+  return {error.code(), error.index() == kNoIndex ? kNoIndex : first + error.index()};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::by_key

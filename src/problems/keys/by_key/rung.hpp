@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/by_key/rung.hpp: what the files of the by-key ladder's rungs declare their rows with.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "cuda/compiled.hpp"
+#include "upsweep/detail/by_key_call.hpp"
+
+namespace upsweep::by_key {
+
+using Call = detail::ByKeyCall;
+/// A rung leaves Call::runs. Where these are more than outputs have room for it returns unequal_lengths, and need not have
+/// counted them all.
+using Rung = upsweep::Rung<Call>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+/// Its values, types and operator.
+inline const detail::ElementsCall& elements_of(const Call& call) {
+  if (call.scan != nullptr) return *call.scan;
+  return *call.reduction;
+}
+
+/// The runs that outputs of a reduction have room for.
+inline std::int64_t room_of(const Call& call) { return std::min(call.keys_room, call.room); }
+
+/// Null where there are kernels on a GPU for the call, else the reason why not.
+inline const char* device_refusal(const Call& call, const Policy&) noexcept {
+  const detail::ElementsCall& elements = elements_of(call);
+  if (call.scan != nullptr && call.checked) return "on a GPU only sums of runs are checked: let scans wrap around";
+  if (call.reduction != nullptr && call.reduction->device != nullptr) return nullptr;
+  if (elements.op == Operator::custom) return "runs the compiled operators and types only";
+  return compiled_refusal(elements.op, elements.in_type, elements.out_type);
+}
+
+inline constexpr const char* kOnePass = "keys and values read, results written";
+
+}  // namespace upsweep::by_key

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/cpu_thread_maps.cpp: a table for each stretch of the rows, done by all threads, and then all tables merged in order.
+//
+// Idea   The rows are cut into stretches, as many as their number says. Threads fold stretches into tables of open addressing; one
+//        thread merges these in the order of the rows, so that groups come in the order of their first rows.
+// Cost   One pass: keys and values read, groups written. Work n and the groups of all stretches, depth n/p and these.
+// Needs  Any CPU. Memory for the groups of all stretches.
+// Limit  Where there are many groups every table has most of them: nothing fits a cache, and one thread merges as much as all have
+//        folded. cpu.partitioned splits the keys and not the rows.
+// From   Cieslewicz and Ross, "Adaptive Aggregation on Chip Multiprocessors" (VLDB 2007): independent tables.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "problems/keys/group_by/answer.hpp"
+#include "problems/keys/group_by/folds.hpp"
+#include "problems/keys/group_by/rung.hpp"
+#include "problems/keys/group_by/table.hpp"
+
+namespace upsweep::grouping {
+
+namespace {
+
+/// Rows that a stretch has at least: a table of its own is worth it.
+constexpr std::int64_t kLeastRows = 1 << 17;
+/// Stretches at most. What they are does not depend on the threads, as sums of floats do on them.
+constexpr std::int64_t kMostStretches = 64;
+
+template <class Key>
+Status run_keys(Call& call, const Policy& policy) {
+  const Folds folds = folds_of(call);
+  const bool counted = call.out_counts != nullptr;
+  const int size = size_of(call.in_type);
+  const auto stretches = static_cast<int>(std::clamp<std::int64_t>(call.n / kLeastRows, 1, kMostStretches));
+  std::vector<std::unique_ptr<Groups<Key>>> tables(static_cast<std::size_t>(stretches));
+  const int workers = cpu::workers_for(stretches, 1, policy.threads);
+  cpu::run_allocating_workers(workers, [&](int worker) {
+    const cpu::Share mine = cpu::share_of(stretches, worker, workers);
+    for (std::int64_t s = mine.first; s < mine.last; ++s) {
+      const cpu::Share rows = cpu::share_of(call.n, static_cast<int>(s), stretches);
+      auto table = std::make_unique<Groups<Key>>(folds, counted);
+      table->add(static_cast<const Key*>(call.keys) + rows.first,
+                 static_cast<const std::byte*>(call.in) + rows.first * size, size, rows.first, rows.last - rows.first);
+      tables[static_cast<std::size_t>(s)] = std::move(table);
+    }
+  });
+  Groups<Key>& all = *tables[0];
+  for (std::size_t s = 1; s < tables.size(); ++s) {
+    const std::unique_ptr<Groups<Key>> one = std::move(tables[s]);
+    all.merge(one->table.keys(), one->totals(), one->counts(), one->size(),
+              [&](std::int64_t g) { return one->table.firsts()[g]; });
+  }
+  return write_in_order(call, folds, all);
+}
+
+Status run(Call& call, const Policy& policy) noexcept try {
+  return visit_key(call.key_type, [&]<class Key>(std::type_identity<Key>) { return run_keys<Key>(call, policy); });
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace
+
+extern const Rung cpu_thread_maps{.info = {.id = "cpu.thread_maps",
+                                           .idea = "a table for each stretch of rows, merged in order",
+                                           .needs = "any CPU",
+                                           .traffic = kOnePass},
+                                  .refusal = one_table_refusal,
+                                  .run = run};
+
+}  // namespace upsweep::grouping

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/cuda_shared.cu: a small table for each block in shared memory, which is emptied into the one of all.
+//
+// Idea   Blocks that stay take rows in strides and fold them into tables of their own, where atomics cost little and nobody else
+//        comes; a key that finds no place there goes into the table of all. In the end each block adds what it has to that.
+// Cost   Keys and values read; of few keys little else. Work n, depth n by the threads that there are.
+// Needs  Any GPU. The memory of cuda.hash.
+// Limit  More keys than a block's table has: then most rows are looked for twice. cuda.partitioned has its blocks see few keys each.
+// From   Karnagel et al., "Optimizing GPU-accelerated Group-By and Aggregation" (ADMS 2015).
+#include "problems/keys/group_by/device_rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "problems/keys/group_by/device_sums.cuh"
+#endif
+
+namespace upsweep::grouping {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+template <class Key, class T>
+__global__ void __launch_bounds__(kThreads) fold_strides(SumTable<Key, T> all) {
+  __shared__ typename BlockTable<Key, T>::Room room;
+  const BlockTable<Key, T> own(all, room);
+  const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t i = own_index(); i < all.n; i += stride) own.fold(i);
+  own.empty();
+}
+
+/// Blocks of a multiprocessor: as many as have room for their tables, and a few more cost nothing.
+constexpr int kBlocks = 8;
+
+struct Fill {
+  int multiprocessors;
+
+  template <class Key, class T>
+  void operator()(const SumTable<Key, T>& sums, const gpu::Policy& policy) const {
+    auto grid = grid_of(sums.n, policy.stream);
+    grid.blocks = ::min(grid.blocks.x, static_cast<unsigned>(kBlocks * multiprocessors));
+    gpu::require(gpu::detail::launch(grid, fold_strides<Key, T>, sums), "folding rows in shared memory");
+  }
+};
+
+Status launch(Call& call, const Policy&) noexcept { return launch_table(call, Fill{call.launch->multiprocessors}); }
+
+}  // namespace
+#endif
+
+extern const Rung cuda_shared{.info = {.id = "cuda.shared",
+                                       .idea = "a table for each block in shared memory, then one of all",
+                                       .needs = "any GPU",
+                                       .traffic = kOnePass,
+                                       .determinism = Determinism::no,
+                                       .host_adds = true},
+                              .refusal = few_types_refusal,
+                              .run = launch};
+
+}  // namespace upsweep::grouping

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/device_few.cuh: sums of few groups in one reading: a table of keys for each block in shared memory, and sums for each warp.
+//
+// A warp's rows are added in their order, and then warps and blocks in theirs. So sums of floats have the same bits whenever the
+// same blocks take the same rows.
+//
+// compute-sanitizer's racecheck reports pairs of two words alone, and rightly: `stops`, which is set once and which who reads it
+// too early sees at its next rows, and the number of a slot, for which readers wait.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "problems/keys/group_by/device_table.cuh"
+#include "problems/keys/group_by/device_warp_sums.cuh"
+#include "upsweep/detail/large_launch.cuh"
+
+namespace upsweep::grouping {
+
+/// How large a block's tables are. More keys than `most` in a block's rows are not few.
+struct FewSize {
+  int slots;  ///< a power of two
+  int most;
+  int warps;
+  int vote_words;
+};
+/// The first leaves room for more warps, which hide what each waits for; the second takes more keys.
+inline constexpr FewSize kFewSizes[] = {{.slots = 2048, .most = 512, .warps = 24, .vote_words = 128},
+                                        {.slots = 4096, .most = 1280, .warps = 16, .vote_words = 64}};
+
+/// What a block has of one key.
+template <class Total>
+struct Partial {
+  unsigned long long key;
+  unsigned long long first;
+  std::int64_t rows;
+  Total total;
+};
+
+/// What keeps the sums from being right.
+struct FewFacts {
+  std::uint32_t too_many;   ///< a block has more keys than it has room for
+  std::uint32_t too_large;  ///< so many values of this size may not fit 64 bits
+};
+
+template <class Key, class In>
+struct FewCall {
+  const Key* keys;
+  const In* values;
+  std::int64_t n;
+  std::int64_t block_rows;
+  FewSize size;
+  Secret by;
+  SizeCheck check;
+  bool counts;                       ///< rows are counted
+  Partial<WarpTotal<In>>* partials;  ///< of each block most + 1
+  std::uint32_t* found;              ///< how many of these there are
+  FewFacts* facts;
+};
+
+/// A block's tables in its shared memory. Keys are numbered as they come; the number `most` is that of kNoKey.
+template <class Total>
+struct FewTables {
+  unsigned long long* keys;
+  Total* totals;          ///< of each warp
+  std::uint32_t* firsts;  ///< by number, counted from the block's first row
+  std::uint32_t* rows;
+  std::uint32_t* votes;  ///< of each warp
+  std::uint32_t* found;  ///< how many keys there are
+  std::uint32_t* stops;
+  std::uint16_t* numbers;  ///< of slots, and of kNoKey
+
+  static constexpr std::uint32_t kNone = ~0U;
+  static constexpr std::uint16_t kNoNumber = 0xFFFF;
+
+  static constexpr std::size_t bytes(const FewSize& size) {
+    const auto each = static_cast<std::size_t>(size.most) + 1;
+    const auto warps = static_cast<std::size_t>(size.warps);
+    return static_cast<std::size_t>(size.slots) * 8 + each * warps * sizeof(Total) + each * 8 +
+           warps * kLaneRows * static_cast<std::size_t>(size.vote_words) * 4 + 8 +
+           (static_cast<std::size_t>(size.slots) + 1) * 2;
+  }
+  __device__ FewTables(std::byte* memory, const FewSize& size) {
+    const int each = size.most + 1;
+    keys = reinterpret_cast<unsigned long long*>(memory);
+    totals = reinterpret_cast<Total*>(keys + size.slots);
+    firsts = reinterpret_cast<std::uint32_t*>(totals + each * size.warps);
+    rows = firsts + each;
+    votes = rows + each;
+    found = votes + size.warps * kLaneRows * size.vote_words;
+    stops = found + 1;
+    numbers = reinterpret_cast<std::uint16_t*>(stops + 1);
+  }
+  /// By all threads of the block, which then wait for each other.
+  __device__ void clear(const FewSize& size) const {
+    const auto each_of = [](auto* to, int count, auto value) {
+      for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) to[i] = value;
+    };
+    each_of(keys, size.slots, kNoKey);
+    each_of(numbers, size.slots, kNoNumber);
+    each_of(totals, (size.most + 1) * size.warps, no_sum<Total>());
+    each_of(firsts, size.most + 1, kNone);
+    each_of(rows, size.most + 1, 0U);
+    each_of(votes, size.warps * kLaneRows * size.vote_words, 0U);
+    each_of(found, 2, 0U);
+    if (threadIdx.x == 0) numbers[size.slots] = static_cast<std::uint16_t>(size.most);
+    __syncthreads();  // all slots are empty before a row is folded
+  }
+};
+
+/// What a warp does with rows of its block.
+template <class Key, class In>
+class FewWarp {
+ public:
+  using Total = WarpTotal<In>;
+
+  __device__ FewWarp(const FewCall<Key, In>& call, const FewTables<Total>& tables)
+      : call_(call),
+        tables_(tables),
+        warp_(static_cast<int>(threadIdx.x / 32)),
+        sums_(tables.totals + warp_ * (call.size.most + 1), tables.votes + warp_ * kLaneRows * call.size.vote_words,
+              call.size.vote_words),
+        shift_(65 - __ffs(call.size.slots)) {}
+
+  /// `row` and those 32, 64, … after it, of a block that has `count`.
+  __device__ void fold(const Key* keys, const In* values, std::uint32_t row, std::uint32_t count) {
+    unsigned long long key[kLaneRows];
+    unsigned long long held[kLaneRows];
+    LaneRow<In> rows[kLaneRows];
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      const std::uint32_t at = row + static_cast<std::uint32_t>(r) * 32;
+      rows[r].is_row = at < count;
+      key[r] = rows[r].is_row ? static_cast<unsigned long long>(__ldcs(keys + at)) : kNoKey;
+      rows[r].value = rows[r].is_row ? __ldcs(values + at) : In{};
+    }
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      rows[r].at = first_slot(key[r]);
+      held[r] = rows[r].at < call_.size.slots ? volatile_at(tables_.keys, rows[r].at) : key[r];
+    }
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      if (held[r] != key[r]) rows[r].at = find(key[r], rows[r].at, held[r]);
+      __syncwarp();  // lanes that had to look further go on with the others, which is most of the speed
+    }
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      rows[r].at = number_of(rows[r].at);
+      __syncwarp();
+      if (rows[r].is_row) note(rows[r], row + static_cast<std::uint32_t>(r) * 32);
+      __syncwarp();
+    }
+    sums_.add(rows);
+  }
+
+ private:
+  template <class T>
+  __device__ static T volatile_at(T* data, int i) {
+    return *const_cast<volatile T*>(data + i);
+  }
+  /// By the first bits of a product with a secret, for which slots of few keys are enough.
+  __device__ int first_slot(unsigned long long key) const {
+    if (key == kNoKey) return call_.size.slots;
+    return static_cast<int>((key ^ call_.by.a) * call_.by.b >> shift_);
+  }
+  /// The slot of a key that is not in slot `at`, which has `held`. It takes an empty one if it has none, any where none is.
+  __device__ int find(unsigned long long key, int at, unsigned long long held) const {
+    for (int probe = 0; probe < call_.size.slots; ++probe) {
+      if (held == kNoKey) held = atomicCAS(&tables_.keys[at], kNoKey, key);
+      if (held == kNoKey) number(at);
+      if (held == kNoKey || held == key) return at;
+      at = (at + 1) & (call_.size.slots - 1);
+      held = volatile_at(tables_.keys, at);
+      if (held == key) return at;
+      if (probe % 16 == 15 && *const_cast<volatile std::uint32_t*>(tables_.stops) != 0) break;  // it may be full
+    }
+    return call_.size.slots;
+  }
+  /// Too many is decided by how many keys there are, and not by how far one is from its slot, which a secret says.
+  __device__ void number(int slot) const {
+    const auto most = static_cast<std::uint32_t>(call_.size.most);
+    const std::uint32_t number = atomicAdd(tables_.found, 1U);
+    if (number >= most) *const_cast<volatile std::uint32_t*>(tables_.stops) = 1;
+    *const_cast<volatile std::uint16_t*>(&tables_.numbers[slot]) = static_cast<std::uint16_t>(::min(number, most));
+  }
+  /// Once who took the slot has numbered it.
+  __device__ int number_of(int slot) const {
+    std::uint16_t number = volatile_at(tables_.numbers, slot);
+    while (number == FewTables<Total>::kNoNumber) number = volatile_at(tables_.numbers, slot);
+    return number;
+  }
+  __device__ void note(const LaneRow<In>& row, std::uint32_t first) const {
+    if (first < volatile_at(tables_.firsts, row.at)) atomicMin(&tables_.firsts[row.at], first);
+    if (call_.counts) atomicAdd(&tables_.rows[row.at], 1U);
+    if (call_.check.is_large(row.value)) call_.facts->too_large = 1;
+  }
+
+  const FewCall<Key, In>& call_;
+  FewTables<Total> tables_;
+  int warp_;
+  WarpSums<In> sums_;
+  int shift_;
+};
+
+/// What a block has of the key with this number.
+template <class Key, class In>
+__device__ Partial<WarpTotal<In>> partial_of(const FewCall<Key, In>& call, const FewTables<WarpTotal<In>>& tables,
+                                             unsigned long long key, int number) {
+  const int each = call.size.most + 1;
+  auto total = tables.totals[number];
+  for (int w = 1; w < call.size.warps; ++w) total += tables.totals[w * each + number];
+  const auto begin = static_cast<unsigned long long>(std::int64_t{blockIdx.x} * call.block_rows);
+  return {.key = key, .first = begin + tables.firsts[number], .rows = tables.rows[number], .total = total};
+}
+
+template <class Key, class In>
+__global__ void __launch_bounds__(32 * kFewSizes[0].warps) fold_few(const __grid_constant__ FewCall<Key, In> call) {
+  using Tables = FewTables<WarpTotal<In>>;
+  extern __shared__ __align__(16) std::byte memory[];
+  const Tables tables(memory, call.size);
+  tables.clear(call.size);
+
+  const std::int64_t begin = std::int64_t{blockIdx.x} * call.block_rows;
+  const auto count = static_cast<std::uint32_t>(::min(call.n - begin, call.block_rows));
+  FewWarp<Key, In> warp(call, tables);
+  for (std::uint32_t at = threadIdx.x / 32 * 32 * kLaneRows; at < count; at += blockDim.x * kLaneRows) {
+    if (__any_sync(~0U, *const_cast<volatile std::uint32_t*>(tables.stops) != 0)) break;
+    warp.fold(call.keys + begin, call.values + begin, at + threadIdx.x % 32, count);
+  }
+  __syncthreads();  // all rows are folded before a total is read
+
+  if (*tables.stops != 0) {
+    if (threadIdx.x == 0) call.facts->too_many = 1;
+    return;
+  }
+  const std::uint32_t found = *tables.found;
+  const bool has_no_key = tables.firsts[call.size.most] != Tables::kNone;
+  auto* const partials = call.partials + std::int64_t{blockIdx.x} * (call.size.most + 1);
+  for (int s = static_cast<int>(threadIdx.x); s < call.size.slots; s += static_cast<int>(blockDim.x)) {
+    if (tables.keys[s] == kNoKey) continue;
+    partials[tables.numbers[s]] = partial_of(call, tables, tables.keys[s], tables.numbers[s]);
+  }
+  if (threadIdx.x != 0) return;
+  if (has_no_key) partials[found] = partial_of(call, tables, kNoKey, call.size.most);
+  call.found[blockIdx.x] = found + (has_no_key ? 1 : 0);
+}
+
+/// Partials in arrays, block by block.
+template <class Key, class Total>
+struct PackedPartials {
+  Key* keys;
+  unsigned long long* firsts;
+  std::int64_t* rows;
+  Total* totals;
+};
+
+/// In any order within a block, as it has each key once. `before`: how many there are before each block, and all.
+template <class Key, class Total>
+__global__ void __launch_bounds__(kThreads) pack_partials(const Partial<Total>* partials, int each,
+                                                          const std::uint32_t* before, PackedPartials<Key, Total> to) {
+  const std::uint32_t begin = before[blockIdx.x];
+  for (std::uint32_t i = begin + threadIdx.x; i < before[blockIdx.x + 1]; i += kThreads) {
+    const Partial<Total> one = partials[std::int64_t{blockIdx.x} * each + (i - begin)];
+    to.keys[i] = static_cast<Key>(one.key);
+    to.firsts[i] = one.first;
+    to.rows[i] = one.rows;
+    to.totals[i] = one.total;
+  }
+}
+
+/// One attempt: partial sums of the rows, in the order of the blocks that have them.
+template <class Key, class In>
+class FewGroups {
+ public:
+  using Total = WarpTotal<In>;
+
+  /// Whether the device has memory for a block's tables.
+  static bool fits(int device, const FewSize& size) {
+    int most = 0;
+    gpu::require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), kWhat);
+    return FewTables<Total>::bytes(size) <= static_cast<std::size_t>(most);
+  }
+  FewGroups(const gpu::Policy& policy, const Call& call, int multiprocessors, const FewSize& size)
+      : policy_(policy), each_(size.most + 1) {
+    FewCall<Key, In> few{
+        .keys = static_cast<const Key*>(call.keys),
+        .values = static_cast<const In*>(call.in),
+        .n = call.n,
+        .block_rows = gpu::divided_up(call.n, most_blocks(call.n, policy.device, multiprocessors, size)),
+        .size = size,
+        .by = secret(),
+        .check = SizeCheck::of(call.checked, call.n),
+        .counts = call.out_counts != nullptr,
+        .partials = nullptr,
+        .found = nullptr,
+        .facts = nullptr};
+    blocks_ = gpu::divided_up(call.n, few.block_rows);
+    memory_.emplace(policy, [&](gpu::ScratchParts& parts) {
+      few.partials = parts.take<Partial<Total>>(blocks_ * each_);
+      few.found = parts.take<std::uint32_t>(blocks_ + 1);
+      few.facts = parts.take<FewFacts>(1);
+    });
+    partials_ = few.partials;
+    before_ = few.found;
+    gpu::require(cudaMemsetAsync(few.facts, 0, sizeof *few.facts, policy.stream), kWhat);
+    gpu::require(cudaMemsetAsync(before_ + blocks_, 0, sizeof *before_, policy.stream), kWhat);
+    const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks_),
+                                 .threads = static_cast<unsigned>(32 * size.warps),
+                                 .stream = policy.stream,
+                                 .shared_bytes = FewTables<Total>::bytes(size)};
+    gpu::require(gpu::detail::launch_large<FewCall<Key, In>>(grid, policy.device, fold_few<Key, In>, few), kWhat);
+    gpu::fetch(&facts_, few.facts, sizeof facts_, policy.stream);
+  }
+
+  [[nodiscard]] const FewFacts& facts() const { return facts_; }
+
+  /// How many partials there are. Once; waits.
+  std::int64_t count() {
+    run_cub(
+        policy_,
+        [&](void* memory, std::size_t& bytes) {
+          return cub::DeviceScan::ExclusiveSum(memory, bytes, before_, before_, blocks_ + 1, policy_.stream);
+        },
+        kWhat);
+    std::uint32_t count = 0;
+    gpu::fetch(&count, before_ + blocks_, sizeof count, policy_.stream);
+    return count;
+  }
+  /// Into arrays of count() elements.
+  void pack(const PackedPartials<Key, Total>& to) const {
+    const gpu::detail::Grid grid{
+        .blocks = static_cast<unsigned>(blocks_), .threads = kThreads, .stream = policy_.stream};
+    gpu::require(gpu::detail::launch(grid, pack_partials<Key, Total>, partials_, each_, before_, to), kWhat);
+  }
+
+ private:
+  static constexpr const char* kWhat = "sums of few groups";
+  /// So that a block's tables cost less than its rows.
+  static constexpr std::int64_t kLeastRows = 8192;
+  /// Rows of a block are counted in 32 bits.
+  static constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+
+  /// As many as are resident at once.
+  static std::int64_t most_blocks(std::int64_t n, int device, int multiprocessors, const FewSize& size) {
+    const auto shared = FewTables<Total>::bytes(size);
+    const auto* const kernel = reinterpret_cast<const void*>(fold_few<Key, In>);
+    gpu::require(gpu::detail::allow_shared_memory_once<FewCall<Key, In>>(kernel, device), kWhat);
+    int resident = 0;
+    gpu::require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, fold_few<Key, In>, 32 * size.warps, shared),
+                 kWhat);
+    const std::int64_t most = std::max<std::int64_t>(1, std::int64_t{resident} * multiprocessors);
+    return std::max(std::min(most, gpu::divided_up(n, kLeastRows)), gpu::divided_up(n, kMostRows));
+  }
+
+  gpu::Policy policy_;
+  int each_;
+  std::int64_t blocks_ = 0;
+  std::uint32_t* before_ = nullptr;
+  Partial<Total>* partials_ = nullptr;
+  FewFacts facts_ = {};
+  std::optional<DeviceParts> memory_;
+};
+
+}  // namespace upsweep::grouping

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/device_lists.cuh: groups that stand side by side, folded as lists by the rung that lists' own API runs.
+#pragma once
+
+#include "core/visit.hpp"
+#include "problems/keys/group_by/rung.hpp"
+#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/lists.hpp"
+
+namespace upsweep::grouping {
+
+/// Elements in the order of their groups, and where the results go.
+struct Folded {
+  const void* in;
+  Type in_type;
+  std::int64_t n;
+  void* out;
+  Type out_type;
+};
+
+/// By the operator, which begins with its identity.
+inline void fold_lists(const gpu::Policy& policy, Operator op, const Folded& folded, const Lists& lists) {
+  detail::SegmentedCall call;
+  call.in = folded.in;
+  call.out = folded.out;
+  call.n = folded.n;
+  call.in_type = folded.in_type;
+  call.out_type = folded.out_type;
+  call.in_size = size_of(folded.in_type);
+  call.out_size = size_of(folded.out_type);
+  call.op = op;
+  call.lists = lists;
+  visit_type(folded.out_type, [&]<class T>(std::type_identity<T>) {
+    const T init = identity<T>(op);
+    call.init = &init;
+    (void)detail::run_segmented(policy, call);
+  });
+}
+
+}  // namespace upsweep::grouping

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/device_parts.cuh: sums of many groups by parts: runs of some hundred groups whose rows a sort has put side by side, so that
+// a warp has sums for all groups of a part in shared memory.
+//
+// A part's rows are cut into pieces of equal length, one for each block; pieces of one part are added up in their order.
+#pragma once
+
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "problems/keys/group_by/device_numbers.cuh"
+#include "problems/keys/group_by/device_warp_sums.cuh"
+#include "upsweep/detail/large_launch.cuh"
+
+namespace upsweep::grouping {
+
+/// How numbers of groups are split: their first bits say the part, the last `local_bits` the group in it.
+struct PartBits {
+  static constexpr int kMostLocal = 10;
+  static constexpr int kPassBits = 8;  // of the sort
+
+  /// As few passes as there can be, and then as few groups of a part.
+  explicit PartBits(int bits) {
+    const int passes = bits <= kMostLocal ? 0 : (bits - kMostLocal + kPassBits - 1) / kPassBits;
+    local_bits = std::max(bits - passes * kPassBits, 0);
+    is_sorted = passes > 0;
+  }
+  [[nodiscard]] int locals() const { return 1 << local_bits; }
+
+  int local_bits;
+  bool is_sorted;  ///< there is more than one part
+};
+
+/// Rows of a piece, and of a part that is one piece.
+inline constexpr std::int64_t kPieceRows = 32'768;
+
+/// pieces[p] ← how many pieces part p has.
+inline __global__ void __launch_bounds__(kThreads)
+    count_pieces(const std::int64_t* offsets, std::int64_t parts, std::uint32_t* pieces) {
+  const std::int64_t p = own_index();
+  if (p < parts) pieces[p] = static_cast<std::uint32_t>((offsets[p + 1] - offsets[p] + kPieceRows - 1) / kPieceRows);
+  if (p == parts) pieces[p] = 0;
+}
+
+template <class In>
+struct PartsCall {
+  const std::uint32_t* numbers;  ///< in the order of the parts
+  const In* values;
+  const std::int64_t* offsets;  ///< of the parts
+  const std::uint32_t* before;  ///< pieces before each part, and all
+  std::int64_t parts;
+  int local_bits;
+  int vote_words;
+  SizeCheck check;
+  WarpTotal<In>* totals;  ///< of each piece so many groups as a part has
+  std::uint32_t* rows;    ///< the same; null: rows are not counted
+  std::uint32_t* is_too_large;
+};
+
+/// The part that a piece is of.
+__device__ inline std::int64_t part_of(const std::uint32_t* before, std::int64_t parts, std::uint32_t piece) {
+  std::int64_t low = 0;
+  for (std::int64_t high = parts - 1; low < high;) {
+    const std::int64_t middle = (low + high + 1) / 2;
+    if (before[middle] <= piece) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+template <class In>
+__global__ void fold_parts(const __grid_constant__ PartsCall<In> call) {
+  using Total = WarpTotal<In>;
+  extern __shared__ __align__(16) std::byte memory[];
+  const std::uint32_t piece = blockIdx.x;
+  if (piece >= call.before[call.parts]) return;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const auto threads = static_cast<int>(blockDim.x);
+  const int warps = threads / 32;
+  const int locals = 1 << call.local_bits;
+  auto* const totals = reinterpret_cast<Total*>(memory);
+  auto* const rows = reinterpret_cast<std::uint32_t*>(totals + locals * warps);
+  std::uint32_t* const votes = rows + locals;
+  for (int i = thread; i < locals * warps; i += threads) totals[i] = no_sum<Total>();
+  for (int i = thread; i < locals; i += threads) rows[i] = 0;
+  for (int i = thread; i < warps * kLaneRows * call.vote_words; i += threads) votes[i] = 0;
+  __syncthreads();  // all sums are empty before a row is folded
+
+  const std::int64_t part = part_of(call.before, call.parts, piece);
+  const std::int64_t begin = call.offsets[part] + (piece - call.before[part]) * kPieceRows;
+  const auto count = static_cast<int>(::min(call.offsets[part + 1] - begin, kPieceRows));
+  const int warp = thread / 32;
+  WarpSums<In> sums(totals + warp * locals, votes + warp * kLaneRows * call.vote_words, call.vote_words);
+  for (int at = warp * 32 * kLaneRows; at < count; at += threads * kLaneRows) {
+    LaneRow<In> lane[kLaneRows];
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      const int i = at + r * 32 + thread % 32;
+      lane[r].is_row = i < count;
+      lane[r].at = lane[r].is_row ? static_cast<int>(__ldcs(call.numbers + begin + i)) & (locals - 1) : 0;
+      lane[r].value = lane[r].is_row ? __ldcs(call.values + begin + i) : In{};
+    }
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      if (call.rows != nullptr && lane[r].is_row) atomicAdd(&rows[lane[r].at], 1U);
+      if (call.check.is_large(lane[r].value)) *call.is_too_large = 1;
+    }
+    __syncwarp();
+    sums.add(lane);
+  }
+  __syncthreads();  // all rows are folded before a total is read
+
+  for (int i = thread; i < locals; i += threads) {
+    Total total = totals[i];
+    for (int w = 1; w < warps; ++w) total += totals[w * locals + i];
+    call.totals[std::int64_t{piece} * locals + i] = total;
+    if (call.rows != nullptr) call.rows[std::int64_t{piece} * locals + i] = rows[i];
+  }
+}
+
+/// out[g], counts[g] ← the sum of the pieces of group g.
+template <class In, class Out>
+__global__ void __launch_bounds__(kThreads)
+    add_pieces(PartsCall<In> call, std::int64_t groups, Out* out, std::int64_t* counts) {
+  const std::int64_t g = own_index();
+  if (g >= groups) return;
+  const std::int64_t part = g >> call.local_bits;
+  const std::int64_t local = g & ((1 << call.local_bits) - 1);
+  auto total = no_sum<WarpTotal<In>>();
+  std::int64_t rows = 0;
+  for (std::uint32_t piece = call.before[part]; piece < call.before[part + 1]; ++piece) {
+    const std::int64_t at = (std::int64_t{piece} << call.local_bits) + local;
+    total += call.totals[at];
+    if (call.rows != nullptr) rows += call.rows[at];
+  }
+  out[g] = static_cast<Out>(total);
+  if (counts != nullptr) counts[g] = rows;
+}
+
+/// f(std::type_identity<Out>{}) of the type of a sum: that of the values, or the 64 bits of their sign.
+template <class In, class F>
+void visit_sum(Type out, F f) {
+  if constexpr (std::is_integral_v<In> && sizeof(In) < 8) {
+    using Wide = std::conditional_t<std::is_signed_v<In>, std::int64_t, std::uint64_t>;
+    if (size_of(out) == 8) return f(std::type_identity<Wide>{});
+  }
+  f(std::type_identity<In>{});
+}
+
+/// Sums of numbered rows. False: some values are too large for sums of 64 bits to be known to fit; then nothing is written.
+template <class Key, class In>
+bool sum_by_parts(const gpu::Policy& policy, const Call& call, const NumberedItems<Key>& items) {
+  constexpr const char* kWhat = "sums by parts";
+  using Total = WarpTotal<In>;
+  const PartBits split(items.bits());
+  const std::int64_t n = call.n;
+  const std::int64_t groups = items.groups();
+  const std::int64_t parts = gpu::divided_up(groups, split.locals());
+  const std::int64_t most_pieces = parts + n / kPieceRows;
+  std::int64_t* offsets = nullptr;
+  std::uint32_t* before = nullptr;
+  In* sorted = nullptr;
+  PartsCall<In> sums{};
+  const DeviceParts memory(policy, [&](gpu::ScratchParts& all) {
+    offsets = all.take<std::int64_t>(parts + 1);
+    before = all.take<std::uint32_t>(parts + 1);
+    if (split.is_sorted) sorted = all.take<In>(n);
+    sums.totals = all.take<Total>(most_pieces << split.local_bits);
+    if (call.out_counts != nullptr) sums.rows = all.take<std::uint32_t>(most_pieces << split.local_bits);
+    sums.is_too_large = all.take<std::uint32_t>(1);
+  });
+  gpu::require(cudaMemsetAsync(sums.is_too_large, 0, sizeof *sums.is_too_large, policy.stream), kWhat);
+  if (split.is_sorted) items.sort(call.in, sizeof(In), sorted, split.local_bits);
+  sums.numbers = split.is_sorted ? items.sorted() : items.numbers();
+  sums.values = split.is_sorted ? sorted : static_cast<const In*>(call.in);
+  write_offsets(policy, sums.numbers, n, split.local_bits, offsets);
+  gpu::require(gpu::detail::launch(grid_of(parts + 1, policy.stream), count_pieces, offsets, parts, before), kWhat);
+  run_cub(
+      policy,
+      [&](void* scratch, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveSum(scratch, bytes, before, before, parts + 1, policy.stream);
+      },
+      kWhat);
+  sums.offsets = offsets;
+  sums.before = before;
+  sums.parts = parts;
+  sums.local_bits = split.local_bits;
+  sums.vote_words = 128;
+  sums.check = SizeCheck::of(call.checked, n);
+  const int warps = n / parts < 8192 ? 4 : 8;
+  const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(most_pieces),
+                               .threads = static_cast<unsigned>(32 * warps),
+                               .stream = policy.stream,
+                               .shared_bytes = static_cast<std::size_t>(split.locals()) * (sizeof(Total) * warps + 4) +
+                                               static_cast<std::size_t>(warps * kLaneRows * sums.vote_words) * 4};
+  gpu::require(gpu::detail::launch_large<PartsCall<In>>(grid, policy.device, fold_parts<In>, sums), kWhat);
+  if (sums.check.least_large > 0) {
+    std::uint32_t is_too_large = 0;
+    gpu::fetch(&is_too_large, sums.is_too_large, sizeof is_too_large, policy.stream);
+    if (is_too_large != 0) return false;
+  }
+  visit_sum<In>(call.out_type, [&]<class Out>(std::type_identity<Out>) {
+    gpu::require(gpu::detail::launch(grid_of(groups, policy.stream), add_pieces<In, Out>, sums, groups,
+                                     static_cast<Out*>(call.out), call.out_counts),
+                 kWhat);
+  });
+  gpu::require(cudaStreamSynchronize(policy.stream), kWhat);
+  return true;
+}
+
+}  // namespace upsweep::grouping

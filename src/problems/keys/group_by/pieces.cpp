@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/pieces.cpp: pieces of the rows become entries, entries go into partitions by the hashes of their keys, each partition
+// becomes groups, and groups are written in the order of their first rows.
+//
+// An entry is a key, the row where it was first seen, and what the piece has of it: a row, or the total of some. Entries of a
+// piece are stored partition after partition, and in each in the order of their rows. A partition reads its entries piece by
+// piece, so that its groups come in the order of their first rows too. What becomes an entry depends on the piece's keys alone:
+// the order of additions is that of the pieces whichever threads do them.
+//
+// Memory follows the groups: once there are many times more entries than groups, a merge makes groups of them, which the next
+// merge goes on with. The last merge leaves new groups where the piece in which they were first seen had its entries: they are
+// the first ones in each of its partitions. Then a piece writes the groups first seen in it in order, by a bit for each of its
+// rows. Which pieces a merge has changes nothing but the memory.
+#include "problems/keys/group_by/pieces.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
+#include "problems/keys/group_by/answer.hpp"
+#include "problems/keys/group_by/entries.hpp"
+#include "problems/keys/group_by/folds.hpp"
+#include "problems/keys/group_by/table.hpp"
+#include "system/interruption.hpp"
+
+namespace upsweep::grouping {
+namespace {
+
+/// Rows of a piece: the last 16 bits of a row are its number in the piece, and keys and values of 8 bytes fit a second cache of 1 MB.
+constexpr std::int64_t kPiece = 65536;
+/// Keys that a piece's table may have, a sixteenth of its rows: table and totals stay in the second cache.
+constexpr std::int64_t kMostKeys = 4096;
+/// Keys between which there are fewer than so many find their numbers by their place.
+constexpr std::uint64_t kDense = 8192;
+/// A full table is looked into as long as it has one of so many of a block's rows: a look costs about a quarter of what an
+/// entry does.
+constexpr std::int64_t kWorthOneOf = 4;
+/// Entries of a partition, if all keys differ: so many groups fit the second cache, and half as many
+constexpr std::int64_t kEntries = 65536;
+/// A piece writes to so many places at a time, in lines that stay in the second cache.
+constexpr std::int64_t kMostPartitions = 2048;
+/// Entries that one thread merges sooner than others come to help.
+constexpr std::int64_t kAlone = 16384;
+/// Entries that are merged at a time are no fewer than these, some 75 MB, and four pieces of each thread.
+constexpr std::int64_t kLeastMerged = std::int64_t{1} << 22;
+constexpr std::int64_t kLeastMergedByThread = 4 * kPiece;
+/// And so many times the groups: a merge reads and writes all of these, beside entries that it reads once.
+constexpr std::int64_t kMergedByGroup = 8;
+/// Pieces in a row that a thread writes the known groups of, after it has looked for the first of them in each partition.
+constexpr std::int64_t kMostWritten = 64;
+
+/// What a thread works with, piece after piece.
+template <class Key>
+struct Scratch {
+  Scratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
+
+  Groups<Key> groups;           ///< of a piece
+  Groups<Key> merged;           ///< of a partition
+  std::uint32_t dense[kDense];  ///< numbers and 1 by the place of a key
+  std::uint16_t left[kPiece];   ///< the rows that are no total's
+  std::uint16_t parts[kPiece];  ///< the partition of each entry
+  std::uint32_t numbers[kBlock];
+  std::int64_t at[kBlock];
+  std::int64_t places[kBlock];
+  std::uint32_t to[kBlock];
+};
+
+template <class Key>
+class Pieces {
+ public:
+  Pieces(Call& call, const Policy& policy, Adapts adapts)
+      : call_(call),
+        interruption_(call.go_on),
+        folds_(folds_of(call)),
+        shape_{folds_.size, is_counted()},
+        adapts_(adapts == Adapts::yes),
+        workers_(cpu::worker_count(policy.threads)),
+        pieces_(cpu::parts(call.n, kPiece)),
+        keys_(static_cast<const Key*>(call.keys)),
+        values_(static_cast<const std::byte*>(call.in)),
+        value_size_(size_of(call.in_type)),
+        sign_(is_signed(call.key_type) ? static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1)) : Key{0}),
+        scratches_(static_cast<std::size_t>(workers_)),
+        entries_(static_cast<std::size_t>(pieces_)),
+        new_groups_(static_cast<std::size_t>(pieces_)),
+        slabs_(call.n, shape_) {}
+
+  Status run() {
+    if (adapts_ && pieces_ <= 1) return run_small();
+    for (std::int64_t first = 0; first < pieces_;) {
+      const std::int64_t end = fold_pieces(first);
+      if (interruption_.is_stopped()) return kInterrupted;
+      const bool are_all = first == 0 && end == pieces_;
+      if (are_all && !in_partitions_ && pending_ <= kAlone) return merge_alone();
+      merge_pieces(first, end);
+      if (interruption_.is_stopped()) return kInterrupted;
+      if (end == pieces_) return write(first);
+      for (std::int64_t i = first; i < end; ++i) entry(i) = {};
+      slabs_.clear();
+      first = end;
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool is_counted() const { return call_.out_counts != nullptr; }
+  Entries<Key>& entry(std::int64_t piece) { return entries_[static_cast<std::size_t>(piece)]; }
+  KnownGroups<Key>& known(std::int64_t partition) { return known_[static_cast<std::size_t>(partition)]; }
+
+  void set_partitions(std::int64_t entries) {
+    const auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(entries / kEntries, 1, kMostPartitions));
+    bits_ = std::countr_zero(std::bit_ceil(wanted));
+  }
+  [[nodiscard]] std::int64_t partitions() const { return std::int64_t{1} << bits_; }
+  /// By the first bits of the hash: tables look for keys by the last.
+  [[nodiscard]] std::uint16_t part_of(Key key) const {
+    return static_cast<std::uint16_t>(bits_ == 0 ? 0 : hash_of_key(by_, key) >> (64 - bits_));
+  }
+
+  Scratch<Key>& scratch_of(int worker) {
+    auto& scratch = scratches_[static_cast<std::size_t>(worker)];
+    if (scratch == nullptr) scratch = std::make_unique<Scratch<Key>>(folds_, is_counted());
+    return *scratch;
+  }
+  /// work(i, scratch) of each from `first` to `end`, in any order on any thread, as long as goes_on() and the call is to go on.
+  /// Returns the end of those that were done.
+  template <class GoesOn, class Work>
+  std::int64_t each_while(GoesOn goes_on, std::int64_t first, std::int64_t end, Work work) {
+    std::atomic<std::int64_t> ticket{first};
+    const auto workers = static_cast<int>(std::clamp<std::int64_t>(end - first, 1, workers_));
+    cpu::run_allocating_workers(workers, [&](int worker) {
+      while (goes_on() && interruption_.goes_on()) {
+        const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
+        if (mine >= end) return;
+        work(mine, scratch_of(worker));
+      }
+    });
+    return std::min(ticket.load(std::memory_order_relaxed), end);
+  }
+  template <class Work>
+  void each(std::int64_t first, std::int64_t end, Work work) {
+    (void)each_while([] { return true; }, first, end, work);
+  }
+
+  /// One table of all rows.
+  Status run_small() {
+    Groups<Key> all(folds_, is_counted());
+    all.add(keys_, values_, value_size_, 0, call_.n);
+    return write_in_order(call_, folds_, all);
+  }
+
+  // ---------------------------------------------------------------------------------------------------- a piece's entries
+
+  /// Makes entries of pieces from `first` on, until these are enough for a merge. Returns the end of these pieces.
+  std::int64_t fold_pieces(std::int64_t first) {
+    pending_ = 0;
+    in_partitions_ = false;
+    set_partitions(call_.n);
+    std::int64_t enough = std::max({kLeastMerged, kLeastMergedByThread * workers_, kMergedByGroup * known_groups_});
+    for (std::int64_t end = first;;) {
+      end = each_while([&] { return pending_ < enough; }, end, pieces_,
+                       [&](std::int64_t i, auto& scratch) { fold_piece(i, scratch); });
+      if (end == pieces_ || interruption_.is_stopped()) return end;
+      const std::int64_t before = enough;
+      // Where most keys are new the merge is put off, as the next one reads the groups again; and so where few rows are left.
+      if (in_partitions_) enough = std::max(enough, kMergedByGroup * estimated_groups(first, end));
+      if ((pieces_ - end) * kPiece < enough / 2) enough = std::numeric_limits<std::int64_t>::max();
+      if (enough / 5 * 4 < before) return end;
+    }
+  }
+
+  /// The groups that a merge would have, by those of one partition.
+  std::int64_t estimated_groups(std::int64_t first, std::int64_t end) {
+    Groups<Key>& groups = scratch_of(0).merged;
+    groups.clear();
+    if (known_bits_ == bits_ && !known_.empty()) merge_known(groups, known(0));
+    for (std::int64_t i = first; i < end; ++i) {
+      if (!entry(i).begins.empty()) merge(groups, i, 0, entry(i).begins[1]);
+    }
+    return groups.size() * partitions();
+  }
+
+  struct Piece {
+    std::int64_t first;
+    std::int64_t count;
+    const std::byte* values;
+  };
+  [[nodiscard]] Piece piece(std::int64_t i) const {
+    const std::int64_t first = i * kPiece;
+    return {first, std::min(kPiece, call_.n - first), values_ + first * value_size_};
+  }
+
+  void fold_piece(std::int64_t i, Scratch<Key>& scratch) {
+    const Piece rows = piece(i);
+    Groups<Key>& groups = scratch.groups;
+    groups.clear();
+    std::int64_t at = 0;
+    std::int64_t left = 0;
+    if (adapts_) {
+      at = fold_dense(rows, scratch);
+      if (at > 0 && at < rows.count) groups.table.find_added(kBlock);
+      while (at < rows.count && groups.size() + kBlock <= kMostKeys) {
+        const std::int64_t count = std::min(kBlock, rows.count - at);
+        groups.add(keys_ + rows.first + at, rows.values + at * value_size_, value_size_, rows.first + at, count);
+        at += count;
+      }
+      at = fold_known(rows, at, left, scratch);
+    }
+    for (; at < rows.count; ++at) scratch.left[left++] = static_cast<std::uint16_t>(at);
+    if (left > 0) return partition_piece(i, left, scratch);
+    keep_totals(i, scratch);
+  }
+
+  /// The rows from the first on, block by block, whose keys are so near one another that a table by their place holds them.
+  /// Returns how many.
+  std::int64_t fold_dense(const Piece& rows, Scratch<Key>& scratch) {
+    Groups<Key>& groups = scratch.groups;
+    Key least = 0;
+    // [guide: dense]
+    for (std::int64_t at = 0; at < rows.count;) {
+      const std::int64_t count = std::min(kBlock, rows.count - at);
+      const Key* const keys = keys_ + rows.first + at;
+      const auto [low, high] = range_of(keys, count);
+      if (at == 0) {
+        if (static_cast<std::uint64_t>(high - low) >= kDense) return 0;
+        const std::uint64_t before = (kDense - static_cast<std::uint64_t>(high - low)) / 2;
+        least = low < before ? Key{0} : static_cast<Key>(low - before);  // keys to come may be on both sides
+        std::fill_n(scratch.dense, kDense, 0);
+      }
+      if (low < least || static_cast<std::uint64_t>(high - least) >= kDense) return at;
+      groups.table.reserve_keys(count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::uint32_t& number = scratch.dense[static_cast<Key>((keys[i] ^ sign_) - least)];
+        if (number == 0) number = groups.table.add(keys[i], rows.first + at + i) + 1;
+        scratch.numbers[i] = number - 1;
+      }
+      groups.fold(rows.values + at * value_size_, scratch.numbers, count);
+      at += count;
+    }
+    // [guide: end]
+    return rows.count;
+  }
+
+  struct KeyRange {
+    Key low;
+    Key high;
+  };
+  /// In the order of the keys' own type.
+  KeyRange range_of(const Key* keys, std::int64_t n) const {
+    KeyRange range{static_cast<Key>(keys[0] ^ sign_), static_cast<Key>(keys[0] ^ sign_)};
+    for (std::int64_t i = 1; i < n; ++i) {
+      const auto key = static_cast<Key>(keys[i] ^ sign_);
+      range.low = key < range.low ? key : range.low;
+      range.high = key > range.high ? key : range.high;
+    }
+    return range;
+  }
+
+  /// The rows from `at` on, where the table is full: those of its keys are folded, others left. Returns where that is not worth
+  /// it any more.
+  std::int64_t fold_known(const Piece& rows, std::int64_t at, std::int64_t& left, Scratch<Key>& scratch) {
+    while (at < rows.count) {
+      const std::int64_t count = std::min(kBlock, rows.count - at);
+      scratch.groups.table.find(keys_ + rows.first + at, count, scratch.numbers);
+      std::int64_t known = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const bool is_known = scratch.numbers[i] != kNone;
+        scratch.left[left] = static_cast<std::uint16_t>(at + i);
+        left += is_known ? 0 : 1;
+        scratch.at[known] = at + i;
+        scratch.numbers[known] = scratch.numbers[i];
+        known += is_known ? 1 : 0;
+      }
+      scratch.groups.fold_at(rows.values, scratch.at, scratch.numbers, known);
+      at += count;
+      if (known * kWorthOneOf < count) break;
+    }
+    return at;
+  }
+
+  /// The entries of a piece that has totals alone, which are few: in memory of their own, and not yet in partitions.
+  void keep_totals(std::int64_t i, Scratch<Key>& scratch) {
+    const Groups<Key>& groups = scratch.groups;
+    Entries<Key>& to = entry(i);
+    to.allocate(groups.size(), shape_);
+    pending_ += to.count;
+    std::copy_n(groups.table.keys(), to.count, to.keys);
+    for (std::int64_t g = 0; g < to.count; ++g) {
+      to.rows[g] = static_cast<std::uint16_t>(groups.table.firsts()[g] - i * kPiece);
+    }
+    if (to.count > 0) std::memcpy(to.totals, groups.totals(), static_cast<std::size_t>(to.count * folds_.size));
+    if (is_counted()) std::copy_n(groups.counts(), to.count, to.counts);
+  }
+
+  /// begins ← where each partition of the entries with these parts begins, and the end.
+  void begin_partitions(Entries<Key>& of, const std::uint16_t* parts) const {
+    of.begins.assign(static_cast<std::size_t>(partitions()) + 1, 0);
+    for (std::int64_t e = 0; e < of.count; ++e) ++of.begins[parts[e]];
+    std::uint32_t begin = 0;
+    for (std::uint32_t& one : of.begins) {
+      const std::uint32_t count = one;
+      one = begin;
+      begin += count;
+    }
+  }
+
+  /// The piece's totals, and after them the rows that are left, into a slab.
+  void partition_piece(std::int64_t i, std::int64_t left, Scratch<Key>& scratch) {
+    const Piece rows = piece(i);
+    const Groups<Key>& groups = scratch.groups;
+    const std::int64_t totals = groups.size();
+    Entries<Key>& to = entry(i);
+    slabs_.take(to, totals + left);
+    pending_ += to.count + partitions();  // where partitions begin is memory, too
+    in_partitions_ = true;
+    const Key* const keys = keys_ + rows.first;
+    for (std::int64_t g = 0; g < totals; ++g) scratch.parts[g] = part_of(groups.table.keys()[g]);
+    for (std::int64_t k = 0; k < left; ++k) scratch.parts[totals + k] = part_of(keys[scratch.left[k]]);
+    begin_partitions(to, scratch.parts);
+    auto next = to.begins;
+    put_totals(to, groups, i, scratch.parts, next.data(), scratch.to);
+    for (std::int64_t at = 0; at < left; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, left - at);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::uint16_t row = scratch.left[at + k];
+        const std::uint32_t place = next[scratch.parts[totals + at + k]]++;
+        to.keys[place] = keys[row];
+        to.rows[place] = row;
+        scratch.at[k] = row;
+        scratch.to[k] = place;
+      }
+      folds_.lift(rows.values, scratch.at, scratch.to, count, to.totals);
+      if (!is_counted()) continue;
+      for (std::int64_t k = 0; k < count; ++k) to.counts[scratch.to[k]] = 1;
+    }
+  }
+
+  void put_totals(Entries<Key>& to, const Groups<Key>& groups, std::int64_t i, const std::uint16_t* parts,
+                  std::uint32_t* next, std::uint32_t* places) const {
+    for (std::int64_t at = 0; at < groups.size(); at += kBlock) {
+      const std::int64_t count = std::min(kBlock, groups.size() - at);
+      for (std::int64_t g = 0; g < count; ++g) {
+        const std::uint32_t place = next[parts[at + g]]++;
+        to.keys[place] = groups.table.keys()[at + g];
+        to.rows[place] = static_cast<std::uint16_t>(groups.table.firsts()[at + g] - i * kPiece);
+        places[g] = place;
+      }
+      folds_.move(groups.totals() + at * folds_.size, places, count, to.totals);
+      if (!is_counted()) continue;
+      for (std::int64_t g = 0; g < count; ++g) to.counts[places[g]] = groups.counts()[at + g];
+    }
+  }
+
+  /// The entries that keep_totals() has left, in partitions.
+  void partition_totals(std::int64_t i, Scratch<Key>& scratch) {
+    Entries<Key>& to = entry(i);
+    const Entries<Key> from = std::exchange(to, {});
+    to.allocate(from.count, shape_);
+    for (std::int64_t e = 0; e < from.count; ++e) scratch.parts[e] = part_of(from.keys[e]);
+    begin_partitions(to, scratch.parts);
+    auto next = to.begins;
+    for (std::int64_t at = 0; at < from.count; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, from.count - at);
+      for (std::int64_t e = 0; e < count; ++e) {
+        const std::uint32_t place = next[scratch.parts[at + e]]++;
+        to.keys[place] = from.keys[at + e];
+        to.rows[place] = from.rows[at + e];
+        scratch.to[e] = place;
+      }
+      folds_.move(from.totals + at * folds_.size, scratch.to, count, to.totals);
+      if (!is_counted()) continue;
+      for (std::int64_t e = 0; e < count; ++e) to.counts[scratch.to[e]] = from.counts[at + e];
+    }
+  }
+
+  // --------------------------------------------------------------------------------------------------- entries to groups
+
+  /// The entries [begin, end) of piece i.
+  void merge(Groups<Key>& groups, std::int64_t i, std::int64_t begin, std::int64_t end) {
+    const Entries<Key>& from = entry(i);
+    groups.merge(from.keys + begin, from.totals + begin * folds_.size,
+                 from.counts == nullptr ? nullptr : from.counts + begin, end - begin,
+                 [&](std::int64_t e) { return i * kPiece + from.rows[begin + e]; });
+  }
+
+  /// All entries, which are few, into one table.
+  Status merge_alone() {
+    Groups<Key> all(folds_, is_counted());
+    for (std::int64_t i = 0; i < pieces_; ++i) merge(all, i, 0, entry(i).count);
+    return write_in_order(call_, folds_, all);
+  }
+
+  void merge_known(Groups<Key>& groups, const KnownGroups<Key>& from) {
+    groups.merge(from.keys, from.totals, from.counts, from.count, [&](std::int64_t g) { return from.rows[g]; });
+  }
+
+  /// The entries of these pieces, and the known groups. All that there are then are known, or, of the last pieces, written.
+  void merge_pieces(std::int64_t first, std::int64_t end) {
+    if (!in_partitions_) {
+      set_partitions(pending_);
+      bits_ = std::max(bits_, known_bits_);
+    }
+    split_known();
+    each(first, end, [&](std::int64_t i, auto& scratch) {
+      if (entry(i).begins.empty()) partition_totals(i, scratch);
+      if (end == pieces_) entry(i).groups.resize(static_cast<std::size_t>(partitions()));
+    });
+    each(0, partitions(), [&](std::int64_t p, auto& scratch) {
+      Groups<Key>& groups = scratch.merged;
+      groups.clear();
+      merge_known(groups, known(p));
+      const auto at = static_cast<std::size_t>(p);
+      for (std::int64_t i = first; i < end; ++i) merge(groups, i, entry(i).begins[at], entry(i).begins[at + 1]);
+      if (end == pieces_) return leave(groups, p, first);
+      keep(groups, p);
+    });
+    known_groups_ = 0;
+    for (const auto& partition : known_) known_groups_ += partition.count;
+  }
+
+  /// Puts the known groups into as many partitions as entries are in.
+  void split_known() {
+    const std::int64_t more = partitions() >> known_bits_;
+    if (known_.empty() || more > 1) {
+      std::vector<KnownGroups<Key>> split(static_cast<std::size_t>(partitions()));
+      each(0, std::ssize(known_), [&](std::int64_t p, auto&) {
+        split_partition(known(p),
+                        std::span(split).subspan(static_cast<std::size_t>(p * more), static_cast<std::size_t>(more)));
+      });
+      known_ = std::move(split);
+    }
+    known_bits_ = bits_;
+  }
+  void split_partition(KnownGroups<Key>& from, std::span<KnownGroups<Key>> to) {
+    const auto to_of = [&](std::int64_t g) -> KnownGroups<Key>& { return to[part_of(from.keys[g]) % to.size()]; };
+    for (std::int64_t g = 0; g < from.count; ++g) ++to_of(g).count;
+    for (auto& one : to) {
+      one.allocate(one.count, shape_);
+      one.count = 0;
+    }
+    for (std::int64_t g = 0; g < from.count; ++g) {
+      KnownGroups<Key>& one = to_of(g);
+      const std::int64_t at = one.count++;
+      one.keys[at] = from.keys[g];
+      one.rows[at] = from.rows[g];
+      std::memcpy(one.totals + at * folds_.size, from.totals + g * folds_.size, static_cast<std::size_t>(folds_.size));
+      if (is_counted()) one.counts[at] = from.counts[g];
+    }
+    from = {};
+  }
+
+  /// All groups of a partition become known.
+  void keep(const Groups<Key>& groups, std::int64_t p) {
+    KnownGroups<Key>& to = known(p);
+    const std::int64_t before = to.count;
+    const std::int64_t size = groups.size();
+    if (size > before) {
+      to.allocate(size, shape_);
+      std::copy_n(groups.table.keys(), size, to.keys);
+      std::copy_n(groups.table.firsts(), size, to.rows);
+    }
+    copy_totals(groups, 0, size, to.totals, to.counts);
+    for (std::int64_t g = before; g < size;) {
+      const std::int64_t first = g;
+      const std::int64_t piece = to.rows[g] / kPiece;
+      while (g < size && to.rows[g] / kPiece == piece) ++g;
+      std::atomic_ref(new_groups_[static_cast<std::size_t>(piece)]).fetch_add(g - first, std::memory_order_relaxed);
+    }
+  }
+
+  /// Known groups of a partition stay where they are, and new ones where the pieces, `first` and later ones, had its entries.
+  void leave(const Groups<Key>& groups, std::int64_t p, std::int64_t first) {
+    std::int64_t g = known(p).count;
+    copy_totals(groups, 0, g, known(p).totals, known(p).counts);
+    const Table<Key>& table = groups.table;
+    const auto at = static_cast<std::size_t>(p);
+    for (std::int64_t i = first; i < pieces_; ++i) {
+      Entries<Key>& to = entry(i);
+      const std::int64_t begin = to.begins[at];
+      const std::int64_t before = g;
+      for (; g < table.size() && table.firsts()[g] < (i + 1) * kPiece; ++g) {
+        to.keys[begin + g - before] = table.keys()[g];
+        to.rows[begin + g - before] = static_cast<std::uint16_t>(table.firsts()[g]);
+      }
+      to.groups[at] = static_cast<std::uint32_t>(g - before);
+      copy_totals(groups, before, g, to.totals + begin * folds_.size, is_counted() ? to.counts + begin : nullptr);
+    }
+  }
+
+  /// The totals and counts of groups [begin, end).
+  void copy_totals(const Groups<Key>& from, std::int64_t begin, std::int64_t end, std::byte* totals,
+                   std::int64_t* counts) const {
+    if (begin == end) return;
+    std::memcpy(totals, from.totals() + begin * folds_.size, static_cast<std::size_t>((end - begin) * folds_.size));
+    if (is_counted()) std::copy_n(from.counts() + begin, end - begin, counts);
+  }
+
+  // ---------------------------------------------------------------------------------------------- groups to the outputs
+
+  /// `last`: the first of the pieces that the last merge had.
+  Status write(std::int64_t last) {
+    for (std::int64_t i = last; i < pieces_; ++i) {
+      for (const std::uint32_t count : entry(i).groups) new_groups_[static_cast<std::size_t>(i)] += count;
+    }
+    std::vector<std::int64_t> befores;
+    std::int64_t groups = 0;
+    for (const std::int64_t count : new_groups_) {
+      befores.push_back(groups);
+      groups += count;
+    }
+    befores.push_back(groups);
+    call_.groups = groups;
+    if (groups > room_of(call_)) return {Code::unequal_lengths};
+    std::vector<Bad> bad(entries_.size());
+    write_known(last, befores.data(), bad.data());
+    each(last, pieces_, [&](std::int64_t i, auto& scratch) {
+      const Entries<Key>& from = entry(i);
+      bad[static_cast<std::size_t>(i)] =
+          write_piece(i, befores[static_cast<std::size_t>(i)], scratch, [&](std::int64_t p) {
+            const auto at = static_cast<std::size_t>(p);
+            return Seen<std::uint16_t>{from, from.begins[at], from.groups[at]};
+          });
+    });
+    return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), pieces_);
+  }
+
+  /// The groups first seen before piece `end`.
+  void write_known(std::int64_t end, const std::int64_t* befores, Bad* bad) {
+    const std::int64_t length = std::clamp<std::int64_t>(end / (std::int64_t{8} * workers_), 1, kMostWritten);
+    each(0, cpu::parts(end, length), [&](std::int64_t part, auto& scratch) {
+      const std::int64_t first = part * length;
+      const std::int64_t last = std::min(first + length, end);
+      if (befores[first] == befores[last]) return;
+      std::vector<std::int64_t> ends(known_.size());
+      for (std::size_t p = 0; p < ends.size(); ++p) {
+        const KnownGroups<Key>& from = known_[p];
+        ends[p] = std::lower_bound(from.rows, from.rows + from.count, first * kPiece) - from.rows;
+      }
+      std::vector<std::int64_t> begins(ends.size());
+      for (std::int64_t i = first; i < last; ++i) {
+        if (befores[i] == befores[i + 1]) continue;
+        for (std::size_t p = 0; p < ends.size(); ++p) {
+          const KnownGroups<Key>& from = known_[p];
+          begins[p] = ends[p];
+          while (ends[p] < from.count && from.rows[ends[p]] < (i + 1) * kPiece) ++ends[p];
+        }
+        bad[i] = write_piece(i, befores[i], scratch, [&](std::int64_t p) {
+          const auto at = static_cast<std::size_t>(p);
+          return Seen<std::int64_t>{known_[at], begins[at], ends[at] - begins[at]};
+        });
+      }
+    });
+  }
+
+  /// Groups of a partition that were first seen in one piece.
+  template <class Row>
+  struct Seen {
+    const Arrays<Key, Row>& in;
+    std::int64_t begin;
+    std::int64_t count;
+
+    [[nodiscard]] std::uint16_t row(std::int64_t g) const { return static_cast<std::uint16_t>(in.rows[begin + g]); }
+  };
+
+  /// The groups that were first seen in piece i, `before` of which come first: seen(p) are those of partition p.
+  template <class SeenOf>
+  Bad write_piece(std::int64_t i, std::int64_t before, Scratch<Key>& scratch, SeenOf seen) {
+    constexpr std::int64_t kWords = kPiece / 64;
+    // [guide: order]
+    std::uint64_t bits[kWords] = {};
+    for (std::int64_t p = 0; p < partitions(); ++p) {
+      const auto groups = seen(p);
+      for (std::int64_t g = 0; g < groups.count; ++g) {
+        bits[groups.row(g) / 64] |= std::uint64_t{1} << groups.row(g) % 64;
+      }
+    }
+    std::int64_t ranks[kWords];
+    for (std::int64_t w = 0; w < kWords; ++w) {
+      ranks[w] = before;
+      before += std::popcount(bits[w]);
+    }
+    const auto place_of = [&](std::uint16_t row) {
+      const std::uint64_t lower = (std::uint64_t{1} << row % 64) - 1;
+      return ranks[row / 64] + std::popcount(bits[row / 64] & lower);
+    };
+    // [guide: end]
+    Bad bad;
+    for (std::int64_t p = 0; p < partitions(); ++p) {
+      const auto groups = seen(p);
+      for (std::int64_t at = 0; at < groups.count; at += kBlock) {
+        const std::int64_t begin = groups.begin + at;
+        const std::int64_t count = std::min(kBlock, groups.count - at);
+        for (std::int64_t g = 0; g < count; ++g) scratch.places[g] = place_of(groups.row(at + g));
+        const Written<Key> written{groups.in.keys + begin, groups.in.totals + begin * folds_.size, scratch.places};
+        const std::int64_t worst = write_groups(call_, folds_, written, count);
+        for (std::int64_t g = 0; is_counted() && g < count; ++g) {
+          call_.out_counts[scratch.places[g]] = groups.in.counts[begin + g];
+        }
+        if (worst != kNoIndex) bad.add(scratch.places[worst], i * kPiece + groups.row(at + worst));
+      }
+    }
+    return bad;
+  }
+
+  Call& call_;
+  Interruption interruption_;
+  Folds folds_;
+  EntryShape shape_;
+  bool adapts_;
+  int workers_;
+  std::int64_t pieces_;
+  const Key* keys_;
+  const std::byte* values_;
+  int value_size_;
+  Key sign_;  ///< the bit that orders signed keys as unsigned ones
+  Secret by_ = secret();
+  std::vector<std::unique_ptr<Scratch<Key>>> scratches_;  ///< of each worker
+  int bits_ = 0;                                          ///< of hashes, that say the partition of an entry
+
+  // Of the pieces that are merged next.
+  std::vector<Entries<Key>> entries_;  ///< of all pieces: others have none
+  std::atomic<std::int64_t> pending_{0};
+  std::atomic<bool> in_partitions_{false};  ///< some of them
+
+  std::vector<KnownGroups<Key>> known_;  ///< of each partition
+  int known_bits_ = 0;
+  std::int64_t known_groups_ = 0;
+  std::vector<std::int64_t> new_groups_;  ///< of each piece: how many were first seen there
+  Slabs<Key> slabs_;
+};
+
+}  // namespace
+
+Status run_pieces(Call& call, const Policy& policy, Adapts adapts) noexcept try {
+  return visit_key(call.key_type,
+                   [&]<class Key>(std::type_identity<Key>) { return Pieces<Key>(call, policy, adapts).run(); });
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::grouping

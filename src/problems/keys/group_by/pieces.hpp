@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/pieces.hpp: groups by pieces of the rows that any thread does: what cpu.partitioned and cpu.adaptive run.
+#pragma once
+
+#include "problems/keys/group_by/rung.hpp"
+
+namespace upsweep::grouping {
+
+/// Whether a piece looks for keys that come again before its rows are partitioned.
+enum class Adapts : bool { no, yes };
+
+Status run_pieces(Call& call, const Policy& policy, Adapts adapts) noexcept;
+
+}  // namespace upsweep::grouping

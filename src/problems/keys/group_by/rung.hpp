@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/keys/group_by/rung.hpp: what the files of the group ladder's rungs declare their rows with.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "cuda/compiled.hpp"
+#include "upsweep/detail/group_call.hpp"
+
+namespace upsweep::grouping {
+
+using Call = detail::GroupCall;
+/// A rung leaves Call::groups. Where these are more than outputs have room for it writes nothing and returns unequal_lengths.
+/// Where a checked sum does not fit it leaves Call::bad_row and returns overflow, with the group as index.
+using Rung = upsweep::Rung<Call>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+/// The groups that the outputs have room for.
+inline std::int64_t room_of(const Call& call) {
+  const std::int64_t room = std::min(call.keys_room, call.room);
+  return call.out_counts != nullptr ? std::min(room, call.counts_room) : room;
+}
+
+/// Null where one table can number the groups of so many rows, else the reason why not.
+inline const char* one_table_refusal(const Call& call, const Policy&) noexcept {
+  if (call.n <= std::numeric_limits<std::uint32_t>::max()) return nullptr;
+  return "one table numbers groups in 32 bits: cpu.partitioned has many";
+}
+
+inline constexpr const char* kOnePass = "keys and values read, groups written";
+
+}  // namespace upsweep::grouping

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/broadcast/cpu_staged.cpp: short lists by a vector each into a stage in the core's first cache, which leaves by cache lines.
+//
+// Idea   A list's elements are written by as many vectors as it begins, most by one: no branch depends on its length, and the
+//        next list overwrites what was too much. All goes into a stage of 512 bytes, and whole lines leave it past the
+//        caches. Threads take equal shares of elements and lists, found by search.
+// Cost   Offsets read, an element each written without being read. Work n + elements/vector, depth the same by p.
+// Needs  AVX-512, AVX2 or baseline.
+// Limit  The memory.
+// From   As cpu.staged of the pack ladder, which has the same stage.
+#include <new>
+
+#include "cpu/list_runs.hpp"
+#include "problems/lists/broadcast/rung.hpp"
+
+namespace upsweep::positions {
+
+namespace {
+
+/// The elements of all lists by append(stage, run, first list of it). Throws std::bad_alloc.
+template <class Offsets, class Append>
+bool write_shares(const Call& call, const Offsets& offsets, const Policy& policy, const cpu::PackKernels& kernels,
+                  Append append) {
+  const cpu::Laid<Offsets> laid{offsets, call.lists.count};
+  const bool non_temporal = call.capacity * call.element_size >= cpu::kNonTemporalBytes;
+  return cpu::for_each_list_share(
+      laid.offsets, laid.n, call.element_size, policy.threads, [&](const cpu::ListShare& share) {
+        return laid.write(share, call.out, call.element_size, non_temporal, kernels, append);
+      });
+}
+
+template <class Offsets>
+bool write_kind(const Call& call, const Offsets& offsets, const Policy& policy) {
+  const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
+  const auto write = [&](auto append) { return write_shares(call, offsets, policy, kernels, append); };
+  switch (call.kind) {
+    case Kind::local_index:
+      return write([&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t) {
+        // Part of a list starts within it.
+        return run.starts == nullptr ? kernels.local_index(stage, run) : kernels.count_up(stage, run);
+      });
+    case Kind::parents:
+      return write([&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
+        return kernels.number(stage, run, first);
+      });
+    case Kind::broadcast:
+      return write([&, repeat = kernels.repeat[cpu::at_size(call.element_size)]](
+                       cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
+        return repeat(stage, run, static_cast<const std::byte*>(call.values) + first * call.element_size);
+      });
+  }
+  detail::no_such_value();
+}
+
+Status run(const Call& call, const Policy& policy) noexcept try {
+  const bool good = visit_offsets(call.lists, [&](const auto& offsets) { return write_kind(call, offsets, policy); });
+  return {good ? Code::ok : Code::stop_before_start};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace
+
+extern const Rung cpu_staged{.info = {.id = "cpu.staged",
+                                      .idea = "short lists by a vector each, staged, stored by cache lines",
+                                      .needs = "AVX2, AVX-512 or baseline",
+                                      .traffic = kOnePass},
+                             .refusal = needs_isa,
+                             .run = run};
+
+}  // namespace upsweep::positions

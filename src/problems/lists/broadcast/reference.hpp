@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/broadcast/reference.hpp: the one answer that every rung of positions is checked against: of every element of each list its
+// position there, its list, or that list's value.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::positions {
+
+struct LocalIndex {
+  std::int64_t operator()(std::int64_t /*list*/, std::int64_t position) const { return position; }
+};
+struct Parent {
+  std::int64_t operator()(std::int64_t list, std::int64_t /*position*/) const { return list; }
+};
+template <class E>
+struct ValueOf {
+  const E* values;
+  E operator()(std::int64_t list, std::int64_t /*position*/) const { return values[list]; }
+};
+
+/// The first element that is not what `expected` says, bit by bit, or kNoIndex; the n lists are valid.
+template <class T, class E, class Expected>
+std::int64_t first_wrong(const T* offsets, std::int64_t n, const E* out, Expected expected) {
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < static_cast<std::int64_t>(offsets[i + 1] - offsets[i]); ++j, ++at) {
+      const E right = expected(i, j);
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are moved, those of NaN too
+      if (std::memcmp(&out[at], &right, sizeof(E)) != 0) return at;
+    }
+  }
+  return kNoIndex;
+}
+
+}  // namespace upsweep::positions

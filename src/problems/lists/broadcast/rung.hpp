@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/broadcast/rung.hpp: what the files of the positions ladder's rungs declare their rows with.
+#pragma once
+
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "upsweep/detail/positions_call.hpp"
+
+namespace upsweep::positions {
+
+using Call = detail::PositionsCall;
+using Kind = Call::Kind;
+/// On the CPU `capacity` is what all lists have when a rung runs. Offsets that decrease are found on the way: a rung then
+/// returns stop_before_start, without the list.
+using Rung = upsweep::Rung<const Call>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+inline constexpr const char* kOnePass = "offsets read, an element each written";
+
+}  // namespace upsweep::positions

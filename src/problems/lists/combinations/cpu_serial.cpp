@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/combinations/cpu_serial.cpp: nested loops over the elements of each list, one for each position of a tuple.
+//
+// Idea   The loop for a position begins past the element that the position before it has (with replacement: at it; of a cartesian
+//        product at the list's first); the innermost one writes the tuple.
+// Cost   A step per position and tuple, and a loop that ends for each of the others. Depth the same.
+// Needs  Any CPU.
+// Limit  A loop over one to three elements ends with a mispredicted branch, several times per list; one store at a time, on one
+//        thread. cpu.shares takes the tuples of short lists from a table.
+// From   Awkward Array's awkward_ListArray_combinations.
+#include <new>
+
+#include "problems/lists/combinations/rung.hpp"
+
+namespace upsweep::combining {
+
+namespace {
+
+struct Loops {
+  const Call& call;
+  const TupleUnit& unit;
+  std::vector<std::int64_t> tuple;
+  std::int64_t written;
+
+  // [guide: loops]
+  /// The loops from position d on, in list i.
+  void from_position(std::int64_t d, std::int64_t i) {
+    if (d == call.n) return write();
+    const cpu::ListUnit& lists = unit.at(d);
+    const auto at = static_cast<std::size_t>(d);
+    const std::int64_t stop = lists.starts[i] + lists.lengths[i];
+    const bool follows = d > 0 && !call.is_cartesian;
+    for (std::int64_t j = follows ? tuple[at - 1] + (call.replacement ? 0 : 1) : lists.starts[i]; j < stop; ++j) {
+      tuple[at] = j;
+      from_position(d + 1, i);
+    }
+  }
+  // [guide: end]
+  void write() {
+    for (std::int64_t d = 0; d < call.n; ++d) call.out[d][written] = tuple[static_cast<std::size_t>(d)];
+    ++written;
+  }
+};
+
+Status run(Call& call, const Policy& policy) noexcept try {
+  TupleUnit unit(call, policy.isa);
+  Loops loops{call, unit, std::vector<std::int64_t>(static_cast<std::size_t>(call.out == nullptr ? 0 : call.n)), 0};
+  std::int64_t list = 0;
+  std::int64_t total = 0;
+  if (call.offsets != nullptr) call.offsets[0] = 0;
+  for (std::int64_t which = 0; which < unit_count(call); ++which) {
+    (void)unit.read(which);
+    for (std::int64_t i = 0; i < unit.count(); ++i) {
+      total += unit.tuples(i);
+      if (call.offsets != nullptr) call.offsets[++list] = total;
+      if (call.out != nullptr && unit.tuples(i) > 0) loops.from_position(0, i);
+    }
+  }
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "nested loops, list after list",
+                                      .needs = "any CPU",
+                                      .traffic = "lists read, tuples written",
+                                      .threads = Threads::one},
+                             .run = run};
+
+}  // namespace upsweep::combining

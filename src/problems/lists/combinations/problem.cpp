@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/combinations/problem.cpp: the ladder in order, which rung runs a call, and the calls: lists checked, tuples counted, run,
+// failures as Errors.
+#include <atomic>
+#include <new>
+#include <string>
+
+#include "core/apart.hpp"
+#include "cpu/combination_kernels.hpp"
+#include "cpu/parallel.hpp"
+#include "cuda/list_call.hpp"
+#include "problems/lists/combinations/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep {
+namespace combining {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_shares, cuda_merge_path;
+
+constexpr const Rung* kRungs[] = {&cpu_serial, &cpu_shares, &cuda_merge_path};
+constexpr Ladder<Call> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+TupleUnit::TupleUnit(const Call& call, Isa isa)
+    : call_(call), isa_(isa), inputs_(call.inputs.size()), tuples_(static_cast<std::size_t>(cpu::kUnitLists)) {}
+
+std::int64_t TupleUnit::read(std::int64_t which) {
+  std::int64_t bad = kNoIndex;
+  for (std::size_t d = 0; d < inputs_.size(); ++d) {
+    const detail::ListsOf& input = call_.inputs[d];
+    bad = cpu::first_index(bad, cpu::read_unit(input.lists, which, input.content, inputs_[d]));
+  }
+  if (bad != kNoIndex) {
+    for (cpu::ListUnit& input : inputs_) input.count = bad - which * cpu::kUnitLists;
+  }
+  call_.is_cartesian ? count_products() : count_combinations();
+  return bad;
+}
+
+void TupleUnit::count_combinations() {
+  const cpu::ListUnit& lists = inputs_.front();
+  constexpr std::int64_t kSquareFits = std::int64_t{1} << 31;
+  if (call_.n == 2 && lists.most < kSquareFits) {
+    cpu::combination_kernels(isa_).pairs(lists.lengths, lists.count, call_.replacement, tuples_.data());
+    return;
+  }
+  for (std::int64_t i = 0; i < lists.count; ++i) {
+    tuples_[static_cast<std::size_t>(i)] = combinations_of(lists.lengths[i], call_.n, call_.replacement);
+  }
+}
+
+void TupleUnit::count_products() {
+  for (std::int64_t i = 0; i < count(); ++i) {
+    std::int64_t product = 1;
+    bool fits = true;
+    bool is_empty = false;
+    for (const cpu::ListUnit& input : inputs_) {
+      is_empty |= input.lengths[i] == 0;
+      fits = fits && !__builtin_mul_overflow(product, input.lengths[i], &product);
+    }
+    tuples_[static_cast<std::size_t>(i)] = is_empty ? 0 : fits ? product : kNoIndex;
+  }
+}
+
+namespace {
+
+const Rung& choose(const Call& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  return usable(call.launch != nullptr ? &cuda_merge_path : &cpu_shares, call, policy);
+}
+
+/// The tuples of the first `lists` lists of a unit after `before` others, or where they no longer fit.
+struct Count {
+  std::int64_t total = 0;
+  std::int64_t overflow = kNoIndex;  ///< the list with which they do not
+};
+Count count_of(const TupleUnit& unit, std::int64_t lists, std::int64_t before) {
+  std::int64_t total = before;
+  for (std::int64_t i = 0; i < lists; ++i) {
+    if (unit.tuples(i) == kNoIndex || __builtin_add_overflow(total, unit.tuples(i), &total)) return {total, i};
+  }
+  return {total};
+}
+
+[[noreturn]] void throw_overflow(std::int64_t list) {
+  throw Error(Code::overflow, "list " + std::to_string(list) + ": with its tuples there are more than int64 counts",
+              list);
+}
+
+[[noreturn]] void throw_bad_list(const Call& call, std::int64_t list) {
+  for (const detail::ListsOf& input : call.inputs) {
+    const Mask& valid = input.lists.valid;
+    if (valid.is_given() && !valid[list]) continue;
+    if (check_list(input.lists, list, input.content) != Code::ok) {
+      upsweep::throw_bad_list(input.lists, list, input.content);
+    }
+  }
+  detail::no_such_value();
+}
+
+/// Units of lists that a worker checks, at least: 50 us.
+constexpr std::int64_t kLeastUnits = 32;
+
+constexpr std::int64_t kOverflow = -1;  ///< instead of a unit's tuples
+
+/// The tuples of every unit, one place on; up to that with the first bad list, which is returned. Throws std::bad_alloc.
+std::int64_t count_units(const Call& call, const Policy& policy, std::vector<std::int64_t>& tuples) {
+  cpu::LowestIndex first_bad;
+  std::atomic<bool> no_memory{false};
+  cpu::for_each_share(unit_count(call), kLeastUnits, policy.threads, [&](cpu::Share share) noexcept {
+    try {
+      TupleUnit unit(call, policy.isa);
+      for (std::int64_t which = share.first; which < share.last; ++which) {
+        const std::int64_t bad = unit.read(which);
+        if (bad != kNoIndex) return first_bad.add(bad);
+        const Count count = count_of(unit, unit.count(), 0);
+        tuples[static_cast<std::size_t>(which) + 1] = count.overflow == kNoIndex ? count.total : kOverflow;
+      }
+    } catch (const std::bad_alloc&) {
+      no_memory = true;
+    }
+  });
+  if (no_memory) throw std::bad_alloc();
+  return first_bad.get();
+}
+
+/// Checks the lists and counts their tuples. Throws the Error of the first bad list, std::bad_alloc.
+Plan make_plan(const Call& call, const Policy& policy) {
+  Plan plan{std::vector<std::int64_t>(static_cast<std::size_t>(unit_count(call)) + 1)};
+  auto& tuples = plan.first_tuple;
+  const std::int64_t bad = count_units(call, policy, tuples);
+  for (std::size_t i = 1; i < tuples.size(); ++i) {
+    const auto which = static_cast<std::int64_t>(i) - 1;
+    const bool has_bad = bad != kNoIndex && bad / cpu::kUnitLists == which;
+    if (!has_bad && tuples[i] != kOverflow && !__builtin_add_overflow(tuples[i], tuples[i - 1], &tuples[i])) continue;
+    TupleUnit unit(call, policy.isa);
+    (void)unit.read(which);
+    const std::int64_t overflow = count_of(unit, unit.count(), tuples[i - 1]).overflow;
+    if (overflow == kNoIndex) throw_bad_list(call, bad);
+    throw_overflow(which * cpu::kUnitLists + overflow);
+  }
+  return plan;
+}
+
+void require_arrays(const Call& call, detail::ArraysAre arrays = detail::ArraysAre::there) {
+  if (call.inputs.empty() || call.n < 1) {
+    throw Error(Code::invalid_argument, call.is_cartesian ? "a cartesian product needs at least one input"
+                                                          : "combinations are of 1 element or more");
+  }
+  for (const detail::ListsOf& input : call.inputs) {
+    if (input.content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
+    detail::require_lists(input.lists, input.content, arrays);
+    if (input.lists.count == list_count(call)) continue;
+    throw Error(Code::unequal_lengths, "the inputs of a cartesian product have " + std::to_string(list_count(call)) +
+                                           " and " + std::to_string(input.lists.count) + " lists: they must be equal");
+  }
+}
+
+[[noreturn]] void throw_no_room(const Call& call) {
+  throw Error(Code::unequal_lengths, "the arrays of positions have " + std::to_string(call.room) +
+                                         " elements, but there are " + std::to_string(call.total) + " tuples");
+}
+
+void require_out(const Call& call) {
+  for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.room, "an array of positions");
+}
+
+/// Throws for an output that overlaps an input, or another output, of which so many elements are written at most: of more
+/// room there need not be memory.
+void require_apart(const Call& call, std::int64_t tuples) {
+  CallArrays arrays;
+  for (const detail::ListsOf& input : call.inputs) arrays.read(input.lists);
+  if (call.offsets != nullptr) arrays.write(call.offsets, list_count(call) + 1, sizeof(std::int64_t));
+  for (std::int64_t d = 0; call.out != nullptr && d < call.n; ++d) {
+    arrays.write(call.out[d], tuples, sizeof(std::int64_t));
+  }
+  arrays.require_apart();
+}
+
+// ---- On a GPU.
+
+/// Throws for an array of the call that is not the device's.
+void require_device_arrays(const Call& call, int device) {
+  for (const detail::ListsOf& input : call.inputs) gpu::require_device_lists(input.lists, device);
+  if (call.offsets != nullptr) gpu::require_device_memory(call.offsets, device, "offsets");
+  if (call.out == nullptr) return;
+  for (std::int64_t d = 0; d < call.n; ++d) {
+    gpu::require_device_array(call.out[d], call.room, device, "an array of positions");
+  }
+}
+
+/// Throws what is wrong with a list on the device, which is bad in one of the inputs.
+[[noreturn]] void throw_bad_on_device(const Call& call, std::int64_t list) {
+  gpu::Stream stream = call.launch->stream;
+  for (const detail::ListsOf& input : call.inputs) {
+    const Lists& lists = input.lists;
+    if (lists.has_size) continue;
+    if (lists.valid.is_given()) {
+      const std::int64_t bit = lists.valid.first_bit + list;
+      std::uint8_t byte = 0;
+      gpu::fetch(&byte, lists.valid.data + (lists.valid.is_bitmap ? bit / 8 : list), 1, stream);
+      const bool is_valid = lists.valid.is_bitmap ? ((byte >> (bit % 8)) & 1) != 0 : byte != 0;
+      if (!is_valid) continue;
+    }
+    const gpu::FetchedList bounds(lists, list, stream);
+    const Code code = check_list(bounds.start, bounds.stop, input.content);
+    if (code != Code::ok) upsweep::throw_bad_list(code, list, bounds.start, bounds.stop, input.content);
+  }
+  detail::no_such_value();
+}
+
+/// Waits for the call, sets the total, and throws what is wrong.
+void await(Call& call) {
+  gpu::CombinationsStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
+  call.total = status.total;
+  if (status.code == Code::ok) return;
+  if (status.code == Code::overflow) throw_overflow(status.first_bad);
+  if (status.first_bad == kNoIndex) throw_no_room(call);
+  throw_bad_on_device(call, status.first_bad);
+}
+
+static_assert(sizeof(gpu::CombinationsStatus) <= gpu::kResultBytes);
+
+}  // namespace
+}  // namespace combining
+
+std::string_view detail::run_combinations(const Policy& policy, CombinationsCall& call) try {
+  require_policy(policy);
+  combining::require_arrays(call);
+  const auto& rung = combining::choose(call, policy);
+  const combining::Plan plan =
+      combining::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
+  call.plan = &plan;
+  call.total = plan.first_tuple.back();
+  if (call.out != nullptr) {
+    if (call.room < call.total) combining::throw_no_room(call);
+    combining::require_out(call);
+  }
+  combining::require_apart(call, call.total);
+  const Status status = rung.run(call, policy);
+  call.plan = nullptr;
+  if (!status.ok()) throw_status(status, rung.info.id);
+  return rung.info.id;
+} catch (const std::bad_alloc&) {
+  throw Error(Code::out_of_memory, "no memory left to count the tuples in");
+}
+
+std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {
+  combining::require_arrays(call);
+  combining::require_apart(call, call.room);
+  if (call.out != nullptr) combining::require_out(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "combinations_async or cartesian_async");
+  gpu::CallOnDevice on_device(policy, call, &combining::choose, gpu::Fetches::result);
+  combining::require_device_arrays(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::CombinationsStatus*>(result);
+  on_device.run();
+  if (waits) combining::await(call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::combinations_workspace(const gpu::Policy& policy, const CombinationsCall& asked) {
+  CombinationsCall call = asked;
+  combining::require_arrays(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &combining::choose, gpu::Fetches::result).workspace();
+}
+
+void detail::require_tuple_offsets(std::int64_t offsets, std::int64_t lists) {
+  if (offsets == lists + 1) return;
+  throw Error(Code::unequal_lengths, "the offsets of the tuples of " + std::to_string(lists) + " lists take " +
+                                         std::to_string(lists + 1) + " elements, not " + std::to_string(offsets));
+}
+
+}  // namespace upsweep

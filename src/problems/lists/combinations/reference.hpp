@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/combinations/reference.hpp: the one answer that every rung of combinations and cartesian products is checked against.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::combining {
+
+/// The tuples of one list after another, each made from the one before it.
+class ExpectedTuples {
+ public:
+  enum class Kind : std::uint8_t { without_replacement, with_replacement, cartesian };
+
+  ExpectedTuples(Kind kind, std::int64_t n) : kind_(kind), tuple_(static_cast<std::size_t>(n)) {}
+
+  /// Goes to the first tuple of a list: `starts` and `stops` of every position. False where there is none.
+  bool first(std::vector<std::int64_t> starts, std::vector<std::int64_t> stops) {
+    starts_ = std::move(starts);
+    stops_ = std::move(stops);
+    return fill_from(0);
+  }
+  /// Goes to the next one, if there is one: the last position that can be greater is, by one, with the least after it.
+  bool next() {
+    for (std::size_t d = tuple_.size(); d-- > 0;) {
+      const std::vector<std::int64_t> before = tuple_;
+      ++tuple_[d];
+      if (tuple_[d] < stops_[d] && fill_from(d + 1)) return true;
+      tuple_ = before;
+    }
+    return false;
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& tuple() const { return tuple_; }
+
+ private:
+  bool fill_from(std::size_t d) {
+    for (; d < tuple_.size(); ++d) {
+      tuple_[d] = starts_[d];
+      if (d > 0 && kind_ == Kind::without_replacement) tuple_[d] = tuple_[d - 1] + 1;
+      if (d > 0 && kind_ == Kind::with_replacement) tuple_[d] = tuple_[d - 1];
+      if (tuple_[d] >= stops_[d]) return false;
+    }
+    return true;
+  }
+
+  Kind kind_;
+  std::vector<std::int64_t> tuple_;
+  std::vector<std::int64_t> starts_;
+  std::vector<std::int64_t> stops_;
+};
+
+}  // namespace upsweep::combining

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/combinations/rung.hpp: what the files of the ladder's rungs declare their rows with, and what they know of the lists.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "cpu/list_units.hpp"
+#include "problems/lists/combinations/tuples.hpp"
+#include "upsweep/detail/combinations_call.hpp"
+
+namespace upsweep::combining {
+
+using Call = detail::CombinationsCall;
+using Rung = upsweep::Rung<Call>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+/// What was found out when the lists were checked.
+struct Plan {
+  std::vector<std::int64_t> first_tuple;  ///< of every unit of lists, and past the last
+};
+
+inline std::int64_t list_count(const Call& call) { return call.inputs.front().lists.count; }
+inline std::int64_t unit_count(const Call& call) { return cpu::list_units(call.inputs.front().lists); }
+
+/// A unit of lists of every input, and how many tuples they have.
+class TupleUnit {
+ public:
+  /// Throws std::bad_alloc.
+  TupleUnit(const Call& call, Isa isa);
+
+  /// Reads unit number `which`, up to the first list that is bad in any input: returns that, or kNoIndex.
+  std::int64_t read(std::int64_t which);
+
+  [[nodiscard]] std::int64_t count() const { return inputs_.front().count; }
+  /// Tuples of list i; kNoIndex: more than int64 counts.
+  [[nodiscard]] std::int64_t tuples(std::int64_t i) const { return tuples_[static_cast<std::size_t>(i)]; }
+  /// Of input d.
+  [[nodiscard]] const cpu::ListUnit& input(std::int64_t d) const { return inputs_[static_cast<std::size_t>(d)]; }
+  /// That of position d of a tuple.
+  [[nodiscard]] const cpu::ListUnit& at(std::int64_t d) const { return input(call_.is_cartesian ? d : 0); }
+
+ private:
+  void count_combinations();
+  void count_products();
+
+  const Call& call_;
+  Isa isa_;
+  std::vector<cpu::ListUnit> inputs_;
+  std::vector<std::int64_t> tuples_;
+};
+
+/// A walk through the tuples of the call's lists.
+inline Walk walk_of(const Call& call) { return call.is_cartesian ? Walk(call.n) : Walk(call.n, call.replacement); }
+
+/// Puts the lengths of list i into a walk.
+inline void set_lengths(Walk& walk, const TupleUnit& unit, std::int64_t i) {
+  for (std::int64_t d = 0; d < walk.inputs(); ++d) walk.length(d) = unit.input(d).lengths[i];
+}
+
+}  // namespace upsweep::combining

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/cpu_serial.cpp: the reference kernel: one loop that checks a list and adds its length.
+//
+// Idea   offsets[i+1] = offsets[i] + (stops[i] - starts[i]).
+// Cost   One pass: 2n bounds read, n offsets written; 24 bytes per list of int64. Work 2n, depth n.
+// Needs  Any CPU.
+// Limit  A comparison, a subtraction and a dependent addition per list, and one thread's share of the bandwidth.
+// From   Awkward Array's awkward_ListArray_compact_offsets, which "Evaluation task for Awkward Array GSoC project" (P. Das
+//        2020) and "scanCUDA" (A. Biswas 2020) move to CUDA. The latter leaves its error test failing ("couldn't figure
+//        out a good exit strategy"): every rung here reports the first bad list.
+#include "cpu/blocks.hpp"
+#include "problems/lists/offsets/pieces.hpp"
+#include "problems/lists/offsets/rung.hpp"
+
+namespace upsweep::ragged {
+
+namespace {
+
+Status run(detail::RaggedCall& call, const Policy&) noexcept {
+  return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
+    return cpu::scan_in_order(pieces, call.n, carry);
+  });
+}
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "the reference kernel: check, subtract, add",
+                                      .needs = "any CPU",
+                                      .traffic = "2n read, n written",
+                                      .threads = Threads::one},
+                             .run = run};
+
+}  // namespace upsweep::ragged

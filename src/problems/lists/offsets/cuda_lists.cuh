@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/cuda_lists.cuh: a ragged call as the rungs on CUDA get it: lengths to be scanned, and the outcome.
+#pragma once
+
+#include "problems/lists/offsets/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include <cstdint>
+
+#include "core/list_length.hpp"
+#include "core/visit.hpp"
+#include "cuda/hillis_steele.cuh"
+#include "cuda/in_order.cuh"
+#include "cuda/scan_by_blocks.cuh"
+#include "upsweep/detail/cuda_status.cuh"
+#include "upsweep/detail/device.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
+
+namespace upsweep::ragged {
+
+/// What an inclusive scan turns into offsets[1 … n]: the lists' lengths, the first one added to what precedes them all.
+template <class T>
+struct Lengths {
+  const T* starts;
+  const T* stops;
+  std::int64_t before_all;
+  const std::int64_t* before_at;  ///< where it is instead, if it is in device memory
+  const std::int64_t* n_at;       ///< where the number of lists is, if it is in device memory
+  bool strict;
+  Extend op;
+
+  __device__ std::int64_t length(std::int64_t i) const { return List<T>{starts[i], stops[i]}.length_or_bad(strict); }
+  __device__ std::int64_t operator()(std::int64_t i) const {
+    const std::int64_t own = length(i);
+    return i == 0 ? op(before(), own) : own;
+  }
+  /// How many lists there are, of `most`.
+  __device__ std::int64_t count(std::int64_t most) const { return gpu::detail::length_at(n_at, most); }
+  /// The first offset.
+  __device__ std::int64_t before() const { return before_at != nullptr ? *before_at : before_all; }
+};
+
+template <class T>
+Lengths<T> lengths_of(const detail::RaggedCall& call) {
+  return {static_cast<const T*>(call.starts),
+          static_cast<const T*>(call.stops),
+          call.carry.total,
+          call.before_at,
+          call.n_at,
+          call.strict,
+          {}};
+}
+
+/// The outcome, written by one thread once the first bad list of the call is known, or n.
+template <class T>
+__device__ void report(const Lengths<T>& lists, std::int64_t bad, std::int64_t n, std::int64_t total,
+                       std::int64_t lists_before, gpu::OffsetsStatus* status) {
+  if (bad == n) {
+    *status = {kNoIndex, total, Code::ok};
+    return;
+  }
+  const Code code = List<T>{lists.starts[bad], lists.stops[bad]}.check(lists.strict);
+  // Where the list is fine, it is its offset that does not fit.
+  *status = {lists_before + bad, 0, code == Code::ok ? Code::overflow : code};
+}
+
+/// The first offset, and the outcome: from a bad list on, all offsets are negative.
+template <class T>
+__global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int64_t most, std::int64_t lists_before,
+                               gpu::OffsetsStatus* status) {
+  const std::int64_t n = lists.count(most);
+  offsets[0] = lists.before();
+  std::int64_t first = 0;  // the lists before it are fine
+  std::int64_t last = n;   // those from it on are not
+  if (offsets[n] >= 0) first = last;
+  while (first < last) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (offsets[middle + 1] < 0) {
+      last = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  report(lists, first, n, offsets[n], lists_before, status);
+}
+
+/// Runs a rung: scan(lengths, offsets + 1) on the call's stream writes the inclusive scan of the lengths, and returns a
+/// Status.
+template <class Scan>
+Status with_lengths(const detail::RaggedCall& call, Scan scan) {
+  return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> Status {
+    const auto lengths = lengths_of<T>(call);
+    if (call.n > 0) {
+      if (const Status status = scan(lengths, call.offsets + 1); !status.ok()) return status;
+    }
+    return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = call.launch->stream},
+                                              finish_offsets<T>, lengths, call.offsets, call.n, call.carry.lists,
+                                              call.status));
+  });
+}
+
+/// Runs a call in one of the ways of cuda/.
+template <class Way>
+Status launch_by(detail::RaggedCall& call, const Policy&) noexcept {
+  return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
+    return gpu::status_of(
+        Way::scan(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n, false, call.launch->stream));
+  });
+}
+template <class Way>
+gpu::WorkspaceSize scratch_of(const detail::RaggedCall& call) noexcept {
+  return {.scratch = Way::values(call.n) * std::int64_t{sizeof(std::int64_t)}};
+}
+
+}  // namespace upsweep::ragged
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/cuda_lookahead.cu: differences, validation and scan in one pass at the speed of a copy.
+//
+// Idea   As scan's cuda.lookahead, over two input arrays. A list is checked where its length is taken; a bad one makes
+//        every later offset negative, so nothing is reported while the pass runs: a last kernel of one thread looks at
+//        the last offset, and searches for the first negative one if there is any.
+// Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·132) and the folds.
+// Needs  Compute capability 9.0. 16 bytes of workspace per 1920 or 3072 lists, zero before the first call.
+// Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
+// From   As scan's cuda.lookahead; own: difference and scan in one pass.
+#include "cuda/device_call.hpp"
+#include "problems/lists/offsets/cuda_lists.cuh"
+
+#if UPSWEEP_HAS_CUDA
+#include "upsweep/detail/device_scan.cuh"
+#endif
+
+namespace upsweep::ragged {
+
+namespace {
+
+#if UPSWEEP_HAS_CUDA
+template <class Bound>
+struct OffsetsProblem {
+  using In = Bound;
+  using T = std::int64_t;
+  using Op = Extend;
+  static constexpr int kInputs = 2;
+  // Tiles of 1920 or 3072 lists, 30 or 25 KB of shared memory (docs/tuning.md).
+  static constexpr int kWarps = sizeof(In) == 8 ? 6 : 8;
+  static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
+  static constexpr int kLoadsInFlight = sizeof(In) == 8 ? 2 : 3;
+  static constexpr int kStoresInFlight = 1;
+  static constexpr bool kEndsWithTotal = true;
+  static constexpr bool kFillsTail = false;
+  static constexpr bool kCommutes = true;
+  Op op;
+  bool strict;
+
+  __device__ __forceinline__ std::int64_t item(Bound start, Bound stop) const {
+    return List<Bound>{start, stop}.length_or_bad(strict);
+  }
+};
+
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
+  return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
+    const gpu::Launch& launch = *call.launch;
+    const gpu::detail::DeviceScan<OffsetsProblem<T>> scan{.in = {lengths.starts, lengths.stops},
+                                                          .out = call.offsets,
+                                                          .n = call.n,
+                                                          .workspace = gpu::detail::workspace_of(launch),
+                                                          .init = lengths.before_all,
+                                                          .init_at = lengths.before_at,
+                                                          .n_at = lengths.n_at,
+                                                          .has_init = true,
+                                                          .exclusive = true,
+                                                          .problem = {{}, call.strict}};
+    return gpu::status_of(gpu::detail::launch_scan(scan, launch.device, launch.multiprocessors, launch.stream));
+  });
+}
+
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
+  return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
+    return {.kept = gpu::detail::workspace_bytes<OffsetsProblem<T>>(call.n)};
+  });
+}
+#endif
+
+const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+  return gpu::lookahead_refusal(call.launch->device);
+}
+
+}  // namespace
+
+extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
+                                          .idea = "one pass: difference, checks and scan",
+                                          .needs = "compute capability 9.0",
+                                          .traffic = "2n read, n written"},
+                                 .refusal = refusal,
+                                 .run = launch,
+                                 .workspace = workspace};
+
+}  // namespace upsweep::ragged

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/cuda_thrust.cu: a kernel for the differences, Thrust's exclusive scan, then the last offset.
+//
+// Idea   What a library has, and a kernel on either side of it.
+// Cost   24 bytes per list of int64 for the lengths, 16 for the scan in place: 40.
+// Needs  Any GPU; Thrust's temporary memory comes from the workspace here.
+// Limit  The lengths go to memory and come back. cuda.cub computes them where they are read.
+// From   "Using Thrust" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
+#include "problems/lists/offsets/cuda_lists.cuh"
+
+#if UPSWEEP_HAS_CUDA
+#include <thrust/scan.h>
+
+#include "cuda/thrust.cuh"
+#endif
+
+namespace upsweep::ragged {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+/// After the exclusive scan of n lengths at offsets[0 … n-1].
+template <class T>
+__global__ void last_offset(Lengths<T> lengths, std::int64_t* offsets, std::int64_t n) {
+  const std::int64_t length = lengths.length(n - 1);
+  offsets[n] = lengths.op(offsets[n - 1], length);
+}
+
+template <class T>
+struct OnlyLengths {
+  Lengths<T> lists;
+  __device__ std::int64_t operator()(std::int64_t i) const { return lists.length(i); }
+};
+
+Status launch(detail::RaggedCall& call, const Policy&) noexcept {
+  return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
+    const auto stream = call.launch->stream;
+    const auto blocks = static_cast<unsigned>((call.n + gpu::kRoundThreads - 1) / gpu::kRoundThreads);
+    const cudaError_t error = gpu::detail::launch({.blocks = blocks, .threads = gpu::kRoundThreads, .stream = stream},
+                                                  gpu::copy_elements<OnlyLengths<T>, std::int64_t>,
+                                                  OnlyLengths<T>{lengths}, call.offsets, call.n);
+    if (error != cudaSuccess) return gpu::status_of(error);
+    const Status status = gpu::run_thrust(*call.launch, [&](const auto& policy) {
+      thrust::exclusive_scan(policy, call.offsets, call.offsets + call.n, call.offsets, lengths.before_all, lengths.op);
+    });
+    if (!status.ok()) return status;
+    return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, last_offset<T>, lengths,
+                                              call.offsets, call.n));
+  });
+}
+
+gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
+  return {.scratch = gpu::ThrustScratch::bytes_for(call.n)};
+}
+
+}  // namespace
+#endif
+
+namespace {
+
+const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+  return call.before_at != nullptr ? "begins with an offset of the host's, not with one in device memory" : nullptr;
+}
+
+}  // namespace
+
+extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
+                                       .idea = "differences, Thrust's scan, the last offset",
+                                       .needs = "any GPU",
+                                       .traffic = "3n read, 2n written",
+                                       .kind = Kind::library},
+                              .refusal = refusal,
+                              .run = launch,
+                              .workspace = workspace};
+
+}  // namespace upsweep::ragged

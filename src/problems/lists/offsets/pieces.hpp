@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/pieces.hpp: what ragged offsets do to a range of lists; every rung is an order in which ranges are done.
+#pragma once
+
+#include <cstdint>
+#include <new>
+
+#include "cpu/blocks.hpp"
+#include "cpu/kernels.hpp"
+#include "cpu/segments.hpp"
+#include "upsweep/detail/ragged_call.hpp"
+
+namespace upsweep::ragged {
+
+class Pieces {
+ public:
+  using Carry = std::int64_t;  // the offset of the next list
+
+  Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table);
+
+  static void clear(Carry& carry) { carry = 0; }
+  static void merge(Carry& left, const Carry& right);
+  void reduce(cpu::Range range, Carry& carry) const;
+  /// Writes the offsets that follow the lists of the range, `carry` before them; returns the first bad list or kNoIndex.
+  std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
+  /// The same, and total ← total ⊕ the fold of as many lists of `folded`.
+  std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded, Carry& total) const;
+  std::int64_t scan_alone(cpu::Range range, Carry& carry) const { return scan(range, carry); }
+  std::int64_t shift(cpu::Range range, const Carry& carry) const;
+  static constexpr bool exact() { return true; }
+  static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
+  /// Lists of a block whose bounds fit a core's own cache, of its strips, and of the first one.
+  [[nodiscard]] std::int64_t block() const;
+  [[nodiscard]] std::int64_t strip() const { return block() / cpu::kStrips; }
+  [[nodiscard]] std::int64_t first_strip() const;
+  static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
+  static constexpr bool in_place() { return false; }
+
+  /// For stops == starts + 1: offsets are bounds less the first one. Returns the first bad list or kNoIndex.
+  std::int64_t difference(cpu::Range range, Carry before) const;
+
+  /// The error of a list that is bad where `before` precedes it: stop_before_start, negative_start or overflow.
+  [[nodiscard]] Code error_of(std::int64_t list) const;
+
+ private:
+  std::int64_t scan_as(cpu::Range range, Carry& carry, const detail::ScanMode& mode) const;
+  [[nodiscard]] detail::ScanMode mode_for(cpu::Range ahead) const;
+  [[nodiscard]] cpu::ListBounds lists(std::int64_t first) const;
+  [[nodiscard]] std::int64_t find_bad(cpu::Range range, Carry before) const;
+  [[nodiscard]] std::int64_t* output(std::int64_t list) const { return call_.offsets + 1 + list; }
+
+  const detail::RaggedCall& call_;
+  const cpu::RaggedKernel& kernel_;
+  bool non_temporal_;
+};
+
+/// Runs one rung: schedule(pieces, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.
+template <class Schedule>
+Status run_pieces(detail::RaggedCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
+  const Pieces pieces(call, table);
+  Pieces::Carry carry = call.carry.total;
+  call.offsets[0] = carry;
+  const std::int64_t bad = schedule(pieces, carry);
+  if (bad != kNoIndex) {
+    call.carry.first_bad = call.carry.lists + bad;
+    return {pieces.error_of(bad), call.carry.first_bad};
+  }
+  call.carry.total = carry;
+  call.carry.lists += call.n;
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace upsweep::ragged

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/problem.cpp: the ragged ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "core/list_length.hpp"
+#include "core/visit.hpp"
+#include "cuda/device_call.hpp"
+#include "problems/lists/offsets/rung.hpp"
+#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/scan_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace ragged {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_threads, cpu_lookahead, cpu_adjacent, cuda_one_thread, cuda_turn_taking,
+    cuda_hillis_steele_global, cuda_hillis_steele_blocks, cuda_thrust, cuda_cub, cuda_lookahead, cuda_adjacent;
+
+constexpr const Rung* kRungs[] = {&cpu_serial,
+                                  &cpu_threads,
+                                  &cpu_lookahead,
+                                  &cpu_adjacent,
+                                  &cuda_one_thread,
+                                  &cuda_turn_taking,
+                                  &cuda_hillis_steele_global,
+                                  &cuda_hillis_steele_blocks,
+                                  &cuda_thrust,
+                                  &cuda_cub,
+                                  &cuda_lookahead,
+                                  &cuda_adjacent};
+constexpr Ladder<detail::RaggedCall> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+// ---- Which rung.
+
+/// Of a call on a GPU whose lists lie anywhere.
+const Rung& scanning_rung(const detail::RaggedCall& call) {
+  if (refusal_of(cuda_lookahead, call, {}) == nullptr) return cuda_lookahead;
+  detail::require_length_of_host(call.n_at, cuda_cub.info.id);
+  return cuda_cub;
+}
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (&rung != &cuda_lookahead && &rung != &cuda_adjacent) detail::require_length_of_host(call.n_at, rung.info.id);
+    return rung;
+  }
+  if (call.launch != nullptr) return is_adjacent(call) ? cuda_adjacent : scanning_rung(call);
+  return refusal_of(cpu_adjacent, call, policy) == nullptr ? cpu_adjacent : cpu_lookahead;
+}
+
+/// The rungs that such a call on a GPU may come to, wherever its lists lie: the named one, or those that the API chooses
+/// from. Throws unknown_rung.
+std::vector<const Rung*> possible_rungs(const detail::RaggedCall& call, std::string_view name) {
+  if (name.empty()) return {&scanning_rung(call), &cuda_adjacent};
+  return {rung_called(kLadder, name)};
+}
+
+// ---- What is wrong.
+
+std::string bound_text(Type type, const void* bound) {
+  return visit_list_bound(
+      type, [&]<class T>(std::type_identity<T>) { return std::to_string(*static_cast<const T*>(bound)); });
+}
+
+/// `start`, `stop`: the bad list's, in host memory.
+std::string message(const Status& status, Type type, const void* start_at, const void* stop_at) {
+  const std::string list = "list " + std::to_string(status.index);
+  const std::string start = bound_text(type, start_at);
+  const std::string stop = bound_text(type, stop_at);
+  switch (status.code) {
+    case Code::stop_before_start:
+      return list + " stops at " + stop + ", before its start " + start;
+    case Code::negative_start:
+      return list + " starts at " + start + ": starts must not be negative";
+    default:
+      return list + ", from " + start + " to " + stop + ", takes the offsets past the largest int64";
+  }
+}
+
+const void* bound_at(const detail::RaggedCall& call, const void* bounds, std::int64_t list) {
+  return static_cast<const std::byte*>(bounds) + (list - call.carry.lists) * size_of(call.type);
+}
+
+void require_arrays(const detail::RaggedCall& call) {
+  detail::require_array(call.starts, call.n, "starts");
+  detail::require_array(call.stops, call.n, "stops");
+  if (call.offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
+  const std::int64_t in_bytes = call.n * size_of(call.type);
+  const std::int64_t out_bytes = (call.n + 1) * std::int64_t{sizeof(std::int64_t)};
+  if (!detail::same_or_apart(call.starts, in_bytes, call.offsets, out_bytes) ||
+      !detail::same_or_apart(call.stops, in_bytes, call.offsets, out_bytes)) {
+    throw Error(Code::invalid_argument, "offsets overlap the starts or stops: they need memory of their own");
+  }
+}
+
+/// Waits for the call and throws what it says; advances the carry.
+void await(const gpu::Launch& launch, detail::RaggedCall& call) {
+  gpu::OffsetsStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, launch.stream);
+  if (status.first_bad == kNoIndex) {
+    call.carry.total = status.total;
+    call.carry.lists += call.n;
+    return;
+  }
+  call.carry.first_bad = status.first_bad;
+  detail::throw_bad_offsets(call, status, launch.stream);
+}
+
+static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultBytes);
+
+}  // namespace
+}  // namespace ragged
+
+std::string_view detail::run_offsets(const Policy& policy, RaggedCall& call) {
+  ragged::require_arrays(call);
+  require_policy(policy);
+  const auto& rung = ragged::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (status.ok()) return rung.info.id;
+  if (status.index == kNoIndex) throw_status(status, rung.info.id);
+  const void* const start = ragged::bound_at(call, call.starts, status.index);
+  const void* const stop = ragged::bound_at(call, call.stops, status.index);
+  throw Error(status.code, ragged::message(status, call.type, start, stop), status.index);
+}
+
+std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call) {
+  ragged::require_arrays(call);
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "compact_offsets_async");
+  gpu::CallOnDevice on_device(policy, call, &ragged::choose, gpu::Fetches::result);
+  if (call.n > 0) {
+    gpu::require_device_memory(call.starts, policy.device, "starts");
+    gpu::require_device_memory(call.stops, policy.device, "stops");
+  }
+  gpu::require_device_memory(call.offsets, policy.device, "offsets");
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  gpu::require_length(call.n_at, call.offsets, (call.n + 1) * std::int64_t{sizeof *call.offsets}, policy.device);
+  void* const room = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::OffsetsStatus*>(room);
+  on_device.run();
+  if (waits) ragged::await(*call.launch, call);
+  return on_device.rung().id;
+}
+
+void detail::throw_bad_offsets(const RaggedCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream) {
+  std::int64_t start = 0;
+  std::int64_t stop = 0;
+  const auto bytes = size_of(call.type);
+  gpu::fetch(&start, ragged::bound_at(call, call.starts, status.first_bad), bytes, stream);
+  gpu::fetch(&stop, ragged::bound_at(call, call.stops, status.first_bad), bytes, stream);
+  const Status bad{status.code, status.first_bad};
+  throw Error(status.code, ragged::message(bad, call.type, &start, &stop), status.first_bad);
+}
+
+gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const RaggedCall& asked) {
+  const gpu::CurrentDevice current(policy.device);
+  const gpu::Launch bare = gpu::launch_on(policy);
+  RaggedCall call = asked;
+  call.launch = &bare;
+  gpu::WorkspaceSize size;
+  // Whether stops will be the starts one place on is not known yet.
+  for (const auto* rung : ragged::possible_rungs(call, policy.rung)) {
+    const gpu::WorkspaceSize one = gpu::workspace_of(*rung, call, gpu::Fetches::result);
+    size = {.kept = std::max(size.kept, one.kept), .scratch = std::max(size.scratch, one.scratch)};
+  }
+  return size;
+}
+
+std::int64_t detail::list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset,
+                                std::int64_t stops_offset, std::int64_t length) {
+  if (starts_offset < 0 || stops_offset < 0) {
+    throw Error(Code::invalid_argument, "the offsets into starts and stops must not be negative");
+  }
+  if (length < -1) throw Error(Code::invalid_argument, "the length must not be negative");
+  const auto left = [](const char* what, std::int64_t size, std::int64_t offset) {
+    return std::string(what) + " has " + std::to_string(size) + " elements, " + std::to_string(size - offset) +
+           " of them after offset " + std::to_string(offset);
+  };
+  const auto require_reach = [](const char* what, std::int64_t size, std::int64_t offset) {
+    if (offset <= size) return;
+    throw Error(Code::unequal_lengths, std::string(what) + " has " + std::to_string(size) +
+                                           " elements: too few for offset " + std::to_string(offset));
+  };
+  require_reach("starts", starts, starts_offset);
+  require_reach("stops", stops, stops_offset);
+  if (length == -1) {
+    if (starts - starts_offset != stops - stops_offset) {
+      throw Error(Code::unequal_lengths, left("starts", starts, starts_offset) + ", but " +
+                                             left("stops", stops, stops_offset) +
+                                             ": they must be equal, or give a length");
+    }
+    return starts - starts_offset;
+  }
+  const auto require_length = [&](const char* what, std::int64_t size, std::int64_t offset) {
+    if (size - offset >= length) return;
+    throw Error(Code::unequal_lengths, left(what, size, offset) + ": too few for length " + std::to_string(length));
+  };
+  require_length("starts", starts, starts_offset);
+  require_length("stops", stops, stops_offset);
+  return length;
+}
+
+void detail::require_offsets(std::int64_t offsets, std::int64_t n) {
+  if (offsets == n + 1) return;
+  throw Error(Code::unequal_lengths, "offsets of " + std::to_string(n) + " lists take " + std::to_string(n + 1) +
+                                         " elements, not " + std::to_string(offsets));
+}
+
+}  // namespace upsweep

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/offsets/reference.hpp: the one answer that every rung of ragged offsets is checked against.
+#pragma once
+
+#include <cstdint>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep::ragged {
+
+/// The first of the n + 1 offsets that is wrong, or kNoIndex; the lists are valid.
+template <class T>
+std::int64_t first_wrong(const T* starts, const T* stops, std::int64_t n, const std::int64_t* offsets) {
+  std::int64_t offset = 0;
+  if (offsets[0] != offset) return 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    offset += static_cast<std::int64_t>(stops[i]) - static_cast<std::int64_t>(starts[i]);
+    if (offsets[i + 1] != offset) return i + 1;
+  }
+  return kNoIndex;
+}
+
+}  // namespace upsweep::ragged

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/pack/cpu_shares.cpp: equal shares of content and lists, found by search in the offsets; lists by memcpy.
+//
+// Idea   Offsets of the packed lists are a merge path of lists and elements: a search finds the list and the element that
+//        has a given amount of work before it. Shares begin and end within lists, where they are long.
+// Cost   As cpu.threads, and a search per share. Work n + elements, depth (n + elements)/p + log n.
+// Needs  Any CPU.
+// Limit  A call of memcpy and a mispredicted branch for each short list; of permuted lists a wait for each cache line, and
+//        outputs that are read before they are written. cpu.staged has none of these.
+// From   S. Odeh et al., "Merge Path", 2012; D. Merrill and M. Garland, "Merge-based parallel sparse matrix-vector
+//        multiplication", SC 2016.
+#include "core/adjacent_lists.hpp"
+#include "cpu/list_cuts.hpp"
+#include "problems/lists/pack/moves.hpp"
+
+namespace upsweep::packing {
+
+namespace {
+
+bool copy_share(const detail::PackCall& call, const cpu::ListShare& share) {
+  const std::int64_t first = call.offsets[0];
+  for (std::int64_t i = share.begin.list; i <= std::min(share.end.list, call.lists.count - 1); ++i) {
+    const std::int64_t begins = call.offsets[i] - first;
+    const auto [from, to] = cpu::within(share, i, begins, call.offsets[i + 1] - first);
+    copy_columns(call, i, from - begins, to - from, copy_elements);
+  }
+  return true;
+}
+
+Status run(detail::PackCall& call, const Policy& policy) noexcept {
+  return lay_out_and_move(call, policy, [&](const detail::PackCall& laid) {
+    (void)cpu::for_each_list_share(GivenOffsets<std::int64_t>{laid.offsets}, laid.lists.count, element_bytes(laid),
+                                   policy.threads,
+                                   [&](const cpu::ListShare& share) { return copy_share(laid, share); });
+  });
+}
+
+}  // namespace
+
+extern const Rung cpu_shares{.info = {.id = "cpu.shares",
+                                      .idea = "equal shares of content found by search, memcpy list after list",
+                                      .needs = "any CPU",
+                                      .traffic = "bounds twice, content; offsets and outputs"},
+                             .run = run};
+
+}  // namespace upsweep::packing

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/pack/cpu_tbb.cpp: oneTBB's parallel loop over lists: what a C++ user would write instead.
+//
+// Idea   Offsets by the library's own scan, then oneapi::tbb::parallel_for over lists, and a copy of each.
+// Cost   As cpu.threads; ranges of lists are halved as threads fall idle.
+// Needs  Any CPU. It runs on every core: it takes no thread count.
+// Limit  A list is copied by one thread, however long; short ones as in cpu.threads.
+// From   oneTBB's parallel_for and auto_partitioner.
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+
+#include "cpu/std_par.hpp"
+#include "problems/lists/pack/moves.hpp"
+
+namespace upsweep::packing {
+
+namespace {
+
+void copy_list(const PackColumn& column, std::int64_t from, std::int64_t to, std::int64_t count) {
+  std::copy_n(content_at(column, from), count * column.element_size, output_at(column, to));
+}
+
+Status run(detail::PackCall& call, const Policy& policy) noexcept {
+  return lay_out_and_move(call, policy, [](const detail::PackCall& laid) {
+    cpu::keep_to_spare_threads();
+    using Range = oneapi::tbb::blocked_range<std::int64_t>;
+    oneapi::tbb::parallel_for(Range(0, laid.lists.count), [&](const Range& range) {
+      for (std::int64_t i = range.begin(); i < range.end(); ++i) {
+        copy_columns(laid, i, 0, laid.offsets[i + 1] - laid.offsets[i], copy_list);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
+                                   .idea = "oneTBB's parallel_for over lists, std::copy_n",
+                                   .needs = "any CPU",
+                                   .traffic = "bounds twice, content; offsets and outputs",
+                                   .kind = Kind::library,
+                                   .threads = Threads::every},
+                          .run = run};
+
+}  // namespace upsweep::packing

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/pack/cpu_threads.cpp: offsets first; then threads have as many lists each, and copy them element by element.
+//
+// Idea   Once offsets are known, lists can be copied in any order.
+// Cost   Two passes: bounds read and offsets written; starts and offsets read again, content moved. Work n + elements, depth
+//        that of the share that has most.
+// Needs  Any CPU.
+// Limit  Shares of as many lists may hold all of the content or none: one list of everything is one thread's. cpu.shares
+//        cuts content.
+#include "cpu/blocks.hpp"
+#include "problems/lists/pack/moves.hpp"
+
+namespace upsweep::packing {
+
+namespace {
+
+struct Sixteen {
+  std::uint64_t halves[2];
+};
+
+template <class E>
+void copy_list(const PackColumn& column, std::int64_t from, std::int64_t to, std::int64_t count) {
+  const std::byte* const source = content_at(column, from);
+  std::byte* const target = output_at(column, to);
+  for (std::int64_t j = 0; j < count; ++j) {
+    // By the size of the element, wherever it lies.
+    std::memcpy(target + j * std::int64_t{sizeof(E)}, source + j * std::int64_t{sizeof(E)}, sizeof(E));
+  }
+}
+
+void copy_list_of(const PackColumn& column, std::int64_t from, std::int64_t to, std::int64_t count) {
+  switch (column.element_size) {
+    case 1:
+      return copy_list<std::uint8_t>(column, from, to, count);
+    case 2:
+      return copy_list<std::uint16_t>(column, from, to, count);
+    case 4:
+      return copy_list<std::uint32_t>(column, from, to, count);
+    case 8:
+      return copy_list<std::uint64_t>(column, from, to, count);
+    default:
+      return copy_list<Sixteen>(column, from, to, count);
+  }
+}
+
+Status run(detail::PackCall& call, const Policy& policy) noexcept {
+  const std::int64_t least = cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)};
+  return lay_out_and_move(call, policy, [&](const detail::PackCall& laid) {
+    cpu::for_each_share(laid.lists.count, least, policy.threads, [&](cpu::Share share) {
+      for (std::int64_t i = share.first; i < share.last; ++i) {
+        copy_columns(laid, i, 0, laid.offsets[i + 1] - laid.offsets[i], copy_list_of);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "as many lists for each thread, element by element",
+                                       .needs = "any CPU",
+                                       .traffic = "bounds twice, content; offsets and outputs"},
+                              .run = run};
+
+}  // namespace upsweep::packing

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/pack/cuda_tiles.cu: a block takes lists, learns by look-back where they go, and moves them; or a block writes 4096 results.
+//
+// Idea   Short lists: a block takes 2048 or 512 of them by ticket, scans their lengths, and begins to load their elements
+//        while it looks back over the blocks before for where the results go; so bounds are read once and offsets only
+//        written. Where the elements are one run of the content they are copied 16 bytes at a time; else lists set a bit
+//        where they begin, and an element counts bits to find its list. Blocks whose lists hold very many elements are cut
+//        into tiles of 4096 results by a kernel after it. Long lists, and further columns: offsets first, and then such
+//        tiles of the whole result.
+// Cost   Short lists: 24 bytes per list of int64; elements read and written once. Long ones: 24 more for the tiles.
+// Needs  Any GPU.
+// Limit  Of permuted lists a 64-byte line is read for each end of a list, and lines in no order come at 0.7 of the rate of a
+//        copy. Elements of 1 and 2 bytes that are not one run move one by one.
+// From   Decoupled look-back (Merrill and Garland 2016); load-balancing search (Baxter 2013), by bits.
+#include <algorithm>
+
+#include "problems/lists/pack/cuda_layout.cuh"
+
+#if UPSWEEP_HAS_CUDA
+#include "problems/lists/pack/cuda_heads.cuh"
+#include "upsweep/detail/lookback_scan.cuh"
+#endif
+
+namespace upsweep::packing {
+
+#if UPSWEEP_HAS_CUDA
+namespace {
+
+using gpu::Extend;
+
+// ----------------------------------------------------------------------------------------- lists by ticket, one pass
+
+/// A block has so many elements at most, or leaves them to move_crowded().
+constexpr int kMostResults = 32768;
+/// Of fewer elements on average, and so many lists, lists are taken by eight rows.
+constexpr std::int64_t kFewElements = 12;
+constexpr std::int64_t kManyLists = 1'000'000;
+/// Of so many, offsets come first.
+constexpr std::int64_t kManyElements = 48;
+constexpr int kMostRows = 8;
+constexpr int kLeastRows = 2;
+
+constexpr std::int64_t lists_of_block(int rows) { return std::int64_t{rows} * kMoveThreads; }
+
+/// Lists of a block that hold many elements.
+struct Crowded {
+  std::int64_t first_list;
+  std::int64_t begin;         ///< in the result
+  std::int64_t tiles_before;  ///< of those before it
+};
+
+/// What blocks share; but for the crowded, zero before a call.
+struct Shared {
+  unsigned long long* words;  ///< the ticket, what is crowded, and what blocks have published
+  Crowded* crowded;
+
+  static constexpr int kPublished = 4;
+  static constexpr int kTileBits = 40;  ///< of the count of what is crowded; lists of it are counted above
+
+  static constexpr std::int64_t word_count(std::int64_t blocks) { return kPublished + 2 * blocks; }
+  [[nodiscard]] __device__ gpu::detail::Workspace published() const { return {nullptr, words + kPublished, 0}; }
+  __device__ void add_crowded(std::int64_t first_list, std::int64_t begin, std::int64_t results) const {
+    const auto tiles = static_cast<unsigned long long>(gpu::tiles_of(results, kTileResults));
+    const unsigned long long before = atomicAdd(&words[1], 1ULL << kTileBits | tiles);
+    crowded[before >> kTileBits] = {first_list, begin, static_cast<std::int64_t>(before % (1ULL << kTileBits))};
+  }
+};
+
+constexpr unsigned kTag = 1;  // of this call: words begin at zero
+
+/// The sum of all blocks before `block`, which is not 0, on every lane of the warp that calls. As detail::look_back, but by
+/// 64 blocks at a time: blocks of so little work come faster than a walk by 32 gets on.
+__device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace& published, std::int64_t block,
+                                                   int lane) {
+  constexpr int kAtOnce = 2;
+  using gpu::detail::Published;
+  std::int64_t sum = 0;
+  for (std::int64_t last = block - 1;; last -= 32 * kAtOnce) {
+    const std::int64_t first = last - 32 * kAtOnce + 1 + lane * kAtOnce;  // lanes in the order of blocks
+    std::int64_t own = 0;
+    unsigned prefixes = 0;
+    unsigned missing = 0;
+    do {
+      std::int64_t values[kAtOnce];
+      Published states[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        values[k] = 0;
+        states[k] = Published::aggregate;
+        if (first + k >= 0) states[k] = gpu::detail::get_published(published.words, first + k, kTag, values[k]);
+      }
+      bool has_prefix = false;
+      bool misses = false;
+      own = 0;
+#pragma unroll
+      for (int k = kAtOnce - 1; k >= 0; --k) {
+        if (has_prefix) continue;
+        misses = misses || states[k] == Published::nothing;
+        has_prefix = states[k] == Published::prefix;
+        own = Extend{}(values[k], own);
+      }
+      prefixes = __ballot_sync(gpu::detail::kAllLanes, has_prefix && !misses);
+      missing = __ballot_sync(gpu::detail::kAllLanes, misses);
+      // What is missing before a prefix does not matter.
+      if (prefixes != 0) missing &= 0xFFFFFFFEU << (31 - __clz(static_cast<int>(prefixes)));
+    } while (missing != 0);
+    const int from = prefixes != 0 ? 31 - __clz(static_cast<int>(prefixes)) : 0;
+    const std::int64_t window = gpu::detail::fold_lanes(Extend{}, lane >= from ? own : 0, lane);
+    sum = Extend{}(gpu::detail::shuffle(window, 0), sum);
+    if (prefixes != 0) return sum;
+  }
+}
+
+/// Blocks of pack_lists() that a multiprocessor has room for: of more, each would have fewer registers. Elements of 4 bytes
+/// that lie in no order are worth more blocks where a block takes two rows.
+template <class E, int kRows>
+inline constexpr int kListBlocks = [] {
+  if constexpr (kRows == kMostRows || std::is_void_v<E>) {
+    return 3;
+  } else {
+    return sizeof(E) < 8 ? 4 : 3;
+  }
+}();
+
+/// offsets of all lists, and the elements of those blocks that have at most kMostResults, as E; void: of none.
+template <class E, int kRows>
+__global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
+    pack_lists(const __grid_constant__ gpu::MovedLists lists, Shared shared, const E* content, std::int64_t room,
+               std::int64_t* offsets, E* out) {
+  constexpr int kLists = kRows * kMoveThreads;
+  constexpr bool kMoves = !std::is_void_v<E>;
+  __shared__ Heads<kMoves ? kMostResults : 32, kMoves ? kLists : 1> heads;
+  __shared__ std::int64_t warps[kMoveWarps];
+  __shared__ std::int64_t shared_value;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  if (threadIdx.x == 0) shared_value = static_cast<std::int64_t>(atomicAdd(&shared.words[0], 1ULL));
+  __syncthreads();
+  const std::int64_t block = shared_value;
+  const std::int64_t first = block * kLists + first_row<kRows>();
+
+  // ---- Lengths, and their sums up to each list in its warp.
+  Extents<kRows> extents;
+  extents.load(lists, first);
+  std::int64_t sums[kRows];
+  const std::int64_t sum = sum_rows(extents.length, sums);
+  if (lane == 0) warps[warp] = sum;
+  __syncthreads();
+  std::int64_t before = 0;
+  std::int64_t total = 0;
+#pragma unroll
+  for (int w = 0; w < kMoveWarps; ++w) {
+    if (w == warp) before = total;
+    total = Extend{}(total, warps[w]);
+  }
+
+  // ---- What is before the block, of which others wait for its own; offsets.
+  if (threadIdx.x == 0 && block > 0) gpu::detail::put_tagged(shared.published().words, block, total, kTag);
+  const auto begin_of_block = [&](auto end_of_row) {
+    if (warp == 0) {
+      std::int64_t prefix = 0;
+      if (block > 0) prefix = sum_before(shared.published(), block, lane);
+      if (lane == 0) {
+        gpu::detail::put_tagged(shared.published().words, block, Extend{}(prefix, total),
+                                kTag | gpu::detail::kPrefixTag);
+        shared_value = prefix;
+        if (block == 0) offsets[0] = 0;
+      }
+    }
+    __syncthreads();
+    const std::int64_t prefix = shared_value;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+      const std::int64_t list = first + row * 32;
+      if (list < lists.count) offsets[list + 1] = Extend{}(prefix, end_of_row(row));
+    }
+    return prefix;
+  };
+  const auto end_of_row = [&](int row) { return Extend{}(before, sums[row]); };
+  const auto fits = [&](std::int64_t begin) {
+    const std::int64_t end = Extend{}(begin, total);
+    return end >= 0 && end <= room;
+  };
+
+  if constexpr (!kMoves) {
+    begin_of_block(end_of_row);
+  } else {
+    if (total < 0 || total > kMostResults) {
+      const std::int64_t begin = begin_of_block(end_of_row);
+      if (threadIdx.x == 0 && fits(begin)) shared.add_crowded(block * kLists, begin, total);
+      return;
+    }
+    ListRows<kRows> rows;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+      const auto end = static_cast<int>(before + sums[row]);
+      rows.here[row] = extents.length[row] > 0;
+      rows.end[row] = end;
+      rows.begin[row] = end - static_cast<int>(extents.length[row]);
+      rows.shift[row] = extents.start[row] - rows.begin[row];
+    }
+    const bool is_run = heads.enter(rows, kMovesInRuns<E>);
+    move_results(heads, is_run, content, static_cast<int>(total), [&] {
+      const std::int64_t begin = begin_of_block([&](int row) { return std::int64_t{rows.end[row]}; });
+      return fits(begin) ? out + begin : nullptr;
+    });
+  }
+}
+
+/// The elements of blocks of pack_lists() that have more.
+template <class E>
+__global__ void __launch_bounds__(kMoveThreads, 3)
+    move_crowded(const __grid_constant__ gpu::MovedLists lists, Shared shared, std::int64_t lists_each,
+                 const E* content, const std::int64_t* offsets, E* out) {
+  __shared__ TileHeads<1> heads;
+  const unsigned long long count = shared.words[1];
+  const auto tiles = static_cast<std::int64_t>(count % (1ULL << Shared::kTileBits));
+  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    auto which = static_cast<std::int64_t>(count >> Shared::kTileBits) - 1;
+    for (std::int64_t low = 0; low < which;) {
+      const std::int64_t middle = which - (which - low) / 2;
+      if (shared.crowded[middle].tiles_before <= tile) {
+        low = middle;
+      } else {
+        which = middle - 1;
+      }
+    }
+    const Crowded crowd = shared.crowded[which];
+    const std::int64_t last_list = ::min(crowd.first_list + lists_each, lists.count) - 1;
+    const std::int64_t begin = crowd.begin + (tile - crowd.tiles_before) * kTileResults;
+    const std::int64_t end = ::min(begin + kTileResults, offsets[last_list + 1]);
+    const std::int64_t first = gpu::list_of(offsets, 0, begin, crowd.first_list, last_list);
+    const std::int64_t last = gpu::list_of(offsets, 0, end - 1, first, last_list);
+    move_tile<1>(lists, offsets, 0, begin, end, first, last, content, out, heads);
+    __syncthreads();  // before the next tile's heads
+  }
+}
+
+// --------------------------------------------------------------------------------------------------- tiles of results
+
+/// Tiles that a block moves where lists are long: 64 KiB. What a block waits for before its first load is then little beside.
+template <class E>
+inline constexpr int kLongSpan = 16 / int{sizeof(E)};
+
+/// kSpan tiles are moved as one.
+template <class E, int kSpan>
+__global__ void __launch_bounds__(kMoveThreads, 4)
+    move_tiles(const __grid_constant__ gpu::MovedLists lists, const std::int64_t* offsets, const std::int64_t* firsts,
+               std::int64_t tiles, const gpu::Outcome* outcome, const E* content, E* out) {
+  __shared__ TileHeads<kSpan> heads;
+  const std::int64_t tile = std::int64_t{blockIdx.x} * kSpan;
+  const std::int64_t begin = tile * kTileResults;
+  const std::int64_t total = outcome->moved;
+  const std::int64_t first = firsts[tile];  // with the total: of a tile past it, whatever is there
+  const std::int64_t last = firsts[::min(tile + kSpan, tiles)];
+  const std::int64_t origin = offsets[0];
+  if (begin >= total) return;
+  const std::int64_t end = ::min(begin + kSpan * kTileResults, total);
+  move_tile<kSpan>(lists, offsets, origin, begin, end, first, last, content, out, heads);
+}
+
+// --------------------------------------------------------------------------------------------------------------- calls
+
+/// The elements of a list, on average, if outputs have no more room than they need.
+std::int64_t elements_of_list(const detail::PackCall& call) {
+  return call.capacity / std::max(call.lists.count, std::int64_t{1});
+}
+
+/// Rows of lists that blocks take, or 0: offsets come first, by the most rows.
+int rows_of(const detail::PackCall& call) {
+  if (!moves(call) || elements_of_list(call) >= kManyElements) return 0;
+  return elements_of_list(call) < kFewElements && call.lists.count >= kManyLists ? kMostRows : kLeastRows;
+}
+
+struct TileScratch {
+  TileScratch(const detail::PackCall& call, void* memory) : parts(memory), rows(rows_of(call)) {
+    outcome = parts.take<gpu::Outcome>(1);
+    if (!call.offsets_given) {
+      blocks = gpu::divided_up(call.lists.count, lists_of_block(rows == 0 ? kMostRows : rows));
+      shared.words = parts.take<unsigned long long>(Shared::word_count(blocks));
+      if (rows > 0) shared.crowded = parts.take<Crowded>(blocks);
+    }
+    const std::size_t tiled = call.columns.size() - (call.offsets_given || rows == 0 || call.columns.empty() ? 0 : 1);
+    if (moves(call) && tiled > 0) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity, kTileResults) + 1);
+    has_tiles = moves(call) && tiled > 0;
+  }
+
+  gpu::ScratchParts parts;
+  int rows;
+  std::int64_t blocks = 0;
+  gpu::Outcome* outcome;
+  Shared shared = {};
+  std::int64_t* firsts = nullptr;
+  bool has_tiles = false;
+};
+
+template <class E, int kRows>
+cudaError_t launch_lists(const detail::PackCall& call, const TileScratch& scratch, const void* content, void* out) {
+  return gpu::detail::launch(
+      {.blocks = static_cast<unsigned>(scratch.blocks), .threads = kMoveThreads, .stream = call.launch->stream},
+      pack_lists<E, kRows>, device_lists(call), scratch.shared, static_cast<const E*>(content), call.capacity,
+      call.offsets, static_cast<E*>(out));
+}
+
+/// Offsets, and the first column where lists are short.
+cudaError_t launch_offsets(const detail::PackCall& call, const TileScratch& scratch) {
+  const gpu::Stream stream = call.launch->stream;
+  const auto bytes = static_cast<std::size_t>(Shared::word_count(scratch.blocks)) * sizeof(unsigned long long);
+  const cudaError_t error = cudaMemsetAsync(scratch.shared.words, 0, bytes, stream);
+  if (error != cudaSuccess) return error;
+  if (scratch.rows == 0) return launch_lists<void, kMostRows>(call, scratch, nullptr, nullptr);
+  const PackColumn& column = call.columns.front();
+  return gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
+    const cudaError_t failed = scratch.rows == kMostRows
+                                   ? launch_lists<E, kMostRows>(call, scratch, column.data, column.out)
+                                   : launch_lists<E, kLeastRows>(call, scratch, column.data, column.out);
+    if (failed != cudaSuccess) return failed;
+    const auto blocks = static_cast<unsigned>(std::max(call.launch->multiprocessors, 1)) * 3;
+    return gpu::detail::launch({.blocks = blocks, .threads = kMoveThreads, .stream = stream}, move_crowded<E>,
+                               device_lists(call), scratch.shared, lists_of_block(scratch.rows),
+                               static_cast<const E*>(column.data), call.offsets, static_cast<E*>(column.out));
+  });
+}
+
+cudaError_t launch_tiles(const detail::PackCall& call, const TileScratch& scratch) {
+  const gpu::Stream stream = call.launch->stream;
+  const std::int64_t tiles = gpu::tiles_of(call.capacity, kTileResults);
+  cudaError_t error = gpu::launch_first_lists(call.offsets, call.lists.count, call.capacity, kTileResults,
+                                              scratch.outcome, scratch.firsts, stream);
+  const bool are_long = elements_of_list(call) >= kManyElements;
+  const bool first_is_there = !call.offsets_given && scratch.rows > 0;
+  for (const PackColumn& column : call.columns.subspan(first_is_there ? 1 : 0)) {
+    if (error != cudaSuccess) return error;
+    error = gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
+      const auto by = [&]<int kSpan>() {
+        const auto blocks = static_cast<unsigned>(gpu::divided_up(tiles, kSpan));
+        return gpu::detail::launch({.blocks = blocks, .threads = kMoveThreads, .stream = stream}, move_tiles<E, kSpan>,
+                                   device_lists(call), call.offsets, scratch.firsts, tiles, scratch.outcome,
+                                   static_cast<const E*>(column.data), static_cast<E*>(column.out));
+      };
+      return are_long ? by.template operator()<kLongSpan<E>>() : by.template operator()<1>();
+    });
+  }
+  return error;
+}
+
+cudaError_t launch_all(const detail::PackCall& call, const TileScratch& scratch) {
+  cudaError_t error = cudaSuccess;
+  if (call.offsets_given) {
+    error = launch_given(call, scratch.outcome);
+  } else {
+    error = call.lists.count > 0 ? launch_offsets(call, scratch)
+                                 : cudaMemsetAsync(call.offsets, 0, sizeof *call.offsets, call.launch->stream);
+    if (error != cudaSuccess) return error;
+    error = gpu::launch_conclude(device_lists(call), call.offsets, call.capacity, scratch.outcome, call.status,
+                                 call.launch->stream);
+  }
+  return error != cudaSuccess || !scratch.has_tiles ? error : launch_tiles(call, scratch);
+}
+
+Status launch(detail::PackCall& call, const Policy&) noexcept {
+  return gpu::status_of(launch_all(call, TileScratch(call, call.launch->scratch)));
+}
+
+/// As much as any TileScratch takes: a pack, each of its steps, and calls of fewer lists or less room, whose blocks may be
+/// smaller, run in one workspace.
+gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
+  gpu::ScratchParts parts(nullptr);
+  const std::int64_t blocks = gpu::divided_up(call.lists.count, lists_of_block(kLeastRows));
+  (void)parts.take<gpu::Outcome>(1);
+  (void)parts.take<unsigned long long>(Shared::word_count(blocks));
+  if (moves(call)) {
+    (void)parts.take<Crowded>(blocks);
+    (void)parts.take<std::int64_t>(gpu::tiles_of(call.capacity, kTileResults) + 1);
+  }
+  return {.scratch = parts.bytes()};
+}
+
+}  // namespace
+#endif
+
+extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
+                                      .idea = "lists by ticket and look-back; long ones by 4096 results",
+                                      .needs = "any GPU",
+                                      .traffic = "n read, n written"},
+                             .run = launch,
+                             .workspace = workspace};
+
+}  // namespace upsweep::packing

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/pack/layout.hpp: the offsets of lists packed one after the other, checked on the way; and what is wrong with a list.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "core/adjacent_lists.hpp"
+#include "core/lists.hpp"
+#include "cpu/blocks.hpp"
+#include "cpu/lookahead.hpp"
+#include "upsweep/detail/pack_call.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::packing {
+
+// ------------------------------------------------------------------------------------------------------------- lengths
+// Of list i the length, or a negative number where its bounds are bad.
+
+inline constexpr std::int64_t kBadLength = -1;
+
+template <class Bounds>
+struct BoundLengths {
+  Bounds bounds;
+  std::int64_t content;
+
+  std::int64_t operator()(std::int64_t i) const {
+    const std::int64_t start = bounds.start(i);
+    const std::int64_t stop = bounds.stop(i);
+    const bool bad = (start != stop) & ((stop < start) | (start < 0) | (stop > content));
+    return bad ? kBadLength : stop - start;
+  }
+};
+
+/// Of list views.
+template <class T>
+struct ViewLengths {
+  const T* starts;
+  const T* sizes;
+  std::int64_t content;
+
+  std::int64_t operator()(std::int64_t i) const {
+    const auto start = static_cast<std::int64_t>(starts[i]);
+    const auto size = static_cast<std::int64_t>(sizes[i]);
+    const bool bad = (size != 0) & ((size < 0) | (start < 0) | (size > content) | (start > content - size));
+    return bad ? kBadLength : size;
+  }
+};
+
+template <class T>
+struct GivenLengths {
+  const T* lengths;
+
+  std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(lengths[i]); }
+};
+
+/// Null lists have no elements.
+template <class Lengths>
+struct LengthsOfValid {
+  Lengths lengths;
+  Mask valid;
+
+  std::int64_t operator()(std::int64_t i) const { return valid[i] ? lengths(i) : 0; }
+};
+
+/// f(lengths) or, where there are nulls, f(those of the lists that are not).
+template <class Lengths, class F>
+decltype(auto) visit_validity(const Lengths& lengths, const Mask& valid, F&& f) {
+  if (!valid.is_given()) return f(lengths);
+  return f(LengthsOfValid<Lengths>{lengths, valid});
+}
+
+/// f(lengths) of the call's lists.
+template <class F>
+decltype(auto) visit_lengths(const detail::PackCall& call, F&& f) {
+  const Mask& valid = call.lists.valid;
+  if (call.sizes == nullptr) {
+    return visit_bounds(call.lists, [&]<class Bounds>(Bounds bounds) {
+      return visit_validity(BoundLengths<Bounds>{bounds, call.content}, valid, f);
+    });
+  }
+  return visit_list_bound(call.lists.type, [&]<class T>(std::type_identity<T>) {
+    const auto* starts = static_cast<const T*>(call.lists.starts);
+    return visit_validity(ViewLengths<T>{starts, static_cast<const T*>(call.sizes), call.content}, valid, f);
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------------- offsets
+
+/// What offsets from lengths do to a range of lists, as cpu/lookahead.hpp wants it. A negative length or an offset that
+/// leaves int64 shows in a sign, which is looked at once per strip: offsets grow by less than 2^63 at a time.
+template <class Lengths>
+class Layout {
+ public:
+  using Carry = std::int64_t;  // the offset of the next list
+
+  Layout(const Lengths& lengths, std::int64_t* offsets) : lengths_(lengths), offsets_(offsets) {}
+
+  static void clear(Carry& carry) { carry = 0; }
+  static void merge(Carry& left, const Carry& right) { left += right; }
+  void reduce(cpu::Range range, Carry& carry) const {
+    carry = 0;
+    for (std::int64_t i = range.first; i < range.first + range.count; ++i) carry += lengths_(i);
+  }
+  /// Returns the first bad list or kNoIndex.
+  std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range = {0, 0}) const {
+    const Lengths lengths = lengths_;  // a copy: what is stored may be no field of it
+    std::int64_t* const offsets = offsets_;
+    std::int64_t offset = carry;
+    std::int64_t signs = 0;
+    for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
+      const std::int64_t length = lengths(i);
+      offset += length;
+      signs |= length | offset;
+      offsets[i + 1] = offset;
+    }
+    const Carry before = carry;
+    carry = offset;
+    return signs < 0 ? find_bad(range, before) : kNoIndex;
+  }
+  std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range, cpu::Range folded, Carry& total) const {
+    Carry part = 0;
+    reduce(folded, part);
+    merge(total, part);
+    return scan(range, carry);
+  }
+  static constexpr bool exact() { return true; }
+  static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
+  static constexpr std::int64_t block() { return cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)} / 2; }
+  static constexpr std::int64_t strip() { return block() / cpu::kStrips; }
+  static constexpr std::int64_t first_strip() { return strip(); }
+  static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
+  static constexpr bool in_place() { return false; }
+
+ private:
+  [[nodiscard]] std::int64_t find_bad(cpu::Range range, Carry before) const {
+    for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
+      const std::int64_t length = lengths_(i);
+      if (length < 0 || __builtin_add_overflow(before, length, &before)) return i;
+    }
+    return kNoIndex;  // what was seen follows from a bad list in an earlier range
+  }
+
+  Lengths lengths_;
+  std::int64_t* offsets_;
+};
+
+/// offsets[0 … n] ← those of lists of such lengths. Returns the first bad list, or kNoIndex. Throws std::bad_alloc.
+template <class Lengths>
+std::int64_t lay_out(const Lengths& lengths, std::int64_t n, std::int64_t* offsets, int threads) {
+  const Layout<Lengths> layout(lengths, offsets);
+  std::int64_t total = 0;
+  offsets[0] = 0;
+  return cpu::scan_lookahead(layout, n, threads, total);
+}
+
+/// The offsets of the call's lists, unless they are given, and call.total; or what is wrong. Where offsets are given, that
+/// they fit the lists is left to be checked. Throws std::bad_alloc.
+Status lay_out(detail::PackCall& call, int threads);
+
+/// What is wrong with the first bad list of a call, by a look at all of them; ok where none is.
+Status first_bad(const detail::PackCall& call) noexcept;
+
+/// What is wrong with list i: ok, or a code that is about it.
+Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept;
+
+/// Throws the Error of a status that is about a list, or about the room of outputs.
+[[noreturn]] void throw_bad_packed(const detail::PackCall& call, const Status& status);
+/// Throws that of a bad list view, which starts there and has that size.
+[[noreturn]] void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content);
+
+}  // namespace upsweep::packing

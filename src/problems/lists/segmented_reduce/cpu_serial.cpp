@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/cpu_serial.cpp: the loop: list after list, element after element.
+//
+// Idea   total = init; for each element of the list: total = total ⊕ x; out[i] = total. Lists of more than 4,096 elements
+//        are cut every 4,096, and the folds of these blocks are folded in order, as on every rung of the CPU.
+// Cost   One pass: content and bounds read, results written. Work n, depth n.
+// Needs  Any CPU, any associative operator.
+// Limit  Of short lists the exit of the inner loop, which is mispredicted once per list: 9 ns, as much as adding a dozen
+//        elements. Of long ones the latency of one operation per element: 4 cycles for a float addition. cpu.columns
+//        gets rid of both.
+// From   Awkward Array's awkward_reduce_sum.
+#include "cpu/list_kernels.hpp"
+#include "problems/lists/segmented_reduce/reduce_lists.hpp"
+#include "problems/lists/segmented_reduce/rung.hpp"
+
+namespace upsweep::segmented {
+
+namespace {
+
+Status run(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+  return reduce_lists(call, policy, cpu::list_kernels_plain(), 1, even_ranges(call, 1));
+}
+
+Status run_threads(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+  const int workers = workers_for(call, policy.threads);
+  return reduce_lists(call, policy, cpu::list_kernels_plain(), workers, even_ranges(call, workers));
+}
+
+}  // namespace
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "one loop, list after list",
+                                      .needs = "any CPU",
+                                      .traffic = kOnePass,
+                                      .threads = Threads::one},
+                             .run = run};
+
+// cpu.threads: every thread gets as many lists as the others.
+//
+// Idea   Lists do not depend on each other, so threads take equal ranges of them.
+// Cost   One pass: content and bounds read, results written. Work n, depth that of the range with the most elements.
+// Needs  Any CPU, any associative operator.
+// Limit  Equal numbers of lists are not equal work: where one range has the long lists, its thread does most of it alone.
+//        cpu.shares cuts by elements.
+// From   The OpenMP loop over events that jagged arrays are usually given.
+extern const Rung cpu_threads{
+    .info = {.id = "cpu.threads", .idea = "as many lists for every thread", .needs = "any CPU", .traffic = kOnePass},
+    .run = run_threads};
+
+}  // namespace upsweep::segmented

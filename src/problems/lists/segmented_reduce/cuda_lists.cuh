@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/cuda_lists.cuh: what the rungs on CUDA share: lists and folds as kernels see them, and calls of the simple rungs.
+#pragma once
+
+#include "problems/lists/segmented_reduce/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "problems/lists/segmented_reduce/cuda_reducers.cuh"
+#include "upsweep/detail/segmented_lists.cuh"
+
+namespace upsweep::segmented {
+
+// ---------------------------------------------------------------------------------------------------- simple rungs
+// Those that are there to be read are compiled for a few types and know no null elements.
+
+template <class R>
+inline constexpr bool kIsTaught = false;
+template <class T>
+inline constexpr bool kIsTaught<Folded<T, Add>> = sizeof(T) >= 4;
+template <class T>
+inline constexpr bool kIsTaught<Pick<T>> = sizeof(T) >= 4;
+template <class T>
+inline constexpr bool kIsTaught<Count<T>> = true;
+
+/// run(reducer) of a call that taught_refusal() does not refuse, with the status around it.
+template <class Run>
+Status with_taught(const detail::SegmentedCall& call, Run run) {
+  return with_status(call, [&] {
+    cudaError_t error = cudaErrorNotSupported;
+    (void)visit_kept(call, [&]<class T>(std::type_identity<T>) {
+      return with_reducer<T>(call, [&]<class R>(const R& reducer) -> Status {
+        if constexpr (kIsTaught<R>) error = run(reducer);
+        return {};
+      });
+    });
+    return error;
+  });
+}
+
+}  // namespace upsweep::segmented
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/cuda_pipeline.cu: lists in one pass at the speed of memory: equal shares, bulk copies, a warp for every role.
+//
+// Idea   Blocks take equal shares of the bytes that there are to read and write, whatever the lists' lengths. In a block a
+//        warp searches the next share's lists, another one starts bulk copies of their offsets and elements into shared
+//        memory, eleven fold them, lane by lane, warp by warp or all together, and one puts together what lies in several
+//        shares, in order. See problems/lists/segmented_reduce/cuda_pipeline.cuh.
+// Cost   One pass. Work n, depth n/(352·264) and log2 of the lists.
+// Needs  Compute capability 9.0; lists between offsets, without nulls. 52 bytes of workspace per share.
+// Limit  The memory, of sums of equal lists; where lengths differ widely, the longest list of a warp or a tile, and of
+//        lists of a few elements the instructions that each takes beside its additions.
+// From   Own; shares as in D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
+#include "cuda/device_call.hpp"
+#include "problems/lists/segmented_reduce/cuda_pipeline.cuh"
+
+namespace upsweep::segmented {
+
+namespace {
+
+#if UPSWEEP_HAS_CUDA
+Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+  if (call.lists.count == 0) return with_status(call, [] { return cudaSuccess; });
+  return visit_kept(call, [&]<class T>(std::type_identity<T>) { return pipeline_on<T>(call); });
+}
+
+gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept { return memory_for(shares_of(call)); }
+#endif
+
+const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+  if (const char* reason = device_refusal(call, policy)) return reason;
+  if (call.checked) return kWraps;
+  if (call.count_at != nullptr) return "shares are cut by the number of lists, which must be the host's";
+  if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
+  if (call.reducer == Reducer::fold && !is_piped(call.op)) return "is not compiled for this operator";
+  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
+  if (call.valid.is_given() || call.lists.valid.is_given()) return "it knows no nulls";
+  return gpu::lookahead_refusal(call.launch->device);
+}
+
+}  // namespace
+
+extern const Rung cuda_pipeline{.info = {.id = "cuda.pipeline",
+                                         .idea = "shares of equal bytes, copied in bulk, a warp per role",
+                                         .needs = "compute capability 9.0; offsets, no nulls",
+                                         .traffic = kOnePass,
+                                         .float_bound = kDeviceBound},
+                                .refusal = refusal,
+                                .run = launch,
+                                .workspace = workspace};
+
+}  // namespace upsweep::segmented

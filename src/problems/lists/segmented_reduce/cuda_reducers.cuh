@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/cuda_reducers.cuh: what becomes of a list's elements, as kernels see it, and the way from a call to its own.
+//
+// Elements are kept as one of six types: unsigned ones stand for signed ones of their size. A sum modulo 2^64 has the same
+// bits, and where order counts the sign bit is flipped first; a minimum is a maximum of flipped bits. All but sums and
+// products of floats come to the same in any order.
+#pragma once
+
+#include "problems/lists/segmented_reduce/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/reducer_kind.hpp"
+#include "core/visit.hpp"
+#include "upsweep/detail/segmented_lists.cuh"
+#include "upsweep/operators.hpp"
+#include "upsweep/types.hpp"
+
+namespace upsweep::segmented {
+
+/// init ⊕ x0 ⊕ x1 …
+template <class T, class Op>
+struct Folded {
+  using In = T;
+  using Value = T;
+  static constexpr T kNone = Op::template identity<T>();
+  T* out;
+  T init;
+  bool empty_is_zero;  ///< of sums of floats: see SegmentedCall
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return kNone; }
+  __device__ Value of(In x, std::int64_t) const { return x; }
+  __device__ Value merge(Value a, Value b) const { return Op{}(a, b); }
+  __device__ void write(std::int64_t list, Value value) const { out[list] = Op{}(init, value); }
+  /// The result of a list without elements.
+  __device__ void write_empty(std::int64_t list) const
+    requires(std::is_floating_point_v<T> && Op::kOperator == Operator::add)
+  {
+    out[list] = empty_is_zero ? T{0} : init;
+  }
+};
+
+/// Sums of integers in 64 bits.
+template <class T>
+struct Widened {
+  using In = T;
+  using Value = std::uint64_t;
+  std::uint64_t* out;
+  std::uint64_t init;
+  bool is_signed;
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return 0; }
+  __device__ Value of(In x, std::int64_t) const {
+    const auto extended = static_cast<std::int64_t>(static_cast<std::make_signed_t<T>>(x));
+    return is_signed ? static_cast<std::uint64_t>(extended) : x;
+  }
+  __device__ Value merge(Value a, Value b) const { return a + b; }
+  __device__ void write(std::int64_t list, Value value) const { out[list] = init + value; }
+};
+
+/// An operator on unsigned integers, some bits of which are flipped before and after.
+template <class T, class Op>
+struct Flipped {
+  using In = T;
+  using Value = T;
+  static constexpr T kNone = Op::template identity<T>();
+  T* out;
+  T init;
+  T flip;
+
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return kNone; }
+  __device__ Value of(In x, std::int64_t) const { return static_cast<T>(x ^ flip); }
+  __device__ Value merge(Value a, Value b) const { return Op{}(a, b); }
+  __device__ void write(std::int64_t list, Value value) const {
+    out[list] = static_cast<T>(Op{}(static_cast<T>(init ^ flip), value) ^ flip);
+  }
+};
+
+/// The bits of a float, or an integer as it is.
+template <class T>
+using BitsOf = std::conditional_t<std::is_floating_point_v<T>,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>, T>;
+
+/// An element and where it is.
+template <class T>
+struct Picked {
+  T value;
+  std::int64_t position;
+};
+inline constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::max();
+
+/// Whether b comes before a: it is greater, or the first of equals; a NaN is greater than all. Positions of any type.
+template <class T, class Position>
+__device__ __forceinline__ bool is_better(T b, Position b_at, T a, Position a_at) {
+  bool better = b > a || (b == a && b_at < a_at);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (b != b) better = a == a || b_at < a_at;
+  }
+  return better;
+}
+
+/// The first greatest element, once bits are flipped: its position, or of floats its value.
+template <class T>
+struct Pick {
+  using In = T;
+  using Value = Picked<T>;
+  using Bits = BitsOf<T>;
+  static constexpr T kLowest = Max::identity<T>();
+  void* out;
+  T init;
+  Bits flip;
+  T least;  ///< of the elements as they are, no better than any other
+  T sign;   ///< of floats: -1 where bits are flipped, else 1
+  bool writes_value;
+  bool is_least;  ///< for the initial value, where the value is written
+
+  __host__ __device__ static T flipped(T x, Bits bits) {
+    Bits word;
+    memcpy(&word, &x, sizeof word);
+    word = static_cast<Bits>(word ^ bits);
+    memcpy(&x, &word, sizeof word);
+    return x;
+  }
+  __device__ bool reads() const { return true; }
+  __device__ Value none() const { return {kLowest, kNowhere}; }
+  __device__ Value of(In x, std::int64_t position) const { return {flipped(x, flip), position}; }
+  __device__ Value merge(const Value& a, const Value& b) const {
+    return is_better(b.value, b.position, a.value, a.position) ? b : a;
+  }
+  __device__ void write(std::int64_t list, const Value& picked) const {
+    if (!writes_value) {
+      static_cast<std::int64_t*>(out)[list] = picked.position == kNowhere ? -1 : picked.position;
+      return;
+    }
+    const T value = flipped(picked.value, flip);
+    static_cast<T*>(out)[list] = is_least ? Min{}(init, value) : Max{}(init, value);
+  }
+};
+
+/// What is counted, and what is said of how many there are.
+enum class Counted : std::uint8_t { all_elements, zeros, not_zeros };
+enum class Says : std::uint8_t { how_many, whether_any, whether_none };
+
+/// any, all, count and count_nonzero.
+template <class T>
+struct Count {
+  using In = T;
+  using Value = std::int64_t;
+  void* out;
+  Counted counted;
+  Says says;
+
+  __device__ bool reads() const { return counted != Counted::all_elements; }
+  __device__ Value none() const { return 0; }
+  __device__ Value of(In x, std::int64_t) const {
+    return counted == Counted::all_elements || (x != T{0}) == (counted == Counted::not_zeros) ? 1 : 0;
+  }
+  __device__ Value merge(Value a, Value b) const { return a + b; }
+  __device__ void write(std::int64_t list, Value count) const {
+    if (says == Says::how_many) {
+      static_cast<std::int64_t*>(out)[list] = count;
+    } else {
+      static_cast<std::uint8_t*>(out)[list] = (count > 0) == (says == Says::whether_any) ? 1 : 0;
+    }
+  }
+};
+
+template <class T>
+inline constexpr bool kCounts<Count<T>> = true;
+
+// ------------------------------------------------------------------------------------------------------------- dispatch
+
+/// What elements of type T are kept as.
+template <class T>
+struct Kept {
+  using Type = std::make_unsigned_t<T>;
+};
+template <std::floating_point T>
+struct Kept<T> {
+  using Type = T;
+};
+template <class T>
+using KeptAs = typename Kept<T>::Type;
+
+/// f(std::type_identity<T>{}) of the type that the call's elements are kept as.
+template <class F>
+auto visit_kept(const detail::SegmentedCall& call, F f) {
+  if (kind_of(call.reducer) == ReducerKind::length) return f(std::type_identity<std::uint8_t>{});
+  return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) { return f(std::type_identity<KeptAs<T>>{}); });
+}
+
+template <class T>
+T init_of(const detail::SegmentedCall& call) {
+  T init{};
+  if (call.init != nullptr) std::memcpy(&init, call.init, sizeof init);
+  return init;
+}
+
+/// What turns the order of elements kept as T into that of their type, or the other way round.
+template <class T>
+BitsOf<T> order_flip(Type type, bool is_least) {
+  using Bits = BitsOf<T>;
+  constexpr auto kTop = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  if constexpr (std::is_floating_point_v<T>) {
+    return is_least ? kTop : Bits{0};
+  } else {
+    const Bits sign = is_signed(type) ? kTop : Bits{0};
+    return is_least ? static_cast<Bits>(~sign) : sign;
+  }
+}
+
+template <class T>
+Pick<T> pick_of(const detail::SegmentedCall& call, bool is_least) {
+  const bool writes_value = call.reducer == Reducer::fold;
+  const BitsOf<T> flip = order_flip<T>(call.in_type, is_least);
+  return {call.out,
+          writes_value ? init_of<T>(call) : T{},
+          flip,
+          Pick<T>::flipped(Pick<T>::kLowest, flip),
+          Pick<T>::flipped(T{1}, flip),
+          writes_value,
+          is_least};
+}
+
+template <class T>
+Count<T> count_of(const detail::SegmentedCall& call) {
+  switch (call.reducer) {
+    case Reducer::any:
+      return {call.out, Counted::not_zeros, Says::whether_any};
+    case Reducer::all:
+      return {call.out, Counted::zeros, Says::whether_none};
+    case Reducer::count:
+      return {call.out, Counted::all_elements, Says::how_many};
+    case Reducer::count_nonzero:
+      return {call.out, Counted::not_zeros, Says::how_many};
+    case Reducer::fold:
+    case Reducer::argmin:
+    case Reducer::argmax:
+      break;  // not counted
+  }
+  detail::no_such_value();
+}
+
+/// The reducer of a fold by that operator, same type in and out.
+template <class T, class Op>
+auto fold_of(const detail::SegmentedCall& call) {
+  T* const out = static_cast<T*>(call.out);
+  const T init = init_of<T>(call);
+  constexpr Operator kOp = Op::kOperator;
+  if constexpr (kOp == Operator::add || kOp == Operator::mul || kOp == Operator::bit_xor) {
+    return Folded<T, Op>{out, init, call.empty_is_zero};
+  } else if constexpr (kOp == Operator::bit_or) {
+    return Flipped<T, BitOr>{out, init, T{0}};
+  } else if constexpr (kOp == Operator::bit_and) {
+    return Flipped<T, BitOr>{out, init, static_cast<T>(~T{0})};
+  } else {
+    static_assert(kOp == Operator::min || kOp == Operator::max, "a new operator needs its reducer on GPUs here");
+    if constexpr (std::is_floating_point_v<T>) {
+      return pick_of<T>(call, kOp == Operator::min);
+    } else {
+      return Flipped<T, Max>{out, init, order_flip<T>(call.in_type, kOp == Operator::min)};
+    }
+  }
+}
+
+template <class T, class F>
+Status with_fold(const detail::SegmentedCall& call, F f) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
+    if (call.out_size > call.in_size) {
+      return f(
+          Widened<T>{static_cast<std::uint64_t*>(call.out), init_of<std::uint64_t>(call), is_signed(call.in_type)});
+    }
+  }
+  return visit_operator<T>(call.op, [&]<class Op>(Op) -> Status { return f(fold_of<T, Op>(call)); });
+}
+
+/// f(reducer) of a call whose elements are kept as T.
+template <class T, class F>
+Status with_reducer(const detail::SegmentedCall& call, F f) {
+  switch (kind_of(call.reducer)) {
+    case ReducerKind::fold:
+      return with_fold<T>(call, f);
+    case ReducerKind::position:
+      return f(pick_of<T>(call, call.reducer == Reducer::argmin));
+    case ReducerKind::boolean:
+    case ReducerKind::nonzero:
+    case ReducerKind::length:
+      return f(count_of<T>(call));
+  }
+  detail::no_such_value();
+}
+
+}  // namespace upsweep::segmented
+#endif

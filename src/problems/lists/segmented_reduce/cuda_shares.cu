@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/cuda_shares.cu: every thread gets as many elements and ends of lists as the others, found by search.
+//
+// Idea   Elements and ends of lists, merged in their order, are cut into equal shares: a search in the offsets finds where
+//        each begins. A thread walks along its share, and leaves the parts of the lists that its borders cut; a second
+//        kernel's threads add these up, one for each list that is cut, in order.
+// Cost   One pass, and the offsets once more, which are checked before anything is read by them; log2 n offsets and 48
+//        bytes per share. Work n, depth 128, and the parts of one list.
+// Needs  Any GPU; lists between offsets, without nulls.
+// Limit  Lanes read 128 elements apart, and one thread adds up all parts of a list of everything. cuda.pipeline reads in
+//        bulk, and its last part to come adds up with a warp.
+// From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
+#include "problems/lists/segmented_reduce/cuda_lists.cuh"
+
+namespace upsweep::segmented {
+
+namespace {
+
+#if UPSWEEP_HAS_CUDA
+constexpr int kThreads = 256;
+constexpr std::int64_t kItems = 128;  ///< elements and ends of a share
+constexpr std::int64_t kCutBytes = 48;
+constexpr std::int64_t kNoList = -1;
+
+/// What a share leaves of the lists that its borders cut.
+template <class Value>
+struct Cut {
+  std::int64_t ends;     ///< the list that began before and ends here, or kNoList
+  std::int64_t goes_on;  ///< the list that goes on past the end, or kNoList
+  Value end;
+  Value part;
+};
+
+std::int64_t shares_of(const detail::SegmentedCall& call) { return (call.n + call.lists.count + kItems - 1) / kItems; }
+
+__global__ void check_all(GivenLists lists) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < lists.count) (void)lists.list(i);
+}
+
+/// How many lists end before item `item` of elements and ends.
+__device__ std::int64_t lists_before(const GivenLists& lists, std::int64_t first, std::int64_t item) {
+  std::int64_t low = 0;
+  std::int64_t high = item < lists.count ? item : lists.count;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (lists.bound(lists.stops, middle) - first <= item - middle - 1) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+template <class R>
+__global__ void reduce_shares(GivenLists lists, const typename R::In* content, R reducer,
+                              Cut<typename R::Value>* cuts) {
+  if (lists.status->first_bad != kNoneBad) return;
+  const std::int64_t share = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t first = lists.bound(lists.starts, 0);
+  const std::int64_t items = lists.bound(lists.starts, lists.count) - first + lists.count;
+  if (share * kItems >= items) return;
+  std::int64_t left = items - share * kItems < kItems ? items - share * kItems : kItems;
+  std::int64_t i = lists_before(lists, first, share * kItems);
+  std::int64_t j = first + share * kItems - i;  // the next element
+  Cut<typename R::Value> cut{kNoList, kNoList, reducer.none(), reducer.none()};
+  auto total = reducer.none();
+  bool began_before = i < lists.count && lists.bound(lists.starts, i) < j;
+  // [guide: walk]
+  while (left > 0) {
+    const std::int64_t start = lists.bound(lists.starts, i);
+    const std::int64_t stop = lists.bound(lists.stops, i);
+    for (; left > 0 && j < stop; --left, ++j) total = reducer.merge(total, reducer.of(content[j], j - start));
+    if (left == 0) {
+      if (j > start) cut.goes_on = i;
+      break;
+    }
+    if (began_before) {
+      cut.ends = i;
+      cut.end = total;
+    } else {
+      write_result(reducer, i, total, [&] { return start == stop; });
+    }
+    began_before = false;
+    total = reducer.none();
+    --left;
+    ++i;
+  }
+  // [guide: end]
+  cut.part = total;
+  cuts[share] = cut;
+}
+
+/// By the share that a list begins in, where it goes on in others.
+template <class R>
+__global__ void add_parts(GivenLists lists, R reducer, const Cut<typename R::Value>* cuts) {
+  if (lists.status->first_bad != kNoneBad) return;
+  const std::int64_t share = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t first = lists.bound(lists.starts, 0);
+  const std::int64_t items = lists.bound(lists.starts, lists.count) - first + lists.count;
+  if (share * kItems >= items) return;
+  // [guide: parts]
+  const std::int64_t list = cuts[share].goes_on;
+  if (list == kNoList || (share > 0 && cuts[share - 1].goes_on == list)) return;
+  auto total = cuts[share].part;
+  std::int64_t next = share + 1;
+  for (; cuts[next].ends != list; ++next) total = reducer.merge(total, cuts[next].part);
+  reducer.write(list, reducer.merge(total, cuts[next].end));
+  // [guide: end]
+}
+
+unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+
+Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+  return with_taught(call, [&]<class R>(const R& reducer) {
+    using Cuts = Cut<typename R::Value>;
+    static_assert(sizeof(Cuts) <= kCutBytes);
+    const GivenLists lists = lists_of(call);
+    auto* const cuts = static_cast<Cuts*>(call.launch->scratch);
+    gpu::detail::Grid grid{.blocks = blocks_for(call.lists.count), .threads = kThreads, .stream = call.launch->stream};
+    cudaError_t error = gpu::detail::launch(grid, check_all, lists);
+    grid.blocks = blocks_for(shares_of(call));
+    if (error == cudaSuccess) {
+      error = gpu::detail::launch(grid, reduce_shares<R>, lists, static_cast<const typename R::In*>(call.in), reducer,
+                                  cuts);
+    }
+    return error == cudaSuccess ? gpu::detail::launch(grid, add_parts<R>, lists, reducer, cuts) : error;
+  });
+}
+
+gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
+  return {.scratch = shares_of(call) * kCutBytes};
+}
+#endif
+
+const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+  if (const char* reason = taught_refusal(call, policy)) return reason;
+  if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
+  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
+  if (call.cuts_last) return "it knows no list that goes on past the content";
+  return call.lists.valid.is_given() ? "it knows no nulls" : nullptr;
+}
+
+}  // namespace
+
+extern const Rung cuda_shares{.info = {.id = "cuda.shares",
+                                       .idea = "as many elements and ends for every thread, by search",
+                                       .needs = "any GPU; offsets, no nulls",
+                                       .traffic = "content and bounds read, bounds again, results written"},
+                              .refusal = refusal,
+                              .run = launch,
+                              .workspace = workspace};
+
+}  // namespace upsweep::segmented

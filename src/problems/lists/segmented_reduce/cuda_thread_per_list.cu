@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/cuda_thread_per_list.cu: every thread loops over one list.
+//
+// Idea   The loop over lists becomes a thread per list; the loop over elements stays.
+// Cost   One pass, where lists are so short that what a warp reads lies together. Work n, depth the longest list.
+// Needs  Any GPU.
+// Limit  A warp takes as long as its longest list, and a list of everything is done by one thread. Of lists of dozens of
+//        elements each lane reads a cache line of its own. cuda.warp_per_list reads long lists side by side.
+// From   The kernel per list that jagged arrays are usually given; "scalar kernel" of N. Bell, M. Garland, "Implementing
+//        sparse matrix-vector multiplication on throughput-oriented processors", SC 2009.
+#include "problems/lists/segmented_reduce/cuda_lists.cuh"
+
+namespace upsweep::segmented {
+
+namespace {
+
+#if UPSWEEP_HAS_CUDA
+constexpr int kThreads = 256;
+
+template <class R>
+__global__ void reduce_by_threads(GivenLists lists, const typename R::In* content, R reducer) {
+  // [guide: loop]
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= lists.count) return;
+  const Extent list = lists.list(i);
+  typename R::Value total = reducer.none();
+  for (std::int64_t j = 0; j < list.length; ++j) {
+    const typename R::In x = reducer.reads() ? content[list.start + j] : typename R::In{};
+    total = reducer.merge(total, reducer.of(x, j));
+  }
+  write_result(reducer, i, total, [&] { return list.length == 0; });
+  // [guide: end]
+}
+
+Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+  return with_taught(call, [&]<class R>(const R& reducer) {
+    const auto blocks = static_cast<unsigned>((call.lists.count + kThreads - 1) / kThreads);
+    return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream},
+                               reduce_by_threads<R>, lists_of(call), content_of<typename R::In>(call).data, reducer);
+  });
+}
+#endif
+
+}  // namespace
+
+extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
+                                                .idea = "a thread loops over each list",
+                                                .needs = "any GPU",
+                                                .traffic = kOnePass},
+                                       .refusal = taught_refusal,
+                                       .run = launch};
+
+}  // namespace upsweep::segmented

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_reduce/problem.cpp: the segmented ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+#include <cstddef>
+#include <string>
+
+#include "core/apart.hpp"
+#include "core/checked.hpp"
+#include "core/lists.hpp"
+#include "cuda/list_call.hpp"
+#include "problems/lists/segmented_reduce/rung.hpp"
+#include "upsweep/detail/segmented_call.hpp"
+
+namespace upsweep {
+namespace segmented {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns, cuda_thread_per_list, cuda_warp_per_list,
+    cuda_block_per_list, cuda_shares, cuda_cub, cuda_lanes, cuda_pipeline;
+
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,         &cpu_threads,         &cpu_shares,  &cpu_tbb,  &cpu_columns, &cuda_thread_per_list,
+    &cuda_warp_per_list, &cuda_block_per_list, &cuda_shares, &cuda_cub, &cuda_lanes,  &cuda_pipeline};
+constexpr Ladder<const detail::SegmentedCall> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+/// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
+const Rung& choose(const detail::SegmentedCall& call, const Policy& policy) {
+  if (!policy.rung.empty()) {
+    const Rung& rung = named_rung(kLadder, call, policy);
+    if (&rung != &cuda_lanes) detail::require_length_of_host(call.count_at, rung.info.id);
+    return rung;
+  }
+  if (call.launch != nullptr) {
+    return refusal_of(cuda_pipeline, call, policy) == nullptr ? cuda_pipeline : usable(&cuda_lanes, call, policy);
+  }
+  return cpu_columns;
+}
+
+void require_arrays(const detail::SegmentedCall& call) {
+  detail::require_array(call.in, call.n, "content");
+  detail::require_lists(call.lists, call.n);
+  detail::require_array(call.out, call.lists.count, "output");
+  detail::require_mask(call.valid, call.n, "the validity of the elements");
+  CallArrays arrays;
+  arrays.read(call.in, call.n, call.in_size);
+  arrays.read(call.valid);
+  arrays.read(call.lists);
+  arrays.write(call.out, call.lists.count, call.out_size);
+  arrays.require_apart();
+}
+
+[[noreturn]] void throw_overflow(const detail::SegmentedCall& call, std::int64_t list) {
+  throw Error(Code::overflow,
+              "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(call.out_type)) +
+                  ": reduce into a wider type, or let it wrap around",
+              list);
+}
+
+[[noreturn]] void throw_failure(const Status& status, const detail::SegmentedCall& call, std::string_view rung) {
+  if (status.index == kNoIndex) throw_status(status, rung);
+  if (status.code != Code::overflow) throw_bad_list(call.lists, status.index, call.n);
+  throw_overflow(call, status.index);
+}
+
+// ---- On a GPU.
+
+/// Bytes of the content that the call reads at all.
+bool reads_content(const detail::SegmentedCall& call) { return call.n > 0 && call.reducer != Reducer::count; }
+
+void require_on_device(const detail::SegmentedCall& call, int device) {
+  if (call.lists.count == 0) return;
+  if (reads_content(call)) gpu::require_device_memory(call.in, device, "content");
+  gpu::require_device_mask(call.valid, device, "the validity of the elements");
+  if (!call.out_is_reached) gpu::require_device_memory(call.out, device, "output");
+  gpu::require_device_lists(call.lists, device);
+}
+
+/// Waits for the call and throws what it says.
+void await(const detail::SegmentedCall& call) {
+  gpu::ListsStatus status = {};
+  gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
+  if (status.first_bad == kNoIndex) return;
+  if (status.code == Code::overflow) throw_overflow(call, status.first_bad);
+  gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.n, call.launch->stream);
+}
+
+static_assert(sizeof(gpu::ListsStatus) <= gpu::kResultBytes);
+
+}  // namespace
+}  // namespace segmented
+
+std::string_view detail::run_segmented(const Policy& policy, const SegmentedCall& call) {
+  segmented::require_arrays(call);
+  require_policy(policy);
+  require_checks(call, policy.overflow);
+  const auto& rung = segmented::choose(call, policy);
+  const Status status = rung.run(call, policy);
+  if (!status.ok()) segmented::throw_failure(status, call, rung.info.id);
+  return rung.info.id;
+}
+
+std::string_view detail::run_segmented(const gpu::Policy& policy, const SegmentedCall& asked) {
+  segmented::require_arrays(asked);
+  SegmentedCall call = asked;
+  const bool waits = call.status == nullptr;
+  if (waits) gpu::require_no_capture(policy.stream, "segmented_reduce_async");
+  gpu::CallOnDevice on_device(policy, call, &segmented::choose, gpu::Fetches::result);
+  segmented::require_on_device(call, policy.device);
+  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
+  gpu::require_length(call.count_at, call.out, call.lists.count * call.out_size, policy.device);
+  void* const room = on_device.allocate();
+  if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
+  on_device.run();
+  if (waits) segmented::await(call);
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::segmented_workspace(const gpu::Policy& policy, const SegmentedCall& asked) {
+  SegmentedCall call = asked;
+  require_lists(call.lists, call.n, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &segmented::choose, gpu::Fetches::result).workspace();
+}
+
+}  // namespace upsweep

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_scan/cuda_kernels.hpp: the kernels of rungs on a GPU, compiled once per type of elements in kernels.cu.
+#pragma once
+
+#include <cstdint>
+
+#include "core/visit.hpp"
+#include "cuda/compiled.hpp"
+#include "problems/lists/segmented_scan/rung.hpp"
+
+namespace upsweep::segmented_scan {
+
+enum class Way : std::uint8_t { thread_per_list, block_per_list, tiles };
+
+/// Checks the lists, scans them where they are good, and leaves the outcome; by elements of type In.
+template <class In>
+Status scan_from(Way way, const detail::SegmentedScanCall& call) noexcept;
+
+/// Bytes of scratch.
+template <class In>
+std::int64_t scratch_from(Way way, const detail::SegmentedScanCall& call) noexcept;
+
+/// The same by cuda.lookahead.
+template <class In>
+Status lookahead_from(const detail::SegmentedScanCall& call) noexcept;
+template <class In>
+gpu::WorkspaceSize lookahead_memory(const detail::SegmentedScanCall& call) noexcept;
+
+// What the row of a rung names.
+template <Way kWay>
+Status launch_by(const detail::SegmentedScanCall& call, const Policy&) noexcept {
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return scan_from<In>(kWay, call); });
+}
+template <Way kWay>
+gpu::WorkspaceSize workspace_of(const detail::SegmentedScanCall& call) noexcept {
+  return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) -> gpu::WorkspaceSize {
+    return {.scratch = scratch_from<In>(kWay, call)};
+  });
+}
+
+}  // namespace upsweep::segmented_scan

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_scan/lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
+#include "problems/lists/segmented_scan/cuda_kernels.hpp"
+#include "problems/lists/segmented_scan/cuda_lookahead.cuh"
+#include "upsweep/detail/cuda_status.cuh"
+
+namespace upsweep::segmented_scan {
+
+using In = UPSWEEP_ELEMENT;
+
+template <>
+Status lookahead_from<In>(const detail::SegmentedScanCall& call) noexcept {
+  return with_operator<In>(call, [&]<class T, class Op>(std::type_identity<T>, Op op) {
+    return gpu::status_of(launch_lookahead<ListProblem<In, T, Op>>(call, op));
+  });
+}
+
+template <>
+gpu::WorkspaceSize lookahead_memory<In>(const detail::SegmentedScanCall& call) noexcept {
+  gpu::WorkspaceSize size;
+  (void)with_operator<In>(call, [&]<class T, class Op>(std::type_identity<T>, Op) -> Status {
+    size = lookahead_workspace<ListProblem<In, T, Op>>(call.n);
+    return {};
+  });
+  return size;
+}
+
+}  // namespace upsweep::segmented_scan

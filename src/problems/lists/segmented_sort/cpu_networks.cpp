@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/cpu_networks.cpp: lists sorted in registers by networks, long ones merged from such blocks, on every core.
+//
+// Idea   A list of up to 64 elements is a row of lanes that a bitonic network sorts without a branch; the next list's row overlaps
+//        what this one leaves past its end. Longer lists are sorted in blocks of 64, which are merged. Threads take units of
+//        lists as they come, the longest lists by themselves before; what is a good share of all is sorted by
+//        all threads together.
+// Cost   One pass over the content for lists of up to 64. A row of 8 takes 6 steps, of 64 21 steps of 8 vectors. Longer lists
+//        m·log2(m/64) merge steps besides. Bounds are read twice: when they are checked, and here.
+// Needs  AVX-512, AVX2 or baseline.
+// Limit  Lists of 3: the memory, on two threads; each row of 8 lanes is sorted whole. Long lists: merging, a key at a time.
+// From   K. E. Batcher, "Sorting networks and their applications", AFIPS 1968; S. Odeh et al., "Merge Path", IPDPSW 2012.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "cpu/parallel.hpp"
+#include "cpu/sort_kernels.hpp"
+#include "problems/lists/segmented_sort/long_list.hpp"
+#include "problems/lists/segmented_sort/rung.hpp"
+
+namespace upsweep::list_sorting {
+
+namespace {
+
+/// Elements and lists of a worker, at least: 50 us.
+constexpr std::int64_t kWork = 1 << 15;
+/// Lists of fewer elements are one thread's: waking the others for each merge takes 10 us.
+constexpr std::int64_t kLeastTogether = 1 << 17;
+
+class Sorter {
+ public:
+  Sorter(const Call& call, Isa isa)
+      : call_(call),
+        kernel_(cpu::sort_kernel(isa, call.type)),
+        order_{call.descending, call.nan_first},
+        size_(size_of(call.type)) {}
+
+  /// List number `at` of a unit, of any length, by so many workers.
+  void sort_alone(const cpu::ListUnit& unit, std::int64_t at, std::int64_t out, int workers, Scratch& scratch) const {
+    sort_long_list({&kernel_, size_, element(unit.starts[at]), unit.lengths[at], order_,
+                    call_.out == nullptr ? nullptr : static_cast<std::byte*>(call_.out) + out * size_,
+                    call_.positions == nullptr ? nullptr : call_.positions + out},
+                   workers, scratch);
+  }
+
+  /// All lists of a unit but those that are long.
+  void sort_unit(const UnitPlaces& unit, Scratch& scratch) const {
+    for (std::int64_t first = 0; first < unit.count;) {
+      const std::int64_t last = short_run(unit, first);
+      if (last > first) sort_run(unit, first, last, scratch);
+      first = last;
+      if (first == unit.count || unit.lengths[first] <= cpu::kShortList) continue;
+      if (unit.lengths[first] <= kLongList) sort_alone(unit, first, unit.outs[first], 1, scratch);
+      ++first;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_in_place() const { return call_.out == call_.content; }
+  /// Whether there may be something between lists, which stays as it is: null lists, of those that are not packed.
+  [[nodiscard]] bool keeps_gaps() const {
+    return is_in_place() || (call_.lists.valid.is_given() && call_.plan->first_out.empty());
+  }
+  [[nodiscard]] const std::byte* element(std::int64_t i) const {
+    return static_cast<const std::byte*>(call_.content) + i * size_;
+  }
+
+  /// Where the short lists end that begin with `first` and, where gaps are kept, have nothing between them.
+  [[nodiscard]] std::int64_t short_run(const UnitPlaces& unit, std::int64_t first) const {
+    if (unit.most <= cpu::kShortList && !keeps_gaps()) return unit.count;
+    std::int64_t last = first;
+    while (last < unit.count && unit.lengths[last] <= cpu::kShortList) {
+      if (keeps_gaps() && last > first && unit.starts[last] != unit.starts[last - 1] + unit.lengths[last - 1]) break;
+      ++last;
+    }
+    return last;
+  }
+
+  void sort_run(const UnitPlaces& unit, std::int64_t first, std::int64_t last, Scratch& scratch) const {
+    const std::int64_t end = end_of(unit, first, last);
+    if (end == 0) return;  // they are empty
+    cpu::ShortLists lists{.starts = unit.starts + first,
+                          .lengths = unit.lengths + first,
+                          .count = last - first,
+                          .content = call_.content,
+                          .content_first = 0,
+                          .content_end = call_.n,
+                          .out_first = call_.plan->first_out.empty() ? kNoIndex : unit.outs[first],
+                          .out_end = end,
+                          .order = order_};
+    if (is_in_place()) copy_content(lists, scratch);
+    if (call_.positions != nullptr) {
+      kernel_.argsort(lists, call_.positions);
+    } else {
+      kernel_.sort(lists, call_.out);
+    }
+  }
+
+  /// Where the last list that is not empty ends in the output; 0 where all are.
+  static std::int64_t end_of(const UnitPlaces& unit, std::int64_t first, std::int64_t last) {
+    while (last > first && unit.lengths[last - 1] == 0) --last;
+    return last == first ? 0 : unit.outs[last - 1] + unit.lengths[last - 1];
+  }
+
+  /// In place a row would be read while the store of the one before it, which it overlaps, is on its way: 14 ns a list.
+  void copy_content(cpu::ShortLists& lists, Scratch& scratch) const {
+    const std::int64_t first = lists.starts[0];
+    const std::int64_t count = lists.out_end - first;
+    std::byte* const copy = scratch.reserve(kRunBytes);
+    std::memcpy(copy, element(first), static_cast<std::size_t>(count * size_));
+    lists.content = copy;
+    lists.content_first = first;
+    lists.content_end = lists.out_end;
+  }
+
+  static constexpr std::int64_t kRunBytes = cpu::kUnitLists * cpu::kShortList * 8;
+
+  const Call& call_;
+  const cpu::SortKernel& kernel_;
+  cpu::SortOrder order_;
+  int size_;
+};
+
+/// The work of a call: long lists one by one, then units, as threads come for them.
+class Work {
+ public:
+  Work(const Call& call, const Policy& policy)
+      : call_(call),
+        sorter_(call, policy.isa),
+        workers_(cpu::workers_for(call.plan->elements + call.lists.count, kWork, policy.threads)) {}
+
+  /// Throws std::bad_alloc; so may a worker, which is reported below.
+  void run() {
+    const auto& lists = call_.plan->long_lists;
+    std::size_t alone = 0;
+    if (workers_ > 1) {
+      Scratch scratch;
+      for (; alone < lists.size() && sort_long(lists[alone], Together::maybe, scratch); ++alone) {
+      }
+    }
+    std::atomic<std::int64_t> ticket{static_cast<std::int64_t>(alone)};
+    cpu::run_workers(workers_, [&](int) noexcept {
+      try {
+        take(ticket);
+      } catch (const std::bad_alloc&) {
+        no_memory_ = true;
+      }
+    });
+    if (no_memory_) throw std::bad_alloc();
+  }
+
+ private:
+  enum class Together : std::uint8_t { maybe, no };
+
+  void take(std::atomic<std::int64_t>& ticket) {
+    Scratch scratch;
+    const auto long_lists = std::ssize(call_.plan->long_lists);
+    const std::int64_t end = long_lists + cpu::list_units(call_.lists);
+    for (std::int64_t mine = ticket++; mine < end; mine = ticket++) {
+      if (mine < long_lists) {
+        sort_long(call_.plan->long_lists[static_cast<std::size_t>(mine)], Together::no, scratch);
+      } else {
+        sorter_.sort_unit(UnitPlaces(call_, mine - long_lists), scratch);
+      }
+    }
+  }
+
+  /// False where it is to be sorted by all threads, and is too short for that.
+  bool sort_long(std::int64_t list, Together together, Scratch& scratch) {
+    const UnitPlaces unit(call_, list / cpu::kUnitLists);
+    const std::int64_t at = list % cpu::kUnitLists;
+    const std::int64_t count = unit.lengths[at];
+    if (together == Together::no) {
+      sorter_.sort_alone(unit, at, unit.outs[at], 1, scratch);
+      return true;
+    }
+    if (count < kLeastTogether || count < call_.plan->elements / workers_ / 4) return false;
+    sorter_.sort_alone(unit, at, unit.outs[at], workers_, scratch);
+    return true;
+  }
+
+  const Call& call_;
+  Sorter sorter_;
+  int workers_;
+  std::atomic<bool> no_memory_{false};
+};
+
+Status run(Call& call, const Policy& policy) noexcept try {
+  Work(call, policy).run();
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+const char* refusal(const Call&, const Policy& policy) noexcept { return isa_refusal(policy.isa); }
+
+}  // namespace
+
+extern const Rung cpu_networks{.info = {.id = "cpu.networks",
+                                        .idea = "rows of lanes through sorting networks, long lists merged",
+                                        .needs = "AVX2, AVX-512 or baseline",
+                                        .traffic = "n read, n written"},
+                               .refusal = refusal,
+                               .run = run};
+
+}  // namespace upsweep::list_sorting

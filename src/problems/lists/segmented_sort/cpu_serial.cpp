@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/cpu_serial.cpp: std::stable_sort of every list, one after the other.
+//
+// Idea   A comparison that puts NaN in their place, and the library's merge sort on each list.
+// Cost   n elements in lists of m: n·log2 m comparisons. Depth the same.
+// Needs  Any CPU.
+// Limit  A comparison is a branch: every second one is mispredicted, and with lists of 3 elements so is the end of each. One
+//        thread. cpu.threads has more; cpu.networks has no such branches.
+// From   Awkward Array's awkward_sort and awkward_argsort.
+#include <algorithm>
+#include <new>
+#include <numeric>
+
+#include "problems/lists/segmented_sort/rung.hpp"
+
+namespace upsweep::list_sorting {
+
+namespace {
+
+template <class T>
+void sort_elements(const Call& call, const UnitPlaces& unit) {
+  const auto* const content = static_cast<const T*>(call.content);
+  auto* const sorted = static_cast<T*>(call.out);
+  for (std::int64_t i = 0; i < unit.count; ++i) {
+    if (unit.lengths[i] == 0) continue;  // its bounds may be anything
+    // [guide: sort]
+    const T* const from = content + unit.starts[i];
+    T* const to = sorted + unit.outs[i];
+    if (from != to) std::copy(from, from + unit.lengths[i], to);
+    std::stable_sort(to, to + unit.lengths[i], ComesBefore<T>{call.descending, call.nan_first});
+    // [guide: end]
+  }
+}
+
+template <class T>
+void sort_positions(const Call& call, const UnitPlaces& unit) {
+  const auto* const content = static_cast<const T*>(call.content);
+  const ComesBefore<T> before{call.descending, call.nan_first};
+  for (std::int64_t i = 0; i < unit.count; ++i) {
+    if (unit.lengths[i] == 0) continue;
+    const T* const from = content + unit.starts[i];
+    std::int64_t* const to = call.positions + unit.outs[i];
+    std::iota(to, to + unit.lengths[i], std::int64_t{0});
+    std::stable_sort(to, to + unit.lengths[i],
+                     [&](std::int64_t a, std::int64_t b) { return before(from[a], from[b]); });
+  }
+}
+
+Status run(Call& call, const Policy&) noexcept try {
+  for (std::int64_t unit = 0; unit < cpu::list_units(call.lists); ++unit) sort_unit(call, unit);
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace
+
+void sort_unit(const Call& call, std::int64_t which) {
+  const UnitPlaces unit(call, which);
+  visit_type(call.type, [&]<class T>(std::type_identity<T>) {
+    call.positions != nullptr ? sort_positions<T>(call, unit) : sort_elements<T>(call, unit);
+  });
+}
+
+extern const Rung cpu_serial{.info = {.id = "cpu.serial",
+                                      .idea = "std::stable_sort, list after list",
+                                      .needs = "any CPU",
+                                      .traffic = "n read, n written",
+                                      .threads = Threads::one},
+                             .run = run};
+
+}  // namespace upsweep::list_sorting

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/cpu_tbb.cpp: what a user would write with oneTBB: parallel_for over units of lists, std::stable_sort in it.
+//
+// Idea   oneTBB's tasks of as many lists as it finds right, stolen by threads that have none left.
+// Cost   As cpu.serial, divided by the threads.
+// Needs  Any CPU.
+// Limit  cpu.serial's branches, and one thread for the longest list. cpu.networks has neither.
+// From   oneapi::tbb::parallel_for.
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include <new>
+
+#include "cpu/std_par.hpp"
+#include "problems/lists/segmented_sort/rung.hpp"
+
+namespace upsweep::list_sorting {
+
+namespace {
+
+Status run(Call& call, const Policy&) noexcept try {
+  cpu::keep_to_spare_threads();
+  using Units = oneapi::tbb::blocked_range<std::int64_t>;
+  oneapi::tbb::parallel_for(Units(0, cpu::list_units(call.lists)), [&](const Units& units) {
+    for (std::int64_t unit = units.begin(); unit < units.end(); ++unit) sort_unit(call, unit);
+  });
+  return {};
+} catch (const std::bad_alloc&) {
+  return {Code::out_of_memory};
+}
+
+}  // namespace
+
+extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
+                                   .idea = "oneTBB's parallel_for, std::stable_sort in it",
+                                   .needs = "any CPU",
+                                   .traffic = "n read, n written",
+                                   .kind = Kind::library,
+                                   .threads = Threads::every},
+                          .run = run};
+
+}  // namespace upsweep::list_sorting

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/cpu_threads.cpp: the loop on every core: each thread has a range of lists.
+//
+// Idea   Lists do not depend on each other: each thread sorts an equal number of them.
+// Cost   As cpu.serial, divided by the threads where lists are alike.
+// Needs  Any CPU.
+// Limit  As many lists are not as many elements: with one list of everything there is one thread. And cpu.serial's branches.
+// From   Own.
+#include <atomic>
+#include <new>
+
+#include "cpu/parallel.hpp"
+#include "problems/lists/segmented_sort/rung.hpp"
+
+namespace upsweep::list_sorting {
+
+namespace {
+
+Status run(Call& call, const Policy& policy) noexcept {
+  std::atomic<bool> no_memory{false};
+  cpu::for_each_share(cpu::list_units(call.lists), 8, policy.threads, [&](cpu::Share share) noexcept {
+    try {
+      for (std::int64_t unit = share.first; unit < share.last; ++unit) sort_unit(call, unit);
+    } catch (const std::bad_alloc&) {
+      no_memory = true;
+    }
+  });
+  return {no_memory ? Code::out_of_memory : Code::ok};
+}
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "threads take ranges of lists",
+                                       .needs = "any CPU",
+                                       .traffic = "n read, n written"},
+                              .run = run};
+
+}  // namespace upsweep::list_sorting

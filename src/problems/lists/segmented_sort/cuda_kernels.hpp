@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/cuda_kernels.hpp: the kernels of rungs on a GPU, compiled once per size of elements in kernels.cu.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "problems/lists/segmented_sort/rung.hpp"
+
+namespace upsweep::list_sorting {
+
+enum class Way : std::uint8_t { thread_per_list, warp_per_list, block_per_list, tiles };
+
+/// Checks the lists, sorts them where they are good, and leaves the outcome.
+template <class Word>
+Status sort_by(Way way, const Call& call) noexcept;
+
+/// Bytes of scratch. Needs n, the number of lists, and whether positions are asked for.
+template <class Word>
+std::int64_t scratch_of(Way way, const Call& call) noexcept;
+
+/// f(std::type_identity<Word>{}) for the unsigned word of the size of the call's elements.
+template <class F>
+auto with_word(const Call& call, F f) {
+  switch (size_of(call.type)) {
+    case 1:
+      return f(std::type_identity<std::uint8_t>{});
+    case 2:
+      return f(std::type_identity<std::uint16_t>{});
+    case 4:
+      return f(std::type_identity<std::uint32_t>{});
+    default:
+      return f(std::type_identity<std::uint64_t>{});
+  }
+}
+
+/// Lists that lie anywhere, in scratch memory: one after the other, as the output has them. In packed_lists.cu.
+struct PackedLists {
+  /// At null: how large it is.
+  PackedLists(const Call& call, void* memory);
+
+  /// The sort of the packed lists.
+  [[nodiscard]] Call packed(const Call& call) const;
+  /// Moves the elements there, where the lists are good and the output has room for them.
+  Status pack(const Call& call) const noexcept;
+  /// After the sort, whose scratch the call has: the outcome where the lists were not packed.
+  Status report(const Call& call) const noexcept;
+
+  std::int64_t bytes = 0;
+  void* content;  ///< the output, or words whose positions are asked for
+  void* outcome;
+  void* status;
+  std::int64_t* totals;
+  std::int64_t* offsets;
+  std::int64_t* firsts;
+};
+
+// What the row of a rung names.
+
+template <Way kWay>
+std::int64_t scratch_by(const Call& call) noexcept {
+  return with_word(call, [&]<class Word>(std::type_identity<Word>) { return scratch_of<Word>(kWay, call); });
+}
+template <Way kWay>
+Status launch_by(Call& call, const Policy&) noexcept {
+  const auto sort = [](const Call& lists) {
+    return with_word(lists, [&]<class Word>(std::type_identity<Word>) { return sort_by<Word>(kWay, lists); });
+  };
+  if (call.lists.are_adjacent()) return sort(call);
+  const Call asked = PackedLists(call, nullptr).packed(call);
+  const PackedLists lists(call, static_cast<std::byte*>(call.launch->scratch) + scratch_by<kWay>(asked));
+  Status status = lists.pack(call);
+  if (status.ok()) status = sort(lists.packed(call));
+  return status.ok() ? lists.report(call) : status;
+}
+template <Way kWay>
+gpu::WorkspaceSize workspace_of(const Call& call) noexcept {
+  if (call.lists.are_adjacent()) return {.scratch = scratch_by<kWay>(call)};
+  const PackedLists lists(call, nullptr);
+  return {.scratch = scratch_by<kWay>(lists.packed(call)) + lists.bytes};
+}
+
+}  // namespace upsweep::list_sorting

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/cuda_sort.cuh: what the kernels of all rungs on a GPU have in common: a sort's arguments and its scratch.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device_lists.cuh"
+#include "cuda/scratch_parts.hpp"
+#include "problems/lists/segmented_sort/cuda_block_sort.cuh"
+
+namespace upsweep::list_sorting {
+
+/// Elements of a block's tile; lists of more are sorted in runs of so many.
+inline constexpr int kRun = 4096;
+inline constexpr int kRunThreads = kRun / kItems;
+/// Elements of the tiles that lists are dealt to by where they begin, and those that a small block takes at most.
+inline constexpr int kNominalTile = 1920;
+inline constexpr int kSmallThreads = 256;
+inline constexpr int kSmallTile = kSmallThreads * kItems;
+/// Lists of more elements are in no tile: then a tile has kRun at most.
+inline constexpr int kMostInTile = kRun - kNominalTile;
+
+/// What is known of a call's lists on the device; all zero before the pass that checks them.
+struct SortFacts {
+  gpu::ListFacts lists;
+  unsigned long long long_lists;  ///< how many, above kRunBits bits of how many runs they have
+  unsigned long long tiles;       ///< that have more than kSmallTile elements
+};
+inline constexpr int kRunBits = 36;
+
+struct LongListRuns {
+  std::int64_t start;
+  std::int64_t length;
+  std::int64_t first_run;  ///< the number of its first run among those of all long lists
+};
+
+/// A tile of whole lists.
+struct TileRange {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+/// Where the pieces of the scratch are; beginning at null, how large it is.
+template <class Word>
+struct Scratch {
+  SortFacts* facts;
+  unsigned* heads;      ///< a bit per element
+  LongListRuns* longs;  ///< lists of more than kMostInTile elements, in any order
+  TileRange* tiles;     ///< tiles of more than kSmallTile elements, in any order
+  Word* words[2];       ///< runs of long lists: of elements, words[0] is the output
+  std::int64_t* positions;
+  std::int64_t cleared;  ///< bytes from the beginning that are zero first
+  std::int64_t bytes;
+
+  Scratch(void* memory, const Call& call, bool has_heads, bool has_words) {
+    gpu::ScratchParts parts(memory);
+    facts = parts.take<SortFacts>(1);
+    heads = parts.take<unsigned>(has_heads ? gpu::head_words(call.n) : 0);
+    cleared = parts.bytes();
+    longs = parts.take<LongListRuns>(has_heads ? call.n / kMostInTile : 0);
+    tiles = parts.take<TileRange>(has_heads ? call.n / kNominalTile + 1 : 0);
+    const bool with_positions = call.positions != nullptr;
+    const std::int64_t elements = has_words ? call.n : 0;
+    words[1] = parts.take<Word>(elements);
+    words[0] = with_positions ? parts.take<Word>(elements) : static_cast<Word*>(call.out);
+    positions = parts.take<std::int64_t>(with_positions ? elements : 0);
+    bytes = parts.bytes();
+  }
+};
+
+/// A sort as kernels take it.
+template <class Word>
+struct Sort {
+  gpu::DeviceLists lists;
+  Order<Word> order;
+  const Word* content;
+  std::int64_t n;
+  SortFacts* facts;
+  unsigned* heads;
+  LongListRuns* longs;
+  TileRange* tiles;
+  Word* words[2];              ///< [0]: where elements go, or keys of long lists; [1]: between passes
+  std::int64_t* positions[2];  ///< the same
+
+  [[nodiscard]] __device__ bool is_bad() const { return facts->lists.bad != 0; }
+};
+
+/// How often runs of a list are merged two and two until there is one. After an even number it is where it goes.
+__host__ __device__ inline int passes_of(std::int64_t length) {
+  int passes = 0;
+  for (std::int64_t run = kRun; run < length; run *= 2) ++passes;
+  return passes;
+}
+
+/// Sorts elements first … first+count-1 of the content, which are one list or, with heads, several, into buffer `to`; with
+/// positions, the words too where they are merged afterwards.
+template <class Word, bool kPositions, int kThreads>
+__device__ void sort_piece(Tile<Word, kPositions, kThreads>& tile, const Sort<Word>& sort, std::int64_t first,
+                           int count, bool has_heads, int to, bool keeps_words, std::int64_t list_start) {
+  using Shared = Tile<Word, kPositions, kThreads>;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = thread; i < count; i += kThreads) {
+    const Word bits = sort.content[first + i];
+    tile.words[Shared::at(i)] = kPositions ? sort.order.key(bits) : bits;
+    if constexpr (kPositions) tile.orders[Shared::at(i)] = static_cast<std::uint16_t>(i);
+  }
+  for (int w = thread; w < Shared::kHeadWords; w += kThreads) {
+    unsigned bits = w == 0 ? 1U : 0U;
+    const std::int64_t head = first + std::int64_t{w} * 32;
+    if (has_heads && w * 32 < count) {
+      const std::int64_t last_word = sort.n / 32;
+      const std::int64_t at = head / 32;
+      bits =
+          __funnelshift_r(sort.heads[at], at < last_word ? sort.heads[at + 1] : 0U, static_cast<unsigned>(head % 32));
+    }
+    if (w * 32 >= count) {
+      bits = ~0U;
+    } else if (count - w * 32 < 32) {
+      bits |= ~0U << (count - w * 32);
+    }
+    tile.heads[w] = bits;
+  }
+  tile.sort(sort.order, count);
+  for (int i = thread; i < count; i += kThreads) {
+    if constexpr (kPositions) {
+      const std::int64_t within = has_heads ? -tile.start_of(i) : first - list_start;
+      sort.positions[to][first + i] = within + tile.orders[Shared::at(i)];
+      if (keeps_words) sort.words[to][first + i] = tile.words[Shared::at(i)];
+    } else {
+      sort.words[to][first + i] = tile.words[Shared::at(i)];
+    }
+  }
+  __syncthreads();  // before the tile is used again
+}
+
+/// Of the first `diagonal` elements of the merge of two runs, how many come from the left one. A warp asks 32 at a time.
+template <class Word, bool kPositions>
+__device__ std::int64_t split_of(const Order<Word>& order, const Word* left, std::int64_t left_count, const Word* right,
+                                 std::int64_t right_count, std::int64_t diagonal, int lane) {
+  const auto key = [&](Word word) { return kPositions ? word : order.key(word); };
+  std::int64_t least = diagonal > right_count ? diagonal - right_count : 0;
+  std::int64_t most = diagonal < left_count ? diagonal : left_count;
+  while (least < most) {
+    const std::int64_t step = (most - least + 31) / 32;
+    const std::int64_t a = least + lane * step;
+    const bool is_taken = a < most && !(key(right[diagonal - 1 - a]) < key(left[a]));
+    const int taken = __popc(__ballot_sync(gpu::detail::kAllLanes, is_taken));
+    if (taken == 0) break;  // not even `least`
+    const std::int64_t next = least + taken * step;
+    least += (taken - 1) * step + 1;
+    most = next < most ? next : most;
+  }
+  return least;
+}
+
+/// Merges what is to be element run·kRun … of a list after pass number `pass`, in which runs of kRun·2^pass become one.
+template <class Word, bool kPositions>
+__device__ void merge_piece(Tile<Word, kPositions, kRunThreads>& tile, const Sort<Word>& sort, const LongListRuns& list,
+                            std::int64_t run, int pass, std::int64_t (&splits)[2]) {
+  using Shared = Tile<Word, kPositions, kRunThreads>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int passes = passes_of(list.length);
+  const std::int64_t width = std::int64_t{kRun} << pass;
+  const std::int64_t begin = run * kRun / (2 * width) * (2 * width);
+  const std::int64_t middle = begin + width < list.length ? begin + width : list.length;
+  const std::int64_t end = begin + 2 * width < list.length ? begin + 2 * width : list.length;
+  const std::int64_t first = run * kRun;
+  const std::int64_t last = first + kRun < end ? first + kRun : end;
+  const int from = (passes - pass) % 2;
+  const int to = 1 - from;
+  const Word* const left = sort.words[from] + list.start + begin;
+  const Word* const right = sort.words[from] + list.start + middle;
+  if (thread < 64) {
+    const std::int64_t diagonal = (thread < 32 ? first : last) - begin;
+    const std::int64_t split =
+        split_of<Word, kPositions>(sort.order, left, middle - begin, right, end - middle, diagonal, thread % 32);
+    if (thread % 32 == 0) splits[thread / 32] = split;
+  }
+  __syncthreads();  // the splits are there
+  const std::int64_t left_first = splits[0];
+  const std::int64_t right_first = first - begin - left_first;
+  const int count = static_cast<int>(last - first);
+  const int left_count = static_cast<int>(splits[1] - left_first);
+  if (left_count < 0 || left_count > count) {  // lists overlap, and others write what this one reads
+    __syncthreads();                           // all have read the splits
+    return;
+  }
+  for (int i = thread; i < count; i += kRunThreads) {
+    tile.words[Shared::at(i)] = i < left_count ? left[left_first + i] : right[right_first + i - left_count];
+    if constexpr (kPositions) tile.orders[Shared::at(i)] = static_cast<std::uint16_t>(i);
+  }
+  __syncthreads();  // all elements are there
+  typename Shared::Own own;
+  const int own_first = thread * kItems;
+  if (own_first < count) tile.merge(sort.order, 0, left_count, count, own_first, own);
+  __syncthreads();  // all have read what is overwritten now
+  if (own_first < count) tile.put(own, own_first, own_first, count);
+  __syncthreads();  // the merged elements are there
+  for (int i = thread; i < count; i += kRunThreads) {
+    const std::int64_t out = list.start + first + i;
+    if constexpr (kPositions) {
+      const int source = tile.orders[Shared::at(i)];
+      const std::int64_t position =
+          list.start + begin +
+          (source < left_count ? left_first + source : middle - begin + right_first + source - left_count);
+      sort.positions[to][out] = sort.positions[from][position];
+      if (pass + 1 == passes) continue;  // nobody reads the keys
+    }
+    sort.words[to][out] = tile.words[Shared::at(i)];
+  }
+  __syncthreads();  // before the tile is used again
+}
+
+}  // namespace upsweep::list_sorting

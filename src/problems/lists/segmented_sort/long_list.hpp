@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/long_list.hpp: one list of many elements, by any number of threads: blocks sorted by a network, then merged.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/sort_kernels.hpp"
+#include "system/pages.hpp"
+
+namespace upsweep::list_sorting {
+
+/// A thread's memory for keys.
+class Scratch {
+ public:
+  /// At least so many bytes. Throws std::bad_alloc.
+  std::byte* reserve(std::int64_t bytes) {
+    if (bytes > pages_.size()) pages_ = cpu::Pages<std::byte>(bytes);
+    return pages_.data();
+  }
+
+ private:
+  cpu::Pages<std::byte> pages_;
+};
+
+/// The elements of one list, and where they or their positions go.
+struct LongList {
+  const cpu::SortKernel* kernel = nullptr;
+  int element_size = 0;
+  const void* from = nullptr;
+  std::int64_t count = 0;
+  cpu::SortOrder order = {};
+  void* out = nullptr;                ///< may be `from`; null where positions are asked for
+  std::int64_t* positions = nullptr;  ///< else null
+};
+
+/// Throws std::bad_alloc before it writes any output.
+void sort_long_list(const LongList& list, int workers, Scratch& scratch);
+
+}  // namespace upsweep::list_sorting

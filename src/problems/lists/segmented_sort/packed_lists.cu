@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/packed_lists.cu: lists that lie anywhere, on a GPU: they are moved to where they go, one after the other, and
+// sorted there.
+#include <limits>
+
+#include "cuda/moved_lists.cuh"
+#include "problems/lists/segmented_sort/cuda_kernels.hpp"
+#include "problems/lists/segmented_sort/cuda_sort.cuh"
+
+namespace upsweep::list_sorting {
+namespace {
+
+/// Elements of lists that have more together than int64 counts.
+constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();
+
+/// How the moving ended.
+struct PackedStatus {
+  std::int64_t first_bad;
+  std::int64_t elements;
+  Code code;
+};
+
+/// After the sort, which has looked at the packed lists alone: what was wrong with the given ones, and how many elements these
+/// have, where the output has too little room for them.
+__global__ void report_packed(const PackedStatus* packed, SortFacts* facts, gpu::ListsStatus* status) {
+  if (packed->code == Code::ok) return;
+  const bool is_too_many = packed->code == Code::overflow;
+  facts->lists.elements = static_cast<unsigned long long>(is_too_many ? kTooMany : packed->elements);
+  *status = {is_too_many ? kNoIndex : packed->first_bad, packed->code};
+}
+
+}  // namespace
+
+PackedLists::PackedLists(const Call& call, void* memory) {
+  gpu::ScratchParts parts(memory);
+  outcome = parts.take<gpu::Outcome>(1);
+  status = parts.take<PackedStatus>(1);
+  totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
+  offsets = parts.take<std::int64_t>(call.lists.count + 1);
+  firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
+  content = call.positions == nullptr ? call.out : parts.take<std::byte>(call.room * size_of(call.type));
+  bytes = parts.bytes();
+}
+
+Call PackedLists::packed(const Call& call) const {
+  Call packed = call;
+  packed.lists = Lists::by_offsets(static_cast<const std::int64_t*>(offsets), call.lists.count);
+  packed.content = content;
+  packed.n = call.room;
+  return packed;
+}
+
+Status PackedLists::pack(const Call& call) const noexcept {
+  const gpu::MovedLists lists(call.lists, call.n);
+  const gpu::Stream stream = call.launch->stream;
+  auto* const found = static_cast<gpu::Outcome*>(outcome);
+  cudaError_t error = gpu::launch_offsets(gpu::LengthOfList{lists}, lists.count, offsets, totals, stream);
+  if (error == cudaSuccess) {
+    error = gpu::launch_conclude(lists, offsets, call.room, found, static_cast<PackedStatus*>(status), stream);
+  }
+  if (error != cudaSuccess || call.room == 0) return gpu::status_of(error);
+  error = gpu::launch_first_lists(offsets, lists.count, call.room, gpu::kTile, found, firsts, stream);
+  if (error == cudaSuccess) {
+    error = gpu::launch_gather(size_of(call.type), call.content, content, call.room, gpu::ListElements{lists}, offsets,
+                               firsts, found, stream);
+  }
+  return gpu::status_of(error);
+}
+
+Status PackedLists::report(const Call& call) const noexcept {
+  // A rung's scratch begins with what it has found.
+  return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = call.launch->stream}, report_packed,
+                                            static_cast<const PackedStatus*>(status),
+                                            static_cast<SortFacts*>(call.launch->scratch), call.status));
+}
+
+}  // namespace upsweep::list_sorting

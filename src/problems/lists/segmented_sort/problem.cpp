@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/problem.cpp: the ladder in order, which rung runs a call, and the calls: lists checked, run, failures as Errors.
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "core/apart.hpp"
+#include "core/ladder.hpp"
+#include "cpu/parallel.hpp"
+#include "cuda/list_call.hpp"
+#include "problems/lists/segmented_sort/rung.hpp"
+#include "upsweep/detail/scan_call.hpp"
+
+namespace upsweep {
+namespace list_sorting {
+
+// The ladder, from the naive loop up: every rung is declared in the file of its name.
+extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_networks, cuda_thread_per_list, cuda_warp_per_list,
+    cuda_block_per_list, cuda_cub, cuda_tiles;
+
+constexpr const Rung* kRungs[] = {
+    &cpu_serial,         &cpu_threads,         &cpu_tbb,  &cpu_networks, &cuda_thread_per_list,
+    &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_tiles};
+constexpr Ladder<Call> kLadder = kRungs;
+
+std::vector<RungInfo> rungs() { return infos(kLadder); }
+
+namespace {
+
+/// The rung that the policy names, or the top one. Throws unknown_rung, unsupported.
+const Rung& choose(const Call& call, const Policy& policy) {
+  if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
+  return usable(call.launch != nullptr ? &cuda_tiles : &cpu_networks, call, policy);
+}
+
+/// Units of lists that a worker checks, at least: 50 us.
+constexpr std::int64_t kLeastUnits = 64;
+
+/// Of lists that overlap.
+[[noreturn]] void throw_too_many() {
+  throw Error(Code::overflow, "the lists have more elements together than int64 counts");
+}
+
+/// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
+Plan make_plan(const Call& call, int threads) {
+  const std::int64_t units = cpu::list_units(call.lists);
+  const bool is_packed = !call.lists.are_adjacent();
+  Plan plan;
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(units) + 1);
+  std::vector<std::pair<std::int64_t, std::int64_t>> longest;  // by their negated length, then in order
+  std::mutex mutex;
+  cpu::LowestIndex first_bad;
+  bool no_memory = false;
+  cpu::for_each_share(units, kLeastUnits, threads, [&](cpu::Share share) noexcept {
+    cpu::ListUnit unit;
+    for (std::int64_t which = share.first; which < share.last; ++which) {
+      const std::int64_t bad = cpu::read_unit(call.lists, which, call.n, unit);
+      if (bad != kNoIndex) return first_bad.add(bad);
+      elements[static_cast<std::size_t>(which) + 1] = unit.elements();
+      if (unit.most <= kLongList) continue;
+      const std::lock_guard locked(mutex);
+      for (std::int64_t i = 0; i < unit.count; ++i) {
+        if (unit.lengths[i] <= kLongList || no_memory) continue;
+        try {
+          longest.emplace_back(-unit.lengths[i], which * cpu::kUnitLists + i);
+        } catch (const std::bad_alloc&) {
+          no_memory = true;
+        }
+      }
+    }
+  });
+  if (const std::int64_t bad = first_bad.get(); bad != kNoIndex) throw_bad_list(call.lists, bad, call.n);
+  if (no_memory) throw std::bad_alloc();
+  for (std::size_t i = 1; i < elements.size(); ++i) {
+    // Lists that overlap may have more elements together than int64 counts.
+    if (__builtin_add_overflow(elements[i], elements[i - 1], &elements[i])) {
+      throw_too_many();
+    }
+  }
+  plan.elements = elements.back();
+  if (is_packed) plan.first_out = std::move(elements);
+  std::sort(longest.begin(), longest.end());
+  plan.long_lists.reserve(longest.size());
+  for (const auto& [length, list] : longest) plan.long_lists.push_back(list);
+  return plan;
+}
+
+void require_arrays(const Call& call) {
+  detail::require_array(call.content, call.n, "content");
+  detail::require_lists(call.lists, call.n);
+  const void* const out = call.positions != nullptr ? call.positions : call.out;
+  const std::int64_t in_bytes = call.n * size_of(call.type);
+  const std::int64_t out_bytes =
+      call.room * (call.positions != nullptr ? std::int64_t{sizeof(std::int64_t)} : size_of(call.type));
+  const bool may_be_same = call.positions == nullptr && call.lists.are_adjacent();
+  const bool is_same = out == call.content && call.n > 0 && call.room > 0;
+  if (is_same ? may_be_same : detail::same_or_apart(call.content, in_bytes, out, out_bytes)) return;
+  throw Error(Code::invalid_argument,
+              "the output overlaps the content: only sorted elements of lists one after the "
+              "other may take its place");
+}
+
+/// Lists that are packed have so many elements.
+void require_room(const Call& call, bool is_packed, std::int64_t elements) {
+  const std::int64_t needed = is_packed ? elements : call.n;
+  if (call.room >= needed) return;
+  throw Error(Code::unequal_lengths,
+              "the output has " + std::to_string(call.room) + " elements, but " + std::to_string(needed) +
+                  (is_packed ? " are in the lists" : " are in the content, which it lies parallel to"));
+}
+
+/// Nor the bounds of the lists.
+void require_apart_from_bounds(const Call& call) {
+  CallArrays others;
+  others.read(call.lists);
+  others.write(call.out, call.room, size_of(call.type));
+  others.write(call.positions, call.room, sizeof(std::int64_t));
+  others.require_apart();
+}
+
+void require_memory(const gpu::Policy& policy, const Call& call) {
+  gpu::require_device_array(call.content, call.n, policy.device, "content");
+  gpu::require_device_lists(call.lists, policy.device);
+  if (call.out != nullptr) gpu::require_device_array(call.out, call.room, policy.device, "output");
+  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.room, policy.device, "positions");
+}
+
+}  // namespace
+}  // namespace list_sorting
+
+std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortCall& call) try {
+  require_policy(policy);
+  list_sorting::require_arrays(call);
+  list_sorting::require_apart_from_bounds(call);
+  const auto& rung = list_sorting::choose(call, policy);
+  const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
+  const list_sorting::Plan plan = list_sorting::make_plan(call, threads);
+  call.plan = &plan;
+  list_sorting::require_room(call, !plan.first_out.empty(), plan.elements);
+  call.elements = plan.elements;
+  const Status status = rung.run(call, policy);
+  call.plan = nullptr;
+  if (!status.ok()) throw_status(status, rung.info.id);
+  return rung.info.id;
+} catch (const std::bad_alloc&) {
+  throw Error(Code::out_of_memory, "no memory left to plan the sort in");
+}
+
+std::string_view detail::run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call) {
+  list_sorting::require_arrays(call);
+  const bool is_packed = !call.lists.are_adjacent();
+  if (!is_packed) list_sorting::require_room(call, false, 0);
+  list_sorting::require_apart_from_bounds(call);
+  const bool throws = call.status == nullptr;
+  call.waits = call.waits || throws;
+  if (call.waits) gpu::require_no_capture(policy.stream, "segmented_sort_async");
+  gpu::CallOnDevice on_device(policy, call, &list_sorting::choose, gpu::Fetches::result);
+  list_sorting::require_memory(policy, call);
+  if (!throws) gpu::require_device_memory(call.status, policy.device, "status");
+  void* const room = on_device.allocate();
+  if (throws) call.status = static_cast<gpu::ListsStatus*>(room);
+  on_device.run();
+  if (throws) {
+    call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
+    if (call.elements == std::numeric_limits<std::int64_t>::max()) list_sorting::throw_too_many();
+    if (is_packed) list_sorting::require_room(call, true, call.elements);
+  }
+  return on_device.rung().id;
+}
+
+gpu::WorkspaceSize detail::segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& asked) {
+  SegmentedSortCall call = asked;
+  require_lists(call.lists, call.n, ArraysAre::to_come);
+  call.waits = true;  // or not: that makes no difference
+  return gpu::CallOnDevice(policy, call, &list_sorting::choose, gpu::Fetches::result).workspace();
+}
+
+}  // namespace upsweep

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/lists/segmented_sort/rung.hpp: what the files of the ladder's rungs declare their rows with, and what they know of the lists.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ladder.hpp"
+#include "core/visit.hpp"
+#include "cpu/list_units.hpp"
+#include "upsweep/detail/segmented_sort_call.hpp"
+
+namespace upsweep::list_sorting {
+
+using Call = detail::SegmentedSortCall;
+using Rung = upsweep::Rung<Call>;
+
+/// The ladder, from the naive loop up.
+std::vector<RungInfo> rungs();
+
+/// Lists that are not sorted beside others of their unit, but by themselves.
+inline constexpr std::int64_t kLongList = 1024;
+
+/// What was found out when the lists were checked.
+struct Plan {
+  /// Of every unit of lists: where its first list goes, if they go one after the other; else empty.
+  std::vector<std::int64_t> first_out = {};
+  std::vector<std::int64_t> long_lists = {};  ///< the longest first
+  std::int64_t elements = 0;
+};
+
+/// Where the lists of a unit lie and where they go.
+struct UnitPlaces : cpu::ListUnit {
+  std::int64_t outs[cpu::kUnitLists];
+
+  /// Reads unit number `which` of lists that are known to be good.
+  UnitPlaces(const Call& call, std::int64_t which) {
+    (void)cpu::read_unit(call.lists, which, call.n, *this);
+    std::int64_t out = call.plan->first_out.empty() ? 0 : call.plan->first_out[static_cast<std::size_t>(which)];
+    for (std::int64_t i = 0; i < count; ++i) {
+      outs[i] = call.plan->first_out.empty() ? starts[i] : out;
+      out += lengths[i];
+    }
+  }
+};
+
+/// The order of elements, as the standard library takes it.
+template <class T>
+struct ComesBefore {
+  bool descending;
+  bool nan_first;
+
+  bool operator()(T a, T b) const {
+    if (a != a || b != b) return nan_first ? a != a && b == b : b != b && a == a;
+    return descending ? b < a : a < b;
+  }
+};
+
+/// Sorts the lists of a unit, one after the other, by std::stable_sort. Throws std::bad_alloc.
+void sort_unit(const Call& call, std::int64_t unit);
+
+}  // namespace upsweep::list_sorting

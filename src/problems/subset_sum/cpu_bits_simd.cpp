@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/cpu_bits_simd.cpp: the bitmap advanced in vectors, several items a pass, by every core, where sums can be.
+//
+// Idea   As cpu.bits, but 512 sums a step; items follow each other through a block while it is in cache (wavefront.hpp);
+//        and only the words are touched that some sum can be in: with the items in ascending order the first few reach
+//        only the lowest. To decide, also those from which the target can no longer be reached are skipped, large items
+//        come first, and the search ends once the target is reached. A tile of which every sum is reached is skipped
+//        from then on: with many random items soon most of the bitmap. Threads take equal slices of the others.
+// Cost   S/8 bytes of memory; S/8 bytes read and written per pass of up to 16 items. Work n·S/512, depth n·S/(512·p).
+// Needs  AVX2 or AVX-512; SSE2 else.
+// Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
+// From   The shift-or of bitsets; skewed tiling of loops over time (M. Wolfe 1986, "wavefront").
+#include "problems/subset_sum/rung.hpp"
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "problems/subset_sum/checkpoints.hpp"
+#include "problems/subset_sum/wavefront.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+/// do_part(first, last) for parts of so many words, by as many threads as that is worth.
+template <class DoPart>
+void in_parts(std::int64_t words, int threads, DoPart do_part) {
+  constexpr std::int64_t kLeastShare = 1 << 16;  // 512 KB, 20 us: about what waking a thread takes (cpu::run_workers)
+  cpu::for_each_share(words, kLeastShare, threads, [&](cpu::Share share) {
+    do_part(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
+  });
+}
+
+/// Adds the items to the bitmap of 0 … limit, in their order. Of interest in the end are the sums from `least` on. Whenever
+/// `watch` says that it is due after so many items, and else now and then, it is asked whether the bitmap is enough: with
+/// the number of items added and their sum (or the limit). Returns how many it added, or -1 where it was interrupted.
+template <class Watch>
+std::int64_t add_items(const detail::SubsetSumCall& call, Word* sums, const std::vector<std::int64_t>& items,
+                       std::int64_t least, std::int64_t limit, const Policy& policy, const Watch& watch) {
+  const std::int64_t largest = items.empty() ? 0 : std::max(items.front(), items.back());
+  // More threads than cores would wait for each other.
+  const int threads = std::min(cpu::worker_count(policy.threads), cpu::hardware_threads());
+  Wavefront wavefront(sums, words_of(limit), largest, policy.isa, threads);
+  const auto n = static_cast<std::int64_t>(items.size());
+  Word total = 0;  // of as many items as there may be it can wrap around: then all sums are of interest, and least is 0
+  for (const std::int64_t item : items) total += static_cast<Word>(item);
+  // The sum from which on the bits are of interest, with items to come that add up to `rest`.
+  const auto from = [&](Word rest) {
+    return static_cast<Word>(least) > rest ? least - static_cast<std::int64_t>(rest) : 0;
+  };
+  const auto sums_between = [&](Word rest, std::int64_t prefix) {
+    return static_cast<double>(std::max<std::int64_t>(prefix - from(rest), 0));
+  };
+  double work = 0;  // sums that items are added to
+  std::int64_t prefix = 0;
+  Word rest = total;
+  for (const std::int64_t item : items) {
+    prefix = std::min(limit, prefix + item);
+    rest -= static_cast<Word>(item);
+    work += sums_between(rest, prefix);
+  }
+  double done = 0;
+  prefix = 0;    // of the items that are in
+  rest = total;  // of the items to come
+  std::int64_t j = 0;
+  const auto next_pass = [&]() -> Wavefront::Pass {
+    if (j == n) return {};
+    const std::int64_t* const next = items.data() + j;
+    const std::int64_t count = wavefront.items_of_pass(next, n - j, words_of(std::min(limit, prefix + next[0])));
+    const std::int64_t reached = std::min(limit, std::accumulate(next, next + count, prefix));
+    // The first item of the pass is added to all that the others will read.
+    return {next, count, from(rest - static_cast<Word>(next[0])) / 64, words_of(reached)};
+  };
+  Wavefront::Pass next = next_pass();
+  std::vector<Wavefront::Pass> passes;  // that are done together
+  while (j < n && !watch.has_enough(j, prefix)) {
+    if (!go_on(call, std::min(done / work, 1.0))) return -1;
+    passes.clear();
+    do {
+      const Wavefront::Pass& pass = passes.emplace_back(next);
+      const std::int64_t added = std::accumulate(pass.items, pass.items + pass.count, std::int64_t{0});
+      prefix = std::min(limit, prefix + added);
+      rest -= static_cast<Word>(added);
+      done += sums_between(rest, prefix) * static_cast<double>(pass.count);
+      j += pass.count;
+      next = next_pass();
+    } while (j < n && !watch.is_due(j) && wavefront.goes_with(passes, next));
+    wavefront.run(passes);
+  }
+  return j;
+}
+
+struct WatchNothing {
+  static bool is_due(std::int64_t) { return false; }
+  static bool has_enough(std::int64_t, std::int64_t) { return false; }
+};
+
+Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
+  const auto items = ascending_items(call, call.target);
+  in_parts(words_of(call.target), policy.threads,
+           [&](std::int64_t first, std::size_t bytes) { std::memset(call.sums + first, 0, bytes); });
+  add(call.sums, 0);
+  if (add_items(call, call.sums, items, 0, call.target, policy, WatchNothing{}) < 0) return kInterrupted;
+  clear_past(call.sums, call.target);
+  return {};
+}
+
+Checkpoint copy_of(const Word* sums, std::int64_t items, std::int64_t most, int threads) {
+  Checkpoint copy{items, most, cpu::Pages<Word>(words_of(most))};
+  in_parts(words_of(most), threads,
+           [&](std::int64_t first, std::size_t bytes) { std::memcpy(copy.sums.data() + first, sums + first, bytes); });
+  return copy;
+}
+
+/// Ends a decision early, and keeps copies on the way.
+struct WatchDecision {
+  const detail::SubsetSumCall& call;
+  const Word* sums;
+  std::int64_t n;
+  int threads;
+
+  [[nodiscard]] bool copy_is_due(std::int64_t added) const {
+    return call.checkpoints != nullptr && call.checkpoints->is_due(added, n);
+  }
+  [[nodiscard]] bool is_due(std::int64_t added) const { return call.early_stop || copy_is_due(added); }
+  [[nodiscard]] bool has_enough(std::int64_t added, std::int64_t prefix) const {
+    if (call.early_stop && has(sums, call.target)) return true;
+    if (copy_is_due(added)) call.checkpoints->kept.push_back(copy_of(sums, added, prefix, threads));
+    return false;
+  }
+};
+
+Status decide(detail::SubsetSumCall& call, const Policy& policy) {
+  const std::int64_t limit = call.target + call.above;
+  auto items = ascending_items(call, limit);
+  // The fewest items reach the target soonest; but where all of them are to be added, the small ones first touch less.
+  if (call.early_stop) std::reverse(items.begin(), items.end());
+  cpu::Pages<Word> sums(words_of(limit));
+  add(sums.data(), 0);
+  const WatchDecision watch{call, sums.data(), std::ssize(items), policy.threads};
+  const std::int64_t added = add_items(call, sums.data(), items, call.target - call.below, limit, policy, watch);
+  if (added < 0) return kInterrupted;
+  call.used = added;
+  read_decision(call, sums.data());
+  return {};
+}
+
+Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept {
+  return with_memory_for(kNoSums, [&] { return call.sums != nullptr ? fill(call, policy) : decide(call, policy); });
+}
+
+}  // namespace
+
+extern const Rung cpu_bits_simd{.info = {.id = "cpu.bits_simd",
+                                         .idea = "vectors, items in a wavefront, only where sums are",
+                                         .needs = "AVX2, AVX-512 or baseline",
+                                         .traffic = "2 bits per sum and pass of up to 16 items"},
+                                .refusal = needs_isa,
+                                .run = run};
+
+}  // namespace upsweep::subset_sum

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/cpu_threads.cpp: two columns, each split over the threads.
+//
+// Idea   The rows of a column do not depend on each other: threads take a share of them each, column after column.
+// Cost   As cpu.columns. Work n·S, depth n·S/p.
+// Needs  Any CPU.
+// Limit  A byte for what is one bit: 24 bytes of traffic for 8 sums. cpu.bits moves 3.
+// From   The data decomposition of "Notes on GPU Programming with Julia" (E. Aubanel 2021), on threads.
+#include "problems/subset_sum/byte_column.hpp"
+#include "problems/subset_sum/rung.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept { return run_in_turns(call, policy.threads); }
+
+}  // namespace
+
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "each column split over threads",
+                                       .needs = "any CPU",
+                                       .traffic = kByteTraffic},
+                              .run = run};
+
+}  // namespace upsweep::subset_sum

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/cuda_agglomerated.cu: fewer threads, of which each takes several elements of the column, a stride apart.
+//
+// Idea   As cuda.column, with call.per_thread times fewer threads. They go round robin, so that in every round
+//        neighbouring threads still touch neighbouring bytes, and a warp's accesses are one transaction.
+// Cost   As cuda.column, with a per_thread-th of the threads to start.
+// Needs  Any GPU; n(S + 1) bytes of scratch.
+// Limit  A byte for what is a bit, and 32 bytes per warp and access. cuda.bits keeps 64 sums in a word.
+// From   subsetKernelAgglom of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 2.926 ms on a V100, 16 each.
+#include "problems/subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "problems/subset_sum/cuda_table.cuh"
+
+namespace upsweep::subset_sum {
+namespace {
+
+// [guide: kernel]
+__global__ void fill_column_in_rounds(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows,
+                                      std::int64_t item) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kTableBlock;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kTableBlock + threadIdx.x; i < rows; i += stride) {
+    std::uint8_t reached = before[i];
+    if (i >= item) reached |= before[i - item];
+    column[i] = reached;
+  }
+}
+// [guide: end]
+
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
+  const std::int64_t rows = rows_of(call);
+  const std::int64_t per_thread = std::max(call.per_thread, 1);
+  // The source divides rounding down: no thread at all where there are fewer rows than a thread takes.
+  const unsigned blocks = table_blocks((rows + per_thread - 1) / per_thread);
+  return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
+    return gpu::detail::launch({.blocks = blocks, .threads = kTableBlock, .stream = call.launch->stream},
+                               fill_column_in_rounds, column, before, rows, item);
+  });
+}
+
+}  // namespace
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_agglomerated{.info = {.id = "cuda.agglomerated",
+                                             .idea = "several sums per thread, round-robin",
+                                             .needs = "any GPU",
+                                             .traffic = kByteTraffic},
+                                    .run = launch,
+                                    .workspace = workspace};
+
+}  // namespace upsweep::subset_sum

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/cuda_column.cu: a kernel per column of the table, a thread per element.
+//
+// Idea   Thread i writes row i of the column: the row before it, OR the one an item further down. Columns depend on each
+//        other, and a launch begins when the one before has ended: that is the barrier.
+// Cost   Per item 3 bytes per sum (two reads, of which caches serve one where the item is small, and a write); n launches.
+// Needs  Any GPU; n(S + 1) bytes of scratch.
+// Limit  A thread's start and its index arithmetic for a single byte. cuda.agglomerated gives it more of them.
+// From   subsetKernel of "Notes on GPU Programming with Julia" (E. Aubanel 2021): 3.727 ms on a V100.
+#include "problems/subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include "problems/subset_sum/cuda_table.cuh"
+
+namespace upsweep::subset_sum {
+namespace {
+
+// [guide: kernel]
+__global__ void fill_column(std::uint8_t* column, const std::uint8_t* before, std::int64_t rows, std::int64_t item) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kTableBlock + threadIdx.x;
+  if (i >= rows) return;
+  // The source stores the row before and then reads it back; an item beyond the target never gets to the second read.
+  std::uint8_t reached = before[i];
+  if (i >= item) reached |= before[i - item];
+  column[i] = reached;
+}
+// [guide: end]
+
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
+  const std::int64_t rows = rows_of(call);
+  return fill_table(call, [&](std::uint8_t* column, const std::uint8_t* before, std::int64_t item) {
+    return gpu::detail::launch({.blocks = table_blocks(rows), .threads = kTableBlock, .stream = call.launch->stream},
+                               fill_column, column, before, rows, item);
+  });
+}
+
+}  // namespace
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+
+extern const Rung cuda_column{.info = {.id = "cuda.column",
+                                       .idea = "a kernel per column, a sum per thread",
+                                       .needs = "any GPU",
+                                       .traffic = kByteTraffic},
+                              .run = launch,
+                              .workspace = workspace};
+
+}  // namespace upsweep::subset_sum

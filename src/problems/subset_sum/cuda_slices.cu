@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/cuda_slices.cu: few items: every block finds the sums in its slice of the bitmap and writes it once.
+//
+// Idea   Ten items have 1024 sums, and nearly all of a large bitmap is zero. A block clears its slice in shared memory. A
+//        thread adds up a subset of the first ten items; of the other items' sums, which the block has in ascending order,
+//        those that bring it into the slice are a range, whose beginning a binary search finds. Their bits are set by
+//        atomics in shared memory, and the slice goes out by 16 bytes per thread.
+// Cost   1/8 byte per sum, written once, whatever the number of items; 2^10 subsets per block, and every sum in one.
+// Needs  Any GPU; at most 20 items that fit. No scratch.
+// Limit  A launch, and 2^n sums: beyond 20 items a pass per pair costs less. cuda.bits_fused takes any number.
+// From   Own; the instance of ten items in "Notes on GPU Programming with Julia" (E. Aubanel 2021), for
+//        which the dynamic program is the wrong algorithm.
+#include "problems/subset_sum/rung.hpp"
+
+#if UPSWEEP_HAS_CUDA
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "problems/subset_sum/cuda_sorted_sums.cuh"
+#include "upsweep/detail/cuda_status.cuh"
+#include "upsweep/detail/kernel_launch.cuh"
+
+namespace upsweep::subset_sum {
+namespace {
+
+constexpr int kThreads = 1024;
+constexpr int kFirst = 10;  // items whose subsets are the threads
+static_assert(1 << kFirst == kThreads);
+constexpr int kListed = 1 << (kSlicesItems - kFirst);
+// At most 24 KB, beside 16 KB of sums: two blocks fill a multiprocessor with threads (512 threads and 12 KB are as fast for
+// ten items, slower for twenty). At least 512 bytes, so that a small bitmap still has several blocks to find its sums.
+constexpr std::int64_t kMostWords = 3072;
+constexpr std::int64_t kLeastWords = 64;
+
+struct SlicesCall {
+  Sum* sums;
+  std::int64_t target;
+  std::int64_t words;
+  int slice;  ///< words, an even number
+  int items;
+  std::int64_t item[kSlicesItems];
+};
+
+__global__ void __launch_bounds__(kThreads) write_slice(const __grid_constant__ SlicesCall call) {
+  __shared__ alignas(16) std::uint32_t bits[2 * kMostWords];
+  __shared__ Sum lists[2][kListed];
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t first = std::int64_t{blockIdx.x} * call.slice;
+  const int words = static_cast<int>(min(std::int64_t{call.slice}, call.words - first));
+
+  // ---- Nothing is reached yet.
+  for (int i = thread; i < call.slice / 2; i += kThreads) reinterpret_cast<uint4*>(bits)[i] = make_uint4(0, 0, 0, 0);
+  const Sum* const listed = sorted_sums(lists[0], lists[1], call.item + kFirst, max(call.items - kFirst, 0));
+  __syncthreads();  // all bits are cleared
+
+  // ---- What is: sums least … most.
+  const auto least = static_cast<Sum>(first) * 64;
+  const Sum most = min(least + static_cast<Sum>(words) * 64 - 1, static_cast<Sum>(call.target));
+  const int subsets = 1 << min(call.items, kFirst);
+  // [guide: slice]
+  if (thread < subsets) {
+    Sum sum = 0;
+#pragma unroll
+    for (int i = 0; i < kFirst; ++i) sum += (thread >> i & 1) != 0 ? static_cast<Sum>(call.item[i]) : 0;
+    const int count = 1 << max(call.items - kFirst, 0);
+    if (sum <= most) {
+      for (int i = sum < least ? count_below<false>(listed, count, least - sum) : 0; i < count; ++i) {
+        if (listed[i] > most - sum) break;
+        const auto bit = static_cast<unsigned>(sum + listed[i] - least);
+        atomicOr(&bits[bit / 32], 1U << (bit % 32));
+      }
+    }
+  }
+  // [guide: end]
+  __syncthreads();  // all bits are set
+
+  // ---- Out, in units of 16 bytes where the bitmap has their boundaries.
+  Sum* const to = call.sums + first;
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof(uint4) == 0) {
+    for (int i = thread; i < words / 2; i += kThreads) {
+      reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(bits)[i];
+    }
+    if (words % 2 != 0 && thread == 0) to[words - 1] = reinterpret_cast<const Sum*>(bits)[words - 1];
+  } else {
+    for (int i = thread; i < words; i += kThreads) to[i] = reinterpret_cast<const Sum*>(bits)[i];
+  }
+}
+
+Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
+  SlicesCall slices{};
+  slices.sums = reinterpret_cast<Sum*>(call.sums);
+  slices.target = call.target;
+  for (std::int64_t i = 0; i < call.n; ++i) {
+    if (call.items[i] > call.target) continue;
+    if (slices.items == kSlicesItems) return {.code = Code::unsupported, .reason = "more than 20 items fit the target"};
+    slices.item[slices.items++] = call.items[i];
+  }
+  slices.words = detail::words_of(call.target);
+  // A block per multiprocessor where one slice each is enough.
+  const std::int64_t share = (slices.words + call.launch->multiprocessors - 1) / call.launch->multiprocessors;
+  slices.slice = static_cast<int>(std::clamp((share + 1) / 2 * 2, kLeastWords, kMostWords));
+  const auto blocks = static_cast<unsigned>((slices.words + slices.slice - 1) / slices.slice);
+  return gpu::status_of(
+      gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream}, write_slice, slices));
+}
+
+}  // namespace
+}  // namespace upsweep::subset_sum
+#endif
+
+namespace upsweep::subset_sum {
+namespace {
+
+const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+  return call.n > kSlicesItems ? "looks at every subset: for up to 20 items" : nullptr;
+}
+
+}  // namespace
+
+extern const Rung cuda_slices{.info = {.id = "cuda.slices",
+                                       .idea = "blocks look for the sums of their slice",
+                                       .needs = "any GPU; up to 20 items",
+                                       .traffic = "the bitmap, once"},
+                              .refusal = refusal,
+                              .run = launch};
+
+}  // namespace upsweep::subset_sum

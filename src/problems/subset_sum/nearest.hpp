@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/nearest.hpp: the best of the sums that a rung has met, for rungs that decide by looking at sums one by one.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "upsweep/detail/subset_sum_call.hpp"
+
+namespace upsweep::subset_sum {
+
+/// Sums of 64-bit items that are not negative as such: no two of them add up to 2^64 or more.
+using Sum = std::uint64_t;
+
+/// The nearest sum to the target so far; of two the lower one, or the upper one, and of equal sums the one with the
+/// smallest part on the left.
+class Nearest {
+ public:
+  explicit Nearest(const detail::SubsetSumCall& call)
+      : target_(static_cast<Sum>(call.target)),
+        least_(target_ - static_cast<Sum>(call.below)),
+        most_(target_ + static_cast<Sum>(call.above)),
+        upper_first_(call.upper_first) {}
+
+  /// A sum, and how much of it the items on the left make up.
+  void meet(Sum sum, Sum left) {
+    if (sum < least_ || sum > most_) return;
+    const Sum distance = sum > target_ ? sum - target_ : target_ - sum;
+    const bool nearer = distance < distance_ || (distance == distance_ && (upper_first_ ? sum > sum_ : sum < sum_));
+    if (!nearer && !(sum == sum_ && left < left_)) return;
+    distance_ = distance;
+    sum_ = sum;
+    left_ = left;
+  }
+  void meet(const Nearest& other) {
+    if (other.found()) meet(other.sum_, other.left_);
+  }
+  [[nodiscard]] bool found() const { return distance_ != kNone; }
+  [[nodiscard]] bool exact() const { return distance_ == 0; }
+
+  void write_to(detail::SubsetSumCall& call, std::int64_t left_items) const {
+    call.reachable = found();
+    call.sum = static_cast<std::int64_t>(sum_);
+    call.left_items = left_items;
+    call.left_sum = static_cast<std::int64_t>(left_);
+  }
+
+ private:
+  static constexpr Sum kNone = std::numeric_limits<Sum>::max();
+  Sum target_;
+  Sum least_;
+  Sum most_;
+  bool upper_first_;
+  Sum distance_ = kNone;
+  Sum sum_ = 0;
+  Sum left_ = 0;
+};
+
+}  // namespace upsweep::subset_sum

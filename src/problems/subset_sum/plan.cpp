@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/plan.cpp: the cost model: seconds and bytes of each rung by number of items, target and threads.
+//
+// Measured on two cores of a Xeon at 2.5 GHz; it is the ratios that choose. See README.md.
+#include "problems/subset_sum/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/parallel.hpp"
+#include "problems/subset_sum/rung.hpp"
+#include "system/memory.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+// Seconds on two threads, for any number of them: the same instance is to give the same answer wherever it is solved.
+constexpr double kPerEnumerated = 0.4e-9;   // per sum
+constexpr double kPerListed = 10e-9;        // per sum of a half: merges of both lists, and the search
+constexpr double kPerMatched = 6e-9;        // per pair of quarters on one side
+constexpr double kPerByteInCache = 14e-12;  // per item and byte of the bitmap that it touches
+constexpr double kPerByteOfBits = 40e-12;   // where the bitmap is in memory, and several items share a pass
+constexpr double kPerByteAlone = 120e-12;   // an item that reaches too far for that
+constexpr double kPerByteOfTable = 0.3e-9;  // per item and byte of a column
+constexpr double kPerNewByte = 0.2e-9;      // of memory that the system has to give
+constexpr double kStart = 0.2e-6;           // of a rung
+constexpr double kStartWithMemory = 5e-6;   // of one that asks the system for memory
+constexpr double kStartOfClasses = 10e-6;   // of one that sorts by remainders
+constexpr double kCachedBits = 16e6;        // 2 MB
+constexpr std::int64_t kAloneFrom = std::int64_t{1} << 23;  // the reach of a pass, 1 MB
+constexpr int kLeastThreads = 16;                           // whose lists are counted as memory
+
+double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
+
+/// Bytes that a bitmap's items touch, with i of them in only sums up to theirs can be there, and the seconds for it.
+struct Touched {
+  double seconds = 0;
+  double bytes = 0;
+};
+
+Touched touched(const Question& question) {
+  const double limit = static_cast<double>(question.target) + static_cast<double>(question.above);
+  const bool in_cache = limit < kCachedBits;
+  double prefix = 0;
+  Touched all;
+  for (const std::int64_t value : question.values) {
+    prefix += static_cast<double>(value);
+    const double bytes = std::min(prefix, limit) / 8;
+    all.bytes += bytes;
+    all.seconds += bytes * (in_cache ? kPerByteInCache : value < kAloneFrom ? kPerByteOfBits : kPerByteAlone);
+  }
+  return all;
+}
+
+double bitmap_bytes(const Question& question) {
+  const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
+  return bits / 8;
+}
+
+SubsetSumWay enumerate(const Question& question) {
+  const std::int64_t n = std::ssize(question.values);
+  SubsetSumWay way{.rung = "cpu.enumerate", .bytes = 8192};
+  way.seconds = kStart + kPerEnumerated * power_of_two(n);
+  if (n > kMostEnumerated) way.reason = too_many(n, kMostEnumerated);
+  return way;
+}
+
+SubsetSumWay meet_in_the_middle(const Question& question) {
+  const std::int64_t n = std::ssize(question.values);
+  SubsetSumWay way{.rung = "cpu.meet_in_the_middle"};
+  const double half = power_of_two((n + 1) / 2);
+  way.bytes = (power_of_two(n / 2) + 1.5 * half) * 8;
+  way.seconds = kStartWithMemory + kPerListed * half + kPerNewByte * way.bytes;
+  if (n > kMostInLists) way.reason = too_many(n, kMostInLists);
+  return way;
+}
+
+SubsetSumWay schroeppel_shamir(const Question& question) {
+  const std::int64_t n = std::ssize(question.values);
+  SubsetSumWay way{.rung = "cpu.schroeppel_shamir"};
+  way.bytes = std::max(kLeastThreads, cpu::hardware_threads()) * 64 * power_of_two((n + 3) / 4);
+  way.seconds = kStartOfClasses + kPerMatched * power_of_two((n + 1) / 2);
+  if (n > kMostByResidues) way.reason = too_many(n, kMostByResidues);
+  if (!question.exact()) way.reason = kOneSum;
+  return way;
+}
+
+SubsetSumWay bits_simd(const Question& question) {
+  SubsetSumWay way{.rung = "cpu.bits_simd"};
+  // Which items: another bitmap, of a part of the items, and its parts, next to what was kept; about as long again.
+  way.bytes = bitmap_bytes(question) * (question.witness ? 2 + static_cast<double>(checkpoints_for(question)) : 1);
+  way.seconds = kStartWithMemory + touched(question).seconds * (question.witness ? 2 : 1) + kPerNewByte * way.bytes;
+  return way;
+}
+
+SubsetSumWay table(std::string_view rung, const Question& question) {
+  SubsetSumWay way{.rung = rung};
+  const std::int64_t limit = question.target + question.above;
+  way.bytes =
+      table_bytes(rung, std::ssize(question.values), limit) + bitmap_bytes(question) * (question.witness ? 2 : 1);
+  way.seconds = kPerByteOfTable * 8 * bitmap_bytes(question) * static_cast<double>(question.values.size());
+  return way;
+}
+
+/// Below that the memory available is not checked.
+constexpr double kAlwaysThere = 256e6;
+
+}  // namespace
+
+std::string too_many(std::int64_t n, std::int64_t most) {
+  return "for up to " + std::to_string(most) + " items, not " + std::to_string(n);
+}
+
+std::string memory_reason(double bytes) {
+  if (bytes <= kAlwaysThere) return "";
+  const auto there = static_cast<double>(available_memory());
+  return bytes <= there ? "" : "needs " + bytes_text(bytes) + " of memory, " + bytes_text(there) + " are free";
+}
+
+double table_bytes(std::string_view rung, std::int64_t n, std::int64_t limit) {
+  const double column = static_cast<double>(limit) + 1;
+  if (rung == "cpu.columns" || rung == "cpu.threads") return 2 * column;
+  const bool has_table =
+      rung == "cpu.table" || rung == "cuda.array_ops" || rung == "cuda.column" || rung == "cuda.agglomerated";
+  return has_table ? column * static_cast<double>(std::max<std::int64_t>(n, 1)) : 0;
+}
+
+std::vector<SubsetSumWay> ways_for(const Question& question) {
+  return with_memory_reasons(
+      {bits_simd(question), enumerate(question), meet_in_the_middle(question), schroeppel_shamir(question)});
+}
+
+std::vector<SubsetSumWay> with_memory_reasons(std::vector<SubsetSumWay> ways) {
+  for (auto& way : ways) {
+    if (way.reason.empty()) way.reason = memory_reason(way.bytes);
+  }
+  return ways;
+}
+
+SubsetSumWay way_of(std::string_view rung, const Question& question) {
+  for (auto& way : ways_for(question)) {
+    if (way.rung == rung) return way;
+  }
+  if (rung == "cpu.table" || rung == "cpu.columns" || rung == "cpu.threads") return table(rung, question);
+  SubsetSumWay way = bits_simd(question);  // of the same bitmaps
+  way.rung = rung;
+  return way;
+}
+
+bool any_can(const std::vector<SubsetSumWay>& ways) {
+  return std::any_of(ways.begin(), ways.end(), [](const auto& way) { return way.reason.empty(); });
+}
+
+SubsetSumWay choose(const std::vector<SubsetSumWay>& ways) {
+  const SubsetSumWay* best = nullptr;
+  std::string needs;
+  for (const auto& way : ways) {
+    if (way.reason.empty() && (best == nullptr || way.seconds < best->seconds)) best = &way;
+    needs += (needs.empty() ? "" : "; ") + std::string(way.rung) + ": " + way.reason;
+  }
+  if (best == nullptr) throw Error(Code::out_of_memory, "too large for this machine: " + needs);
+  return *best;
+}
+
+std::int64_t checkpoints_for(const Question& question) {
+  constexpr std::int64_t kItemsApart = 64;  // a copy takes as long as about ten items
+  constexpr std::int64_t kMost = 7;         // by then what is left to search for takes a quarter of the decision
+  constexpr double kMostBytes = 4e9;        // a constant, so that the answer does not depend on what else is running
+  if (!question.witness) return 0;
+  const double bytes = bitmap_bytes(question);
+  const std::int64_t wanted = std::min(std::ssize(question.values) / kItemsApart - 1, kMost);
+  const std::int64_t count = std::min(wanted, static_cast<std::int64_t>(kMostBytes / bytes));
+  if (count <= 0) return 0;
+  return memory_reason(bytes * static_cast<double>(count + 2)).empty() ? count : 0;
+}
+
+void require_memory(const SubsetSumWay& way) {
+  if (const std::string reason = memory_reason(way.bytes); !reason.empty()) {
+    throw Error(Code::out_of_memory, std::string(way.rung) + " " + reason);
+  }
+}
+
+}  // namespace upsweep::subset_sum

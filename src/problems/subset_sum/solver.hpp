@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/solver.hpp: how an instance is solved, wherever its rungs run.
+#pragma once
+
+#include "problems/subset_sum/search.hpp"
+
+namespace upsweep::subset_sum {
+
+/// The answer: by the rung that is asked for, or where there is none by what is likely, or else by the cheapest way.
+SubsetSum solve(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                const SubsetSumOptions& options);
+
+/// How solve() would go about it.
+SubsetSumPlan plan_of(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                      const SubsetSumOptions& options);
+
+}  // namespace upsweep::subset_sum

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// problems/subset_sum/wavefront.cpp: slices, their halos, and the order in which items follow each other through a slice.
+#include "problems/subset_sum/wavefront.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "cpu/parallel.hpp"
+#include "problems/subset_sum/crew.hpp"
+
+namespace upsweep::subset_sum {
+namespace {
+
+// Words of a block, which an item goes through before the next one does: 64 KB, of which target and source fit the
+// second cache several times over.
+constexpr std::int64_t kBlock = 8192;
+// Open words of a slice: four tiles, as borders are rounded to one.
+constexpr std::int64_t kLeastSlice = 4 * kTile;
+// Words times items that are worth a thread: 100 us at 0.4 ns each. To wake one may take half of that (cpu::run_workers), and
+// what it writes is then in another core's cache: with half of this, the ten items of "Notes on GPU Programming with
+// Julia" take 0.5 to 0.9 ms on two threads, on one 0.45.
+constexpr std::int64_t kLeastWork = 1 << 18;
+// Items of a pass: by then a word's way to memory and back is a small part of the work on it.
+constexpr std::int64_t kMostItems = 16;
+// A slice's halo is done twice: further items join a pass as long as that is an eighth of what each of two threads does. For
+// any number of them: where a search ends, and so which items it finds, depends on it.
+constexpr std::int64_t kPassShare = 16;
+// Of one item, which is in any case a pass, the halo may be half of a slice's open words: fetching it from the core that
+// wrote it takes longer than the work on it, and by then one thread is as fast as two.
+constexpr std::int64_t kLeastHalves = 2;
+// Words that the items of a pass may lie apart before what one leaves has left the cache of the next.
+constexpr std::int64_t kReach = 128 * 1024;
+// Passes of a region: beginning one is then no more than a sixteenth of what it was.
+constexpr std::size_t kMostPasses = 16;
+// Words times items of a region with several passes: 0.1 s of one core, so that progress is reported soon.
+constexpr std::int64_t kMostWork = std::int64_t{1} << 28;
+// Words of a cache line: no two threads write to one, and no vector reaches over two where it is written.
+constexpr std::int64_t kLine = 8;
+
+constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
+
+/// Words from a sum's own down to the last that it is made from.
+std::int64_t reach(std::int64_t item) { return item / 64 + 1; }
+
+/// Words from a slice's first down to the last that a pass reads.
+std::int64_t reach(const Wavefront::Pass& pass) {
+  std::int64_t words = 0;
+  for (std::int64_t j = 0; j < pass.count; ++j) words += reach(pass.items[j]);
+  return words;
+}
+
+std::int64_t work_of(const Wavefront::Pass& pass) { return (pass.top - pass.low) * pass.count; }
+
+constexpr std::int64_t round_up(std::int64_t words, std::int64_t unit) { return (words + unit - 1) / unit * unit; }
+
+/// An item on its way down through a slice.
+struct Follower {
+  std::int64_t item;
+  std::int64_t lag;    // how far it stays above the first one
+  std::int64_t least;  // the lowest word that it is added to: in the halo as far as the items after it read
+};
+
+}  // namespace
+
+Wavefront::Wavefront(Word* sums, std::int64_t words, std::int64_t largest, Isa isa, int threads)
+    : sums_(sums),
+      kernels_(cpu::bit_kernels(isa)),
+      longest_halo_(std::min(words / kLeastHalves, std::max(reach(largest), words / kPassShare))),
+      open_(words),
+      is_full_(static_cast<std::size_t>(words / kTile)),
+      slices_(static_cast<std::size_t>(threads)) {}
+
+std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n, std::int64_t words) const {
+  const std::int64_t most = std::min(kReach, words / kPassShare);
+  std::int64_t total = reach(items[0]);
+  std::int64_t count = 1;
+  for (; count < std::min(n, kMostItems) && total + reach(items[count]) <= most; ++count) total += reach(items[count]);
+  return count;
+}
+
+/// Not where tiles fill up: borders stay where they are in a region. Nor where the sums reach much higher than before: the
+/// topmost slices would have to wait for them.
+bool Wavefront::goes_with(const std::vector<Pass>& passes, const Pass& next) const {
+  if (slices_.size() == 1 || fills_ || passes.size() >= kMostPasses) return false;
+  std::int64_t work = work_of(next);
+  for (const Pass& pass : passes) work += work_of(pass);
+  return work <= kMostWork && next.top <= passes.front().top + passes.front().top / 4;
+}
+
+void Wavefront::run(const std::vector<Pass>& passes) {
+  std::int64_t items = 0;
+  for (const Pass& pass : passes) items += pass.count;
+  int workers = begin(passes, static_cast<int>(slices_.size()));
+  workers = static_cast<int>(std::clamp<std::int64_t>(open_words_ * items / kLeastWork, 1, workers));
+  reserve(workers);
+  if (workers == 1) {
+    share(1);
+    work(0);
+  } else {
+    Crew crew(workers);
+    cpu::run_workers(workers, [&](int) {
+      const int seat = crew.join([&](int seats) { share(seats); });
+      if (seat != Crew::kLate) work(seat);
+    });
+  }
+  end();
+}
+
+int Wavefront::begin(const std::vector<Pass>& passes, int most) {
+  passes_ = passes;
+  low_ = std::numeric_limits<std::int64_t>::max();
+  top_ = 0;
+  halo_ = 0;
+  for (Pass& pass : passes_) {
+    // Nothing below the smallest item changes.
+    pass.low = std::max(pass.low, *std::min_element(pass.items, pass.items + pass.count) / 64) / kLine * kLine;
+    low_ = std::min(low_, pass.low);
+    top_ = std::max(top_, pass.top);
+    halo_ = std::max(halo_, reach(pass));
+  }
+  open_words_ = open_.count(low_, top_);
+  const std::int64_t worth = std::max(kLeastSlice, halo_ * kLeastHalves);
+  return static_cast<int>(std::clamp<std::int64_t>(open_words_ / worth, 1, most));
+}
+
+void Wavefront::reserve(int slices) {
+  // Written as far as is needed, and kept: memory that comes and goes costs more than the passes themselves.
+  for (std::size_t s = 1; s < static_cast<std::size_t>(slices); ++s) {
+    if (slices_[s].halo.size() == 0) slices_[s].halo = cpu::Pages<Word>(longest_halo_);
+  }
+}
+
+/// From the top down: slices get equal shares of the open words, and end where tiles do. So each has at least three
+/// quarters of kLeastSlice of them, and at least halo_.
+void Wavefront::share(int slices) noexcept {
+  seats_ = slices;
+  std::int64_t s = slices - 1;  // the slice whose end is known
+  slices_[static_cast<std::size_t>(s)].last = top_;
+  std::int64_t above = 0;  // open words above the run
+  open_.for_each_down(low_, top_, [&](std::int64_t first, std::int64_t last) {
+    for (; s > 0; --s) {
+      const std::int64_t words = open_words_ * (slices - s) / slices;  // of the slices from s on
+      if (words > above + last - first) break;
+      const std::int64_t border = std::max(first, (last - (words - above)) / kTile * kTile);
+      slices_[static_cast<std::size_t>(s)].first = border;
+      slices_[static_cast<std::size_t>(s - 1)].last = border;
+    }
+    above += last - first;
+  });
+  slices_[0].first = low_;
+  for (s = 0; s < slices; ++s) {
+    Slice& slice = slices_[static_cast<std::size_t>(s)];
+    slice.copies = s == 0 ? nullptr : slice.halo.data() - (slice.first - halo_);
+    slice.copied.store(0, std::memory_order_relaxed);
+    slice.advanced.store(0, std::memory_order_relaxed);
+  }
+}
+
+void Wavefront::work(int seat) noexcept {
+  Slice& slice = slices_[static_cast<std::size_t>(seat)];
+  Slice* const below = seat == 0 ? nullptr : &slice - 1;
+  Slice* const above = seat == seats_ - 1 ? nullptr : &slice + 1;
+  std::int64_t done = 0;
+  for (const Pass& pass : passes_) {
+    // The neighbour below has done all passes before this one, and does not begin it before its words are copied.
+    if (below != nullptr) {
+      wait_until([&] { return below->advanced.load(std::memory_order_acquire) >= done; });
+      copy_halo(slice, pass);
+    }
+    slice.copied.store(done + 1, std::memory_order_release);
+    if (above != nullptr) wait_until([&] { return above->copied.load(std::memory_order_acquire) > done; });
+    advance(slice, pass);
+    slice.advanced.store(++done, std::memory_order_release);
+  }
+}
+
+void Wavefront::end() {
+  fills_ = false;
+  for (Slice& slice : slices_) {
+    fills_ = fills_ || slice.fills;
+    slice.fills = false;
+  }
+  const auto is_full = [&](std::int64_t tile) {
+    return tile < std::ssize(is_full_) && is_full_[static_cast<std::size_t>(tile)] != 0;
+  };
+  if (fills_) open_.remove(is_full);
+}
+
+void Wavefront::copy_halo(const Slice& slice, const Pass& pass) const {
+  if (pass.top <= slice.first || slice.last <= pass.low) return;  // it has nothing to add
+  const std::int64_t halo = reach(pass);
+  const std::int64_t from = slice.first - halo;
+  std::memcpy(slice.copies + from, sums_ + from, static_cast<std::size_t>(halo) * sizeof(Word));
+}
+
+void Wavefront::advance(Slice& slice, const Pass& pass) {
+  Follower followers[kMostItems];
+  Follower* const end = followers + pass.count;
+  std::int64_t lag = 0;
+  std::int64_t halo = reach(pass);
+  for (std::int64_t j = 0; j < pass.count; ++j) {
+    const std::int64_t item = pass.items[j];
+    if (j > 0) lag += round_up(reach(item), kLine);
+    halo -= reach(item);
+    const std::int64_t first = slice.copies == nullptr ? slice.first : slice.first - halo;
+    followers[j] = {item, lag, std::max({first, pass.low, item / 64})};
+  }
+  const std::int64_t top = std::min(slice.last, pass.top);
+
+  // Where the first item ends its next block: the highest place from `front` down at which any item has an open word to do.
+  const auto next_front = [&](std::int64_t front) {
+    std::int64_t next = kNowhere;
+    for (const Follower* follower = followers; follower != end; ++follower) {
+      const std::int64_t last = open_.end_below(std::min(front + follower->lag, top));
+      if (last > follower->least) next = std::max(next, round_up(last, kLine) - follower->lag);
+    }
+    return next;
+  };
+  // [guide: wavefront]
+  for (std::int64_t front = next_front(top); front != kNowhere; front = next_front(front - kBlock)) {
+    for (const Follower* follower = followers; follower != end; ++follower) {
+      const std::int64_t last = std::min(front + follower->lag, top);
+      const std::int64_t first = std::max(front + follower->lag - kBlock, follower->least);
+      open_.for_each_down(first, last, [&](std::int64_t run_first, std::int64_t run_last) {
+        shift_or(slice, follower->item, run_first, run_last);
+        if (follower == end - 1) look_for_full(slice, run_first, run_last);
+      });
+    }
+  }
+  // [guide: end]
+}
+
+/// Of the tiles that begin in first … last - 1 and to which nothing is added any more in this pass.
+void Wavefront::look_for_full(Slice& slice, std::int64_t first, std::int64_t last) {
+  const auto is_full = [](Word word) { return word == ~Word{0}; };
+  for (std::int64_t tile = round_up(first, kTile) / kTile; tile * kTile < last && (tile + 1) * kTile <= slice.last;
+       ++tile) {
+    std::uint8_t& known = is_full_[static_cast<std::size_t>(tile)];
+    if (known != 0 || !std::all_of(sums_ + tile * kTile, sums_ + (tile + 1) * kTile, is_full)) continue;
+    known = 1;
+    slice.fills = true;
+  }
+}
+
+/// Words first … last - 1 from those `item` below. A range begins and ends anywhere, in the halo or in the slice.
+void Wavefront::shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last) const {
+  const std::int64_t whole = item / 64;
+  const auto shift = static_cast<int>(item % 64);
+  const bool is_lowest = slice.copies == nullptr;
+  const auto word = [&](std::int64_t i) -> Word& { return is_lowest || i >= slice.first ? sums_[i] : slice.copies[i]; };
+  // Words for which both target and source lie in one piece of memory, from the top down.
+  while (first < last) {
+    Word* const target = is_lowest || last > slice.first ? sums_ : slice.copies;
+    const bool own = is_lowest || last - whole - 1 > slice.first;  // word and the one below it
+    const Word* const source = own ? sums_ : slice.copies;
+    std::int64_t begin = first;
+    if (target == sums_ && !is_lowest) begin = std::max(begin, slice.first);
+    if (own && !is_lowest) begin = std::max(begin, slice.first + whole + 1);
+    if (begin == whole) ++begin;                                           // its source has nothing below it
+    const bool straddles = !is_lowest && last - 1 - whole == slice.first;  // source here, the one below there
+    if (begin >= last || straddles) {
+      const std::int64_t i = last - 1;
+      Word moved = word(i - whole) << shift;
+      if (shift != 0 && i > whole) moved |= word(i - whole - 1) >> (64 - shift);
+      word(i) |= moved;
+      --last;
+      continue;
+    }
+    kernels_.shift_or(target + begin, source + begin - whole, last - begin, shift);
+    last = begin;
+  }
+}
+
+}  // namespace upsweep::subset_sum

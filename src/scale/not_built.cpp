@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// scale/not_built.cpp: a build without CUDA has this in place of what needs the CUDA runtime here: errors that say why.
+#include "cuda/not_built.hpp"
+
+#include "scale/staging.hpp"
+#include "upsweep/chunked.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/shards.hpp"
+
+namespace upsweep::gpu {
+
+struct Staging::State {
+  StagingTimes times;
+};
+Staging::Staging(const Policy&) { refuse(); }
+Staging::~Staging() = default;
+void* Staging::array(int, std::int64_t) { refuse(); }
+void* Staging::host_array(int, std::int64_t) { refuse(); }
+void* Staging::upload(int, const void*, std::int64_t) { refuse(); }
+void Staging::download(void*, int, std::int64_t) { refuse(); }
+void Staging::copy_in(void*, const void*, std::int64_t) { refuse(); }
+void Staging::copy_out(void*, const void*, std::int64_t) { refuse(); }
+void Staging::start_copies(int, std::span<const Copy>) { refuse(); }
+void Staging::wait(int) { refuse(); }
+void Staging::compute(const std::function<void(const Policy&)>&) { refuse(); }
+void Staging::compute_and_fetch(const std::function<void(const Policy&)>&, void*, const void*, std::int64_t) {
+  refuse();
+}
+void Staging::fill(void*, int, std::int64_t) { refuse(); }
+int Staging::device() const { refuse(); }
+void Staging::copy(void*, const void*, std::int64_t) { refuse(); }
+const StagingTimes& Staging::times() const { return state_->times; }
+
+struct Group::State {};
+Group::Group(const std::vector<int>&) { refuse(); }
+Group::Group() = default;
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as in a build with CUDA
+Group Group::of_policies(std::vector<Policy>, PeerAccess) { refuse(); }
+Group::~Group() = default;
+Group::Group(Group&&) noexcept = default;
+Group& Group::operator=(Group&&) noexcept = default;
+int Group::size() const noexcept { return 0; }
+const Policy& Group::policy(int) const { refuse(); }
+void Group::wait() const { refuse(); }
+
+struct Chunked::State {};
+Chunked::Chunked(const Policy&, std::int64_t, int) { refuse(); }
+Chunked::~Chunked() = default;
+Chunked::Chunked(Chunked&&) noexcept = default;
+Chunked& Chunked::operator=(Chunked&&) noexcept = default;
+const Policy& Chunked::policy() const { refuse(); }
+const ChunkedUse& Chunked::use() const { refuse(); }
+LinkRates Chunked::measure_link() const { refuse(); }
+
+}  // namespace upsweep::gpu
+
+// In shards/:
+struct upsweep::detail::ShardScan::State {};
+upsweep::detail::ShardScan::ShardScan(const gpu::Policy&, const ScanCall&, const DeviceShards*, const std::string&) {
+  gpu::refuse();
+}
+upsweep::detail::ShardScan::~ShardScan() = default;
+upsweep::detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
+upsweep::gpu::WorkspaceSize upsweep::detail::ShardScan::workspace(const ScanCall&, const DeviceShards*) {
+  gpu::refuse();
+}
+std::int64_t upsweep::detail::ShardScan::groups_bytes(const ScanCall&, const DeviceShards*) { gpu::refuse(); }
+void* upsweep::detail::ShardScan::room_before() const { return nullptr; }
+void* upsweep::detail::ShardScan::room_groups() const { return nullptr; }
+void* upsweep::detail::ShardScan::room_after() const { return nullptr; }
+void upsweep::detail::ShardScan::run(const ShardStep&) const {}
+std::string_view upsweep::detail::run_reduce(const gpu::Group&, std::size_t, const ReduceCall&) { gpu::refuse(); }
+void upsweep::detail::run_fold(const gpu::Group&, const ValueOfShard&, const ReduceCall&) { gpu::refuse(); }
+void upsweep::detail::require_members(const gpu::Group&, std::size_t) { gpu::refuse(); }
+std::string_view upsweep::detail::run_scan(const gpu::Group&, std::span<const ScanCall>, const DeviceShards*) {
+  gpu::refuse();
+}
+upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, std::vector<RaggedCall>&,
+                                                           gpu::OffsetsStatus*) {
+  gpu::refuse();
+}
+std::string_view upsweep::detail::run_segmented(const gpu::Group&, ShardLists&, gpu::ListsStatus*) { gpu::refuse(); }
+void upsweep::detail::for_each_member(const gpu::Group&, const std::function<void(std::size_t)>&) { gpu::refuse(); }
+std::int64_t upsweep::detail::shard_unit(Type, Type) { gpu::refuse(); }
+
+// In chunked/:
+std::string_view upsweep::detail::run_scan(const gpu::Chunked&, const gpu::Policy&, const ScanCall&) { gpu::refuse(); }
+std::string_view upsweep::detail::run_reduce(const gpu::Chunked&, const gpu::Policy&, const ReduceCall&) {
+  gpu::refuse();
+}

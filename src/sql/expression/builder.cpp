@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/expression/builder.cpp: typing rules, constant folding and interning of expressions.
+#include "sql/expression/builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "sql/expression/date.hpp"
+#include "sql/expression/members.hpp"
+#include "sql/expression/rules.hpp"
+#include "upsweep/detail/unreachable.hpp"
+
+namespace upsweep::expression {
+namespace {
+
+constexpr ValueType kBoolean{ValueKind::boolean};
+constexpr ValueType kReal{ValueKind::real};
+
+// The constants of an IN list that are compared one by one. Where a list has more, each value is looked up.
+constexpr std::size_t kMostCompared = 3;
+
+bool is_null_literal(const Node& a) { return a->op == Op::null; }
+bool is_literal(const Node& a) { return a->op == Op::literal; }
+bool is_word(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
+
+bool is_number(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+/// What is wrong with an operator between these, and what to do where that is known.
+std::string undefined_between(std::string_view what, const Node& a, const Node& b) {
+  std::string message = fmt::format("{} is not defined between {} and {}", what, name(a->type), name(b->type));
+  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (one->type.kind != ValueKind::text || !is_numeric(other->type)) continue;
+    if (!is_word(one)) return message.append(why_text(one->type));
+    if (is_number(one->words[0])) return message + ": write the number without quotes";
+  }
+  return message;
+}
+
+std::string identity(const Expression& e) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &e.real, sizeof bits);
+  std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind),
+                                e.type.scale, e.column, to_text(e.exact), bits, static_cast<int>(e.word_test));
+  for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
+  for (const std::string& word : e.words) key += fmt::format(" {}:{}", word.size(), word);
+  if (e.op == Op::is_member) {
+    for (const Int128 value : e.members->exact()) key += ' ' + to_text(value);
+    for (const double value : e.members->reals()) key += fmt::format(" {:a}", value);
+  }
+  return key;
+}
+
+double compute(Op op, double a, double b) {
+  if (op == Op::add) return a + b;
+  if (op == Op::subtract) return a - b;
+  if (op == Op::multiply) return a * b;
+  detail::no_such_value();
+}
+
+void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) {
+  if (!seen.insert(node->id).second) return;
+  if (node->op == Op::column) columns.insert(node->column);
+  for (const Node& arg : node->args) add_columns(arg, columns, seen);
+}
+
+}  // namespace
+
+bool passes(const Expression& node, std::string_view word) {
+  const std::string_view first = node.words[0];
+  switch (node.word_test) {
+    case WordTest::less:
+      return word < first;
+    case WordTest::less_equal:
+      return word <= first;
+    case WordTest::greater:
+      return word > first;
+    case WordTest::greater_equal:
+      return word >= first;
+    case WordTest::is_one_of:
+      return node.members ? node.members->has(word)
+                          : std::find(node.words.begin(), node.words.end(), word) != node.words.end();
+  }
+  detail::no_such_value();
+}
+
+std::set<int> columns_of(const std::vector<Node>& nodes) {
+  std::set<int> columns;
+  std::set<int> seen;
+  for (const Node& node : nodes) add_columns(node, columns, seen);
+  return columns;
+}
+
+std::string_view why_text(ValueType type) {
+  return type.kind == ValueKind::text ? "; a column of CSV is text where one of its cells is not a number" : "";
+}
+
+std::string name(ValueType type) {
+  return type.kind == ValueKind::decimal ? fmt::format("decimal with {} decimal places", type.scale)
+                                         : std::string(upsweep::name(type.kind));
+}
+
+// ---------------------------------------------------------------------------------------------------------------- atoms
+
+Node Builder::make(Expression expression) {
+  const std::string key = identity(expression);
+  const auto found = made_.find(key);
+  if (found != made_.end()) return found->second;
+  expression.id = static_cast<int>(made_.size());
+  derive(expression);
+  return made_.emplace(key, std::make_shared<const Expression>(std::move(expression))).first->second;
+}
+
+Node Builder::column(int index, ValueType type, bool wide, int location) {
+  return make({.op = Op::column, .type = type, .column = index, .location = location, .wide = wide});
+}
+Node Builder::exact(Int128 value, ValueType type, int location) {
+  return make({.op = Op::literal, .type = type, .exact = value, .location = location});
+}
+Node Builder::real(double value, int location) {
+  return make({.op = Op::literal, .type = kReal, .real = value, .location = location});
+}
+Node Builder::text(const std::string& word, int location) {
+  return make({.op = Op::literal, .type = {ValueKind::text}, .words = {word}, .location = location});
+}
+Node Builder::null(int location) { return make({.op = Op::null, .location = location}); }
+
+// ----------------------------------------------------------------------------------------------------------- conversions
+
+Node Builder::convert(const Node& a, ValueType type) {
+  if (a->type == type) return a;
+  if (is_null_literal(a)) return make({.op = Op::null, .type = type, .location = a->location});
+  if (type.kind == ValueKind::real) {
+    if (is_literal(a)) return real(to_double(a->exact, scale_of(a->type)), a->location);
+    return make({.op = Op::to_real, .type = type, .args = {a}, .location = a->location});
+  }
+  const Int128 factor = power_of_ten(scale_of(type) - scale_of(a->type));
+  if (!is_literal(a)) {
+    const Node by = exact(factor, {ValueKind::decimal}, a->location);
+    return make({.op = Op::rescale, .type = type, .args = {a, by}, .location = a->location});
+  }
+  Int128 value = 0;
+  if (__builtin_mul_overflow(a->exact, factor, &value)) {
+    expression::refuse(sql_, a->location, Code::overflow,
+                       fmt::format("this number has more than {} digits", kMostDigits));
+  }
+  return exact(value, type, a->location);
+}
+
+ValueType Builder::common_type(const Node& a, const Node& b, int location, const char* what) const {
+  if (is_null_literal(a)) return b->type;
+  if (is_null_literal(b)) return a->type;
+  if (is_numeric(a->type) && is_numeric(b->type)) {
+    if (a->type.kind == ValueKind::real || b->type.kind == ValueKind::real) return kReal;
+    if (a->type.kind == ValueKind::integer && b->type.kind == ValueKind::integer) return a->type;
+    return {ValueKind::decimal, std::max(scale_of(a->type), scale_of(b->type))};
+  }
+  if (a->type == b->type) return a->type;
+  refuse(location, undefined_between(what, a, b));
+}
+
+Node Builder::condition(const Node& a, const char* where) {
+  if (is_null_literal(a)) return convert(a, kBoolean);
+  if (a->type.kind != ValueKind::boolean)
+    refuse(a->location, fmt::format("{} needs a condition, and this is {}", where, name(a->type)));
+  return a;
+}
+
+// ----------------------------------------------------------------------------------------------------------- arithmetic
+
+Node Builder::negate(const Node& a, int location) {
+  if (is_null_literal(a)) return a;
+  if (!is_numeric(a->type))
+    refuse(location, fmt::format("- is not defined for {}{}", name(a->type), why_text(a->type)));
+  // 0 - a would make a float's 0 of another sign.
+  if (a->type.kind == ValueKind::real) return computed(Op::multiply, real(-1, location), a, a->type, location);
+  return computed(Op::subtract, exact(0, a->type, location), a, a->type, location);
+}
+
+Node Builder::arithmetic(Op op, const Node& a, const Node& b, int location) {
+  const Node result = typed_arithmetic(op, a, b, location);
+  // So that it is of whatever type is needed, as its operand was; unless the other one may fail.
+  const bool is_null = (is_null_literal(a) && !b->can_fail) || (is_null_literal(b) && !a->can_fail);
+  return is_null ? convert(null(location), result->type) : result;
+}
+
+Node Builder::typed_arithmetic(Op op, const Node& a, const Node& b, int location) {
+  constexpr const char* kSymbols[] = {"+", "-", "*", "/"};
+  const char* const symbol = kSymbols[static_cast<int>(op) - static_cast<int>(Op::add)];
+  // date - date is days, date ± integer a date; as in PostgreSQL.
+  const auto are = [&](ValueKind left, ValueKind right) { return a->type.kind == left && b->type.kind == right; };
+  if (op == Op::subtract && is_null_literal(a) && b->type.kind == ValueKind::date) {
+    return computed(op, convert(a, b->type), b, {ValueKind::integer}, location);
+  }
+  const bool from_date = are(ValueKind::date, ValueKind::integer) && (op == Op::add || op == Op::subtract);
+  const bool to_date = are(ValueKind::integer, ValueKind::date) && op == Op::add;
+  if (from_date || to_date) return computed(op, a, b, {ValueKind::date}, location);
+  if (are(ValueKind::date, ValueKind::date) && op == Op::subtract) {
+    return computed(op, a, b, {ValueKind::integer}, location);
+  }
+  const ValueType common = common_type(a, b, location, symbol);
+  if (!is_numeric(common))
+    refuse(location, fmt::format("{} is not defined for {}{}", symbol, name(common), why_text(common)));
+  if (op == Op::divide && common.kind == ValueKind::decimal) {
+    const Node top = is_null_literal(a) ? convert(a, common) : a;
+    const Node bottom = is_null_literal(b) ? convert(b, common) : b;
+    return make({.op = Op::ratio, .type = kReal, .args = {top, bottom}, .location = location});
+  }
+  if (op == Op::multiply && common.kind == ValueKind::decimal && !is_null_literal(a) && !is_null_literal(b)) {
+    const int scale = scale_of(a->type) + scale_of(b->type);
+    if (scale > kMostDigits) {
+      refuse(location, fmt::format("the product has {} decimal places, more than {}", scale, kMostDigits));
+    }
+    return computed(op, a, b, {ValueKind::decimal, scale}, location);
+  }
+  return computed(op, convert(a, common), convert(b, common), common, location);
+}
+
+Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int location) {
+  if (is_literal(a) && is_literal(b) && op != Op::divide) {
+    if (type.kind == ValueKind::real) return real(compute(op, a->real, b->real), location);
+    Int128 value = 0;
+    const bool fits = compute_exact(op, a->exact, b->exact, value);
+    const bool is_day = type.kind == ValueKind::date;  // of a year that can be written
+    const Limits limits = is_day ? Limits{kFirstDay, kLastDay, ""} : limits_of(type, false);
+    if (fits && value >= limits.least && value <= limits.greatest) return exact(value, type, location);
+    expression::refuse(sql_, location, Code::overflow, fmt::format("the result does not fit {}", name(type)));
+  }
+  return make({.op = op, .type = type, .args = {a, b}, .location = location});
+}
+
+// ----------------------------------------------------------------------------------------------------------- conditions
+
+Node Builder::as_date(const Node& a) {
+  return exact(parse_date(sql_, a->words[0], a->location), {ValueKind::date}, a->location);
+}
+
+/// Decimals are compared as they are, whatever their scales; but a number takes the scale of what it is compared with.
+Node Builder::comparable(const Node& a, ValueType common) {
+  if (!is_exact(a->type) || !is_exact(common) || is_null_literal(a)) return convert(a, common);
+  const int shift = scale_of(common) - scale_of(a->type);
+  const bool fits = magnitude(a->exact) <= static_cast<UInt128>(kInt128Max) / static_cast<UInt128>(power_of_ten(shift));
+  return is_literal(a) && fits ? convert(a, common) : a;
+}
+
+Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, int location) {
+  if (a->type.kind == ValueKind::date && is_word(b)) return compare(symbol, a, as_date(b), location);
+  if (b->type.kind == ValueKind::date && is_word(a)) return compare(symbol, as_date(a), b, location);
+  if (a->type.kind == ValueKind::text || b->type.kind == ValueKind::text) return compare_words(symbol, a, b, location);
+  const ValueType common = common_type(a, b, location, symbol.c_str());
+  const Node left = comparable(a, common);
+  const Node right = comparable(b, common);
+  const auto of = [&](Op op, const Node& x, const Node& y) {
+    return make({.op = op, .type = kBoolean, .args = {x, y}, .location = location});
+  };
+  if (symbol == "=") return of(Op::equal, left, right);
+  if (symbol == "<>") return of(Op::unequal, left, right);
+  if (symbol == "<") return of(Op::less, left, right);
+  if (symbol == "<=") return of(Op::less_equal, left, right);
+  if (symbol == ">") return of(Op::less, right, left);
+  return of(Op::less_equal, right, left);
+}
+
+Node Builder::words_in(const Node& column, WordTest test, std::vector<std::string> words, int location) {
+  auto members = words.size() > kMostCompared ? std::make_shared<const Members>(words) : nullptr;
+  return make({.op = Op::has_word,
+               .type = kBoolean,
+               .args = {column},
+               .word_test = test,
+               .words = std::move(words),
+               .members = std::move(members),
+               .location = location});
+}
+
+Node Builder::compare_words(const std::string& symbol, const Node& a, const Node& b, int location) {
+  if (is_null_literal(a) || is_null_literal(b)) return convert(null(location), kBoolean);
+  const bool turned = is_word(a);
+  const Node& column = turned ? b : a;
+  const Node& word = turned ? a : b;
+  if (!is_word(word) || column->type.kind != ValueKind::text) {
+    refuse(location, undefined_between(symbol, a, b));
+  }
+  if (is_word(column)) refuse(location, "two strings are compared that are both written here");
+  if (symbol == "=") return words_in(column, WordTest::is_one_of, word->words, location);
+  if (symbol == "<>") return invert(words_in(column, WordTest::is_one_of, word->words, location), location);
+  const bool less = (symbol[0] == '<') != turned;
+  const bool or_equal = symbol.size() == 2;
+  const WordTest test = less ? (or_equal ? WordTest::less_equal : WordTest::less)
+                             : (or_equal ? WordTest::greater_equal : WordTest::greater);
+  return words_in(column, test, word->words, location);
+}
+
+Node Builder::logic(Op op, std::span<const Node> conditions, int location) {
+  const char* const where = op == Op::both ? "AND" : "OR";
+  if (conditions.size() == 1) return condition(conditions[0], where);
+  // Halves, so that a long chain is no deep tree.
+  const std::size_t half = conditions.size() / 2;
+  return make({.op = op,
+               .type = kBoolean,
+               .args = {logic(op, conditions.first(half), location), logic(op, conditions.subspan(half), location)},
+               .location = location});
+}
+
+Node Builder::invert(const Node& a, int location) {
+  return make({.op = Op::invert, .type = kBoolean, .args = {condition(a, "NOT")}, .location = location});
+}
+
+Node Builder::is_null(const Node& a, int location) {
+  return make({.op = Op::is_null, .type = kBoolean, .args = {a}, .location = location});
+}
+
+/// Whether values of type `a` may be looked up among constants such as this one. Integers and decimals are compared with floats as
+/// floats: not by what they are.
+bool Builder::is_looked_up(ValueType a, const Expression& item) {
+  if (item.op != Op::literal) return false;
+  const ValueKind kind = item.type.kind;
+  if (a.kind == ValueKind::date) return kind == ValueKind::date || kind == ValueKind::text;
+  return is_exact(a) ? is_exact(item.type) : a.kind == ValueKind::real && is_numeric(item.type);
+}
+
+Node Builder::member_test(const Node& a, const std::vector<Expression>& items, int location) {
+  std::vector<double> reals;
+  std::vector<Int128> exact;
+  for (const Expression& item : items) {
+    if (a->type.kind == ValueKind::real) {
+      const bool is_real = item.type.kind == ValueKind::real;
+      reals.push_back(is_real ? item.real : to_double(item.exact, scale_of(item.type)));
+    } else if (item.type.kind == ValueKind::text) {
+      exact.push_back(parse_date(sql_, item.words[0], item.location));
+    } else {
+      // At the scale of `a`. What that cannot hold, such as 1.5 among integers, is equal to no value of `a`.
+      const int shift = scale_of(a->type) - scale_of(item.type);
+      const Int128 factor = power_of_ten(std::abs(shift));
+      Int128 value = 0;
+      if (shift >= 0 ? !__builtin_mul_overflow(item.exact, factor, &value) : item.exact % factor == 0) {
+        exact.push_back(shift >= 0 ? value : item.exact / factor);
+      }
+    }
+  }
+  auto members = a->type.kind == ValueKind::real ? std::make_shared<const Members>(std::move(reals))
+                                                 : std::make_shared<const Members>(std::move(exact));
+  return make(
+      {.op = Op::is_member, .type = kBoolean, .args = {a}, .members = std::move(members), .location = location});
+}
+
+Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others,
+                    int location) {
+  std::vector<Expression> looked_up;
+  std::vector<Expression> as_reals;  // floats among which integers and decimals are looked up, as floats
+  std::vector<std::string> words;
+  std::vector<Node> tests;
+  if (is_null_literal(a) && !constants.empty()) tests.push_back(convert(null(location), kBoolean));
+  for (const Expression& item : constants) {
+    if (is_null_literal(a)) break;
+    const bool is_text = item.op == Op::literal && item.type.kind == ValueKind::text;
+    if (is_text && a->type.kind == ValueKind::text && !is_word(a)) {
+      words.push_back(item.words[0]);
+    } else if (is_looked_up(a->type, item)) {
+      looked_up.push_back(item);
+    } else if (is_exact(a->type) && item.op == Op::literal && item.type.kind == ValueKind::real) {
+      as_reals.push_back(item);
+    } else {
+      tests.push_back(compare("=", a, make(item), item.location));
+    }
+  }
+  const auto look_up = [&](const std::vector<Expression>& items, ValueType as) {
+    if (items.size() > kMostCompared) {
+      tests.push_back(member_test(convert(a, as), items, location));
+    } else {
+      for (const Expression& item : items) tests.push_back(compare("=", a, make(item), item.location));
+    }
+  };
+  look_up(looked_up, a->type);
+  look_up(as_reals, kReal);
+  if (!words.empty()) tests.push_back(words_in(a, WordTest::is_one_of, std::move(words), location));
+  for (const Node& item : others) tests.push_back(compare("=", a, item, item->location));
+  return logic(Op::either, tests, location);
+}
+
+Node Builder::choose(std::vector<Node> args, int location) {
+  ValueType type = args.back()->type;
+  Node known = args.back();
+  for (std::size_t i = 0; i + 1 < args.size(); i += 2) {
+    args[i] = condition(args[i], "WHEN");
+    if (is_null_literal(known)) known = args[i + 1];
+    type = common_type(known, args[i + 1], args[i + 1]->location, "CASE");
+    known = convert(known, type);
+  }
+  if (is_null_literal(known) && std::none_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; })) {
+    return known;
+  }
+  if (type.kind == ValueKind::text) refuse(location, "CASE that results in text is not supported");
+  for (std::size_t i = 1; i < args.size(); i += 2) args[i] = convert(args[i], type);
+  args.back() = convert(args.back(), type);
+  return make({.op = Op::choose, .type = type, .args = std::move(args), .location = location});
+}
+
+}  // namespace upsweep::expression

@@ -1,0 +1,797 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/answer.cpp: groups as a batch of keys and aggregates, over which the outputs are expressions like any others.
+#include "sql/query/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
+#include "sql/expression/date.hpp"
+#include "sql/expression/evaluate.hpp"
+#include "sql/expression/number.hpp"
+#include "sql/query/answer_columns.hpp"
+#include "sql/query/sql.hpp"
+#include "upsweep/detail/unreachable.hpp"
+#include "upsweep/machine.hpp"
+
+namespace upsweep::query {
+namespace {
+
+/// How keys and aggregates lie in the batch that outputs are computed from. `is_word`: all of them fit 64 bits.
+Storage storage_for(ValueKind kind, bool is_word) {
+  if (kind == ValueKind::real) return Storage::float64;
+  if (kind == ValueKind::boolean) return Storage::bit;
+  if (kind == ValueKind::text) return Storage::int32;
+  return is_word ? Storage::int64 : Storage::int128;
+}
+
+/// Groups that follow each other.
+struct Range {
+  std::int64_t first;
+  std::int64_t end;
+  [[nodiscard]] std::int64_t count() const { return end - first; }
+};
+
+/// A group of one of several Groups.
+struct GroupAt {
+  const Groups* groups;
+  std::int64_t group;
+};
+
+/// A column of keys or aggregates in the making.
+class Column {
+ public:
+  Column(Field field, std::size_t rows)
+      : field_(std::move(field)),
+        rows_(rows),
+        values_((rows * static_cast<std::size_t>(width_of(field_.storage)) + kWordBits - 1) / kWordBits) {
+    if (field_.kind == ValueKind::boolean) std::fill(values_.begin(), values_.end(), 0);
+    if (field_.kind == ValueKind::text) words_ = std::make_shared<Dictionary>(rows);
+  }
+
+  [[nodiscard]] const Field& field() const { return field_; }
+  [[nodiscard]] bool is_of_words() const { return field_.storage == Storage::int64; }
+  void put_null(std::size_t row) {
+    if (validity_.empty()) validity_.assign((rows_ + 7) / 8, 0xff);
+    validity_[row / 8] &= static_cast<std::uint8_t>(~(1U << row % 8));
+    if (field_.kind == ValueKind::real || is_of_words()) {
+      values_[row] = 0;
+    } else if (field_.kind == ValueKind::text) {
+      at<std::int32_t>(row) = static_cast<std::int32_t>(row);  // of no letters
+    } else if (field_.kind != ValueKind::boolean) {
+      at<Int128>(row) = 0;
+    }
+  }
+  /// Where is_of_words() is not.
+  void put(std::size_t row, Int128 exact) {
+    if (field_.kind == ValueKind::boolean) {
+      at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
+    } else {
+      at<Int128>(row) = exact;
+    }
+  }
+  void put_word(std::size_t row, std::int64_t word) { at<std::int64_t>(row) = word; }
+  void put_real(std::size_t row, double real) { at<double>(row) = real; }
+  /// Texts stay where the groups have them: each is a word of its own.
+  void put_text(std::size_t row, std::string_view text) {
+    (*words_)[row] = text;
+    at<std::int32_t>(row) = static_cast<std::int32_t>(row);
+  }
+  [[nodiscard]] ColumnData data() const {
+    return {.values = values_.data(), .validity = validity_.empty() ? nullptr : validity_.data(), .dictionary = words_};
+  }
+
+ private:
+  static constexpr std::size_t kWordBits = 64;
+
+  template <class T>
+  T& at(std::size_t i) {
+    return reinterpret_cast<T*>(values_.data())[i];
+  }
+
+  Field field_;
+  std::size_t rows_;
+  std::shared_ptr<Dictionary> words_;
+  detail::Unwritten<std::uint64_t> values_;  ///< room for any storage
+  std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
+};
+
+/// What an aggregate has come to in each group; a sum that does not fit is none.
+void put_values(const Aggregate& aggregate, std::size_t which, std::span<const GroupAt> groups, Column& column) {
+  const bool is_count = aggregate.fold == Fold::count || aggregate.fold == Fold::count_rows;
+  const bool is_real = aggregate.type.kind == ValueKind::real;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto [of, group] = groups[i];
+    const std::int64_t count = of->rows().count(group, which);
+    if (is_count) {
+      column.put_word(i, count);
+    } else if (count == 0) {
+      column.put_null(i);
+    } else if (is_real || column.is_of_words()) {
+      column.put_word(i, of->rows().state_word(group, which));
+    } else if (aggregate.type.kind == ValueKind::text) {
+      column.put_text(i, of->text(of->state(group, which).exact));
+    } else {
+      column.put(i, of->state(group, which).exact);
+    }
+  }
+}
+
+void put_means(ValueType type, std::size_t aggregate, std::span<const GroupAt> groups, Column& column) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const State sum = groups[i].groups->state(groups[i].group, aggregate);
+    if (sum.count == 0) {
+      column.put_null(i);
+    } else {
+      column.put_real(i, type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)
+                                                      : average(sum.exact, sum.high(), sum.count, scale_of(type)));
+    }
+  }
+}
+
+void put_keys(std::size_t which, std::span<const GroupAt> groups, Column& column) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto [of, group] = groups[i];
+    if (of->key_is_null(group, which)) {
+      column.put_null(i);
+    } else if (column.field().kind == ValueKind::text) {
+      column.put_text(i, of->key_text(group, which));
+    } else if (column.is_of_words()) {
+      column.put_word(i, of->rows().key_word(group, which));
+    } else {
+      column.put(i, of->key(group, which));
+    }
+  }
+}
+
+/// Of the keys, the aggregates' values and means, those that outputs ask for.
+std::set<int> wanted_columns(const Plan& plan) {
+  std::vector<Node> outputs;
+  outputs.reserve(plan.outputs.size());
+  for (const Output& output : plan.outputs) outputs.push_back(output.value);
+  return columns_of(outputs);
+}
+
+/// The number of an aggregate's value among the columns; that of its mean is the next.
+int column_of(const Plan& plan, std::size_t aggregate) { return static_cast<int>(plan.keys.size() + 2 * aggregate); }
+
+/// The columns that outputs are computed from, as these groups have them.
+std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> views) {
+  const auto field = [](ValueType type, bool is_word) {
+    return Field{.kind = type.kind, .storage = storage_for(type.kind, is_word), .scale = type.scale};
+  };
+  const auto all = [&](const auto& is) {
+    return std::all_of(views.begin(), views.end(), [&](const Totals::View& view) { return is(view.groups->rows()); });
+  };
+  std::vector<Field> fields;
+  fields.reserve(plan.keys.size() + 2 * plan.aggregates.size());
+  for (std::size_t k = 0; k < plan.keys.size(); ++k) {
+    fields.push_back(field(plan.keys[k]->type, all([&](const GroupRows& rows) { return rows.is_word(k); })));
+  }
+  for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
+    fields.push_back(field(plan.aggregates[a].type, all([&](const GroupRows& rows) { return rows.is_narrow(a); })));
+    fields.push_back(field({ValueKind::real}, true));
+  }
+  return fields;
+}
+
+/// Of these groups; columns that are not wanted have no rows.
+std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, const std::vector<Field>& fields,
+                                std::span<const GroupAt> groups) {
+  std::vector<Column> columns;
+  columns.reserve(fields.size());
+  for (std::size_t c = 0; c < fields.size(); ++c) {
+    const bool is_wanted = wanted.contains(static_cast<int>(c));
+    Column& column = columns.emplace_back(fields[c], is_wanted ? groups.size() : 0);
+    if (!is_wanted) continue;
+    if (c < plan.keys.size()) {
+      put_keys(c, groups, column);
+      continue;
+    }
+    const std::size_t a = (c - plan.keys.size()) / 2;
+    if (static_cast<int>(c) == column_of(plan, a)) {
+      put_values(plan.aggregates[a], a, groups, column);
+    } else {
+      put_means(plan.aggregates[a].type, a, groups, column);
+    }
+  }
+  return columns;
+}
+
+Batch batch_of(const std::vector<Column>& columns, std::size_t rows) {
+  Batch batch{.rows = static_cast<std::int64_t>(rows)};
+  for (const Column& column : columns) batch.columns.push_back(column.data());
+  return batch;
+}
+
+/// -1, 0 or 1 as a row a comes before b, with it or after it by all that ORDER BY names. `is_null(which)` of a's value of an
+/// output, `compare_to(which)` of that with b's.
+template <class IsNull, class CompareTo>
+int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const IsNull& is_null,
+                     const CompareTo& compare_to) {
+  for (const OrderTerm& term : plan.order) {
+    const auto which = static_cast<std::size_t>(term.output);
+    const bool a_is_null = is_null(which);
+    if (a_is_null != b.columns[which].is_null(row)) return a_is_null == term.nulls_first ? -1 : 1;
+    if (a_is_null) continue;
+    const int order = compare_to(which);
+    if (order != 0) return (order < 0) != term.descending ? -1 : 1;
+  }
+  return 0;
+}
+
+/// The groups that a thread takes at a time. It makes rows of a block of them: what is known of these is in the core's second cache then.
+constexpr std::int64_t kPiece = 4 * kBlock;
+
+/// Rows of which a limit drops most may take that much memory, however little is allowed in all.
+constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
+
+/// Makes an answer of all groups at once, in their order, or of groups that come a section at a time, from several threads, in any
+/// order: it depends on no section.
+///
+/// Without LIMIT all rows are kept. With ORDER BY and LIMIT, the first so many, and as many again until they are sorted out;
+/// with LIMIT alone, so many of the groups themselves, as no others are computed.
+class Maker {
+ public:
+  /// `most_bytes`: of memory, for rows and what `others` says is in use; 0: any.
+  Maker(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes, std::function<std::int64_t()> others)
+      : plan_(plan),
+        kernels_(kernels),
+        most_bytes_(most_bytes),
+        others_(std::move(others)),
+        wanted_(wanted_columns(plan)) {
+    for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
+      const Aggregate& aggregate = plan.aggregates[a];
+      const bool is_exact_sum = aggregate.fold == Fold::sum && aggregate.type.kind != ValueKind::real;
+      if (is_exact_sum && wanted_.contains(column_of(plan, a))) exact_sums_.push_back(a);
+    }
+  }
+
+  /// The limit is looked at; else all rows are kept. `count`: of all groups, -1 where that is not known.
+  void keep_few(std::int64_t count) {
+    const bool has_limit = plan_.limit < std::numeric_limits<std::int64_t>::max();
+    if (!has_limit || (count >= 0 && count <= plan_.limit)) return;
+    (plan_.order.empty() ? keeps_groups_ : keeps_first_) = true;
+    if (keeps_groups_) kept_.emplace(plan_, kernels_);
+  }
+
+  /// Whether all rows are kept.
+  [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
+
+  /// The groups of a section, all of them or some; their places ascend.
+  void add(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
+    groups_ += range.count();
+    find_sums_that_do_not_fit(groups, range);
+    if (keeps_groups_) return keep_groups(groups, range, place);
+    const Totals::View view{&groups, {}};
+    const std::vector<Field> fields = fields_of(plan_, {&view, 1});
+    Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
+    Section rows = keeps_first_ ? empty_section() : empty_section(static_cast<std::size_t>(range.count()));
+    std::vector<GroupAt> stretch;
+    for (std::int64_t first = range.first; first < range.end; first += kBlock) {
+      stretch.clear();
+      for (std::int64_t g = first; g < std::min(first + kBlock, range.end); ++g) stretch.push_back({&groups, g});
+      add_block(evaluator, fields, stretch, place.subspan(static_cast<std::size_t>(first), stretch.size()), rows);
+    }
+    if (rows.size() == 0) return;
+    const std::lock_guard lock(changing_);
+    sections_.push_back(std::move(rows));
+  }
+
+  /// All groups of these, in the order of their first rows, which is that of the rows then. False: there is not enough memory for
+  /// all rows beside the groups. `pause` as answer_of() has it.
+  bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
+    std::vector<std::int64_t> counts;
+    for (const Totals::View& view : views) counts.push_back(view.groups->count());
+    const std::int64_t count = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    constexpr std::int64_t kEach = sizeof(std::int64_t);
+    const std::int64_t least = count * kEach * (1 + std::ssize(plan_.outputs));
+    if (most_bytes_ > 0 && others_() + least > most_bytes_) return false;
+    const detail::Unwritten<Source> order = order_of(views, counts, threads);
+    std::deque<ColumnWriter> writers;
+    for (const Output& output : plan_.outputs) writers.emplace_back(output.value->type.kind, order.size());
+    bytes_ += least;
+    const std::vector<Field> fields = fields_of(plan_, views);
+    std::mutex pausing;
+    std::atomic<bool> has_room{true};
+    const std::int64_t pieces = cpu::parts(count, kPiece);
+    cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
+      Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
+      const std::int64_t end = std::min(count, (piece + 1) * kPiece);
+      for (std::int64_t first = piece * kPiece; first < end && has_room; first += kBlock) {
+        const auto n = static_cast<std::size_t>(std::min(std::int64_t{kBlock}, end - first));
+        const std::int64_t more =
+            write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
+        if (more > 0 && !make_room(more)) has_room = false;
+      }
+      const std::unique_lock lock(pausing, std::try_to_lock);
+      if (lock && pause) pause();
+    });
+    if (!has_room) {
+      bytes_ = 0;
+      has_failed_ = false;
+      failed_.reset();
+      return false;
+    }
+    groups_ += count;
+    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kPiece, threads), [&](std::int64_t i) {
+      const Groups& groups = *views[static_cast<std::size_t>(i)].groups;
+      find_sums_that_do_not_fit(groups, {0, groups.count()});
+    });
+    for (ColumnWriter& writer : writers) in_order_.push_back(writer.finish(threads));
+    return true;
+  }
+
+  /// What all groups come to. `number_of`: of a place, how many groups have theirs before it, once no section is at work.
+  Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
+    Answer answer{.table = plan_.table, .groups = groups_};
+    for (const Output& output : plan_.outputs) {
+      answer.columns.push_back(
+          {.name = output.name, .kind = output.value->type.kind, .scale = output.value->type.scale});
+    }
+    if (sum_that_does_not_fit_ < plan_.aggregates.size()) {
+      refuse(plan_.sql, plan_.aggregates[sum_that_does_not_fit_].input->location, Code::overflow,
+             "this adds up to more than 38 digits");
+    }
+    if (keeps_groups_) compute_kept_groups();
+    if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
+    if (!in_order_.empty()) {
+      answer.rows.columns = plan_.order.empty() ? std::move(in_order_) : ordered_rows(threads);
+    } else if (sections_.empty()) {
+      answer.rows.columns = empty_section().columns;
+    } else {
+      answer.rows.columns = keeps_first_ ? first_rows(threads) : all_rows(threads);
+    }
+    return answer;
+  }
+
+ private:
+  [[nodiscard]] const char* counted() const { return plan_.grouped ? " in group " : nullptr; }
+
+  // ------------------------------------------------------------------------------------------------------------- errors
+
+  /// These are errors whatever else is one; of several sums, the first in the query's order.
+  void find_sums_that_do_not_fit(const Groups& groups, Range range) {
+    for (const std::size_t a : exact_sums_) {
+      if (groups.rows().is_narrow(a)) continue;
+      for (std::int64_t g = range.first; g < range.end; ++g) {
+        if (groups.state(g, a).high() == 0) continue;
+        const std::lock_guard lock(changing_);
+        sum_that_does_not_fit_ = std::min(sum_that_does_not_fit_, a);
+        return;
+      }
+    }
+  }
+
+  /// A block that has failed: its first group that does by itself is kept, unless one before it has. False: none does.
+  /// `place_of(i)` of each.
+  template <class PlaceOf>
+  bool find_failed(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups, const PlaceOf& place_of) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      try {
+        evaluator.start(batch, static_cast<std::int64_t>(i), 1);
+        for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
+      } catch (const Error&) {
+        const std::lock_guard lock(changing_);
+        const std::uint64_t place = place_of(i);
+        if (failed_ && failed_place_ <= place) return true;
+        failed_place_ = place;
+        failed_.emplace(plan_, kernels_);
+        std::vector<std::int64_t> fresh;
+        failed_->merge(*groups[i].groups, groups[i].group, groups[i].group + 1, fresh);
+        has_failed_ = true;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Computed again, by itself, for a message that has its number.
+  [[noreturn]] void throw_failed(std::int64_t number) {
+    const Totals::View view{&*failed_, {}};
+    const GroupAt only{&*failed_, 0};
+    const std::vector<Field> fields = fields_of(plan_, {&view, 1});
+    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, {&only, 1});
+    Batch batch = batch_of(columns, 1);
+    batch.first_row = number;
+    Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
+    evaluator.start(batch, 0, 1);
+    for (const Output& output : plan_.outputs) (void)evaluator.value(output.value);
+    detail::no_such_value();
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- rows
+
+  /// With room for so many rows.
+  [[nodiscard]] Section empty_section(std::size_t rows = 0) const {
+    Section section;
+    section.places.reserve(rows);
+    for (const Output& output : plan_.outputs) {
+      AnswerColumn& column = section.columns.emplace_back(AnswerColumn{.kind = output.value->type.kind});
+      if (column.kind == ValueKind::real) {
+        column.reals.reserve(rows);
+      } else if (column.kind == ValueKind::text) {
+        column.ends.reserve(rows);
+      } else {
+        column.exact.reserve(rows);
+      }
+    }
+    return section;
+  }
+
+  /// The outputs of these groups; none: one of them cannot be computed. `place_of(i)` of each.
+  template <class PlaceOf>
+  std::vector<const Vector*> outputs_of(Evaluator& evaluator, const Batch& batch, std::span<const GroupAt> groups,
+                                        const PlaceOf& place_of) {
+    std::vector<const Vector*> values;
+    try {
+      evaluator.start(batch, 0, static_cast<int>(groups.size()));
+      for (const Output& output : plan_.outputs) values.push_back(&evaluator.value(output.value));
+    } catch (const Error&) {
+      if (!find_failed(evaluator, batch, groups, place_of)) throw;
+      values.clear();
+    }
+    return values;
+  }
+
+  void add_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const GroupAt> groups,
+                 std::span<const std::uint64_t> places, Section& rows) {
+    if (has_failed_ && is_past_failed(places.front())) return;
+    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, groups);
+    const Batch batch = batch_of(columns, groups.size());
+    const std::vector<const Vector*> values =
+        outputs_of(evaluator, batch, groups, [&](std::size_t i) { return places[i]; });
+    if (has_failed_) return;
+    if (keeps_first_) return keep_first(values, places);
+    const std::int64_t before = rows.places.empty() ? 0 : rows.bytes();
+    append(values, places, kAllRows.first(places.size()), rows);
+    require_memory(rows.bytes() - before);
+  }
+
+  /// Rows from `first` on: their place is their number. Returns what that takes of memory, as ColumnWriter::write() does.
+  std::int64_t write_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const Totals::View> views,
+                           std::span<const Source> order, std::size_t first, std::deque<ColumnWriter>& writers) {
+    if (has_failed_ && is_past_failed(first)) return 0;
+    std::array<GroupAt, kBlock> groups;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      groups[i] = {views[order[i].section].groups, order[i].row};
+      groups[i].groups->rows().ask_for(groups[i].group);
+    }
+    const std::span<const GroupAt> all(groups.data(), order.size());
+    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, all);
+    const Batch batch = batch_of(columns, all.size());
+    const std::vector<const Vector*> values =
+        outputs_of(evaluator, batch, all, [&](std::size_t i) { return first + i; });
+    std::int64_t more = 0;
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      more += writers[c].write(*values[c], static_cast<int>(all.size()), first);
+    }
+    return more;
+  }
+
+  /// All groups in the order of their first rows.
+  static detail::Unwritten<Source> order_of(std::span<const Totals::View> views, std::span<const std::int64_t> counts,
+                                            int threads) {
+    std::vector<std::span<const std::uint64_t>> places;
+    for (const Totals::View& view : views) places.push_back(view.first);
+    const bool have_places =
+        std::any_of(places.begin(), places.end(), [](std::span<const std::uint64_t> some) { return !some.empty(); });
+    return have_places ? in_order_of_places(places, threads) : one_after_the_other(counts, threads);
+  }
+
+  static void append(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places,
+                     std::span<const int> kept, Section& rows) {
+    for (std::size_t c = 0; c < values.size(); ++c) query::append(*values[c], kept, rows.columns[c]);
+    for (const int i : kept) rows.places.push_back(places[static_cast<std::size_t>(i)]);
+  }
+
+  bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const Section& other) const {
+    const int order = compare_by_terms(
+        plan_, other, 0, [&](std::size_t which) { return null_at(*values[which], i); },
+        [&](std::size_t which) { return compare(*values[which], i, other.columns[which], 0); });
+    return order != 0 ? order < 0 : place < other.places[0];
+  }
+  [[nodiscard]] int compare_rows(Source a, Source b) const {
+    const Section& of_a = sections_[a.section];
+    const Section& of_b = sections_[b.section];
+    return compare_by_terms(
+        plan_, of_b, b.row, [&](std::size_t which) { return of_a.columns[which].is_null(a.row); },
+        [&](std::size_t which) { return compare(of_a.columns[which], a.row, of_b.columns[which], b.row); });
+  }
+  [[nodiscard]] std::uint64_t place_of(Source row) const { return sections_[row.section].places[row.row]; }
+  [[nodiscard]] auto by_terms() const {
+    return [this](Source a, Source b) {
+      const int order = compare_rows(a, b);
+      return order != 0 ? order < 0 : place_of(a) < place_of(b);
+    };
+  }
+
+  bool is_past_failed(std::uint64_t place) {
+    const std::lock_guard lock(changing_);
+    return failed_place_ < place;
+  }
+
+  /// Beside groups that are in memory: where not all rows are kept, half of it is for those. False: there is not so much more.
+  bool make_room(std::int64_t more) {
+    const std::int64_t rows = bytes_ += more;
+    if (most_bytes_ == 0) return true;
+    return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kLeastFew);
+  }
+  void require_memory(std::int64_t more) {
+    if (make_room(more)) return;
+    const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+    throw Error(Code::out_of_memory,
+                fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "
+                            "query may take: ask for fewer (LIMIT), or allow it more (QueryMemory::bytes)",
+                            text(bytes_), text(most_bytes_)));
+  }
+
+  /// Of a block, the rows that may be among the first.
+  void keep_first(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places) {
+    if (plan_.limit == 0) return;
+    std::shared_ptr<const Section> last;
+    {
+      const std::lock_guard lock(changing_);
+      last = last_;
+    }
+    std::vector<int> kept;
+    for (int i = 0; i < static_cast<int>(places.size()); ++i) {
+      const std::uint64_t place = places[static_cast<std::size_t>(i)];
+      if (last == nullptr || precedes(values, i, place, *last)) kept.push_back(i);
+    }
+    if (kept.empty()) return;
+    Section some = empty_section(kept.size());
+    append(values, places, kept, some);
+    const std::lock_guard lock(changing_);
+    require_memory(some.bytes());
+    rows_ += std::ssize(kept);
+    sections_.push_back(std::move(some));
+    if (rows_ / 2 >= plan_.limit && rows_ >= plan_.limit + kBlock) drop_past_limit();
+  }
+  /// When twice as many have come together, the last half is dropped.
+  void drop_past_limit() {
+    const std::vector<Source> order = first_sources();
+    const Source greatest = *std::max_element(order.begin(), order.end(), by_terms());
+    last_ = std::make_shared<const Section>(copied({&greatest, 1}));
+    Section first = copied(order);
+    bytes_ = first.bytes();
+    rows_ = std::ssize(order);
+    sections_.clear();
+    sections_.push_back(std::move(first));
+  }
+  /// As many as the limit says, in any order.
+  [[nodiscard]] std::vector<Source> first_sources() const {
+    std::vector<Source> all;
+    for (std::uint32_t s = 0; s < sections_.size(); ++s) {
+      for (std::uint32_t row = 0; row < sections_[s].size(); ++row) all.push_back({s, row});
+    }
+    if (std::ssize(all) <= plan_.limit) return all;
+    std::nth_element(all.begin(), all.begin() + plan_.limit, all.end(), by_terms());
+    all.resize(static_cast<std::size_t>(plan_.limit));
+    return all;
+  }
+  [[nodiscard]] Section copied(std::span<const Source> order) const {
+    Section section;
+    for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
+      section.columns.push_back(gathered_column(sections_, c, order, 1));
+    }
+    for (const Source row : order) section.places.push_back(place_of(row));
+    return section;
+  }
+  std::vector<AnswerColumn> first_rows(int threads) {
+    std::vector<Source> order = first_sources();
+    std::sort(order.begin(), order.end(), by_terms());
+    return take_columns(order, threads);
+  }
+
+  /// By all threads, as to give memory back takes as long as to fill it.
+  template <class UseSection>
+  void each_section(int threads, const UseSection& use) {
+    cpu::for_each_piece(std::ssize(sections_), threads,
+                        [&](std::int64_t section) { use(sections_[static_cast<std::size_t>(section)]); });
+  }
+
+  /// Of those rows, in that order; nothing is left of any.
+  std::vector<AnswerColumn> take_columns(std::span<const Source> order, int threads) {
+    std::vector<AnswerColumn> columns;
+    for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
+      columns.push_back(gathered_column(sections_, c, order, threads));
+      each_section(threads, [&](Section& section) { section.columns[c] = {}; });
+    }
+    sections_.clear();
+    return columns;
+  }
+
+  /// In the order of their places.
+  std::vector<AnswerColumn> all_rows(int threads) {
+    std::vector<std::span<const std::uint64_t>> places;
+    places.reserve(sections_.size());
+    for (const Section& section : sections_) places.emplace_back(section.places);
+    detail::Unwritten<Source> order = in_order_of_places(places, threads);
+    each_section(threads, [](Section& section) { detail::free_vector(section.places); });
+    return rows_by_terms(order, threads);
+  }
+
+  /// Rows that are in the order of their places, by what ORDER BY names.
+  std::vector<AnswerColumn> ordered_rows(int threads) {
+    const auto count = static_cast<std::int64_t>(in_order_[0].size());
+    sections_.push_back({.columns = std::move(in_order_)});
+    detail::Unwritten<Source> order = one_after_the_other({&count, 1}, threads);
+    return rows_by_terms(order, threads);
+  }
+
+  std::vector<AnswerColumn> rows_by_terms(detail::Unwritten<Source>& order, int threads) {
+    // Of rows that are equal the earlier one comes first.
+    if (!plan_.order.empty()) {
+      std::stable_sort(order.begin(), order.end(), [&](Source a, Source b) { return compare_rows(a, b) < 0; });
+    }
+    if (std::ssize(order) > plan_.limit) order.resize(static_cast<std::size_t>(plan_.limit));
+    return take_columns(order, threads);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- groups
+
+  /// The first of them, as far as they may be among the first of all.
+  void keep_groups(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
+    const std::lock_guard lock(changing_);
+    const auto begin = place.begin() + range.first;
+    const auto end = std::lower_bound(begin, begin + std::min(range.count(), plan_.limit), end_of_kept_);
+    if (begin == end) return;
+    std::vector<std::int64_t> fresh;
+    kept_->merge(groups, range.first, range.first + (end - begin), fresh);
+    kept_place_.insert(kept_place_.end(), begin, end);
+    require_memory(kept_->bytes() - bytes_);
+    const std::int64_t count = std::ssize(kept_place_);
+    if (count / 2 >= plan_.limit && count >= plan_.limit + kBlock) drop_groups_past_limit();
+  }
+
+  /// Those that are left have the order of their places.
+  void drop_groups_past_limit() {
+    std::vector<std::int64_t> order(kept_place_.size());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      return kept_place_[static_cast<std::size_t>(a)] < kept_place_[static_cast<std::size_t>(b)];
+    });
+    if (std::ssize(order) >= plan_.limit) {
+      order.resize(static_cast<std::size_t>(plan_.limit));
+      end_of_kept_ = order.empty() ? 0 : kept_place_[static_cast<std::size_t>(order.back())];
+    }
+    Groups left(plan_, kernels_);
+    std::vector<std::uint64_t> left_place;
+    std::vector<std::int64_t> fresh;
+    for (const std::int64_t g : order) {
+      left.merge(*kept_, g, g + 1, fresh);
+      left_place.push_back(kept_place_[static_cast<std::size_t>(g)]);
+    }
+    kept_.emplace(std::move(left));
+    kept_place_ = std::move(left_place);
+  }
+
+  /// As if there were no others: their number is their place.
+  void compute_kept_groups() {
+    drop_groups_past_limit();
+    std::iota(kept_place_.begin(), kept_place_.end(), std::uint64_t{0});
+    exact_sums_.clear();  // they have been looked at
+    keeps_groups_ = false;
+    add(*kept_, {0, std::ssize(kept_place_)}, kept_place_);  // without GROUP BY there is a group, whatever the limit
+    keeps_groups_ = true;
+  }
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  const std::int64_t most_bytes_;
+  const std::function<std::int64_t()> others_;
+  const std::set<int> wanted_;
+  std::vector<std::size_t> exact_sums_;  ///< aggregates that may not fit
+  bool keeps_first_ = false;
+  bool keeps_groups_ = false;
+  std::atomic<std::int64_t> groups_{0};
+  std::atomic<std::int64_t> bytes_{0};  ///< of rows
+  std::atomic<bool> has_failed_{false};
+
+  std::mutex changing_;  // what follows:
+  std::size_t sum_that_does_not_fit_ = std::numeric_limits<std::size_t>::max();
+  std::uint64_t failed_place_ = 0;
+  std::optional<Groups> failed_;         ///< the first group that cannot be computed
+  std::vector<Section> sections_;        ///< all rows, or those that may be among the first
+  std::vector<AnswerColumn> in_order_;   ///< in place of these, all rows in the order of their groups' first rows
+  std::int64_t rows_ = 0;                ///< in sections, where these are those that may be among the first
+  std::shared_ptr<const Section> last_;  ///< one row: none is among the first that does not precede it
+  std::optional<Groups> kept_;
+  std::vector<std::uint64_t> kept_place_;
+  std::uint64_t end_of_kept_ = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Where places are the numbers of rows.
+std::int64_t number_of_row(std::uint64_t place) { return static_cast<std::int64_t>(place); }
+
+}  // namespace
+
+Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
+                 const std::function<void()>& pause) {
+  if (most_bytes == 0) most_bytes = totals.most_bytes();
+  Maker maker(plan, kernels, most_bytes, [&] { return totals.bytes(); });
+  const std::int64_t count = totals.count();
+  maker.keep_few(count);
+  const int workers = count >= 0 ? cpu::workers_for(cpu::parts(count, kPiece), 1, threads) : cpu::worker_count(threads);
+  if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
+    totals.forget(workers);
+    return maker.finish(threads, number_of_row);
+  }
+  totals.use_sections(
+      workers,
+      [&](const Groups& groups, std::span<const std::uint64_t> place) {
+        maker.add(groups, {0, groups.count()}, place);
+      },
+      pause);
+  Answer answer = maker.finish(threads, [&](std::uint64_t place) { return totals.count_before(place, workers); });
+  answer.bytes_spilled = totals.bytes_spilled();
+  return answer;
+}
+
+Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads) {
+  Maker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
+  maker.keep_few(groups.count());
+  if (maker.keeps_all()) {
+    const Totals::View view{&groups, {}};
+    (void)maker.add_in_order({&view, 1}, threads, {});
+    return maker.finish(threads, number_of_row);
+  }
+  std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
+  std::iota(place.begin(), place.end(), std::uint64_t{0});
+  const std::int64_t pieces = cpu::parts(groups.count(), kPiece);
+  cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
+    const std::int64_t first = piece * kPiece;
+    maker.add(groups, {first, std::min(first + kPiece, groups.count())}, place);
+  });
+  return maker.finish(threads, number_of_row);
+}
+
+}  // namespace upsweep::query
+
+namespace upsweep {
+
+std::string text(const Field& column, const Cell& cell) {
+  if (cell.null) return "NULL";
+  switch (column.kind) {
+    case ValueKind::real:
+      if (std::isnan(cell.real)) return "NaN";
+      if (std::isinf(cell.real)) return cell.real > 0 ? "Infinity" : "-Infinity";
+      return fmt::format("{}", cell.real);
+    case ValueKind::date:
+      return expression::date_text(static_cast<std::int64_t>(cell.exact));
+    case ValueKind::boolean:
+      return cell.exact != 0 ? "true" : "false";
+    case ValueKind::text:
+      return std::string(cell.word);
+    case ValueKind::integer:
+    case ValueKind::decimal:
+      return expression::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
+  }
+  detail::no_such_value();
+}
+
+std::optional<std::int64_t> days_of(std::string_view date) { return expression::parse_date(date); }
+
+double decimal_value(Int128 exact, int scale) { return expression::to_double(exact, scale); }
+
+}  // namespace upsweep

@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/bind.cpp: walks PostgreSQL's parse tree; what is not in the supported subset is refused where it stands.
+#include "sql/query/bind.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "core/printable.hpp"
+#include "sql/expression/builder.hpp"
+#include "sql/expression/date.hpp"
+#include "sql/expression/rules.hpp"
+#include "sql/query/constants.hpp"
+#include "sql/query/names.hpp"
+#include "sql/query/refusals.hpp"
+#include "sql/query/tree.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr int kDeepest = 500;                // operators, one in another
+constexpr int kMostNodes = 20'000;           // different expressions of a query: each has buffers, on every thread
+constexpr std::size_t kMostListed = 10'000;  // expressions after SELECT, GROUP BY, ORDER BY
+
+constexpr ValueType kCount{ValueKind::integer};
+constexpr std::string_view kAggregates[] = {"sum", "count", "min", "max", "avg"};
+
+bool is_aggregate(const Json& call) {
+  const std::string name = function_name(call);
+  return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
+}
+
+/// What parts of the tree have in them. Each part is looked through once, however often it is asked about.
+class Contents {
+ public:
+  bool has_aggregate(const Json& node) { return of(node).aggregate; }
+  bool has_column(const Json& node) { return of(node).column; }
+
+ private:
+  struct Content {
+    bool aggregate = false;
+    bool column = false;
+  };
+
+  Content of(const Json& node) {
+    if (!node.is_structured()) return {};
+    if (const auto known = known_.find(&node); known != known_.end()) return known->second;
+    Content content;
+    if (node.is_object()) {
+      content.aggregate = node.contains("FuncCall") && is_aggregate(node.at("FuncCall"));
+      content.column = node.contains("ColumnRef");
+    }
+    for (const Json& child : node) {
+      const Content below = of(child);
+      content = {content.aggregate || below.aggregate, content.column || below.column};
+    }
+    known_.emplace(&node, content);
+    return content;
+  }
+
+  std::unordered_map<const Json*, Content> known_;
+};
+
+class Binder {
+ public:
+  Binder(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields)
+      : sql_(sql), syntax_(syntax), table_(table), fields_(fields), rows_(sql), outputs_(sql) {
+    plan_.sql = sql;
+    plan_.table = table;
+    for (const Field& field : fields) columns_.add(field.name);
+  }
+
+  Plan run();
+
+ private:
+  /// Where an expression stands: over the table's rows, or over keys and aggregates.
+  enum class Level : std::uint8_t { rows, outputs };
+
+  /// Names of selected columns that a clause has looked up: the first column of a name, and how many there are.
+  using SeenNames = std::set<std::pair<std::size_t, std::size_t>>;
+
+  [[noreturn]] void refuse(int location, const std::string& what, Code code = Code::unsupported_sql) const {
+    expression::refuse(sql_, location, code, what);
+  }
+  Builder& builder(Level level) { return level == Level::rows ? rows_ : outputs_; }
+
+  void bind_from(const Json& select);
+  void bind_filters(const Node& condition);
+  void bind_keys(const Json& select);
+  void bind_outputs(const Json& select);
+  void bind_order(const Json& select);
+  void bind_limit(const Json& select);
+  void require_few(const Json& list, const char* clause) const;
+
+  Node bind(const Json& node, Level level, int depth);
+  Node bind_new(const Json& node, Level level, int depth);
+  Node bind_column(const Json& body, int location);
+  std::size_t column_of(const Json& body, int location) const;
+  void require_table(const std::vector<Name>& names, int location) const;
+  Node bind_in(const Json& body, Level level, int location, int depth);
+  Node bind_operator(const Json& body, Level level, int location, int depth);
+  Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
+  Node bind_logic(const Json& body, Level level, int location, int depth);
+  Node bind_case(const Json& body, Level level, int location, int depth);
+  Node bind_aggregate(const Json& body, int location, int depth);
+  std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
+                                           int depth);
+  void require_order_of_letters(const Node& node, Level level, int location) const;
+  int aggregate(Fold fold, const Node& input, ValueType type);
+  std::optional<Node> key_for(const Json& node, int location, int depth);
+  std::optional<std::size_t> selected_by_number(const Json& node, std::ptrdiff_t count, int location) const;
+  template <class ValueOf>
+  std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
+                                              SeenNames& one_value) const;
+  std::optional<std::size_t> selected_by_value(const Json& node, int location);
+  std::vector<Name> names_of(const Json& body, int location) const;
+  std::optional<Name> plain_name(const Json& node) const;
+  /// A key or aggregate, as answer.cpp gives it to the outputs: integers in 128 bits.
+  Node output(int index, ValueType type, int location) {
+    return outputs_.column(index, type, type.kind == ValueKind::integer, location);
+  }
+
+  const std::string& sql_;
+  const Syntax& syntax_;
+  const std::string& table_;
+  const std::vector<Field>& fields_;
+  Builder rows_;
+  Builder outputs_;
+  Plan plan_;
+  Names columns_;            // of the table
+  Names selected_;           // what the query's outputs are called
+  Names callable_;           // what the table may be called before a column
+  std::map<int, int> used_;  // table column -> the plan's
+  // What expressions of the tree come to over rows, and which are keys: each expression of the answer is looked for among the keys,
+  // with all that it is made of, so that it would be bound again at each level.
+  std::unordered_map<const Json*, Node> bound_;
+  std::unordered_map<const Expression*, int> keys_;
+  Contents contents_;
+};
+
+/// What a column of the answer is called.
+std::string name_of(const Json& target) {
+  if (target.contains("name")) return target.at("name");
+  const auto [tag, body] = tagged(target.at("val"));
+  if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
+  if (tag == "FuncCall") return function_name(body);
+  if (tag == "CaseExpr") return "case";
+  return "?column?";  // as PostgreSQL calls it
+}
+
+// ---------------------------------------------------------------------------------------------------------------- names
+
+/// The names of a column with what stands before it, as they are written.
+std::vector<Name> Binder::names_of(const Json& body, int location) const {
+  const Json& parts = body.at("fields");
+  std::vector<Name> names = names_at(sql_, location, parts.size());
+  if (names.size() == parts.size()) return names;
+  // U&"…", of which only the parser knows the characters.
+  names.clear();
+  for (const Json& part : parts) names.push_back({string_of(part), true});
+  return names;
+}
+
+/// The name of a column that stands alone; nothing where the node is something else.
+std::optional<Name> Binder::plain_name(const Json& node) const {
+  const auto [tag, body] = tagged(node);
+  if (tag != "ColumnRef" || body.at("fields").size() != 1 || !body.at("fields")[0].contains("String")) return {};
+  return names_of(body, location_of(body, -1))[0];
+}
+
+/// Throws unless the table may be called what stands before a column.
+void Binder::require_table(const std::vector<Name>& names, int location) const {
+  const Name& qualifier = names[0];
+  if (!callable_.find(qualifier).empty()) return;
+  const std::vector<std::size_t> columns = columns_.find(qualifier);
+  std::string what =
+      fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}", qualifier.text);
+  if (!columns.empty()) {
+    const Field& field = fields_[columns[0]];
+    what = fmt::format("'{}' is a column, not a table", field.name);
+    if (!field.unsupported.empty()) {
+      what +=
+          fmt::format(", of type {}: its fields cannot be named; make them columns of their own", field.unsupported);
+    }
+  }
+  std::string all = qualifier.text;
+  for (std::size_t i = 1; i < names.size(); ++i) all += "." + names[i].text;
+  const std::vector<std::size_t> joined = columns_.find({all, false});
+  if (!joined.empty()) what += fmt::format("; the column '{}' is written {}", all, in_quotes(fields_[joined[0]].name));
+  refuse(location, what, Code::unknown_column);
+}
+
+/// The place in the table of the column that is named.
+std::size_t Binder::column_of(const Json& body, int location) const {
+  const Json& parts = body.at("fields");
+  if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
+  const std::vector<Name> names = names_of(body, location);
+  if (names.size() > 1) require_table(names, location);
+  if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
+  const Name& name = names.back();
+  const std::vector<std::size_t> found = columns_.find(name);
+  if (found.size() > 1) {
+    refuse(location, fmt::format("{}: {}", table_, ambiguous(name, columns_, found, "column")), Code::unknown_column);
+  }
+  if (found.size() == 1) return found[0];
+  for (const Names* names_of_case : {&columns_, &selected_}) {
+    const std::string other = names_of_case->other_case(name);
+    if (other.empty()) continue;
+    refuse(location,
+           fmt::format("{} has no column {}; a name in double quotes must match exactly: write {}", table_,
+                       in_quotes(name.text), in_quotes(other)),
+           Code::unknown_column);
+  }
+  std::string hints;
+  if (name.quoted) hints += fmt::format("if it is text, write it in single quotes: '{}'; ", name.text);
+  const Json& targets = syntax_.select.at("targetList");
+  const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
+    return may_mean(name, target.at("ResTarget").value("name", ""));
+  });
+  if (is_alias) hints += fmt::format("the answer's '{}' can be named alone in GROUP BY and ORDER BY only; ", name.text);
+  // The columns come last: there may be many.
+  const std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
+  refuse(location, fmt::format("{} has no column '{}'; {}{}", table_, name.text, hints, all), Code::unknown_column);
+}
+
+// -------------------------------------------------------------------------------------------------------------- clauses
+
+/// The table after FROM.
+const Json& range_of(const std::string& sql, const Json& select) {
+  require_clauses(sql, select);
+  if (!select.contains("fromClause")) {
+    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'FILE', or FROM NAME of a table that is given");
+  }
+  const Json& from = select.at("fromClause");
+  require_one_table(sql, from);
+  const Json& range = from.at(0).at("RangeVar");
+  if (range.contains("schemaname")) {
+    std::string path;
+    for (const char* part : {"catalogname", "schemaname", "relname"}) {
+      if (range.contains(part)) path += (path.empty() ? "" : ".") + range.value(part, "");
+    }
+    refuse(sql, location_of(range, 0), Code::unsupported_sql,
+           fmt::format("a table has no schema before its name; a file is named in single quotes: FROM '{}'", path));
+  }
+  return range;
+}
+
+void Binder::bind_from(const Json& select) {
+  const Json& range = range_of(sql_, select);
+  if (range.contains("alias")) {
+    const Json& alias = range.at("alias");
+    if (alias.contains("colnames")) refuse(location_of(range, 0), "columns cannot be renamed here");
+    callable_.add(alias.value("aliasname", ""));
+  }
+  if (!range.contains("alias") && syntax_.path.empty()) callable_.add(range.value("relname", ""));
+  for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
+}
+
+void Binder::bind_filters(const Node& condition) {
+  if (condition->op == Op::both) {
+    for (const Node& part : condition->args) bind_filters(part);
+  } else {
+    plan_.filters.push_back(condition);
+  }
+}
+
+void Binder::bind_keys(const Json& select) {
+  if (!select.contains("groupClause")) return;
+  plan_.grouped = true;
+  const Json& targets = select.at("targetList");
+  const auto value_of = [&](std::size_t target) -> const Json& { return targets.at(target).at("ResTarget").at("val"); };
+  SeenNames one_value;
+  require_few(select.at("groupClause"), "GROUP BY");
+  for (const Json& item : select.at("groupClause")) {
+    const int location = first_location(item);
+    const Json* source = &item;
+    const std::optional<Name> name = plain_name(item);
+    if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
+      source = &value_of(*number);
+    } else if (name && columns_.find(*name).empty()) {  // a column of the table goes before one of the answer
+      const auto bound = [&](std::size_t target) {
+        return contents_.has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
+      };
+      if (const auto target = selected_by_name(*name, location, bound, one_value)) source = &value_of(*target);
+    }
+    if (contents_.has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
+    const Node key = bind(*source, Level::rows, 0);
+    if (key->type.kind == ValueKind::real) {
+      refuse(
+          location,
+          "rows cannot be grouped by floats; group by an integer, a decimal, a date or text, or by ranges: CASE WHEN x "
+          "< 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END");
+    }
+    if (key->type.kind == ValueKind::text && key->op != Op::column)
+      refuse(location, "text can be grouped by as a column only");
+    if (keys_.emplace(key.get(), static_cast<int>(plan_.keys.size())).second) plan_.keys.push_back(key);
+  }
+}
+
+/// Which of the selected columns GROUP BY 1 or ORDER BY 1 means; none where the node is no number.
+std::optional<std::size_t> Binder::selected_by_number(const Json& node, std::ptrdiff_t count, int location) const {
+  const auto constant = constant_of(sql_, node);
+  if (!constant || constant->op != Op::literal || !is_numeric(constant->type)) return std::nullopt;
+  const auto number = whole_number(sql_, node);
+  if (!number || *number < 1 || *number > count) {
+    const std::string written = number ? std::to_string(*number) : "of that number";
+    refuse(location, fmt::format("the query selects no column {}; it has columns 1 to {}", written, count),
+           Code::bad_sql);
+  }
+  return static_cast<std::size_t>(*number - 1);
+}
+
+/// Throws where a list has more expressions than a query may have.
+void Binder::require_few(const Json& list, const char* clause) const {
+  if (list.size() <= kMostListed) return;
+  refuse(first_location(list[kMostListed]),
+         fmt::format("{} has {} expressions, more than {}", clause, list.size(), kMostListed));
+}
+
+void Binder::bind_outputs(const Json& select) {
+  const Json& targets = select.at("targetList");
+  require_few(targets, "SELECT");
+  (void)has(targets, [&](const Json& node) {
+    if (node.is_object() && node.contains("FuncCall") && !is_aggregate(node.at("FuncCall"))) {
+      const Json& call = node.at("FuncCall");
+      refuse_function(sql_, function_name(call), location_of(call, 0));
+    }
+    return false;
+  });
+  if (!plan_.grouped && !contents_.has_aggregate(targets)) {
+    refuse(location_of(targets[0].at("ResTarget"), 0),
+           "rows themselves are not given out: select aggregates (SUM, COUNT, MIN, MAX, AVG), and with GROUP BY what "
+           "rows are "
+           "grouped by");
+  }
+  for (const Json& item : targets) {
+    const Json& target = item.at("ResTarget");
+    const Json& value = target.at("val");
+    const int location = location_of(target, 0);
+    const Node node = bind(value, Level::outputs, 0);
+    if (node->op == Op::literal && node->type.kind == ValueKind::text) refuse(location, "a string cannot be selected");
+    plan_.outputs.push_back({name_of(target), node});
+  }
+}
+
+/// The selected column that the name means; none where there is none. `value_of`: what a column comes to, as several of one
+/// name may be the same. `one_value`: those of which a clause knows that all come to the same.
+template <class ValueOf>
+std::optional<std::size_t> Binder::selected_by_name(const Name& name, int location, const ValueOf& value_of,
+                                                    SeenNames& one_value) const {
+  const std::vector<std::size_t> found = selected_.find(name);
+  if (found.empty()) return std::nullopt;
+  // Those that a name means are told by the first and how many they are.
+  if (!one_value.emplace(found[0], found.size()).second) return found[0];
+  for (const std::size_t other : found) {
+    if (other == found[0] || value_of(other) == value_of(found[0])) continue;
+    refuse(location, ambiguous(name, selected_, found, "selected column"), Code::bad_sql);
+  }
+  return found[0];
+}
+
+std::optional<std::size_t> Binder::selected_by_value(const Json& node, int location) {
+  const std::size_t aggregates = plan_.aggregates.size();
+  const Node value = bind(node, Level::outputs, 0);
+  const auto& all = plan_.outputs;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Output& output) { return output.value == value; });
+  if (found == all.end() || plan_.aggregates.size() != aggregates)
+    refuse(location, "ORDER BY takes what the query selects, by name, number or as it stands there");
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+void Binder::bind_order(const Json& select) {
+  if (!select.contains("sortClause")) return;
+  SeenNames one_value;
+  require_few(select.at("sortClause"), "ORDER BY");
+  for (const Json& item : select.at("sortClause")) {
+    const Json& sort = item.at("SortBy");
+    const Json& node = sort.at("node");
+    const int location = first_location(sort);
+    if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
+    auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
+    const auto value_of = [&](std::size_t output) { return plan_.outputs[output].value; };
+    const std::optional<Name> name = plain_name(node);
+    if (!found && name) found = selected_by_name(*name, location, value_of, one_value);
+    if (!found) found = selected_by_value(node, location);
+    require_order_of_letters(plan_.outputs[*found].value, Level::outputs, location);
+    const bool descending = sort.value("sortby_dir", "") == "SORTBY_DESC";
+    const std::string nulls = sort.value("sortby_nulls", "SORTBY_NULLS_DEFAULT");
+    const bool nulls_first = nulls == "SORTBY_NULLS_DEFAULT" ? descending : nulls == "SORTBY_NULLS_FIRST";
+    plan_.order.push_back({static_cast<int>(*found), descending, nulls_first});
+  }
+}
+
+void Binder::bind_limit(const Json& select) {
+  if (!select.contains("limitCount")) return;
+  const Json& count = select.at("limitCount");
+  const int location = first_location(count);
+  const auto limit = constant_of(sql_, count);
+  if (limit && limit->op == Op::null) return;  // LIMIT ALL
+  const bool is_whole = limit && limit->op == Op::literal && is_exact(limit->type) && scale_of(limit->type) == 0;
+  if (!is_whole) refuse(location, "LIMIT takes a whole number of rows");
+  if (limit->exact < 0) refuse(location, "LIMIT must not be negative", Code::bad_sql);
+  // More rows than that there are none.
+  plan_.limit = static_cast<std::int64_t>(std::min<Int128>(limit->exact, plan_.limit));
+}
+
+Plan Binder::run() {
+  const Json& select = syntax_.select;
+  bind_from(select);
+  if (select.contains("whereClause")) {
+    const Json& where = select.at("whereClause");
+    bind_filters(rows_.condition(bind(where, Level::rows, 0), "WHERE"));
+  }
+  bind_keys(select);
+  bind_outputs(select);
+  bind_order(select);
+  bind_limit(select);
+  plan_.nodes = rows_.nodes();
+  plan_.output_nodes = outputs_.nodes();
+  return std::move(plan_);
+}
+
+// ---------------------------------------------------------------------------------------------------------- expressions
+
+Node Binder::bind(const Json& node, Level level, int depth) {
+  if (level == Level::outputs) return bind_new(node, level, depth);
+  if (const auto known = bound_.find(&node); known != bound_.end()) return known->second;
+  return bound_.emplace(&node, bind_new(node, level, depth)).first->second;
+}
+
+Node Binder::bind_new(const Json& node, Level level, int depth) {
+  const auto [tag, body] = tagged(node);
+  const int location = location_of(body, first_location(node));
+  if (depth > kDeepest)
+    refuse(location, fmt::format("the expression has more than {} operators one in another", kDeepest));
+  if (level == Level::outputs && tag != "FuncCall" && !contents_.has_aggregate(node)) {
+    if (const auto key = key_for(node, location, depth)) return *key;
+  }
+  if (rows_.nodes() + outputs_.nodes() > kMostNodes)
+    refuse(location, fmt::format("the query has more than {} different expressions; IN takes longer lists of values",
+                                 kMostNodes));
+  if (const auto constant = constant_of(sql_, node)) return builder(level).make(*constant);
+  if (tag == "ColumnRef" && level == Level::rows) return bind_column(body, location);
+  if (tag == "ColumnRef") {
+    refuse(location,
+           fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function",
+                       fields_[column_of(body, location)].name),
+           Code::bad_sql);
+  }
+  if (tag == "TypeCast" && cast_type(body) == "interval")
+    refuse(location, "an interval is added to a date literal or subtracted from one");
+  if (tag == "TypeCast") refuse_cast(sql_, cast_type(body), location);
+  if (tag == "A_Expr") return bind_operator(body, level, location, depth);
+  if (tag == "BoolExpr") return bind_logic(body, level, location, depth);
+  if (tag == "CaseExpr") return bind_case(body, level, location, depth);
+  if (tag == "NullTest") {
+    const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
+    return body.value("nulltesttype", "") == "IS_NULL" ? test : builder(level).invert(test, location);
+  }
+  if (tag == "FuncCall" && !is_aggregate(body)) refuse_function(sql_, function_name(body), location);
+  if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
+  if (tag == "FuncCall") {
+    refuse(location, fmt::format("{}() is an aggregate: it cannot be inside another one, in WHERE or in GROUP BY",
+                                 function_name(body)));
+  }
+  refuse_expression(sql_, tag, location);
+}
+
+/// The output column of a key that `node` is equal to.
+std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
+  if (plan_.keys.empty() || !contents_.has_column(node)) return std::nullopt;
+  const Node value = bind(node, Level::rows, depth);
+  const auto found = keys_.find(value.get());
+  if (found == keys_.end()) return std::nullopt;
+  return output(found->second, value->type, location);
+}
+
+Node Binder::bind_column(const Json& body, int location) {
+  const std::size_t place = column_of(body, location);
+  const Field& field = fields_[place];
+  if (!field.unsupported.empty()) {
+    refuse(
+        location,
+        fmt::format("column '{}' is of type {}, which is not computed with; convert it to numbers, dates or text, or "
+                    "leave it out",
+                    field.name, field.unsupported),
+        Code::unsupported_type);
+  }
+  if (field.is_untyped) return rows_.null(location);  // of whatever type is needed
+  const int index = static_cast<int>(place);
+  const auto [used, is_new] = used_.emplace(index, static_cast<int>(plan_.columns.size()));
+  if (is_new) {
+    plan_.columns.push_back(index);
+    plan_.fields.push_back(field);
+  }
+  return rows_.column(used->second, {field.kind, field.scale}, form_of(field) == Form::wide, location);
+}
+
+// ------------------------------------------------------------------------------------------------------------- operators
+
+/// A date literal moved by an interval.
+std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
+                                                 int depth) {
+  if (!body.contains("lexpr") || (symbol != "+" && symbol != "-")) return std::nullopt;
+  std::optional<Interval> interval = interval_of(sql_, body.at("rexpr"));
+  const bool turned = !interval && symbol == "+";
+  if (turned) interval = interval_of(sql_, body.at("lexpr"));
+  if (!interval) return std::nullopt;
+  const Node date = bind(body.at(turned ? "rexpr" : "lexpr"), level, depth + 1);
+  if (date->type.kind != ValueKind::date || date->op != Op::literal) {
+    refuse(location, "intervals are added to date literals only: move it to the other side of the comparison");
+  }
+  const int sign = symbol == "-" ? -1 : 1;
+  const auto days = static_cast<int>(date->exact);
+  if (interval->months > kMostMonths || interval->months < -kMostMonths)
+    refuse(location, "this interval is too long", Code::overflow);
+  const std::int64_t moved = add_months(days, sign * interval->months) + sign * interval->days;
+  if (moved < kFirstDay || moved > kLastDay)
+    refuse(location, "the date is outside of the years 0 to 9999", Code::overflow);
+  return builder(level).exact(moved, {ValueKind::date}, location);
+}
+
+/// Refuses to order the texts of ordered categories, which have an order of their own: that of their letters is another one.
+void Binder::require_order_of_letters(const Node& node, Level level, int location) const {
+  if (node->type.kind != ValueKind::text) return;
+  for (const int column : expression::columns_of({node})) {
+    const auto index = static_cast<std::size_t>(column);
+    if (level == Level::outputs) {
+      if (index < plan_.keys.size()) require_order_of_letters(plan_.keys[index], Level::rows, location);
+    } else if (plan_.fields[index].has_own_order) {
+      refuse(
+          location,
+          fmt::format("column '{}' has ordered categories, and queries order text by its letters: convert the column "
+                      "to text to have that, or to numbers in the order of the categories",
+                      plan_.fields[index].name),
+          Code::unsupported_type);
+    }
+  }
+}
+
+Node Binder::bind_operator(const Json& body, Level level, int location, int depth) {
+  const std::string kind = body.value("kind", "");
+  if (kind == "AEXPR_BETWEEN" || kind == "AEXPR_NOT_BETWEEN") return bind_between(body, kind, level, location, depth);
+  const std::string symbol = string_of(body.at("name").back());
+  Builder& make = builder(level);
+  if (kind == "AEXPR_IN") {
+    const Node test = bind_in(body, level, location, depth);
+    return symbol == "=" ? test : make.invert(test, location);
+  }
+  if (kind != "AEXPR_OP") refuse_operator(sql_, kind, symbol, location);
+  if (!body.contains("rexpr")) refuse_operator(sql_, "", symbol, location);
+  if (const auto date = bind_date_arithmetic(body, symbol, level, location, depth)) return *date;
+  Node right = bind(body.at("rexpr"), level, depth + 1);
+  if (!body.contains("lexpr")) {
+    if (symbol == "-") return make.negate(right, location);
+    if (symbol == "+" && is_numeric(right->type)) return right;
+    refuse_operator(sql_, "", symbol, location);
+  }
+  const Node left = bind(body.at("lexpr"), level, depth + 1);
+  constexpr std::string_view kArithmetic = "+-*/";  // as the operators follow each other in Op
+  if (const auto which = symbol.size() == 1 ? kArithmetic.find(symbol) : std::string::npos;
+      which != std::string::npos) {
+    return make.arithmetic(static_cast<Op>(static_cast<std::size_t>(Op::add) + which), left, right, location);
+  }
+  for (const char* comparison : {"=", "<>", "<", "<=", ">", ">="}) {
+    if (symbol != comparison) continue;
+    if (symbol.front() != '=' && symbol != "<>") {
+      require_order_of_letters(left, level, location);
+      require_order_of_letters(right, level, location);
+    }
+    return make.compare(symbol, left, right, location);
+  }
+  refuse_operator(sql_, "", symbol, location);
+}
+
+Node Binder::bind_in(const Json& body, Level level, int location, int depth) {
+  const Node left = bind(body.at("lexpr"), level, depth + 1);
+  std::vector<Expression> constants;  // which are no nodes: of a list there may be very many
+  std::vector<Node> others;
+  const Json& list = body.at("rexpr");
+  for (const Json& item : list.at("List").at("items")) {
+    if (auto constant = constant_of(sql_, item)) {
+      constants.push_back(std::move(*constant));
+    } else {
+      others.push_back(bind(item, level, depth + 1));
+    }
+  }
+  return builder(level).is_in(left, constants, others, location);
+}
+
+Node Binder::bind_between(const Json& body, const std::string& kind, Level level, int location, int depth) {
+  Builder& make = builder(level);
+  const Node value = bind(body.at("lexpr"), level, depth + 1);
+  require_order_of_letters(value, level, location);
+  const Json& bounds = body.at("rexpr").at("List").at("items");
+  const Node least = make.compare(">=", value, bind(bounds.at(0), level, depth + 1), location);
+  const Node greatest = make.compare("<=", value, bind(bounds.at(1), level, depth + 1), location);
+  const Node test = make.logic(Op::both, std::vector{least, greatest}, location);
+  return kind == "AEXPR_BETWEEN" ? test : make.invert(test, location);
+}
+
+Node Binder::bind_logic(const Json& body, Level level, int location, int depth) {
+  Builder& make = builder(level);
+  const std::string op = body.value("boolop", "");
+  const Json& args = body.at("args");
+  std::vector<Node> conditions;
+  for (const Json& arg : args) conditions.push_back(bind(arg, level, depth + 1));
+  if (op == "NOT_EXPR") return make.invert(conditions[0], location);
+  return make.logic(op == "AND_EXPR" ? Op::both : Op::either, conditions, location);
+}
+
+Node Binder::bind_case(const Json& body, Level level, int location, int depth) {
+  Builder& make = builder(level);
+  std::optional<Node> subject;
+  if (body.contains("arg")) subject = bind(body.at("arg"), level, depth + 1);
+  std::vector<Node> args;
+  for (const Json& item : body.at("args")) {
+    const Json& when = item.at("CaseWhen");
+    const Node test = bind(when.at("expr"), level, depth + 1);
+    args.push_back(subject ? make.compare("=", *subject, test, location_of(when, location)) : test);
+    args.push_back(bind(when.at("result"), level, depth + 1));
+  }
+  args.push_back(body.contains("defresult") ? bind(body.at("defresult"), level, depth + 1) : make.null(location));
+  return make.choose(std::move(args), location);
+}
+
+// ------------------------------------------------------------------------------------------------------------ aggregates
+
+/// The number of an aggregate's output column; equal ones are folded once.
+int Binder::aggregate(Fold fold, const Node& input, ValueType type) {
+  auto& all = plan_.aggregates;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Aggregate& a) { return a.fold == fold && a.input == input; });
+  const auto index = found - all.begin();
+  if (found == all.end()) all.push_back({fold, input, type});
+  return static_cast<int>(plan_.keys.size()) + 2 * static_cast<int>(index);
+}
+
+Node Binder::bind_aggregate(const Json& body, int location, int depth) {
+  const std::string name = function_name(body);
+  require_plain_call(sql_, body, location);
+  if (body.value("agg_star", false)) {
+    if (name != "count")
+      refuse(location, fmt::format("{}(*) is not defined: name a column; * stands in COUNT(*) only", name),
+             Code::bad_sql);
+    return output(aggregate(Fold::count_rows, nullptr, kCount), kCount, location);
+  }
+  if (!body.contains("args") || body.at("args").size() != 1)
+    refuse(location, fmt::format("{}() takes one expression{}", name, name == "count" ? ", or *" : ""), Code::bad_sql);
+  const Json& arg = body.at("args")[0];
+  const Node input = bind(arg, Level::rows, depth + 1);
+  const ValueKind kind = input->type.kind;
+  std::string type = expression::name(input->type);
+  if (input->op == Op::column) {
+    type += fmt::format(", as column '{}' is", plan_.fields[static_cast<std::size_t>(input->column)].name);
+  }
+  if (input->op == Op::literal && kind == ValueKind::text) refuse(location, "a string cannot be aggregated");
+  if (name == "count") return output(aggregate(Fold::count, input, kCount), kCount, location);
+  if (name == "min" || name == "max") {
+    if (kind == ValueKind::boolean)
+      refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
+             Code::unsupported_type);
+    require_order_of_letters(input, Level::rows, location);
+    const Fold fold = name == "min" ? Fold::least : Fold::greatest;
+    return output(aggregate(fold, input, input->type), input->type, location);
+  }
+  if (!is_numeric(input->type))
+    refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
+           Code::unsupported_type);
+  const int sum = aggregate(Fold::sum, input, input->type);
+  if (name == "sum") return output(sum, input->type, location);
+  return output(sum + 1, {ValueKind::real}, location);
+}
+
+}  // namespace
+
+std::string table_name(const std::string& sql, const Syntax& syntax) {
+  return range_of(sql, syntax.select).value("relname", "");
+}
+
+int table_location(const std::string& sql, const Syntax& syntax) {
+  return location_of(range_of(sql, syntax.select), 0);
+}
+
+Plan bind(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields) {
+  return Binder(sql, syntax, table, fields).run();
+}
+
+}  // namespace upsweep::query

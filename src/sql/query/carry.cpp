@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/carry.cpp: groups to bytes and back; what comes back is checked as any file's content is.
+#include "sql/query/carry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "sql/query/packet.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::query {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::string_view kMagic = "upsweep query carry 4\n";
+constexpr char kNothing[kAfterPackets] = {};
+
+template <class T>
+void put(const T& value, std::string& to) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// What a carry consists of, front to back.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {
+    require(bytes.starts_with(kMagic), "they do not begin as one");
+    place_ = kMagic.size();
+  }
+
+  template <class T>
+  T get() {
+    T value;
+    const std::string_view taken = take(sizeof value);
+    std::memcpy(&value, taken.data(), taken.size());
+    return value;
+  }
+  std::string_view take(std::uint64_t size) {
+    require(size <= bytes_.size() - place_, "they end too early");
+    const std::string_view taken = bytes_.substr(place_, size);
+    place_ += size;
+    return taken;
+  }
+  /// What is left, but for the bytes after packets.
+  [[nodiscard]] std::span<const std::byte> packets() const {
+    require(bytes_.size() - place_ >= kAfterPackets, "they end too early");
+    return std::as_bytes(std::span(bytes_)).subspan(place_, bytes_.size() - place_ - kAfterPackets);
+  }
+  void require(bool holds, const char* why) const {
+    if (holds) return;
+    throw Error(Code::malformed, fmt::format("these bytes are no carry of a query: {} (byte {})", why, place_));
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t place_ = 0;
+};
+
+[[noreturn]] void refuse_other_query() {
+  throw Error(Code::invalid_argument, "the carry is of another query, or of one for other columns");
+}
+
+/// What two plans must have in common for the states of one to be states of the other.
+std::string signature_of(const Plan& plan) {
+  std::string all = plan.sql;
+  for (const Node& key : plan.keys) all += "\n" + name(key->type);
+  for (const Aggregate& aggregate : plan.aggregates) {
+    all += fmt::format("\n{} {}", static_cast<int>(aggregate.fold), name(aggregate.type));
+  }
+  return all;
+}
+
+}  // namespace
+
+void require_same_query(const Plan& a, const Plan& b) {
+  if (&a == &b || signature_of(a) == signature_of(b)) return;
+  refuse_other_query();
+}
+
+std::string to_bytes(const Plan& plan, const Groups& groups) {
+  std::string bytes(kMagic);
+  const std::string signature = signature_of(plan);
+  put(static_cast<std::uint64_t>(signature.size()), bytes);
+  bytes += signature;
+  put(groups.count(), bytes);
+  std::vector<std::uint64_t> places(static_cast<std::size_t>(groups.count()));
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  std::vector<std::byte> packets;
+  PacketWriter(plan).append(groups, 0, groups.count(), places.data(), packets);
+  bytes.append(reinterpret_cast<const char*>(packets.data()), packets.size());
+  return bytes.append(kNothing, kAfterPackets);
+}
+
+void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes, Groups& into) {
+  Reader from(bytes);
+  if (from.take(from.get<std::uint64_t>()) != signature_of(plan)) refuse_other_query();
+  const auto count = from.get<std::int64_t>();
+  from.require(count >= 0 && count <= kMostGroups, "the number of groups is out of range");
+  from.require(plan.grouped || count == 1, "there must be one group, without GROUP BY");
+  from.require(PacketReader::count(from.packets()) == count, "groups are damaged, missing, or too many");
+  Groups packet(plan, kernels);
+  const std::int64_t none = packet.count();  // one without GROUP BY
+  const bool are_all = into.count() == none;
+  into.reserve(std::max(into.count(), std::min(count, std::ssize(bytes))));
+  detail::Large<std::uint64_t> places;
+  PacketReader reader(plan);
+  while (!from.packets().empty()) {
+    packet.clear();
+    places.clear();
+    const std::size_t read = reader.read(from.packets(), packet, places);
+    from.require(read > 0, "groups are damaged");
+    (void)from.take(read);
+    into.merge(packet);
+  }
+  from.require(!are_all || into.count() == count, "a group comes twice");
+  from.require(from.take(kAfterPackets) == std::string_view(kNothing, kAfterPackets), "more follows its end");
+}
+
+}  // namespace upsweep::query

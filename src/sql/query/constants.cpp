@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/constants.cpp: literals read exactly: what a decimal cannot hold is refused, unless it is written as a float.
+#include "sql/query/constants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <locale>
+#include <sstream>
+#include <string_view>
+
+#include "core/decimal.hpp"
+#include "sql/expression/caret.hpp"
+#include "sql/expression/date.hpp"
+#include "sql/query/lexer.hpp"
+
+namespace upsweep::query {
+namespace {
+
+using expression::Expression;
+using expression::kMostDigits;
+using expression::Op;
+using expression::refuse;
+using expression::ValueType;
+
+/// A number as a query writes it: 1.5e-3, which may have a sign.
+struct Written {
+  WrittenNumber digits;
+  bool has_point = false;
+  bool has_exponent = false;
+  int exponent = 0;
+  bool exponent_fits = true;
+};
+
+Written written(std::string_view text) {
+  Written all;
+  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
+  all.has_exponent = mark < text.size();
+  if (all.has_exponent) {
+    const char* first = text.data() + mark + 1;
+    if (*first == '+') ++first;
+    all.exponent_fits = std::from_chars(first, text.data() + text.size(), all.exponent).ec == std::errc();
+  }
+  std::string_view digits = text.substr(0, mark);
+  all.has_point = digits.find('.') != std::string_view::npos;
+  if (digits.ends_with('.')) digits.remove_suffix(1);
+  (void)split_number(digits, all.digits);
+  return all;
+}
+
+std::string_view without_zeros_at_the_end(std::string_view decimals) {
+  return decimals.substr(0, decimals.find_last_not_of('0') + 1);
+}
+
+/// How many digits a number has, from its first to its last that is not 0 and not before the point.
+std::size_t digits_of(const WrittenNumber& number) {
+  const std::size_t first = std::min(number.whole.find_first_not_of('0'), number.whole.size());
+  return number.whole.size() - first + without_zeros_at_the_end(number.decimals).size();
+}
+
+Expression real(const std::string& sql, const std::string& text, int location) {
+  const bool negative = text.starts_with('-');
+  const double value = parse_float64(std::string_view(text).substr(negative ? 1 : 0)).value_or(0);
+  if (std::isinf(value)) refuse(sql, location, Code::overflow, "this number does not fit a float64");
+  return {.op = Op::literal, .type = {ValueKind::real}, .real = negative ? -value : value, .location = location};
+}
+
+/// "12.50", "1e6", ".5", "-9223372036854775808": integers and decimals, exact. What a decimal cannot hold is a float64 where it has an
+/// exponent, and refused elsewhere: digits that are written count.
+Expression number(const std::string& sql, const std::string& text, int location) {
+  Written number = written(text);
+  // 1.5000 keeps its four places, but no zero is a reason to refuse a number.
+  for (const bool keeps_zeros : {true, false}) {
+    if (!number.exponent_fits) break;
+    if (!keeps_zeros) number.digits.decimals = without_zeros_at_the_end(number.digits.decimals);
+    const int places = std::max(static_cast<int>(number.digits.decimals.size()), number.exponent);
+    const std::int64_t scale = std::int64_t{places} - number.exponent;
+    Int128 value = 0;
+    if (scale > kMostDigits || !scaled_by(number.digits, places, value)) continue;
+    if (expression::magnitude(value) >= static_cast<expression::UInt128>(expression::power_of_ten(kMostDigits)))
+      continue;
+    const bool whole = !number.has_point && !number.has_exponent;
+    const ValueType type = whole && value >= INT64_MIN && value <= INT64_MAX
+                               ? ValueType{ValueKind::integer}
+                               : ValueType{ValueKind::decimal, static_cast<int>(scale)};
+    return {.op = Op::literal, .type = type, .exact = value, .location = location};
+  }
+  const std::size_t digits = digits_of(number.digits);
+  if (number.has_exponent && digits <= kMostDigits) return real(sql, text, location);
+  refuse(sql, location, Code::unsupported_sql,
+         fmt::format("this number has {} digits; a number has at most {}", digits, kMostDigits));
+}
+
+/// The parser's JSON leaves negative integers out as it does 0: they are read where they stand.
+std::int64_t integer(const std::string& sql, const Json& constant) {
+  const Json& number = constant.at("ival");
+  if (number.contains("ival")) return number.at("ival");
+  const auto location = static_cast<std::size_t>(location_of(constant, 0));
+  return location < sql.size() && sql[location] == '-' ? -first_number(std::string_view(sql).substr(location)) : 0;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> whole_number(const std::string& sql, const Json& node) {
+  const auto [tag, body] = tagged(node);
+  if (tag != "A_Const" || !body.contains("ival")) return std::nullopt;
+  return integer(sql, body);
+}
+
+std::string cast_type(const Json& cast) {
+  const Json& type = cast.at("typeName");
+  return type.contains("names") ? string_of(type.at("names").back()) : "";
+}
+
+std::optional<Expression> constant_of(const std::string& sql, const Json& node) {
+  const auto [tag, body] = tagged(node);
+  const int location = location_of(body, first_location(node));
+  const auto exact = [&](Int128 value, ValueKind kind) {
+    return Expression{.op = Op::literal, .type = {kind}, .exact = value, .location = location};
+  };
+  if (tag == "TypeCast" && cast_type(body) == "date") {
+    const auto [arg_tag, arg] = tagged(body.at("arg"));
+    if (arg_tag != "A_Const" || !arg.contains("sval")) return std::nullopt;
+    const std::string day = arg.at("sval").value("sval", "");
+    return exact(expression::parse_date(sql, day, location_of(arg, location)), ValueKind::date);
+  }
+  if (tag != "A_Const") return std::nullopt;
+  if (body.contains("isnull")) return Expression{.op = Op::null, .location = location};
+  if (body.contains("ival")) return exact(integer(sql, body), ValueKind::integer);
+  if (body.contains("fval")) return number(sql, body.at("fval").value("fval", "0"), location);
+  if (body.contains("boolval")) return exact(body.at("boolval").value("boolval", false) ? 1 : 0, ValueKind::boolean);
+  if (!body.contains("sval")) {
+    refuse(sql, location, Code::unsupported_sql, "bit strings, such as B'101', are not supported");
+  }
+  return Expression{
+      .op = Op::literal, .type = {ValueKind::text}, .words = {body.at("sval").value("sval", "")}, .location = location};
+}
+
+std::optional<Interval> interval_of(const std::string& sql, const Json& node) {
+  const auto [tag, body] = tagged(node);
+  if (tag != "TypeCast" || cast_type(body) != "interval") return std::nullopt;
+  const Json& type = body.at("typeName");
+  const auto [constant_tag, constant] = tagged(body.at("arg"));
+  const int location = location_of(body, first_location(node));
+  const auto refuse_it = [&] {
+    refuse(sql, location, Code::unsupported_sql,
+           "an interval is written as interval '3' month, in days, weeks, months or years");
+  };
+  if (constant_tag != "A_Const" || !constant.contains("sval")) refuse_it();
+  std::istringstream text(constant.at("sval").value("sval", ""));
+  text.imbue(std::locale::classic());
+  std::int64_t number = 0;
+  if (!(text >> number)) refuse_it();
+  std::string unit;
+  std::string more;
+  if (text >> unit >> more) refuse_it();
+  if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
+  if (unit.empty() && type.contains("typmods")) {
+    // The bits by which PostgreSQL distinguishes the units that stand after the string.
+    constexpr int kMonth = 1 << 1;
+    constexpr int kYear = 1 << 2;
+    constexpr int kDay = 1 << 3;
+    const auto [mask_tag, mask_body] = tagged(type.at("typmods")[0]);
+    const int mask = mask_tag == "A_Const" && mask_body.contains("ival") ? mask_body.at("ival").value("ival", 0) : 0;
+    unit = mask == kDay ? "day" : mask == kMonth ? "month" : mask == kYear ? "year" : "?";
+  }
+  if (number > kMostMonths * 31 || number < -kMostMonths * 31)
+    refuse(sql, location, Code::overflow, "this interval is too long");
+  if (unit == "day") return Interval{.days = number};
+  if (unit == "week") return Interval{.days = 7 * number};
+  if (unit == "month" || unit == "mon") return Interval{.months = number};
+  if (unit == "year") return Interval{.months = 12 * number};
+  refuse_it();
+  return std::nullopt;
+}
+
+}  // namespace upsweep::query

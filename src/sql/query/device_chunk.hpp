@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/device_chunk.hpp: rows of a table in a device's memory, and how batches of the host become them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "scale/staging.hpp"
+#include "sql/expression/dictionary.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+struct DeviceColumn {
+  const void* values = nullptr;                  ///< as the field's storage has it; bits from bit 0 on
+  const std::uint8_t* validity = nullptr;        ///< null: no row is NULL
+  int bits = 63;                                 ///< of int64: no |value| is above 2^bits
+  std::shared_ptr<const Dictionary> dictionary;  ///< of text
+};
+
+/// Some rows: at most kMostChunkRows.
+struct DeviceChunk {
+  std::int64_t rows = 0;
+  std::int64_t first_row = 0;
+  std::vector<DeviceColumn> columns;
+};
+
+inline constexpr std::int64_t kMostChunkRows = std::int64_t{1} << 26;
+
+/// Appends batches to one another.
+class ChunkBuilder {
+ public:
+  /// Chunks of up to `capacity` rows in arrays first_array, first_array + 1, … of `staging`, two for each field.
+  ChunkBuilder(gpu::Staging& staging, std::vector<Field> fields, std::int64_t capacity, int first_array = 0);
+
+  [[nodiscard]] int arrays() const { return 2 * static_cast<int>(fields_.size()); }
+  /// Rows from `first` on, as many as fit; returns how many.
+  std::int64_t append(const Batch& batch, std::int64_t first = 0);
+  [[nodiscard]] std::int64_t rows() const { return rows_ + staged_; }
+  /// Of all chunks so far.
+  [[nodiscard]] std::int64_t bytes_copied() const { return bytes_copied_; }
+  /// What was appended; what is appended next is another chunk, in other arrays if they are `kept`.
+  DeviceChunk finish(bool kept);
+
+ private:
+  /// Rows on the host.
+  struct Staged {
+    std::byte* values = nullptr;
+    std::uint8_t* validity = nullptr;  ///< all ones, where no batch says otherwise
+  };
+  struct Column {
+    Staged staged[gpu::Staging::kSlots];           ///< in turn
+    bool has_nulls = false;                        ///< so far in the chunk
+    bool has_validity = false;                     ///< on the device
+    std::uint64_t magnitude = 0;                   ///< OR of x ^ (x >> 63)
+    expression::Texts texts;                       ///< of the chunk
+    std::shared_ptr<const Dictionary> translated;  ///< those that `to` is about
+    std::vector<std::int32_t> to;
+  };
+
+  void stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count);
+  void stage_texts(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count, std::int32_t* out);
+  void translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary);
+  void flush();
+  [[nodiscard]] std::int64_t bytes_of(std::size_t which, std::int64_t rows) const;
+  [[nodiscard]] int array_of(std::size_t which) const { return first_array_ + 2 * static_cast<int>(which); }
+
+  gpu::Staging& staging_;
+  std::vector<Field> fields_;
+  std::int64_t capacity_;
+  int first_array_;
+  std::int64_t first_row_ = 0;
+  std::int64_t rows_ = 0;    ///< on the device
+  std::int64_t staged_ = 0;  ///< on the host
+  int slot_ = 0;             ///< where they are staged
+  std::int64_t bytes_copied_ = 0;
+  std::vector<Column> columns_;
+};
+
+}  // namespace upsweep::query

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/device_execute.cpp: pieces of a table by way of a chunk on the device, or chunks that lie there; the CPU does what that cannot.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cpu/parallel.hpp"
+#include "sql/query/device_fold.hpp"
+#include "sql/query/execute.hpp"
+#include "system/memory.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/machine.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr int kPieceBatches = 64;                           // at most 4 million rows: 32 MB of 64-bit values
+constexpr int kMostWorkers = 16;                            // each holds a piece on the device
+constexpr std::int64_t kFoldBytes = std::int64_t{1} << 30;  // of a worker, besides: what a million groups take
+
+/// What is on the device at a time.
+struct Pieces {
+  int workers;
+  int batches = kPieceBatches;  ///< of a piece
+  std::int64_t fold_bytes = kFoldBytes;
+};
+
+/// Half of the device's memory that is allowed is for rows, and half for groups and tables of dictionaries; where there are neither keys nor
+/// texts a sixteenth is enough for the latter. Where memory is little, pieces become shorter, and then workers fewer.
+Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes) {
+  Pieces pieces{.workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
+  if (device_bytes == 0) return pieces;
+  const auto is_text = [](const Field& field) { return field.kind == ValueKind::text; };
+  const bool has_groups = !plan.keys.empty() || std::any_of(plan.fields.begin(), plan.fields.end(), is_text);
+  const std::int64_t parts = has_groups ? 2 : 16;
+  const std::int64_t for_groups = device_bytes / parts;
+  std::int64_t bits = has_groups ? 32 : 0;  // of a row: its group, its values and their validity
+  for (const Field& field : plan.fields) bits += width_of(field.storage) + 1;
+  const std::int64_t batch_bytes = kBatchRows / 8 * std::max<std::int64_t>(bits, 1);
+  const std::int64_t fit = (device_bytes - for_groups) / batch_bytes;
+  if (fit == 0) {
+    const std::int64_t least = (batch_bytes + parts - 2) / (parts - 1) * parts;
+    throw Error(Code::invalid_argument,
+                fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
+                            bytes_text(static_cast<double>(device_bytes)),
+                            bytes_text(static_cast<double>(whole_megabytes(least)))));
+  }
+  pieces.workers = static_cast<int>(std::min<std::int64_t>(pieces.workers, fit));
+  pieces.batches = static_cast<int>(std::min<std::int64_t>(fit / pieces.workers, kPieceBatches));
+  pieces.fold_bytes = std::min(for_groups / pieces.workers, kFoldBytes);
+  return pieces;
+}
+
+DeviceTimes times_of(const gpu::Staging& staging, const DeviceFold& fold) {
+  const gpu::StagingTimes& times = staging.times();
+  return {times.to_device, times.kernel, times.to_host, fold.compile_seconds()};
+}
+
+/// Pieces by way of the device.
+class DeviceFolder final : public Folder {
+ public:
+  DeviceFolder(const Plan& plan, const Kernels& kernels, const gpu::Policy& policy, const Pieces& pieces)
+      : cpu_(plan, kernels),
+        staging_(policy),
+        builder_(staging_, plan.fields, pieces.batches * kBatchRows),
+        fold_(plan, kernels, staging_, builder_.arrays(), pieces.fold_bytes) {}
+
+  Groups fold(std::span<const Batch> batches) override {
+    for (const Batch& batch : batches) builder_.append(batch);
+    const DeviceChunk chunk = builder_.finish(false);
+    std::optional<Groups> groups = fold_.fold(chunk);
+    if (groups) return std::move(*groups);
+    rows_by_cpu_ += chunk.rows;
+    return cpu_.fold(batches);
+  }
+  void add_cost(Folded& folded) const override {
+    folded.rows_by_cpu += rows_by_cpu_;
+    folded.bytes_to_device += builder_.bytes_copied();
+    folded.times += times_of(staging_, fold_);
+  }
+
+ private:
+  std::int64_t rows_by_cpu_ = 0;
+  CpuFolder cpu_;
+  gpu::Staging staging_;
+  ChunkBuilder builder_;
+  DeviceFold fold_;
+};
+
+/// The plan's columns of a chunk.
+DeviceChunk columns_of(const Plan& plan, const DeviceChunk& chunk) {
+  DeviceChunk those{.rows = chunk.rows, .first_row = chunk.first_row};
+  for (const int column : plan.columns) those.columns.push_back(chunk.columns[static_cast<std::size_t>(column)]);
+  return those;
+}
+
+/// A chunk that the device cannot compute: read back, batch by batch.
+Groups fold_read_back(const Plan& plan, const Kernels& kernels, const Table& table, int part) {
+  CpuFolder cpu(plan, kernels);
+  Groups groups(plan, kernels);
+  const auto reader = table.open(part, plan.columns);
+  for (Batch batch; reader->next(batch);) groups.merge(cpu.fold({&batch, 1}));
+  return groups;
+}
+
+Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& table, const gpu::Policy& policy,
+                     std::int64_t device_bytes, const QueryProgress& progress, std::unique_ptr<Totals> totals) {
+  Folded total{.totals = std::move(totals)};
+  gpu::Staging staging(policy);
+  constexpr std::int64_t kMost = 2 * kFoldBytes;  // the only one
+  DeviceFold fold(plan, kernels, staging, 0, device_bytes == 0 ? kMost : std::min(device_bytes, kMost));
+  for (int part = 0; part < table.parts(); ++part) {
+    const DeviceChunk& chunk = *table.chunk(part, policy.device);
+    std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));
+    if (!groups) {
+      groups = fold_read_back(plan, kernels, table, part);
+      total.rows_by_cpu += chunk.rows;
+    }
+    total.totals->add(total.totals->piece_of(*groups));
+    total.totals->merge_some();
+    total.rows += chunk.rows;
+    if (progress) progress(total.rows);
+  }
+  total.totals->merge_all();
+  total.times = times_of(staging, fold);
+  return total;
+}
+
+}  // namespace
+
+Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
+               const QueryProgress& progress, std::unique_ptr<Totals> totals) {
+  const Kernels& best = kernels(Isa::best);
+  // A table lies on a device as a whole.
+  if (table.parts() > 0 && table.chunk(0, policy.device) != nullptr) {
+    return execute_there(plan, best, table, policy, device_bytes, progress, std::move(totals));
+  }
+  const Pieces pieces = pieces_of(plan, table, device_bytes);
+  const Folding folding{
+      .kernels = best,
+      .workers = pieces.workers,
+      .batches = pieces.batches,
+      .may_drop_conditions = false,  // a kernel is compiled for each plan
+      .may_repeat_texts = false,
+      .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy, pieces); }};
+  return execute(plan, table, folding, progress, std::move(totals));
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/device_fold.cpp: makes and launches a chunk's kernels, and reads the groups' states from what they leave.
+#include "sql/query/device_fold.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "cuda/scratch_parts.hpp"
+#include "sql/expression/members.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr std::int64_t kMostDirect =
+    4096;  // combinations of dictionary entries: more are seldom met, and are numbered instead
+constexpr std::int64_t kWord = 8;
+constexpr std::int64_t kMostNumbered = std::int64_t{1} << 20;  // groups of a chunk: of more the CPU makes them
+constexpr int kBlockThreads = 256;
+constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
+constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
+
+/// In front of merged states.
+struct Control {
+  std::int32_t trouble = 0;
+  std::int32_t is_full = 0;
+  std::uint32_t found = 0;
+  std::uint32_t unused = 0;
+};
+constexpr std::int64_t kControlWords = sizeof(Control) / kWord;
+
+std::uint64_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+Int128 join(const std::uint64_t* words) { return static_cast<Int128>(static_cast<UInt128>(words[1]) << 64 | words[0]); }
+
+const Dictionary& dictionary_of(const DeviceChunk& chunk, int column) {
+  return *chunk.columns[static_cast<std::size_t>(column)].dictionary;
+}
+
+/// The members as an array of i64, i128 or double; where the operand has 64 bits, those that it can be equal to.
+std::vector<std::uint64_t> words_of(const MemberTest& test) {
+  std::vector<std::uint64_t> words;
+  const Members& members = *test.node->members;
+  for (const double value : members.reals()) words.push_back(std::bit_cast<std::uint64_t>(value));
+  for (const Int128 value : members.exact()) {
+    if (test.form != Form::wide && (value < INT64_MIN || value > INT64_MAX)) continue;
+    words.push_back(static_cast<std::uint64_t>(value));
+    if (test.form == Form::wide) words.push_back(static_cast<std::uint64_t>(value >> 64));
+  }
+  return words;
+}
+
+/// Dictionary in order: place by word.
+std::vector<std::int32_t> order_of(const Dictionary& words) {
+  std::vector<std::int32_t> order(words.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return words[static_cast<std::size_t>(a)] < words[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+}  // namespace
+
+DeviceFold::DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array,
+                       std::int64_t most_bytes)
+    : plan_(plan),
+      kernels_(kernels),
+      staging_(staging),
+      first_array_(first_array),
+      most_bytes_(most_bytes),
+      limits_(gpu::launch_limits(staging.device())) {
+  options_.columns.resize(plan.columns.size(), {.bits = 0});
+}
+
+/// What was true of earlier chunks stays allowed for: so few chunks need code of their own.
+void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
+  for (std::size_t c = 0; c < chunk.columns.size(); ++c) {
+    ColumnShape& shape = options_.columns[c];
+    shape.bits = std::max(shape.bits, rounded_bits(chunk.columns[c].bits));
+    shape.nullable = shape.nullable || chunk.columns[c].validity != nullptr;
+  }
+}
+
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
+  if (chunk.rows == 0) return Groups(plan_, kernels_);
+  widen_shapes(chunk);
+  if (plan_.keys.empty()) return fold(chunk, fold_launch(chunk, 1), 1, nullptr);
+  options_.keying = Keying::direct;
+  options_.copies = Copies::threads;
+  if (const auto groups = direct_groups(chunk)) {
+    const FoldLaunch launch = fold_launch(chunk, *groups);
+    if (options_.copies == Copies::threads) return fold(chunk, launch, *groups, nullptr);
+  }
+  options_.threads = kBlockThreads;
+  options_.keying = Keying::hashed;
+  options_.copies = Copies::threads;
+  const auto numbered = number(chunk);
+  if (!numbered) return std::nullopt;
+  if (numbered->groups == 0) return Groups(plan_, kernels_);
+  return fold(chunk, fold_launch(chunk, numbered->groups), numbered->groups, &*numbered);
+}
+
+// -------------------------------------------------------------------------------------------------------------- grouping
+
+/// How many values each key can have, NULL among them.
+std::vector<std::int64_t> DeviceFold::slots(const DeviceChunk& chunk) const {
+  std::vector<std::int64_t> all;
+  for (const Node& key : plan_.keys) {
+    const auto column = static_cast<std::size_t>(key->column);
+    const auto& dictionary = chunk.columns[column].dictionary;
+    all.push_back((dictionary ? std::ssize(*dictionary) : 2) + (options_.columns[column].nullable ? 1 : 0));
+  }
+  return all;
+}
+
+/// The number of groups where it follows from the keys' dictionaries and booleans.
+std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) const {
+  for (const Node& key : plan_.keys) {
+    const ValueKind kind = key->type.kind;
+    if (key->op != Op::column || (kind != ValueKind::text && kind != ValueKind::boolean)) return std::nullopt;
+  }
+  std::int64_t groups = 1;
+  for (const std::int64_t slots : slots(chunk)) {
+    groups *= std::max<std::int64_t>(slots, 1);
+    if (groups > kMostDirect) return std::nullopt;
+  }
+  return groups;
+}
+
+/// For the widest blocks whose threads can all have states of their own; else warps have.
+std::shared_ptr<const GpuKernel> DeviceFold::choose_copies(std::int64_t groups) {
+  const std::int64_t bytes = groups * plan_.kernels->fold(plan_, options_)->source().own_words * kWord;  // of a thread
+  const std::int64_t most = limits_.shared_per_block - kStaticShared;
+  const std::int64_t easily = std::min(kEasilyShared, most);
+  for (const auto& [threads, shared] : {std::pair(256, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
+    options_.threads = threads;
+    if (bytes * threads <= shared) return plan_.kernels->fold(plan_, options_);
+  }
+  options_.copies = Copies::warps;
+  options_.threads = kBlockThreads;
+  return plan_.kernels->fold(plan_, options_);
+}
+
+/// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key
+/// cannot be computed.
+std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
+  Numbered all{.kernel = plan_.kernels->number(plan_, options_)};
+  const KernelSource& source = all.kernel->source();
+  const auto program = all.kernel->program(staging_.device(), compile_seconds_);
+  for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostNumbered}) {
+    const std::int64_t tags = 4 * limit;
+    if (tags * 4 + limit * source.words * kWord > most_bytes_ / 2) return std::nullopt;
+    auto* const control = array<std::uint64_t>(Array::merged, kControlWords);
+    auto words = arguments(chunk, source);
+    words[argument::trouble] = address(control);
+    words[argument::found] = address(control) + offsetof(Control, found);
+    words[argument::ids] = address(array<std::int32_t>(Array::ids, chunk.rows));
+    words[argument::tags] = address(array<std::uint32_t>(Array::tags, tags));
+    words[argument::keys] = address(array<std::uint64_t>(Array::keys, limit * source.words));
+    words[argument::mask] = static_cast<std::uint64_t>(tags - 1);
+    words[argument::limit] = static_cast<std::uint64_t>(limit);
+    words = passed(source, std::move(words));
+    Control result;
+    const auto number_rows = [&](const gpu::Policy& policy) {
+      staging_.fill(control, 0, sizeof(Control));
+      staging_.fill(array<std::uint32_t>(Array::tags, tags), 0, tags * 4);
+      program->launch("number_rows", blocks_for(chunk.rows, source.rows_per_thread, 0), options_.threads, 0,
+                      policy.stream, words);
+    };
+    staging_.compute_and_fetch(number_rows, &result, control, sizeof result);
+    if (result.trouble != 0) return std::nullopt;
+    if (result.is_full != 0) continue;
+    all.groups = result.found;
+    all.keys.resize(static_cast<std::size_t>(all.groups * source.words));
+    if (all.groups > 0) {
+      staging_.copy_out(all.keys.data(), array<std::uint64_t>(Array::keys, limit * source.words),
+                        std::ssize(all.keys) * kWord);
+    }
+    return all;
+  }
+  return std::nullopt;
+}
+
+void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
+                          std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const {
+  const std::vector<std::int64_t> all_slots = numbered == nullptr ? slots(chunk) : std::vector<std::int64_t>();
+  const std::uint64_t* words =
+      numbered == nullptr ? nullptr : numbered->keys.data() + group * numbered->kernel->source().words;
+  const std::uint64_t* const null_bits =
+      words == nullptr ? nullptr : words + numbered->kernel->source().words - null_words(plan_.keys.size());
+  const std::size_t width = plan_.keys.size();
+  for (std::size_t i = 0; i < width; ++i) {
+    const std::size_t k = words == nullptr ? width - 1 - i : i;  // the last key's slots are next to each other
+    const Expression& node = *plan_.keys[k];
+    if (words == nullptr) {
+      const std::int64_t slot = group % all_slots[k];
+      group /= all_slots[k];
+      nulls[k] = options_.columns[static_cast<std::size_t>(node.column)].nullable && slot == all_slots[k] - 1 ? 1 : 0;
+      key[k] = slot;
+    } else {
+      const bool wide = numbered->kernel->source().wide_keys[k];
+      nulls[k] = static_cast<std::uint8_t>(null_bits[k / kNullsPerWord] >> k % kNullsPerWord & 1);
+      key[k] = wide ? join(words) : Int128{static_cast<std::int64_t>(words[0])};
+      words += wide ? 2 : 1;
+    }
+    if (nulls[k] != 0) {
+      key[k] = 0;
+    } else if (node.type.kind == ValueKind::text) {
+      key[k] = groups.text_key(dictionary_of(chunk, node.column)[static_cast<std::size_t>(key[k])]);
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------- folding
+
+std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const {
+  const std::int64_t resident =
+      std::clamp<std::int64_t>(limits_.shared_per_multiprocessor / (shared_bytes + kStaticShared), 1,
+                               std::max(kResidentThreads / options_.threads, 1));
+  const std::int64_t tile = std::int64_t{options_.threads} * rows_per_thread;
+  return std::min(gpu::divided_up(rows, tile), resident * limits_.multiprocessors);
+}
+
+/// What kernels are called with, but for the words that belong to one of them; tables of dictionaries are on the device then.
+std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const KernelSource& source) {
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(source.arguments), 0);
+  words[argument::rows] = static_cast<std::uint64_t>(chunk.rows);
+  std::size_t next = argument::first_column;
+  for (const DeviceColumn& column : chunk.columns) {
+    words[next++] = address(column.values);
+    words[next++] = address(column.validity);
+  }
+  int table = first_array_ + static_cast<int>(Array::tables);
+  for (const Expression* test : source.word_tests) {
+    std::vector<std::uint8_t> passing;
+    for (const std::string_view word : dictionary_of(chunk, test->args[0]->column)) {
+      passing.push_back(passes(*test, word) ? 1 : 0);
+    }
+    passing.resize(std::max<std::size_t>(passing.size(), 1));
+    words[next++] = address(staging_.upload(table++, passing.data(), std::ssize(passing)));
+  }
+  for (const int column : source.ranked) {
+    const std::vector<std::int32_t> order = order_of(dictionary_of(chunk, column));
+    std::vector<std::int32_t> ranks(std::max<std::size_t>(order.size(), 1));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      ranks[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+    }
+    words[next++] = address(staging_.upload(table++, ranks.data(), std::ssize(ranks) * 4));
+  }
+  for (const std::uint64_t word : source.literals) words[next++] = word;
+  for (const MemberTest& test : source.member_tests) {
+    std::vector<std::uint64_t> members = words_of(test);
+    const auto count = members.size() / (test.form == Form::wide ? 2 : 1);
+    members.resize(std::max<std::size_t>(members.size(), 1));
+    words[next++] = address(staging_.upload(table++, members.data(), std::ssize(members) * kWord));
+    words[next++] = count;
+  }
+  if (options_.keying == Keying::direct) {
+    for (const std::int64_t slots : slots(chunk)) words[next++] = static_cast<std::uint64_t>(slots);
+  }
+  return words;
+}
+
+/// What a launch passes: the words, or where the device's memory has them.
+std::vector<std::uint64_t> DeviceFold::passed(const KernelSource& source, std::vector<std::uint64_t> words) {
+  if (!source.has_words_in_memory()) return words;
+  const int array = first_array_ + static_cast<int>(Array::words);
+  return {address(staging_.upload(array, words.data(), std::ssize(words) * kWord))};
+}
+
+/// As many blocks as the device has room for; fewer where the limit of memory leaves none for their states. None where not even one
+/// fits.
+DeviceFold::FoldLaunch DeviceFold::grid_of(const DeviceChunk& chunk, std::shared_ptr<const GpuKernel> kernel,
+                                           std::int64_t groups) const {
+  const KernelSource& source = kernel->source();
+  const std::int64_t own_bytes = groups * source.own_words * kWord;
+  const std::int64_t copies_of_block = options_.copies == Copies::warps ? options_.threads / 32 : 1;
+  const std::int64_t merged_bytes = (kControlWords + groups * source.words) * kWord;
+  const std::int64_t fit = (most_bytes_ / 2 - merged_bytes) / (own_bytes * copies_of_block);
+  FoldLaunch launch;
+  launch.shared_bytes = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
+  launch.blocks = std::clamp<std::int64_t>(fit, 0, blocks_for(chunk.rows, source.rows_per_thread, launch.shared_bytes));
+  launch.copies = launch.blocks * copies_of_block;
+  launch.kernel = std::move(kernel);
+  return launch;
+}
+
+/// The kernels whose copies hold the sums of the rows that the grid gives to each. The grid depends on the bytes of a copy, and these
+/// depend on how many rows it may fold. A copy for more rows is never smaller, so the loop ends.
+DeviceFold::FoldLaunch DeviceFold::fold_launch(const DeviceChunk& chunk, std::int64_t groups) {
+  const auto bits_for = [](std::int64_t rows) {  // in steps, so that chunks seldom need code of their own
+    return (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))) + 3) / 4 * 4;
+  };
+  const Copies copies = options_.copies;
+  // Most grids have a block for each multiprocessor.
+  options_.copy_bits = bits_for(chunk.rows / limits_.multiprocessors + 8 * kBlockThreads);
+  for (;;) {
+    options_.threads = kBlockThreads;
+    options_.copies = copies;
+    FoldLaunch launch = grid_of(
+        chunk, copies == Copies::registers ? plan_.kernels->fold(plan_, options_) : choose_copies(groups), groups);
+    if (launch.blocks == 0) return launch;
+    const std::int64_t tile = std::int64_t{options_.threads} * launch.kernel->source().rows_per_thread;
+    const int bits = bits_for(gpu::divided_up(gpu::divided_up(chunk.rows, tile), launch.blocks) * tile);
+    if (bits <= options_.copy_bits) return launch;
+    options_.copy_bits = bits;
+  }
+}
+
+std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
+                                       const Numbered* numbered) {
+  if (launch.blocks == 0) return std::nullopt;
+  const KernelSource& source = launch.kernel->source();
+  const auto program = launch.kernel->program(staging_.device(), compile_seconds_);
+  const bool by_warps = options_.copies == Copies::warps;
+  const std::int64_t own_bytes = groups * source.own_words * kWord;
+  const std::int64_t merged_words = kControlWords + groups * source.words;
+  auto* const control = array<std::uint64_t>(Array::merged, merged_words);
+  auto* const partials = array<std::uint64_t>(Array::partials, launch.copies * groups * source.own_words);
+  auto words = arguments(chunk, source);
+  words[argument::groups] = static_cast<std::uint64_t>(groups);
+  words[argument::copies] = static_cast<std::uint64_t>(launch.copies);
+  words[argument::partials] = address(partials);
+  words[argument::merged] = address(control + kControlWords);
+  words[argument::trouble] = address(control);
+  words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(Array::ids, chunk.rows));
+  words = passed(source, std::move(words));
+  const auto fold_and_merge = [&](const gpu::Policy& policy) {
+    staging_.fill(control, 0, sizeof(Control));
+    if (by_warps) staging_.fill(partials, 0, launch.copies * own_bytes);
+    program->launch("fold", launch.blocks, options_.threads, launch.shared_bytes, policy.stream, words);
+    constexpr std::int64_t kMergeWarps = 4;
+    program->launch("merge", std::min((groups + kMergeWarps - 1) / kMergeWarps, std::int64_t{1} << 16),
+                    32 * kMergeWarps, 0, policy.stream, words);
+  };
+  std::vector<std::uint64_t> merged(static_cast<std::size_t>(merged_words));
+  staging_.compute_and_fetch(fold_and_merge, merged.data(), control, merged_words * kWord);
+  if (std::bit_cast<Control>(std::array{merged[0], merged[1]}).trouble != 0) return std::nullopt;
+  return groups_of(chunk, source, numbered, groups, merged.data() + kControlWords);
+}
+
+Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered,
+                             std::int64_t groups, const std::uint64_t* merged) const {
+  const auto state_of = [&](std::int64_t g) { return merged + g * source.words; };
+  const auto at = [&](int cell) { return source.cells[static_cast<std::size_t>(cell)].at; };
+  std::vector<std::int64_t> met;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    if (state_of(g)[0] > 0) met.push_back(g);
+  }
+  if (plan_.grouped) {  // in the order of their first rows
+    std::sort(met.begin(), met.end(), [&](auto a, auto b) { return state_of(a)[at(1)] < state_of(b)[at(1)]; });
+  }
+  std::vector<std::vector<std::int32_t>> orders(plan_.columns.size());
+  for (const int column : source.ranked) {
+    orders[static_cast<std::size_t>(column)] = order_of(dictionary_of(chunk, column));
+  }
+  Groups all(plan_, kernels_);
+  std::vector<Int128> key(plan_.keys.size());
+  std::vector<std::uint8_t> nulls(plan_.keys.size());
+  for (const std::int64_t g : met) {
+    if (!plan_.keys.empty()) add_keys(chunk, numbered, g, all, key, nulls);
+    const std::int64_t place = all.find(key.data(), nulls.data());
+    const std::uint64_t* const words = state_of(g);
+    for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+      State state = all.state(place, a);
+      state.count = static_cast<std::int64_t>(words[at(source.counts[a])]);
+      if (source.values[a] < 0 || state.count == 0) {
+        all.set_state(place, a, state);
+        continue;
+      }
+      const StateCell& cell = source.cells[static_cast<std::size_t>(source.values[a])];
+      const std::uint64_t* const value = words + cell.at;
+      if (cell.real) {
+        const std::uint64_t flipped = cell.kind == StateCell::Kind::sum ? std::uint64_t{1} << 63 : 0;  // see flip_of()
+        state.set_real(std::bit_cast<double>(*value ^ flipped));
+      } else {
+        state.exact = cell.wide ? join(value) : Int128{static_cast<std::int64_t>(*value)};
+      }
+      if (plan_.aggregates[a].type.kind == ValueKind::text && plan_.aggregates[a].fold != Fold::count) {
+        const int column = plan_.aggregates[a].input->column;
+        const std::int32_t word = orders[static_cast<std::size_t>(column)][static_cast<std::size_t>(state.exact)];
+        state.exact = all.entry(dictionary_of(chunk, column)[static_cast<std::size_t>(word)]);
+      }
+      all.set_state(place, a, state);
+    }
+  }
+  return all;
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/device_fold.hpp: what a plan's aggregates come to over rows on a device, by kernels that are made for the plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cuda/program.hpp"
+#include "scale/staging.hpp"
+#include "sql/query/cuda_source.hpp"
+#include "sql/query/device_chunk.hpp"
+#include "sql/query/gpu_kernels.hpp"
+#include "sql/query/groups.hpp"
+#include "sql/query/plan.hpp"
+
+namespace upsweep::query {
+
+class DeviceFold {
+ public:
+  /// Uses the arrays first_array, first_array + 1, … of `staging`, up to `most_bytes` for groups. The arguments outlive this.
+  DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
+
+  /// Columns of the chunk are the plan's. Empty where the device cannot compute it: it is for the CPU to do then. Throws
+  /// Error unsupported (no NVRTC), device_memory, device_failed.
+  std::optional<Groups> fold(const DeviceChunk& chunk);
+  [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
+
+ private:
+  enum class Array : std::uint8_t { merged, partials, ids, tags, keys, words, tables };
+  struct Numbered {
+    std::shared_ptr<const GpuKernel> kernel;
+    std::int64_t groups = 0;
+    std::vector<std::uint64_t> keys;
+  };
+
+  void widen_shapes(const DeviceChunk& chunk);
+  [[nodiscard]] std::optional<std::int64_t> direct_groups(const DeviceChunk& chunk) const;
+  std::optional<Numbered> number(const DeviceChunk& chunk);
+  /// The kernels that fold a chunk, and how they are launched.
+  struct FoldLaunch {
+    std::shared_ptr<const GpuKernel> kernel;
+    std::int64_t shared_bytes = 0;
+    std::int64_t blocks = 0;
+    std::int64_t copies = 0;  ///< of all groups' states
+  };
+  std::shared_ptr<const GpuKernel> choose_copies(std::int64_t groups);
+  FoldLaunch grid_of(const DeviceChunk& chunk, std::shared_ptr<const GpuKernel> kernel, std::int64_t groups) const;
+  FoldLaunch fold_launch(const DeviceChunk& chunk, std::int64_t groups);
+  std::optional<Groups> fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
+                             const Numbered* numbered);
+  Groups groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered, std::int64_t groups,
+                   const std::uint64_t* merged) const;
+  std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const KernelSource& source);
+  std::vector<std::uint64_t> passed(const KernelSource& source, std::vector<std::uint64_t> words);
+  [[nodiscard]] std::vector<std::int64_t> slots(const DeviceChunk& chunk) const;
+  void add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
+                std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const;
+  [[nodiscard]] std::int64_t blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const;
+  template <class T>
+  T* array(Array which, std::int64_t count) {
+    return static_cast<T*>(
+        staging_.array(first_array_ + static_cast<int>(which), count * static_cast<std::int64_t>(sizeof(T))));
+  }
+
+  const Plan& plan_;
+  const Kernels& kernels_;
+  gpu::Staging& staging_;
+  const int first_array_;
+  const std::int64_t most_bytes_;
+  gpu::LaunchLimits limits_;
+  SourceOptions options_;
+  double compile_seconds_ = 0;
+};
+
+}  // namespace upsweep::query

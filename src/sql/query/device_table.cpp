@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/device_table.cpp: fills chunks from a table's batches, and copies batches back for the CPU.
+#include "upsweep/device_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "sql/expression/kernels.hpp"
+#include "sql/query/device_chunk.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace {
+
+// Of a table whose length is not known before it is read.
+constexpr std::int64_t kUnknownRows = std::int64_t{1} << 22;
+
+}  // namespace
+
+struct DeviceTable::State {
+  int device;
+  gpu::Staging staging;  ///< holds the columns
+  std::mutex mutex;      ///< of it
+  std::vector<Field> fields;
+  std::vector<query::DeviceChunk> chunks;
+  std::int64_t rows = 0;
+
+  explicit State(const gpu::Policy& policy) : device(policy.device), staging(policy) {}
+
+  void fill(const Table& source, const std::vector<int>& columns) {
+    const std::int64_t known = source.rows();
+    const std::int64_t capacity = known >= 0 ? std::min(known, query::kMostChunkRows) : kUnknownRows;
+    query::ChunkBuilder builder(staging, fields, std::max<std::int64_t>(capacity, 1));
+    for (int part = 0; part < source.parts(); ++part) {
+      const auto reader = source.open(part, columns);
+      for (Batch batch; reader->next(batch); rows += batch.rows) {
+        for (std::int64_t done = 0; done < batch.rows;) {
+          done += builder.append(batch, done);
+          if (done < batch.rows) chunks.push_back(builder.finish(true));
+        }
+      }
+    }
+    if (builder.rows() > 0) chunks.push_back(builder.finish(true));
+  }
+};
+
+DeviceTable::DeviceTable(const gpu::Policy& policy, const Table& source, const std::vector<std::string>& names)
+    : state_(std::make_unique<State>(policy)) {
+  std::vector<int> columns;
+  const std::vector<Field>& fields = source.fields();
+  for (std::size_t c = 0; c < fields.size(); ++c) {
+    const bool named = std::find(names.begin(), names.end(), fields[c].name) != names.end();
+    if (named || (names.empty() && fields[c].unsupported.empty())) columns.push_back(static_cast<int>(c));
+  }
+  for (const std::string& name : names) {
+    const auto known =
+        std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
+    if (!known) throw Error(Code::unknown_column, fmt::format("no column is called '{}'", name));
+  }
+  for (const int column : columns) state_->fields.push_back(fields[static_cast<std::size_t>(column)]);
+
+  try {
+    state_->fill(source, columns);
+  } catch (const Error& error) {
+    if (error.code() != Code::device_memory) throw;
+    throw Error(error.code(),
+                fmt::format("{}; a query on the table itself brings it there piece by piece", error.what()));
+  }
+}
+
+DeviceTable::~DeviceTable() = default;
+
+int DeviceTable::device() const { return state_->device; }
+const std::vector<Field>& DeviceTable::fields() const { return state_->fields; }
+int DeviceTable::parts() const { return static_cast<int>(state_->chunks.size()); }
+std::int64_t DeviceTable::rows() const { return state_->rows; }
+std::int64_t DeviceTable::rows(int part) const { return state_->chunks[static_cast<std::size_t>(part)].rows; }
+ColumnRange DeviceTable::range(int, int) const { return {}; }
+const query::DeviceChunk* DeviceTable::chunk(int part, int device) const {
+  return device == state_->device ? &state_->chunks[static_cast<std::size_t>(part)] : nullptr;
+}
+
+namespace {
+
+class ReadBack final : public BatchReader {
+ public:
+  ReadBack(gpu::Staging& staging, std::mutex& mutex, const std::vector<Field>& fields, const query::DeviceChunk& chunk,
+           std::vector<int> columns)
+      : staging_(staging), mutex_(mutex), fields_(fields), chunk_(chunk), columns_(std::move(columns)) {}
+
+  bool next(Batch& batch) override {
+    if (at_ >= chunk_.rows) return false;
+    batch.rows = std::min(kBatchRows, chunk_.rows - at_);
+    batch.first_row = chunk_.first_row + at_;
+    batch.columns.clear();
+    const auto memory = std::make_shared<std::vector<std::vector<Int128>>>();
+    for (const int which : columns_) {
+      const query::DeviceColumn& from = chunk_.columns[static_cast<std::size_t>(which)];
+      const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
+      ColumnData& to = batch.columns.emplace_back();
+      to.dictionary = from.dictionary;
+      to.values = fetched(*memory, from.values, width, batch.rows);
+      if (from.validity != nullptr) {
+        to.validity = static_cast<const std::uint8_t*>(fetched(*memory, from.validity, 1, batch.rows));
+      }
+    }
+    batch.memory = memory;
+    at_ += batch.rows;
+    return true;
+  }
+
+ private:
+  /// Batches start at whole bytes, of bits too.
+  const void* fetched(std::vector<std::vector<Int128>>& memory, const void* from, int width, std::int64_t rows) {
+    const std::int64_t bytes = (rows * width + 7) / 8;
+    auto& room = memory.emplace_back(static_cast<std::size_t>(bytes / 16 + 1));
+    const std::lock_guard lock(mutex_);
+    staging_.copy_out(room.data(), static_cast<const std::byte*>(from) + at_ * width / 8, bytes);
+    return room.data();
+  }
+
+  gpu::Staging& staging_;
+  std::mutex& mutex_;
+  const std::vector<Field>& fields_;
+  const query::DeviceChunk& chunk_;
+  std::vector<int> columns_;
+  std::int64_t at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchReader> DeviceTable::open(int part, const std::vector<int>& columns) const {
+  return std::make_unique<ReadBack>(state_->staging, state_->mutex, state_->fields,
+                                    state_->chunks[static_cast<std::size_t>(part)], columns);
+}
+
+}  // namespace upsweep

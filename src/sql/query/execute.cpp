@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/execute.cpp: threads take parts of a table, or pieces of a part that is left; carries merge in the table's order.
+//
+// A thread reads a part front to back and folds each piece at once: a batch, which then lies in cache, or for a GPU many.
+// Once every part is taken, threads that are free help with the parts still open, one reading while the others compute: so
+// a table of a single part, such as an Arrow IPC stream, keeps all of them busy too. Pieces are folded alone and merged in
+// order, whoever computed them: floats have the same bits on any number of threads, and of several errors the one of the
+// earliest piece is thrown.
+#include "sql/query/execute.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "core/ladder.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/segments.hpp"
+#include "sql/query/part_reader.hpp"
+#include "sql/query/statistics.hpp"
+
+namespace upsweep::query {
+namespace {
+
+/// Plans with fewer conditions, for parts whose statistics prove the others; made as they are met.
+class Reduced {
+ public:
+  /// The arguments outlive this.
+  Reduced(const Plan& plan, const Table& table) : plan_(plan), table_(table) {}
+
+  const Plan& plan_for(int part) {
+    std::vector<bool> kept;
+    kept.reserve(plan_.filters.size());
+    // Those that can fail stay: whether a row fails does not depend on statistics.
+    for (const Node& filter : plan_.filters) {
+      kept.push_back(filter->can_fail || !must_hold(*filter, plan_, table_, part));
+    }
+    const auto [found, is_new] = plans_.try_emplace(kept);
+    if (!is_new) return found->second;
+    Plan& plan = found->second = plan_;
+    plan.filters.clear();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i]) plan.filters.push_back(plan_.filters[i]);
+    }
+    return plan;
+  }
+
+ private:
+  const Plan& plan_;
+  const Table& table_;
+  std::map<std::vector<bool>, Plan> plans_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- pieces
+
+/// Where a piece stands in the table.
+struct Place {
+  int part;
+  std::int64_t piece;
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Part {
+  const Plan* plan = nullptr;
+  std::mutex reading;
+  std::unique_ptr<BatchReader> reader;
+  std::int64_t pieces = 0;  ///< handed out
+  bool ended = false;
+  // Under the executor's lock:
+  std::map<std::int64_t, std::unique_ptr<Totals::Piece>> waiting;  ///< pieces whose predecessors are not in the totals
+  std::int64_t added = 0;
+  std::int64_t count = -1;  ///< of its pieces; -1: it has not ended
+};
+
+/// Pieces for each worker that may wait for the totals while threads begin whatever part is theirs: of more the first is begun that
+/// nobody has, and of so many times as many none is any more, but those that others wait for are helped with.
+constexpr int kMostWaiting = 4;
+constexpr int kMostAhead = 4;
+/// Groups up to which further pieces are folded into them: they are in a core's second cache then.
+constexpr std::int64_t kMostHeld = 1 << 14;
+/// The same of groups that are found at once: an entry of a table, a sum and a count of each are touched. Of each there must be
+/// several rows for every worker, as all workers' groups are merged in the end.
+constexpr std::int64_t kMostAtHand = 1 << 18;
+constexpr std::int64_t kRowsOfEach = 16;
+
+class Executor {
+ public:
+  Executor(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
+           std::unique_ptr<Totals> totals)
+      : table_(table),
+        folding_(folding),
+        progress_(progress),
+        reduced_(plan, table),
+        total_{.totals = std::move(totals)},
+        totals_(*total_.totals) {
+    for (int part = 0; part < table.parts(); ++part) {
+      if (may_match(plan, table, part)) matching_.push_back(part);
+    }
+    parts_ = std::vector<Part>(matching_.size());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].plan = folding.may_drop_conditions ? &reduced_.plan_for(matching_[i]) : &plan;
+    }
+  }
+
+  Folded run(int workers) {
+    share_parts(static_cast<std::size_t>(workers));
+    folding_now_ = workers;
+    cpu::run_workers(workers, [&](int worker) { work(stretches_[static_cast<std::size_t>(worker)]); });
+    if (error_) std::rethrow_exception(error_);
+    totals_.merge_all(workers);  // now that the last piece has come, which may be most of all: each thread has one then
+    return std::move(total_);
+  }
+
+ private:
+  /// Parts that a worker has not begun.
+  struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  void work(Stretch& own) noexcept {
+    const int count = static_cast<int>(parts_.size());
+    try {
+      std::map<const Plan*, std::unique_ptr<Folder>> folders;
+      const auto folder_of = [&](const Part& part) -> Folder& {
+        const auto found = folders.find(part.plan);
+        if (found != folders.end()) return *found->second;
+        return *folders.emplace(part.plan, folding_.make_folder(*part.plan)).first->second;
+      };
+      Held held;
+      for (int part = next_part(own); part < count; part = next_part(own)) take_pieces(part, folder_of, held);
+      for (int part = 0; part < count; ++part) take_pieces(part, folder_of, held);
+      release(held);
+      if (--folding_now_ == 0) none_folds_ = true;
+      if (!has_failed_) totals_.merge_some(&none_folds_);  // while others fold
+      const std::lock_guard lock(mutex_);
+      for (const auto& [plan, folder] : folders) folder->add_cost(total_);
+    } catch (...) {
+      fail({std::numeric_limits<int>::max(), 0}, std::current_exception());  // of no piece: theirs come first
+    }
+  }
+
+  /// A worker's parts follow each other where what it folds can be one piece; else all have the same ones.
+  void share_parts(std::size_t workers) {
+    stretches_.resize(workers);
+    for (std::size_t w = 0; w < workers; ++w) {
+      if (folding_.joins_pieces) {
+        stretches_[w] = {parts_.size() * w / workers, parts_.size() * (w + 1) / workers};
+      } else if (w == 0) {
+        stretches_[w] = {0, parts_.size()};
+      }
+    }
+  }
+
+  /// The next part of a worker's own; where many pieces wait for those of earlier parts, the first that nobody has begun, and where
+  /// far too many do, the first that has pieces left.
+  int next_part(Stretch& own) {
+    const std::lock_guard lock(mutex_);
+    const int enough = kMostWaiting * folding_.workers;
+    if (waiting_ > kMostAhead * enough && !has_failed_) {
+      const auto unread = [](const Part& part) { return part.count < 0; };
+      const auto earliest = std::find_if(parts_.begin() + static_cast<std::ptrdiff_t>(added_), parts_.end(), unread);
+      if (earliest != parts_.end()) return static_cast<int>(earliest - parts_.begin());
+    }
+    if (waiting_ > enough) {
+      const auto next_of = [&](const Stretch& stretch) {
+        return stretch.begin < stretch.end ? stretch.begin : parts_.size();
+      };
+      Stretch& first = *std::min_element(stretches_.begin(), stretches_.end(),
+                                         [&](const Stretch& a, const Stretch& b) { return next_of(a) < next_of(b); });
+      return static_cast<int>(first.begin < first.end ? first.begin++ : parts_.size());
+    }
+    Stretch& from = folding_.joins_pieces ? own : stretches_[0];
+    if (from.begin == from.end) steal_for(from);
+    return static_cast<int>(from.begin == from.end ? parts_.size() : from.begin++);
+  }
+
+  /// The later half of what the worker has left that has most.
+  void steal_for(Stretch& own) {
+    Stretch& most = *std::max_element(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) {
+      return a.end - a.begin < b.end - b.begin;
+    });
+    own = {most.begin + (most.end - most.begin) / 2, most.end};
+    most.end = own.begin;
+  }
+
+  /// What pieces that follow each other have come to: one piece, at the place of the first. The others are in order without
+  /// anything.
+  struct Held {
+    std::optional<Groups> groups;
+    Folder* folder = nullptr;
+    Place first = {};
+    Place last = {};
+  };
+
+  /// Whether a piece is the next one.
+  bool follows(Place last, Place next) {
+    if (last.part == next.part) return next.piece == last.piece + 1;
+    const std::lock_guard lock(mutex_);
+    return last.part + 1 == next.part && next.piece == 0 &&
+           parts_[static_cast<std::size_t>(last.part)].count == last.piece + 1;
+  }
+
+  void release(Held& held) {
+    if (!held.groups) return;
+    held.groups->settle();
+    finish(held.first, totals_.piece_of(*held.groups));
+    held.folder->reuse(std::move(*held.groups));
+    held.groups.reset();
+  }
+
+  void fold(std::span<const Batch> batches, Place place, Folder& folder, Held& held) {
+    if (held.groups && held.folder == &folder && follows(held.last, place)) {
+      folder.fold_on(batches, *held.groups);
+      finish(place, nullptr);
+    } else {
+      release(held);
+      held = {folder.fold(batches), &folder, place, place};
+    }
+    held.last = place;
+    // Others wait for it to be in the totals, for which it holds.
+    const bool is_full = (held.groups->count() >= kMostHeld && !held.groups->are_at_hand(folding_.most_at_hand)) ||
+                         held.groups->loose().count() > 0;
+    if (!folding_.joins_pieces || is_full || waiting_ > kMostWaiting) release(held);
+  }
+
+  /// Of this part; while too much waits for pieces of earlier ones, those first.
+  template <class FolderOf>
+  void take_pieces(int number, const FolderOf& folder_of, Held& held) noexcept {
+    bool helps = true;
+    for (;;) {
+      Place place{helps ? next_to_read(number) : number, 0};
+      try {
+        Part& part = parts_[static_cast<std::size_t>(place.part)];
+        const std::vector<Batch> batches = read(part, place);
+        if (batches.empty() && place.part != number) {
+          helps = false;  // others are at its last pieces
+          continue;
+        }
+        helps = true;
+        if (batches.empty() || is_too_late(place)) return;
+        std::int64_t rows = 0;
+        for (const Batch& batch : batches) rows += batch.rows;
+        fold(batches, place, folder_of(part), held);
+        count_rows(rows);
+        totals_.merge_some(&are_all_read_);
+      } catch (...) {
+        fail(place, std::current_exception());
+        return;
+      }
+    }
+  }
+
+  int next_to_read(int number) {
+    if (waiting_bytes_ <= totals_.most_waiting()) return number;
+    const std::lock_guard lock(mutex_);
+    return added_ < parts_.size() ? std::min(number, static_cast<int>(added_)) : number;
+  }
+
+  /// The part's next piece; none where it has ended, or where nobody waits for it.
+  std::vector<Batch> read(Part& part, Place& place) {
+    const std::lock_guard lock(part.reading);
+    std::vector<Batch> batches;
+    place.piece = part.pieces;
+    if (part.ended || is_too_late(place)) return batches;
+    part.ended = true;  // should what follows throw
+    if (!part.reader)
+      part.reader = open_part(*part.plan, table_, matching_[static_cast<std::size_t>(place.part)], folding_);
+    bool ended = false;
+    while (!ended && std::ssize(batches) < folding_.batches) {
+      Batch batch;
+      ended = !part.reader->next(batch);
+      if (batch.rows > 0) {
+        batches.push_back(std::move(batch));
+      } else if (!ended) {
+        count_rows(0);  // calls progress_, which may throw to end the query
+        if (is_too_late(place)) return {};
+      }
+    }
+    part.ended = ended;
+    if (ended) part.reader.reset();
+    if (!batches.empty()) ++part.pieces;
+    if (ended) {
+      const std::lock_guard merging(mutex_);
+      part.count = part.pieces;
+      are_all_read_ = ++read_ == std::ssize(parts_);
+      add_pieces();
+    }
+    return batches;
+  }
+
+  /// A piece, or null for one whose groups an earlier one has.
+  void finish(Place place, std::unique_ptr<Totals::Piece> piece) {
+    const std::lock_guard lock(mutex_);
+    if (piece) {
+      waiting_bytes_ += piece->bytes;
+      ++waiting_;
+    }
+    parts_[static_cast<std::size_t>(place.part)].waiting.emplace(place.piece, std::move(piece));
+    add_pieces();
+  }
+
+  void count_rows(std::int64_t rows) {
+    const std::lock_guard lock(mutex_);
+    total_.rows += rows;
+    if (progress_) progress_(total_.rows);
+  }
+
+  /// Pieces join the totals in the table's order.
+  void add_pieces() {
+    for (; added_ < parts_.size(); ++added_) {
+      Part& part = parts_[added_];
+      for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.added;
+           next = part.waiting.erase(next), ++part.added) {
+        if (!next->second) continue;
+        waiting_bytes_ -= next->second->bytes;
+        --waiting_;
+        totals_.add(std::move(next->second));
+      }
+      if (part.added != part.count) return;
+    }
+  }
+
+  void fail(Place place, std::exception_ptr error) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (error_ && failed_ < place) return;
+    error_ = std::move(error);
+    failed_ = place;
+    has_failed_ = true;
+  }
+  /// Whether an earlier piece has failed.
+  bool is_too_late(Place place) {
+    if (!has_failed_) return false;
+    const std::lock_guard lock(mutex_);
+    return failed_ < place;
+  }
+
+  const Table& table_;
+  const Folding& folding_;
+  const QueryProgress& progress_;
+  Reduced reduced_;
+  Folded total_;
+  Totals& totals_;
+  std::vector<int> matching_;  ///< the parts that may have rows
+  std::vector<Part> parts_;    ///< of these
+  std::size_t added_ = 0;      ///< parts that are in the totals
+  std::ptrdiff_t read_ = 0;    ///< parts of which nothing is left to be read
+  std::atomic<bool> are_all_read_{false};
+  std::atomic<int> folding_now_{0};  ///< workers
+  std::atomic<bool> none_folds_{false};
+  std::vector<Stretch> stretches_;  ///< by worker
+  std::mutex mutex_;
+  std::atomic<std::int64_t> waiting_bytes_{0};  ///< of pieces that are not in the totals
+  std::atomic<int> waiting_{0};                 ///< such pieces
+  std::atomic<bool> has_failed_{false};
+  Place failed_{};
+  std::exception_ptr error_;
+};
+
+/// Whether it does not matter in which order rows are added up.
+bool is_exact(const Plan& plan) {
+  return std::none_of(plan.aggregates.begin(), plan.aggregates.end(), [](const Aggregate& aggregate) {
+    return aggregate.fold == Fold::sum && aggregate.type.kind == ValueKind::real;
+  });
+}
+
+/// One for each batch, if it is known how many there are. In memory a batch takes a core 20 us where few rows are kept
+/// (Xeon), as long as a thread takes to wake, and 400 us for TPC-H Q1; from Parquet more than 2 ms.
+int workers_of(std::int64_t rows, int threads) {
+  return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::parts(rows, kBatchRows), 1, threads);
+}
+
+}  // namespace
+
+// A block with fewer rows left than that gives them away: what an operator costs per block, however few rows it has, is
+// then paid once for many blocks.
+constexpr int kFew = kBlock / 4;
+// Sums that need no list of rows are added up over whole blocks where the last one had that many left: nearly all lines are
+// read then. Of 6·10^6 rows, on two cores of an EPYC, lists take 5.3 ms where 5 % are kept and 9 where 15 % are, whole blocks
+// 4; on one core of a Xeon 6 and 11, and 9 to 11. A twelfth is in between.
+constexpr int kDense = kBlock / 12;
+// A block with that many left is computed whole, and the rows that are not kept belong to no group: moving the others
+// together costs more than computing some in vain.
+constexpr int kMany = kBlock / 2;
+// With that many left, bounds of a column are tried on all of it: nearly all of its lines are read anyway.
+constexpr int kSome = kBlock / 16;
+
+CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_at_hand)
+    : plan_(plan),
+      kernels_(kernels),
+      most_at_hand_(most_at_hand),
+      conditions_(conditions_of(plan.filters)),
+      evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
+      gathered_(plan.fields, plan.nodes, plan.sql, kernels),
+      dense_sums_(plan, conditions_, kernels) {
+  // Of two rows that fail, the first is reported: no condition is tried ahead of what precedes it if that could show.
+  for (const Node& filter : plan.filters) gathers_ = gathers_ && !filter->can_fail;
+  const std::set<int> early = columns_of(plan.filters);
+  for (const int column : columns_read(plan)) {
+    if (!early.contains(column)) later_columns_.push_back(column);
+  }
+}
+
+Groups CpuFolder::fold(std::span<const Batch> batches) {
+  if (!groups_) groups_.emplace(plan_, kernels_);
+  Groups groups = std::move(*groups_);
+  groups_.reset();
+  groups.clear();
+  fold_on(batches, groups);
+  groups.settle();
+  return groups;
+}
+
+void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
+  rows_.clear();  // of a piece that memory did not suffice for
+  // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone. Only
+  // kept_ stays: dense_sums_, which go by it, are exact.
+  marks_rows_ = true;
+  for (const Batch& batch : batches) {
+    groups.start_batch(batch.rows, most_at_hand_);
+    for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
+      add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
+    }
+    add_gathered(batch, groups);
+  }
+}
+
+void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups) {
+  if (kept_ >= kDense) {
+    if (const auto kept = dense_sums_.add(batch, first, rows, groups)) {
+      kept_ = *kept;
+      return;
+    }
+  }
+  evaluator_.start(batch, first, rows);
+  if (mark_rows() && add_marked(batch, groups)) return;
+  if (kept_ >= kFew || !gathers_) {
+    add_gathered(batch, groups);
+    groups.add(evaluator_);
+    return;
+  }
+  evaluator_.append_rows(rows_, later_columns_);
+  if (std::ssize(rows_) > kBlock - kFew) add_gathered(batch, groups);
+}
+
+/// Tries the conditions: of all rows while many are left, and then of those. True: all rows stay at hand, and those that are
+/// kept are marked. False: only those that are kept are at hand.
+bool CpuFolder::mark_rows() {
+  const int rows = evaluator_.count();
+  auto next = conditions_.begin();
+  kept_ = rows;
+  if (gathers_) evaluator_.mark_all(marks_);
+  for (; gathers_ && next != conditions_.end() && kept_ >= (next->bounds ? kSome : kMany); ++next) {
+    kept_ = evaluator_.mark(*next, marks_);
+  }
+  if (next == conditions_.end() && kept_ >= kMany && kept_ < rows && marks_rows_) return true;
+  if (kept_ < rows) evaluator_.keep_marked(marks_);
+  for (; next != conditions_.end(); ++next) evaluator_.keep(*next);
+  kept_ = evaluator_.count();
+  return false;
+}
+
+/// False, and nothing of the block is added, where a row has failed that may not be kept: then only those that are kept stay
+/// at hand.
+bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
+  add_gathered(batch, groups);
+  try {
+    groups.add(evaluator_, marks_);
+    return true;
+  } catch (const Error&) {
+    marks_rows_ = false;
+    evaluator_.keep_marked(marks_);
+    return false;
+  }
+}
+
+void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {
+  if (rows_.empty()) return;
+  gathered_.start(batch, rows_);
+  rows_.clear();
+  groups.add(gathered_);
+}
+
+Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals) {
+  return Executor(plan, table, folding, progress, std::move(totals)).run(folding.workers);
+}
+
+Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress,
+               std::unique_ptr<Totals> totals) {
+  require_policy(policy);
+  const Kernels& best = kernels(policy.isa);
+  const int workers = workers_of(table.rows(), policy.threads);
+  const bool joins = is_exact(plan);
+  const std::int64_t each = table.rows() < 0 ? 0 : table.rows() / workers / kRowsOfEach;
+  const std::int64_t most_at_hand = joins ? std::min(each, kMostAtHand) : 0;
+  const Folding folding{
+      .kernels = best,
+      .workers = workers,
+      .batches = 1,
+      .may_drop_conditions = true,
+      .may_repeat_texts = true,
+      .joins_pieces = joins,
+      .most_at_hand = most_at_hand,
+      .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_at_hand); }};
+  return execute(plan, table, folding, progress, std::move(totals));
+}
+
+}  // namespace upsweep::query

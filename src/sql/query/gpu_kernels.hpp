@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/gpu_kernels.hpp: a plan's kernels, each written and compiled once however often the query runs.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "cuda/program.hpp"
+#include "sql/query/cuda_source.hpp"
+#include "system/recent_values.hpp"
+
+namespace upsweep::query {
+
+/// A source, and its program on each device.
+class GpuKernel {
+ public:
+  explicit GpuKernel(KernelSource source) : source_(std::move(source)) {}
+
+  [[nodiscard]] const KernelSource& source() const { return source_; }
+  /// As gpu::program_of().
+  [[nodiscard]] std::shared_ptr<const gpu::Program> program(int device, double& seconds) const {
+    return programs_.get(device, [&] { return gpu::program_of(source_.text, device, seconds); });
+  }
+
+ private:
+  static constexpr std::size_t kMostDevices = 16;
+
+  KernelSource source_;
+  mutable RecentValues<int, gpu::Program> programs_{kMostDevices};
+};
+
+/// For several threads. Calls with equal options get the same object.
+class GpuKernels {
+ public:
+  /// Of fold_source().
+  std::shared_ptr<const GpuKernel> fold(const Plan& plan, const SourceOptions& options);
+  /// Of number_source(), whose text depends on the columns, the keying and the threads only.
+  std::shared_ptr<const GpuKernel> number(const Plan& plan, const SourceOptions& options);
+
+ private:
+  // Chunks differ in how many rows a block folds, which goes in steps, and in the sizes of values, which only grow.
+  static constexpr std::size_t kMost = 16;
+
+  RecentValues<SourceOptions, GpuKernel> folds_{kMost};
+  RecentValues<SourceOptions, GpuKernel> numbers_{kMost};
+};
+
+}  // namespace upsweep::query

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/group_rows.hpp: groups as rows of words: what a row is compared with and added to lies together, mostly in one cache line.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sql/query/plan.hpp"
+#include "sql/query/text_key.hpp"
+#include "upsweep/detail/unwritten_memory.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+/// What an aggregate has come to in a group.
+class State {
+ public:
+  Int128 exact = 0;        ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
+  std::int64_t count = 0;  ///< rows that went in
+
+  /// How many times 2^128 a sum exceeds `exact`; not 0 means that it does not fit.
+  [[nodiscard]] std::int64_t high() const { return high_; }
+  void set_high(std::int64_t high) { high_ = high; }
+  /// Of floats, in place of `exact`.
+  [[nodiscard]] double real() const { return std::bit_cast<double>(high_); }
+  void set_real(double real) { high_ = std::bit_cast<std::int64_t>(real); }
+
+ private:
+  std::int64_t high_ = 0;  ///< of floats the bits of the value
+};
+
+/// Of each group its hash, its keys and the states of its aggregates: a key of numbers and a state take 64 bits for the value until
+/// one comes that does not fit, and keys have room for NULLs once there is one.
+class GroupRows {
+ public:
+  explicit GroupRows(const Plan& plan);
+
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(words_.size() / layout_.width); }
+  /// Of memory.
+  [[nodiscard]] std::int64_t bytes() const {
+    return static_cast<std::int64_t>(words_.capacity() * sizeof(std::uint64_t));
+  }
+  /// None, as in the beginning; the memory is kept.
+  void clear();
+  void reserve(std::int64_t count) { words_.reserve(static_cast<std::size_t>(count) * layout_.width); }
+  /// What is new has any value.
+  void resize(std::int64_t count) { words_.resize(static_cast<std::size_t>(count) * layout_.width); }
+  void pop_back() { resize(count() - 1); }
+  /// A row of no keys and no rows.
+  void push_back(std::uint64_t hash) {
+    const std::size_t before = words_.size();
+    words_.resize(before + layout_.width);
+    std::uint64_t* const row = words_.data() + before;
+    row[0] = hash;
+    std::fill(row + 1, row + layout_.width, std::uint64_t{0});
+  }
+  /// Room for all values that `other` has room for.
+  void widen_as(const GroupRows& other);
+  /// The row of one of others, for all of whose values there is room: by several threads at a time.
+  void copy_row(std::int64_t group, const GroupRows& from, std::int64_t theirs);
+  void ask_for(std::int64_t group) const {
+    const std::uint64_t* const asked = row(group);
+    __builtin_prefetch(asked, 1);
+    __builtin_prefetch(asked + layout_.width - 1, 1);
+  }
+
+  [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return row(group)[0]; }
+
+  /// 0 where it is NULL.
+  [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const {
+    const KeyPlace& place = layout_.keys[which];
+    const std::uint64_t* const words = row(group) + place.at;
+    if (place.words == 1) return static_cast<std::int64_t>(words[0]);
+    Int128 key = 0;
+    std::memcpy(&key, words, sizeof key);
+    return key;
+  }
+  /// Of all groups.
+  [[nodiscard]] bool is_word(std::size_t key) const { return layout_.keys[key].words == 1; }
+  /// Where it is one.
+  [[nodiscard]] std::int64_t key_word(std::int64_t group, std::size_t which) const {
+    return static_cast<std::int64_t>(row(group)[layout_.keys[which].at]);
+  }
+  void set_key(std::int64_t group, std::size_t which, Int128 key) {
+    if (layout_.keys[which].words == 1 && !fits(key)) widen_key(which);
+    const KeyPlace& place = layout_.keys[which];
+    std::memcpy(row(group) + place.at, &key, place.words * sizeof(std::uint64_t));
+  }
+  /// Of a key that lies in itself (sql/query/text_key.hpp); valid until there are more groups.
+  [[nodiscard]] std::string_view short_text(std::int64_t group, std::size_t which) const {
+    return query::short_text(reinterpret_cast<const char*>(row(group) + layout_.keys[which].at));
+  }
+  [[nodiscard]] bool is_null(std::int64_t group, std::size_t which) const {
+    if (layout_.nulls_at == 0) return false;
+    return (row(group)[layout_.nulls_at + which / kBits] >> (which % kBits) & 1) != 0;
+  }
+  void set_null(std::int64_t group, std::size_t which) {
+    if (layout_.nulls_at == 0) make_room_for_nulls();
+    row(group)[layout_.nulls_at + which / kBits] |= std::uint64_t{1} << which % kBits;
+  }
+  [[nodiscard]] bool any_null(std::int64_t group) const;
+  /// Of some groups.
+  [[nodiscard]] bool have_nulls() const { return layout_.nulls_at != 0; }
+  /// Of all groups, the keys that are numbers lie in a word each, those that are text in two.
+  [[nodiscard]] bool are_narrow() const { return layout_.key_words == first_.key_words; }
+  /// So many words, of the first key on: where keys are narrow.
+  [[nodiscard]] const std::uint64_t* key_words(std::int64_t group) const { return row(group) + 1; }
+  [[nodiscard]] std::uint64_t* key_words(std::int64_t group) { return row(group) + 1; }
+  [[nodiscard]] std::size_t width_of_keys() const { return layout_.key_words; }
+
+  [[nodiscard]] State state(std::int64_t group, std::size_t aggregate) const;
+  void set_state(std::int64_t group, std::size_t aggregate, const State& state);
+  /// Whether what an aggregate has come to fits 64 bits in all groups.
+  [[nodiscard]] bool is_narrow(std::size_t aggregate) const { return layout_.states[aggregate].form != Form::wide; }
+  /// Where it does, State::exact, of floats the bits of State::real(); not of counts.
+  [[nodiscard]] std::int64_t state_word(std::int64_t group, std::size_t aggregate) const {
+    const StatePlace& place = layout_.states[aggregate];
+    const std::uint64_t word = row(group)[place.at];
+    return static_cast<std::int64_t>(place.form == Form::real ? word ^ kOfReals : word);
+  }
+  [[nodiscard]] std::int64_t count(std::int64_t group, std::size_t aggregate) const {
+    return static_cast<std::int64_t>(row(group)[layout_.states[aggregate].count_at]);
+  }
+  [[nodiscard]] std::int64_t& count(std::int64_t group, std::size_t aggregate) {
+    return reinterpret_cast<std::int64_t&>(row(group)[layout_.states[aggregate].count_at]);
+  }
+  /// Adds to a sum, which wraps around as State::high() says: whether it fits is asked when it is given out, as what comes later
+  /// may bring it back, and an average always fits.
+  void add_exact(std::int64_t group, std::size_t aggregate, Int128 value) {
+    const StatePlace& place = layout_.states[aggregate];
+    auto& sum = reinterpret_cast<std::int64_t&>(row(group)[place.at]);
+    std::int64_t added = 0;
+    const bool is_narrow = place.form == Form::narrow && fits(value) &&
+                           !__builtin_add_overflow(sum, static_cast<std::int64_t>(value), &added);
+    if (!is_narrow) return add_wide(group, aggregate, value, 0);
+    sum = added;
+  }
+  void add_real(std::int64_t group, std::size_t aggregate, double value) {
+    std::uint64_t& sum = row(group)[layout_.states[aggregate].at];
+    sum = word_of(real_of(sum) + value);
+  }
+  /// Of a sum, as State::high() has it.
+  void add_high(std::int64_t group, std::size_t aggregate, std::int64_t high) {
+    if (high != 0) add_wide(group, aggregate, 0, high);
+  }
+  /// Counts a row for each aggregate, and adds to those of `sums` a value each.
+  void add_row(std::int64_t group, std::span<const std::size_t> sums, const std::uint64_t* values) {
+    std::uint64_t* const words = row(group);
+    for (const StatePlace& place : layout_.states) ++words[place.count_at];
+    for (const std::size_t aggregate : sums) {
+      if (layout_.states[aggregate].form == Form::real) {
+        add_real(group, aggregate, std::bit_cast<double>(*values++));
+      } else {
+        add_exact(group, aggregate, static_cast<std::int64_t>(*values++));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBits = 64;
+  /// Of reals the words have the sign flipped: rows begin with zeros, and sums with -0.0, which changes no bit of what is added.
+  static constexpr std::uint64_t kOfReals = std::uint64_t{1} << 63;
+  static double real_of(std::uint64_t word) { return std::bit_cast<double>(word ^ kOfReals); }
+  static std::uint64_t word_of(double real) { return std::bit_cast<std::uint64_t>(real) ^ kOfReals; }
+
+  enum class Form : std::uint8_t { count, real, narrow, wide };
+  struct KeyPlace {
+    std::uint32_t at;
+    std::uint32_t words;
+  };
+  struct StatePlace {
+    std::uint32_t at;
+    std::uint32_t count_at;
+    Form form;
+  };
+  /// What lies where in a row, in words: the hash, the keys, which of them are NULL, the states.
+  struct Layout {
+    std::vector<KeyPlace> keys;
+    std::vector<StatePlace> states;
+    std::uint32_t nulls_at = 0;  ///< 0: there is none
+    std::uint32_t key_words = 0;
+    std::uint32_t width = 0;
+    void arrange(bool has_nulls);
+  };
+
+  /// None, of another layout.
+  GroupRows(const GroupRows& like, Layout layout) : layout_(std::move(layout)), first_(like.first_) {}
+  static bool fits(Int128 value) { return value == static_cast<std::int64_t>(value); }
+  [[nodiscard]] const std::uint64_t* row(std::int64_t group) const {
+    return words_.data() + static_cast<std::size_t>(group) * layout_.width;
+  }
+  [[nodiscard]] std::uint64_t* row(std::int64_t group) {
+    return words_.data() + static_cast<std::size_t>(group) * layout_.width;
+  }
+  void change(Layout layout);
+  void widen_key(std::size_t which);
+  void widen_state(std::size_t aggregate);
+  void make_room_for_nulls();
+  void add_wide(std::int64_t group, std::size_t aggregate, Int128 value, std::int64_t high);
+
+  Layout layout_;
+  Layout first_;  ///< of no groups
+  detail::Unwritten<std::uint64_t> words_;
+};
+
+}  // namespace upsweep::query

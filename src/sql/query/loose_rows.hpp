@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/loose_rows.hpp: rows that are not in groups yet, part after part by their hashes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "system/hash.hpp"
+#include "upsweep/detail/unwritten_memory.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+/// Into so many parts groups are divided by their hashes, and each of these by the next bits.
+inline constexpr int kPartBits = 6;
+inline constexpr int kParts = 1 << kPartBits;
+constexpr int part_of(std::uint64_t hash, int depth = 0) {
+  return static_cast<int>((hash << (kPartBits * depth)) >> (64 - kPartBits));
+}
+
+/// Where nearly each row is a group by itself what has not been met before is not looked for. Of each row of a batch the hash, the
+/// keys, none of which is NULL, what the sums get, of floats the bits, and its place among all.
+class LooseRows {
+ public:
+  /// `are_texts`: of each key whether it is text, which takes two words of a row.
+  LooseRows(const std::vector<std::uint8_t>& are_texts, std::size_t sums) {
+    for (const std::uint8_t is_text : are_texts) {
+      key_at_.push_back(width_);
+      width_ += is_text != 0 ? 2 : 1;
+    }
+    values_at_ = width_;
+    width_ += sums;
+  }
+
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t count(int part) const {
+    return static_cast<std::int64_t>(parts_[static_cast<std::size_t>(part)].words.size() / width_);
+  }
+  [[nodiscard]] std::int64_t bytes() const {
+    std::size_t all = 0;
+    for (const Part& part : parts_) all += part.words.capacity() * sizeof(std::uint64_t) + part.letters.capacity();
+    return static_cast<std::int64_t>(all);
+  }
+  /// The memory is kept.
+  void clear() {
+    for (Part& part : parts_) {
+      part.words.clear();
+      part.used = 0;
+    }
+    count_ = 0;
+    letters_ = 0;
+  }
+  /// For so many rows in all, of which parts have about the same: vectors that grow are copied, and touch twice the pages.
+  void make_room_for(std::int64_t rows) {
+    const auto each = static_cast<std::size_t>(rows / kParts);
+    for (Part& part : parts_) part.words.reserve((each + each / 8) * width_);
+  }
+  /// Whether there is room for so many rows more, and letters of longer texts.
+  [[nodiscard]] bool has_room_for(std::size_t rows, std::size_t letters) const {
+    return rows <= static_cast<std::size_t>(kMostRows - count_) &&
+           letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
+  }
+
+  /// Adds rows of these hashes; what else they have is to be written where `rows` then says, before further ones are added.
+  void add(std::span<const std::uint64_t> hashes, std::uint64_t** rows) {
+    std::array<std::size_t, kParts> more = {};
+    std::array<std::uint64_t*, kParts> next;
+    for (const std::uint64_t hash : hashes) ++more[static_cast<std::size_t>(part_of(hash))];
+    for (std::size_t p = 0; p < kParts; ++p) {
+      auto& words = parts_[p].words;
+      const std::size_t before = words.size();
+      words.resize(before + more[p] * width_);
+      next[p] = words.data() + before;
+    }
+    for (const std::uint64_t hash : hashes) {
+      std::uint64_t*& row = next[static_cast<std::size_t>(part_of(hash))];
+      row[0] = (hash & ~kPlaceMask) | static_cast<std::uint64_t>(count_++);
+      *rows++ = row;
+      row += width_;
+    }
+  }
+  [[nodiscard]] const std::uint64_t* row(int part, std::int64_t i) const {
+    return parts_[static_cast<std::size_t>(part)].words.data() + static_cast<std::size_t>(i) * width_;
+  }
+  /// All of them by their places.
+  [[nodiscard]] std::vector<const std::uint64_t*> in_order() const {
+    std::vector<const std::uint64_t*> rows(static_cast<std::size_t>(count_));
+    for (int part = 0; part < kParts; ++part) {
+      for (std::int64_t i = 0; i < count(part); ++i) rows[place(row(part, i))] = row(part, i);
+    }
+    return rows;
+  }
+
+  /// The bits of it that choose parts and slots.
+  static std::uint64_t hash(const std::uint64_t* row) { return row[0] & ~kPlaceMask; }
+  static std::uint64_t place(const std::uint64_t* row) { return row[0] & kPlaceMask; }
+  template <class Word>
+  [[nodiscard]] Word* key(Word* row, std::size_t k) const {
+    return row + key_at_[k];
+  }
+  template <class Word>
+  [[nodiscard]] Word* values(Word* row) const {
+    return row + values_at_;
+  }
+
+  void set_short_text(std::uint64_t* row, std::size_t k, Int128 key) const {
+    std::memcpy(this->key(row, k), &key, sizeof key);
+  }
+  /// The key of a longer text is where its letters are, and a second word that no short one has.
+  void set_long_text(std::uint64_t* row, std::size_t k, std::string_view text) {
+    auto& [words, letters, used] = parts_[static_cast<std::size_t>(part_of(hash(row)))];
+    const std::size_t at = used;
+    used += text.size();
+    if (used > letters.size()) letters.resize(2 * used);
+    copy_text(letters.data() + at, text);
+    letters_ += text.size();
+    key(row, k)[0] = (std::uint64_t{at} << 32) | text.size();
+    key(row, k)[1] = ~std::uint64_t{0};
+  }
+  [[nodiscard]] bool is_long(const std::uint64_t* row, std::size_t k) const {
+    return this->key(row, k)[1] == ~std::uint64_t{0};
+  }
+  /// Of a short text.
+  [[nodiscard]] Int128 text_key(const std::uint64_t* row, std::size_t k) const {
+    Int128 key = 0;
+    std::memcpy(&key, this->key(row, k), sizeof key);
+    return key;
+  }
+  [[nodiscard]] std::string_view long_text(const std::uint64_t* row, std::size_t k) const {
+    const std::uint64_t at = key(row, k)[0];
+    const auto& letters = parts_[static_cast<std::size_t>(part_of(hash(row)))].letters;
+    return {letters.data() + (at >> 32), static_cast<std::uint32_t>(at)};
+  }
+
+ private:
+  struct Part {
+    detail::Unwritten<std::uint64_t> words;
+    detail::Unwritten<char> letters;
+    std::size_t used = 0;  ///< of these
+  };
+
+  // The lower bits of a hash, which choose no slot, make room for the row's place: one word less to write.
+  static constexpr std::int64_t kMostRows = std::int64_t{1} << kUnusedHashBits;
+  static constexpr std::uint64_t kPlaceMask = kMostRows - 1;
+  static_assert(kMostRows >= kBatchRows);
+
+  std::vector<std::size_t> key_at_;
+  std::size_t values_at_ = 0;
+  std::size_t width_ = 1;  ///< words of a row
+  std::int64_t count_ = 0;
+  std::size_t letters_ = 0;  ///< of all parts
+  std::array<Part, kParts> parts_;
+};
+
+}  // namespace upsweep::query

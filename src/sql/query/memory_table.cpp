@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/memory_table.cpp: columns in memory as a table, whose parts are stretches of rows.
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sql/expression/dictionary.hpp"
+#include "sql/expression/kernels.hpp"
+#include "upsweep/detail/unreachable.hpp"
+#include "upsweep/error.hpp"
+#include "upsweep/query.hpp"
+
+namespace upsweep {
+
+struct MemoryTable::State {
+  std::vector<Field> fields;
+  std::vector<ColumnData> columns;
+  std::vector<std::unique_ptr<const std::vector<std::int32_t>>> indices;  ///< of text columns whose own do not suffice
+  std::int64_t rows = 0;
+};
+
+namespace {
+
+// Of a part: enough that opening it costs nothing, few enough that threads end together.
+constexpr std::int64_t kPartBatches = 4;
+constexpr std::int64_t kPartRows = kPartBatches * kBatchRows;
+
+bool suits(ValueKind kind, Storage storage) {
+  switch (kind) {
+    case ValueKind::integer:
+      return storage <= Storage::uint64;
+    case ValueKind::decimal:
+      return storage == Storage::int32 || storage == Storage::int64 || storage == Storage::int128;
+    case ValueKind::real:
+      return storage == Storage::float32 || storage == Storage::float64;
+    case ValueKind::boolean:
+      return storage == Storage::bit;
+    case ValueKind::date:
+    case ValueKind::text:
+      return storage == Storage::int32;
+  }
+  detail::no_such_value();
+}
+
+/// Indices of which every one is an entry of the dictionary, in NULL rows too, as queries look entries up before they look at NULLs.
+/// Null where the given ones are such. Throws invalid_argument for an index of a row that is not NULL.
+std::unique_ptr<const std::vector<std::int32_t>> indices_within(const std::string& name, const std::int32_t* given,
+                                                                std::int64_t rows, const std::uint8_t* validity,
+                                                                std::int64_t entries) {
+  const auto is_outside = [&](std::int32_t index) { return index < 0 || index >= entries; };
+  if (std::none_of(given, given + rows, is_outside)) return nullptr;
+  auto within = std::make_unique<std::vector<std::int32_t>>(given, given + rows);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int32_t& index = (*within)[static_cast<std::size_t>(row)];
+    if (!is_outside(index)) continue;
+    if (validity == nullptr || (validity[row / 8] >> (row % 8) & 1) != 0) {
+      throw Error(Code::invalid_argument,
+                  name + ": row " + std::to_string(row) + " has index " + std::to_string(index) +
+                      " past its dictionary, which has " + std::to_string(entries) + " entries",
+                  row);
+    }
+    index = 0;
+  }
+  return within;
+}
+
+class Reader final : public BatchReader {
+ public:
+  Reader(const std::vector<Field>& fields, const std::vector<ColumnData>& columns, std::vector<int> wanted,
+         std::int64_t first, std::int64_t last)
+      : fields_(fields), columns_(columns), wanted_(std::move(wanted)), at_(first), last_(last) {}
+
+  bool next(Batch& batch) override {
+    if (at_ >= last_) return false;
+    batch.rows = std::min(kBatchRows, last_ - at_);
+    batch.first_row = at_;
+    batch.columns.clear();
+    for (const int which : wanted_) {
+      ColumnData column = columns_[static_cast<std::size_t>(which)];
+      const int width = width_of(fields_[static_cast<std::size_t>(which)].storage);
+      column.offset += at_;
+      if (width >= 8) column.values = static_cast<const std::byte*>(column.values) + at_ * (width / 8);
+      batch.columns.push_back(std::move(column));
+    }
+    at_ += batch.rows;
+    return true;
+  }
+
+ private:
+  const std::vector<Field>& fields_;
+  const std::vector<ColumnData>& columns_;
+  std::vector<int> wanted_;
+  std::int64_t at_;
+  std::int64_t last_;
+};
+
+}  // namespace
+
+MemoryTable::MemoryTable() : state_(std::make_unique<State>()) {}
+MemoryTable::~MemoryTable() = default;
+
+MemoryTable& MemoryTable::add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity,
+                              std::shared_ptr<const Dictionary> dictionary) {
+  if (rows < 0 || (values == nullptr && rows > 0)) throw Error(Code::invalid_argument, field.name + ": no array");
+  if (!suits(field.kind, field.storage) || field.scale < 0 || field.scale > 38) {
+    throw Error(Code::unsupported_type,
+                field.name + ": elements of this storage cannot be of kind " + std::string(name(field.kind)));
+  }
+  if (field.kind == ValueKind::text && dictionary == nullptr)
+    throw Error(Code::invalid_argument, field.name + ": text without dictionary");
+  if (!state_->fields.empty() && rows != state_->rows) {
+    throw Error(Code::unequal_lengths, field.name + " has " + std::to_string(rows) + " rows, the columns before it " +
+                                           std::to_string(state_->rows));
+  }
+  if (field.kind == ValueKind::text) {
+    const auto* const indices = static_cast<const std::int32_t*>(values);
+    if (auto within = indices_within(field.name, indices, rows, validity, std::ssize(*dictionary))) {
+      values = within->data();
+      state_->indices.push_back(std::move(within));
+      // Every row is NULL then, and none of them is this.
+      if (dictionary->empty()) dictionary = std::make_shared<const Dictionary>(Dictionary{std::string_view()});
+    }
+  }
+  state_->rows = rows;
+  state_->fields.push_back(std::move(field));
+  state_->columns.push_back({.values = values, .validity = validity, .dictionary = std::move(dictionary)});
+  return *this;
+}
+
+MemoryTable& MemoryTable::add_decimal(std::string name, std::span<const std::int64_t> values, int scale) {
+  return add(Field{.name = std::move(name), .kind = ValueKind::decimal, .storage = Storage::int64, .scale = scale},
+             values.data(), std::ssize(values));
+}
+
+MemoryTable& MemoryTable::add_dates(std::string name, std::span<const std::int32_t> values) {
+  return add(Field{.name = std::move(name), .kind = ValueKind::date, .storage = Storage::int32}, values.data(),
+             std::ssize(values));
+}
+
+MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_t> indices,
+                                   std::vector<std::string> dictionary) {
+  return add(Field{.name = std::move(name), .kind = ValueKind::text, .storage = Storage::int32}, indices.data(),
+             std::ssize(indices), nullptr, expression::dictionary_of(std::move(dictionary)));
+}
+
+const std::vector<Field>& MemoryTable::fields() const { return state_->fields; }
+int MemoryTable::parts() const { return static_cast<int>((state_->rows + kPartRows - 1) / kPartRows); }
+std::int64_t MemoryTable::rows() const { return state_->rows; }
+std::int64_t MemoryTable::rows(int part) const { return std::min(kPartRows, state_->rows - part * kPartRows); }
+ColumnRange MemoryTable::range(int, int) const { return {}; }
+
+std::unique_ptr<BatchReader> MemoryTable::open(int part, const std::vector<int>& columns) const {
+  const std::int64_t first = part * kPartRows;
+  return std::make_unique<Reader>(state_->fields, state_->columns, columns, first, first + rows(part));
+}
+
+}  // namespace upsweep

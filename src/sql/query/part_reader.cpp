@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/part_reader.cpp: readers that pass over what statistics rule out, and over the other columns of rows that are not kept.
+#include "sql/query/part_reader.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "sql/expression/evaluate.hpp"
+#include "sql/query/statistics.hpp"
+#include "upsweep/error.hpp"
+
+namespace upsweep::query {
+namespace {
+
+/// Rows of a part that are not read, as the query uses none of their columns.
+class CountReader final : public BatchReader {
+ public:
+  explicit CountReader(std::int64_t rows) : left_(rows) {}
+  bool next(Batch& batch) override {
+    batch.rows = std::min(left_, kBatchRows);
+    left_ -= batch.rows;
+    return batch.rows > 0;
+  }
+
+ private:
+  std::int64_t left_;
+};
+
+/// Those batches of a part that may have rows which are kept.
+class MatchingReader final : public BatchReader {
+ public:
+  MatchingReader(std::unique_ptr<BatchReader> all, std::vector<bool> matching)
+      : all_(std::move(all)), matching_(std::move(matching)) {}
+  bool next(Batch& batch) override {
+    go_to_matching();
+    return all_->next(batch);
+  }
+  void skip() override {
+    go_to_matching();
+    all_->skip();
+  }
+
+ private:
+  void go_to_matching() {
+    for (; next_ < matching_.size() && !matching_[next_]; ++next_) all_->skip();
+    ++next_;
+  }
+
+  std::unique_ptr<BatchReader> all_;
+  std::vector<bool> matching_;
+  std::size_t next_ = 0;
+};
+
+/// Some of the columns that a plan has, which it calls by their places among all.
+class PlacedReader final : public BatchReader {
+ public:
+  PlacedReader(std::unique_ptr<BatchReader> some, std::vector<int> places, std::size_t columns)
+      : some_(std::move(some)), places_(std::move(places)), columns_(columns) {}
+  bool next(Batch& batch) override {
+    if (!some_->next(batch)) return false;
+    std::vector<ColumnData> all(columns_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      all[static_cast<std::size_t>(places_[i])] = std::move(batch.columns[i]);
+    }
+    batch.columns = std::move(all);
+    return true;
+  }
+  void skip() override { some_->skip(); }
+
+ private:
+  std::unique_ptr<BatchReader> some_;
+  std::vector<int> places_;
+  std::size_t columns_;
+};
+
+/// Conditions on numbers. Those on text are tried on all words that a batch has, which is too much to do it twice.
+std::vector<Node> filters_tried_early(const Plan& plan) {
+  std::vector<Node> tried;
+  for (const Node& filter : plan.filters) {
+    const std::set<int> columns = columns_of({filter});
+    const bool has_text = std::any_of(columns.begin(), columns.end(), [&](int column) {
+      return plan.fields[static_cast<std::size_t>(column)].kind == ValueKind::text;
+    });
+    if (!has_text) tried.push_back(filter);
+  }
+  return tried;
+}
+
+/// Those batches of a part that have rows which the conditions keep. They are tried up to the first such row, which is early
+/// unless few rows are kept; the other columns are read then.
+class LateColumns final : public BatchReader {
+ public:
+  /// `tried`: conditions. Of the same batches, `early` has their columns and `late` the others, all by the plan's numbers.
+  LateColumns(const Plan& plan, const std::vector<Node>& tried, const Kernels& kernels,
+              std::unique_ptr<BatchReader> early, std::unique_ptr<BatchReader> late)
+      : conditions_(conditions_of(tried)),
+        evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
+        early_(std::move(early)),
+        late_(std::move(late)) {}
+
+  /// A batch without rows where none is kept.
+  bool next(Batch& batch) override {
+    if (!early_->next(batch)) return false;
+    if (keeps_some(batch)) {
+      add_late(batch);
+    } else {
+      late_->skip();
+      batch = {};
+    }
+    return true;
+  }
+
+ private:
+  bool keeps_some(const Batch& batch) {
+    for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
+      evaluator_.start(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)));
+      evaluator_.mark_all(marks_);
+      if (evaluator_.mark(conditions_.front(), marks_) == 0) continue;
+      evaluator_.keep_marked(marks_);
+      for (std::size_t i = 1; i < conditions_.size() && evaluator_.count() > 0; ++i) evaluator_.keep(conditions_[i]);
+      if (evaluator_.count() > 0) return true;
+    }
+    return false;
+  }
+
+  void add_late(Batch& batch) {
+    Batch late;
+    if (!late_->next(late) || late.rows != batch.rows) {
+      throw Error(Code::malformed, "columns of one part have different numbers of rows");
+    }
+    for (std::size_t i = 0; i < batch.columns.size(); ++i) {
+      if (batch.columns[i].values == nullptr) batch.columns[i] = std::move(late.columns[i]);
+    }
+    using Memories = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    batch.memory = std::make_shared<const Memories>(std::move(batch.memory), std::move(late.memory));
+  }
+
+  std::vector<Condition> conditions_;
+  Evaluator evaluator_;
+  std::unique_ptr<BatchReader> early_;
+  std::unique_ptr<BatchReader> late_;
+  std::uint64_t marks_[kBlockMarks] = {};
+};
+
+/// A part, and what is known of its batches.
+struct Part {
+  const Plan& plan;
+  const Table& table;
+  int number;
+  const Folding& folding;
+  std::vector<bool> matching;
+};
+
+/// Columns of a part, by the plan's numbers.
+std::unique_ptr<BatchReader> open_columns(const Part& part, std::vector<int> places) {
+  const std::size_t all = part.plan.columns.size();
+  std::vector<int> columns;
+  columns.reserve(places.size());
+  for (const int place : places) columns.push_back(part.plan.columns[static_cast<std::size_t>(place)]);
+  auto reader = part.table.open(part.number, columns);
+  if (part.folding.may_repeat_texts) reader->may_repeat_texts();
+  if (std::find(part.matching.begin(), part.matching.end(), false) != part.matching.end()) {
+    reader = std::make_unique<MatchingReader>(std::move(reader), part.matching);
+  }
+  if (columns.size() == all) return reader;
+  return std::make_unique<PlacedReader>(std::move(reader), std::move(places), all);
+}
+
+/// Whether conditions may be tried before the rest is read: none can fail, so that it may be tried twice.
+bool may_read_late(const Part& part) {
+  const std::vector<Node>& filters = part.plan.filters;
+  return part.folding.may_drop_conditions && part.table.skips_cheaply() &&
+         std::none_of(filters.begin(), filters.end(), [](const Node& filter) { return filter->can_fail; });
+}
+
+std::vector<int> columns_to_open(const Plan& plan, const Folding& folding) {
+  if (folding.may_drop_conditions) return columns_read(plan);
+  std::vector<int> all(plan.columns.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+std::vector<int> columns_read(const Plan& plan) {
+  std::vector<Node> all = plan.filters;
+  all.insert(all.end(), plan.keys.begin(), plan.keys.end());
+  for (const Aggregate& aggregate : plan.aggregates) {
+    if (aggregate.input) all.push_back(aggregate.input);
+  }
+  const std::set<int> read = columns_of(all);
+  return {read.begin(), read.end()};
+}
+
+std::unique_ptr<BatchReader> open_part(const Plan& plan, const Table& table, int number, const Folding& folding) {
+  std::vector<int> columns = columns_to_open(plan, folding);
+  if (columns.empty()) {
+    const std::int64_t rows = table.rows(number);
+    if (rows >= 0) return std::make_unique<CountReader>(rows);
+    return table.open(number, {});
+  }
+  const Part part{plan, table, number, folding, matching_batches(plan, table, number)};
+  const auto& matching = part.matching;
+  if (!matching.empty() && std::find(matching.begin(), matching.end(), true) == matching.end()) {
+    return std::make_unique<CountReader>(0);
+  }
+  std::vector<int> early;
+  std::vector<int> late;
+  const std::vector<Node> tried = may_read_late(part) ? filters_tried_early(plan) : std::vector<Node>();
+  const std::set<int> of_conditions = columns_of(tried);
+  for (const int column : columns) (of_conditions.contains(column) ? early : late).push_back(column);
+  if (early.empty() || late.empty()) return open_columns(part, std::move(columns));
+  return std::make_unique<LateColumns>(plan, tried, folding.kernels, open_columns(part, std::move(early)),
+                                       open_columns(part, std::move(late)));
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/refusals.cpp: tables of words, each with what to write instead.
+#include "sql/query/refusals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "sql/expression/caret.hpp"
+#include "sql/query/lexer.hpp"
+#include "sql/query/names.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr const char* kWindow = "window functions (OVER) are not supported: a query has one row per group";
+
+[[noreturn]] void refuse(const std::string& sql, int location, const std::string& what) {
+  expression::refuse(sql, location, Code::unsupported_sql, what);
+}
+
+/// What to write instead; empty where nothing is known. `table`: pairs of names between blanks and what to write.
+template <std::size_t kCount>
+std::string_view instead_of(std::string_view name,
+                            const std::pair<std::string_view, std::string_view> (&table)[kCount]) {
+  const std::string wanted = fmt::format(" {} ", name);
+  for (const auto& [names, instead] : table) {
+    if (fmt::format(" {} ", names).find(wanted) != std::string::npos) return instead;
+  }
+  return {};
+}
+
+std::string with(const std::string& what, std::string_view instead) {
+  return instead.empty() ? what : fmt::format("{}: {}", what, instead);
+}
+
+}  // namespace
+
+void require_clauses(const std::string& sql, const Json& select) {
+  struct Clause {
+    const char* member;
+    const char* name;
+    const char* words;  ///< any of which begins it
+    const char* instead;
+  };
+  constexpr Clause kRefused[] = {
+      {"distinctClause", "DISTINCT", "distinct", "GROUP BY the same columns, which has a row for each combination"},
+      {"intoClause", "INTO", "into", "the answer is what the query returns"},
+      {"havingClause", "HAVING", "having", "filter the rows of the answer instead"},
+      {"windowClause", "WINDOW", "window", "a query has one row per group"},
+      {"valuesLists", "VALUES", "values", "a query reads a table"},
+      {"limitOffset", "OFFSET", "offset", "drop the first rows of the answer instead"},
+      {"lockingClause", "FOR UPDATE", "for", "tables are only read"},
+      {"withClause", "WITH", "with", "a query is one SELECT from one table"},
+      {"larg", "UNION, EXCEPT or INTERSECT", "union except intersect", "run each SELECT as a query of its own"},
+      {"groupDistinct", "GROUP BY DISTINCT", "distinct", "groups are distinct"}};
+  for (const Clause& clause : kRefused) {
+    if (!select.contains(clause.member)) continue;
+    const int location = std::max(location_of_word(sql, clause.words), 0);
+    refuse(sql, location, fmt::format("{} is not supported: {}", clause.name, clause.instead));
+  }
+  if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
+    refuse(sql, first_location(select.at("limitCount")), "WITH TIES is not supported: LIMIT has a number of rows");
+  }
+  if (!select.contains("targetList")) refuse(sql, 0, "the query selects nothing");
+}
+
+void require_one_table(const std::string& sql, const Json& from) {
+  const auto [tag, body] = tagged(from.at(0));
+  if (tag == "JoinExpr") {
+    const int word = location_of_word(sql, "join");
+    refuse(sql, word >= 0 ? word : first_location(from.at(0)),
+           "JOIN is not supported: a query reads one table; join the tables first, and query the result");
+  }
+  if (from.size() > 1) {
+    refuse(sql, first_location(from.at(1)),
+           "several tables are not supported: a query reads one; join the tables first, and query the result");
+  }
+  if (tag == "RangeSubselect") refuse(sql, first_location(from.at(0)), kNoSubquery);
+  if (tag == "RangeFunction") {
+    std::string file;
+    (void)has(body, [&](const Json& node) {
+      const bool is_string = node.is_object() && node.contains("sval") && node.at("sval").is_object();
+      if (is_string) file = node.at("sval").value("sval", file);
+      return is_string;
+    });
+    refuse(
+        sql, first_location(from.at(0)),
+        file.empty() ? kNoTableFunction : fmt::format("functions after FROM are not supported: write FROM '{}'", file));
+  }
+  if (tag == "RangeTableSample") refuse(sql, first_location(from.at(0)), "TABLESAMPLE is not supported");
+  if (tag != "RangeVar") refuse(sql, first_location(from.at(0)), "a query reads one table: FROM 'FILE' or FROM NAME");
+}
+
+void require_plain_call(const std::string& sql, const Json& call, int location) {
+  const std::string name = function_name(call);
+  if (call.contains("over")) refuse(sql, location, kWindow);
+  if (call.value("agg_distinct", false)) {
+    refuse(sql, location,
+           fmt::format("{}(DISTINCT …) is not supported: GROUP BY the column has a row for each of its values", name));
+  }
+  if (call.contains("agg_filter")) {
+    refuse(sql, location,
+           fmt::format("FILTER is not supported: write {}(CASE WHEN the condition THEN the value END)", name));
+  }
+  for (const char* member : {"agg_order", "agg_within_group"}) {
+    if (call.contains(member)) refuse(sql, location, fmt::format("{}() is not supported with ORDER BY", name));
+  }
+}
+
+void refuse_function(const std::string& sql, const std::string& name, int location) {
+  constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+      {"round floor ceil ceiling trunc",
+       "x / 10 * 10 rounds an integer down; of other numbers CASE WHEN x < 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END "
+       "makes ranges"},
+      {"abs", "write CASE WHEN x < 0 THEN -x ELSE x END"},
+      {"mod", "write a - a / b * b, the remainder of integers"},
+      {"sign", "write CASE WHEN x < 0 THEN -1 WHEN x > 0 THEN 1 ELSE 0 END"},
+      {"mean average", "write AVG(x)"},
+      {"total sum0", "write SUM(x)"},
+      {"any_value first last", "MIN(x) and MAX(x) give one of the values"},
+      {"count_if countif", "write SUM(CASE WHEN the condition THEN 1 ELSE 0 END)"},
+      {"bool_and every", "write MIN(CASE WHEN the condition THEN 1 ELSE 0 END)"},
+      {"bool_or", "write MAX(CASE WHEN the condition THEN 1 ELSE 0 END)"},
+      {"if iif", "write CASE WHEN the condition THEN a ELSE b END"},
+      {"ifnull nvl isnull", "write CASE WHEN x IS NULL THEN y ELSE x END"},
+      {"stddev stddev_samp stddev_pop variance var_samp var_pop var std",
+       "it follows from SUM(x), SUM(x * x), COUNT(x)"},
+      {"approx_count_distinct", "GROUP BY the column has a row for each of its values"},
+      {"extract date_part date_trunc year month day quarter week",
+       "compare dates: CASE WHEN d < date '2025-01-01' THEN 2024 ELSE 2025 END makes ranges"},
+      {"to_date strptime make_date date", "write date '2025-12-31'"},
+      {"lower upper substr substring left right btrim ltrim rtrim trim replace concat length strlen",
+       "text is compared and grouped by as it is"},
+      {"row_number rank dense_rank lag lead first_value last_value ntile", "a query has one row per group"},
+      {"read_csv read_csv_auto read_parquet read_json", "FROM 'FILE' reads a file"}};
+  const std::string_view instead = instead_of(name, kInstead);
+  refuse(sql, location,
+         with(fmt::format("{}() is not supported", name),
+              instead.empty() ? "the functions are SUM, COUNT, MIN, MAX and AVG" : instead));
+}
+
+void refuse_operator(const std::string& sql, std::string_view kind, std::string_view symbol, int location) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"AEXPR_LIKE", "LIKE is not supported: s >= 'ab' AND s < 'ac' finds a prefix, IN whole strings"},
+      {"AEXPR_ILIKE", "ILIKE is not supported: IN finds whole strings"},
+      {"AEXPR_SIMILAR", "SIMILAR TO is not supported: IN finds whole strings"},
+      {"AEXPR_NULLIF", "NULLIF is not supported: write CASE WHEN a = b THEN NULL ELSE a END"},
+      {"AEXPR_DISTINCT", "IS DISTINCT FROM is not supported: write a <> b OR (a IS NULL) <> (b IS NULL)"},
+      {"AEXPR_NOT_DISTINCT", "IS NOT DISTINCT FROM is not supported: write a = b OR (a IS NULL AND b IS NULL)"},
+      {"AEXPR_OP_ANY AEXPR_OP_ALL",
+       "a comparison with ANY or ALL is not supported: write IN, or comparisons with AND and OR"},
+      {"AEXPR_BETWEEN_SYM AEXPR_NOT_BETWEEN_SYM",
+       "BETWEEN SYMMETRIC is not supported: write BETWEEN with the lower bound first"}};
+  if (const std::string_view what = instead_of(kind, kKinds); !what.empty()) refuse(sql, location, std::string(what));
+  constexpr std::pair<std::string_view, std::string_view> kSymbols[] = {
+      {"%", "a - a / b * b is the remainder of integers"},
+      {"^ **", "write x * x"},
+      {"||", "text is compared and grouped by as it is"},
+      {"==", "write ="},
+      {"&&", "write AND"},
+      {"!", "write NOT"},
+      {"~ ~* !~ !~*", "there are no patterns: IN finds whole strings"},
+      {"-> ->> #> #>>", "text is not read as JSON"}};
+  refuse(sql, location, with(fmt::format("the operator {} is not supported", symbol), instead_of(symbol, kSymbols)));
+}
+
+void refuse_cast(const std::string& sql, const std::string& type, int location) {
+  constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+      {"float4 float8 double", "x / 1.0 is a float64"},
+      {"int2 int4 int8 numeric decimal",
+       "numbers are exact: integers and decimals compute with each other as they are"},
+      {"date timestamp timestamptz", "write date '2025-12-31', and compare dates with it"},
+      {"text varchar bpchar", "text is compared and grouped by as it is"}};
+  const std::string_view instead = instead_of(type, kInstead);
+  refuse(sql, location,
+         with("CAST is not supported", instead.empty() ? "there are date '…' and interval '…'" : instead));
+}
+
+void refuse_expression(const std::string& sql, std::string_view tag, int location) {
+  constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
+      {"SubLink", kNoSubquery},
+      {"ParamRef", "parameters are not supported: write the value"},
+      {"BooleanTest", "IS TRUE, IS FALSE and IS UNKNOWN are not supported: write b, NOT b, b IS NULL"},
+      {"CoalesceExpr", "COALESCE is not supported: write CASE WHEN x IS NULL THEN y ELSE x END"},
+      {"MinMaxExpr", "GREATEST and LEAST are not supported: write CASE WHEN a < b THEN b ELSE a END"},
+      {"SQLValueFunction", "a value of the session, such as CURRENT_DATE or user, is not supported: write the value"},
+      {"GroupingSet", "ROLLUP, CUBE, GROUPING SETS and GROUP BY () are not supported: run a query for each grouping"},
+      {"RowExpr", "rows of several values are not supported: compare each value, with AND"},
+      {"CollateClause", "COLLATE is not supported: text is in the order of its bytes"},
+      {"A_ArrayExpr", "ARRAY is not supported: write IN (…)"},
+      {"A_Indirection", "fields and elements of a column are not supported: make them columns of their own"},
+      {"GroupingFunc", "GROUPING is not supported: run a query for each grouping"}};
+  const std::string_view what = instead_of(tag, kRefused);
+  refuse(sql, location, what.empty() ? "this expression is not supported" : std::string(what));
+}
+
+}  // namespace upsweep::query

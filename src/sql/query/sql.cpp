@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/sql.cpp: hands a query to libpg_query, with what TPC-H and DuckDB write and PostgreSQL does not blanked out before.
+#include "sql/query/sql.hpp"
+
+#include <fmt/format.h>
+#include <pg_query.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "core/utf8.hpp"
+#include "sql/query/names.hpp"
+#include "sql/query/refusals.hpp"
+#include "sql/query/tree.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr std::size_t kLongestQuery = std::size_t{4}
+                                      << 20;  // IN lists of 100,000 strings; the parser's tree has 100 times that
+
+// The parser recurses once for each operator that another one is in: 130 bytes of stack for the two bytes that it takes to write one,
+// as measured with libpg_query 15. Queries that a small stack may not suffice for are parsed on a stack that does.
+constexpr std::size_t kParsedInPlace = 1 << 11;
+constexpr std::size_t kStackOfByte = 192;
+constexpr std::size_t kLeastStack = 1 << 18;
+
+// Braces and brackets of a tree, one in another. Expressions that are nested deeper than the binder allows have more.
+constexpr int kDeepestTree = 2'000;
+
+/// The query in words of PostgreSQL's grammar, byte for byte as long.
+class Rewriter {
+ public:
+  explicit Rewriter(const std::string& sql) : sql_(sql), text_(sql) {
+    Lexer lexer(sql);
+    std::size_t end = 0;
+    while (const auto token = lexer.next()) {
+      tokens_.push_back(*token);
+      blank_out(end, token->begin);
+      end = token->end;
+    }
+    blank_out(end, sql.size());
+  }
+
+  std::string run(Syntax& syntax) {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].open) {
+        const auto location = static_cast<int>(tokens_[i].begin);
+        if (tokens_[i].kind != Token::symbol) refuse(sql_, location, Code::bad_sql, "this quote is not closed");
+        refuse_path(tokens_[i].begin);
+        refuse(sql_, location, Code::bad_sql, "this comment is not closed");
+      }
+      require_short_operator(i);
+      shorten(tokens_[i]);
+      if (is_file(i)) replace_path(i, syntax);
+      follow(i);
+      // interval '90' day (3): the digits of the unit, which the standard allows and nothing depends on.
+      if (is_word(i, "interval") && is(i + 1, Token::string) && is(i + 2, Token::word) && is_symbol(i + 3, '(') &&
+          is(i + 4, Token::number) && is_symbol(i + 5, ')')) {
+        replace(tokens_[i + 3].begin, tokens_[i + 5].end, "");
+      }
+    }
+    return text_;
+  }
+
+  /// Puts the long names back into a tree of the short ones.
+  void lengthen(nlohmann::json& tree) const {
+    if (tree.is_string()) {
+      const auto found = names_.find(tree.get<std::string>());
+      if (found != names_.end()) tree = found->second;
+    } else if (tree.is_structured() && !names_.empty()) {
+      for (auto& child : tree) lengthen(child);
+    }
+  }
+
+  /// Throws what the parser says of the byte at `location`, in words of the query as it was written, and where it is known what is meant
+  /// with how to write that.
+  [[noreturn]] void refuse_syntax(int location, std::string message) const {
+    const auto at = static_cast<std::size_t>(location);
+    const auto token = std::find_if(tokens_.begin(), tokens_.end(), [&](const Token& t) { return t.begin == at; });
+    const auto place = static_cast<std::size_t>(token - tokens_.begin());
+    if (place >= 2 && place < tokens_.size() && is_word(place - 2, "as") && is(place - 1, Token::word)) {
+      const std::string_view name = text_of(tokens_[place - 1]);
+      refuse(sql_, static_cast<int>(tokens_[place - 1].begin), Code::bad_sql,
+             fmt::format("a name is needed after AS: {0} is a keyword; as a name write \"{0}\"", name));
+    }
+    if (place == 0 && place < tokens_.size()) {
+      const std::size_t file = is_from(0) ? 1 : 0;
+      const std::string rest = is(file, Token::string) ? std::string(text_of(tokens_[file])) : "'FILE'";
+      refuse(sql_, location, Code::bad_sql,
+             fmt::format("a query begins with SELECT, not with {}: SELECT COUNT(*) FROM {}", text_of(*token), rest));
+    }
+    if (place >= 1 && is(place, Token::string) && is_word(place - 1, "as")) {
+      refuse(sql_, location, Code::bad_sql,
+             fmt::format("a name is written in double quotes: AS \"{}\"", unquoted(sql_, *token)));
+    }
+    if (const auto quoted = in_backticks(at)) {
+      const auto before =
+          std::find_if(tokens_.begin(), tokens_.end(), [&](const Token& t) { return t.begin >= quoted->begin; });
+      const auto first = static_cast<std::size_t>(before - tokens_.begin());
+      const std::string_view name = text_of(*quoted).substr(1, quoted->end - quoted->begin - 2);
+      refuse(sql_, static_cast<int>(quoted->begin), Code::bad_sql,
+             first > 0 && is_from(first - 1)
+                 ? fmt::format("a file is named in single quotes, not in backticks: FROM '{}'", name)
+                 : fmt::format("a name is written in double quotes, not in backticks: \"{}\"", name));
+    }
+    refuse_name(place);
+    for (std::size_t i = 0; i + 2 < place && place < tokens_.size(); ++i) {
+      if (!is_from(i) || !is(i + 1, Token::word) || !is_symbol(i + 2, '(')) continue;
+      refuse(sql_, static_cast<int>(tokens_[i + 1].begin), Code::unsupported_sql, kNoTableFunction);
+    }
+    refuse_path(at);
+    // The stand-ins of files and long names are not what the user wrote.
+    constexpr std::string_view kNear = " at or near \"";
+    const std::size_t near = message.find(kNear);
+    if (near != std::string::npos && token != tokens_.end() && text_of(*token) != query::text_of(text_, *token)) {
+      message = fmt::format("{} at or near {}", message.substr(0, near), text_of(*token));
+    }
+    refuse(sql_, location, Code::bad_sql, message);
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = 63;
+
+  /// A name in backticks that begins at that byte, or ends before it; to the parser they are operators.
+  [[nodiscard]] std::optional<Token> in_backticks(std::size_t at) const {
+    std::size_t begin = at;
+    if (at >= sql_.size() || sql_[at] != '`') {
+      while (at > 0 && is_blank(sql_[at - 1])) --at;
+      if (at < 2 || sql_[at - 1] != '`') return std::nullopt;
+      begin = sql_.rfind('`', at - 2);
+    }
+    const std::size_t end = begin == std::string::npos ? begin : sql_.find('`', begin + 1);
+    if (end == std::string::npos || end == begin + 1) return std::nullopt;
+    return Token{Token::quoted, begin, end + 1, false};
+  }
+
+  /// What follows FROM without quotes, up to a blank, where byte `at` is in it and it is written as only a file can be.
+  [[nodiscard]] std::optional<Token> bare_path(std::size_t at) const {
+    const auto is_end = [](char c) { return is_blank(c) || c == ';' || c == ',' || c == ')'; };
+    std::size_t begin = std::min(at, sql_.size());
+    std::size_t end = begin;
+    while (begin > 0 && !is_end(sql_[begin - 1])) --begin;
+    while (end < sql_.size() && !is_end(sql_[end])) ++end;
+    for (std::size_t i = 1; i < tokens_.size() && tokens_[i].begin <= at; ++i) {
+      const Token& first = tokens_[i];
+      if (first.begin < begin || !is_from(i - 1) || first.kind == Token::string || first.kind == Token::quoted ||
+          is_symbol(i, '(')) {
+        continue;
+      }
+      const Token path{Token::word, first.begin, end, false};
+      const bool is_path = text_of(path).find_first_of("./\\*") != std::string_view::npos;
+      return is_path ? std::optional(path) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Throws where byte `at` is in a path without quotes.
+  void refuse_path(std::size_t at) const {
+    const auto path = bare_path(at);
+    if (!path) return;
+    refuse(sql_, static_cast<int>(path->begin), Code::bad_sql,
+           fmt::format("a file is named in single quotes: FROM '{}'", text_of(*path)));
+  }
+
+  /// Throws where the token that the parser did not expect stands for a file or a column and is not written as one.
+  void refuse_name(std::size_t place) const {
+    if (place == 0 || place >= tokens_.size()) return;
+    const Token& token = tokens_[place];
+    const auto location = static_cast<int>(token.begin);
+    if (token.kind == Token::string && is_from(place - 1)) {
+      refuse(sql_, location, Code::bad_sql, "a file is named in plain single quotes: FROM 'FILE'");
+    }
+    constexpr std::string_view kBeforeNames[] = {"select", "where", "by",   "and",  "or",
+                                                 "not",    "when",  "then", "else", "between"};
+    const bool follows = (is(place - 1, Token::symbol) && !is_symbol(place - 1, ')')) ||
+                         std::any_of(std::begin(kBeforeNames), std::end(kBeforeNames),
+                                     [&](auto word) { return is_word(place - 1, word); });
+    const bool is_name = follows && (place + 1 == tokens_.size() || is(place + 1, Token::symbol));
+    if (token.kind != Token::word || !is_name) return;
+    refuse(sql_, location, Code::bad_sql,
+           fmt::format("{0} is a keyword; a column of that name is written \"{0}\"", text_of(token)));
+  }
+
+  /// The parser takes time with the square of an operator's length.
+  void require_short_operator(std::size_t i) {
+    constexpr std::string_view kOperators = "+-*/<>=~!@#%^&|`?";
+    const bool is_part = is(i, Token::symbol) && kOperators.find(sql_[tokens_[i].begin]) != std::string_view::npos;
+    const bool goes_on = is_part && i > 0 && tokens_[i].begin == tokens_[i - 1].end;
+    operator_bytes_ = is_part ? (goes_on ? operator_bytes_ : 0) + 1 : 0;
+    if (operator_bytes_ <= kLongestName) return;
+    refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql,
+           fmt::format("an operator has at most {} characters", kLongestName));
+  }
+
+  /// A query, or what stands between parentheses.
+  struct Level {
+    bool is_query = true;
+    bool in_from = false;
+  };
+
+  [[nodiscard]] bool is(std::size_t i, Token::Kind kind) const { return i < tokens_.size() && tokens_[i].kind == kind; }
+  [[nodiscard]] std::string_view text_of(const Token& token) const { return query::text_of(sql_, token); }
+  [[nodiscard]] bool is_word(std::size_t i, std::string_view word) const {
+    return is(i, Token::word) && tokens_[i].end - tokens_[i].begin == word.size() &&
+           folded(text_of(tokens_[i])) == word;
+  }
+  [[nodiscard]] bool is_symbol(std::size_t i, char symbol) const {
+    return is(i, Token::symbol) && sql_[tokens_[i].begin] == symbol;
+  }
+  /// Not that of IS DISTINCT FROM.
+  [[nodiscard]] bool is_from(std::size_t i) const {
+    return is_word(i, "from") && (i == 0 || !is_word(i - 1, "distinct"));
+  }
+  /// Whether a string stands where a table does. There may be one table only, but that is the binder's to say: where the
+  /// parser met a string, it would speak of a syntax error.
+  [[nodiscard]] bool is_file(std::size_t i) const {
+    if (i == 0 || !is(i, Token::string) || sql_[tokens_[i].begin] != '\'') return false;
+    if (is_from(i - 1)) return levels_.back().is_query;
+    if (is_symbol(i - 1, '(') && is_function(i - 2)) return false;
+    return is_word(i - 1, "join") || (levels_.back().in_from && (is_symbol(i - 1, ',') || is_symbol(i - 1, '(')));
+  }
+  /// Whether the word before a parenthesis may be a function: of read_csv('t.csv').
+  [[nodiscard]] bool is_function(std::size_t i) const {
+    return is(i, Token::word) && !is_from(i) && !is_word(i, "join") && !is_word(i, "as") && !is_word(i, "lateral");
+  }
+  /// Keeps track of what the tokens up to this one have opened and not closed.
+  void follow(std::size_t i) {
+    constexpr std::string_view kEndsFrom[] = {"where",  "group", "having", "window", "order",     "limit",
+                                              "offset", "fetch", "for",    "union",  "intersect", "except"};
+    if (is_symbol(i, '(')) {
+      const bool is_query = is_word(i + 1, "select") || is_word(i + 1, "with");
+      if (begun_) levels_.push_back({is_query, !is_query && levels_.back().in_from});  // else they are around the query
+      return;
+    }
+    begun_ = true;
+    if (is_symbol(i, ')')) {
+      if (levels_.size() > 1) levels_.pop_back();
+    } else if (is_from(i)) {
+      levels_.back().in_from = levels_.back().is_query;
+    } else if (std::any_of(std::begin(kEndsFrom), std::end(kEndsFrom), [&](auto word) { return is_word(i, word); })) {
+      levels_.back().in_from = false;
+    }
+  }
+  /// By a text that is not longer, and blanks.
+  void replace(std::size_t begin, std::size_t end, const std::string& text) {
+    text_.replace(begin, end - begin, text + std::string(end - begin - text.size(), ' '));
+  }
+
+  /// Leaves nothing of comments, on which the parser takes time with the square of their length; but the ends of lines, after which
+  /// a string may go on.
+  void blank_out(std::size_t begin, std::size_t end) {
+    std::replace_if(
+        text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.begin() + static_cast<std::ptrdiff_t>(end),
+        [](char c) { return !is_blank(c); }, ' ');
+  }
+
+  /// What stand-ins begin with: the query has it nowhere.
+  [[nodiscard]] std::string free_stem() const {
+    constexpr std::string_view kStem = "_long_name_";
+    const std::string lower = folded(sql_);
+    std::set<std::size_t> used;
+    for (std::size_t at = lower.find(kStem); at != std::string::npos; at = lower.find(kStem, at + 1)) {
+      std::size_t number = 0;
+      const char* const digits = lower.data() + at + kStem.size();
+      if (std::from_chars(digits, lower.data() + lower.size(), number).ec == std::errc()) used.insert(number);
+    }
+    std::size_t salt = 0;
+    while (used.contains(salt)) ++salt;
+    return fmt::format("{}{}_", kStem, salt);
+  }
+
+  /// The parser cuts names at 63 bytes, where a table may have columns that differ only after that: longer ones get a short
+  /// stand-in, which nothing in the query is called.
+  void shorten(const Token& token) {
+    if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
+    std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(sql_, token);
+    if (name.size() <= kLongestName) return;
+    if (stem_.empty()) stem_ = free_stem();
+    const std::string stand_in = stem_ + std::to_string(names_.size());
+    replace(token.begin, token.end, stand_in);
+    names_.emplace(stand_in, std::move(name));
+  }
+  /// The first file after the query's own FROM is what it reads.
+  void replace_path(std::size_t i, Syntax& syntax) {
+    const Token& token = tokens_[i];
+    if (token.end - token.begin < 3) {
+      refuse(sql_, static_cast<int>(token.begin), Code::bad_sql, "a path is needed after FROM");
+    }
+    if (syntax.path.empty() && levels_.size() == 1 && is_from(i - 1)) syntax.path = unquoted(sql_, token);
+    replace(token.begin, token.end, "_t");  // which nobody looks at
+  }
+
+  const std::string& sql_;
+  std::string text_;
+  std::vector<Token> tokens_;
+  std::vector<Level> levels_{Level()};
+  bool begun_ = false;                        ///< past the parentheses that the query may begin with
+  std::map<std::string, std::string> names_;  ///< long names by their stand-ins
+  std::string stem_;                          ///< of stand-ins; empty while there are none
+  std::size_t operator_bytes_ = 0;            ///< of the operator up to the token at hand
+};
+
+/// Runs f on a stack of so many bytes.
+template <class F>
+void run_on_stack(std::size_t bytes, F f) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, bytes);
+  pthread_t thread{};
+  const auto run = [](void* called) -> void* {
+    (*static_cast<F*>(called))();
+    return nullptr;
+  };
+  const int failure = pthread_create(&thread, &attributes, run, &f);
+  pthread_attr_destroy(&attributes);
+  if (failure != 0)
+    throw Error(Code::out_of_memory, fmt::format("no memory for a stack of {} bytes to parse the query", bytes));
+  pthread_join(thread, nullptr);
+}
+
+/// What libpg_query answers, given back when this goes.
+class Parsed {
+ public:
+  explicit Parsed(const std::string& text) {
+    const auto parse = [&] { result_ = pg_query_parse(text.c_str()); };
+    if (text.size() <= kParsedInPlace) {
+      parse();
+    } else {
+      run_on_stack(kLeastStack + kStackOfByte * text.size(), parse);
+    }
+  }
+  ~Parsed() { pg_query_free_parse_result(result_); }
+  Parsed(const Parsed&) = delete;
+  Parsed& operator=(const Parsed&) = delete;
+  [[nodiscard]] const PgQueryParseResult& get() const { return result_; }
+
+ private:
+  PgQueryParseResult result_{};
+};
+
+/// How deep the objects and arrays of JSON are nested.
+int depth_of(std::string_view json) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '{' || c == '[')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!in_string && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+/// The byte at which character `number` of UTF-8 text begins.
+int byte_of_character(const std::string& text, int number) {
+  std::size_t at = 0;
+  for (; number > 0 && at < text.size(); --number) at += std::max<std::size_t>(code_point(text, at).bytes, 1);
+  return static_cast<int>(at);
+}
+
+/// The first byte that belongs to no code point; the end where all do.
+std::size_t first_broken(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && code_point(text, at).bytes > 0) at += code_point(text, at).bytes;
+  return at;
+}
+
+/// What the parser says of an error. It quotes up to the byte that it did not expect, which may be amid a character.
+std::string message_of(const PgQueryError& error) {
+  std::string message = error.message;
+  for (std::size_t at = first_broken(message); at < message.size(); at = first_broken(message)) message.erase(at, 1);
+  return message;
+}
+
+}  // namespace
+
+namespace {
+
+/// Adds every part of the names that may be columns: of s.x it is x, or s if that is no table.
+void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syntax) {
+  if (!tree.is_structured()) return;
+  const auto column = tree.is_object() ? tree.find("ColumnRef") : tree.end();
+  if (column == tree.end()) {
+    for (const nlohmann::json& child : tree) add_columns(sql, child, syntax);
+    return;
+  }
+  const Json& parts = column->at("fields");
+  const std::vector<Name> names = names_at(sql, location_of(*column, -1), parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].contains("String")) continue;
+    if (i < names.size() && !names[i].quoted) {
+      syntax.columns.folded.insert(folded(names[i].text));
+    } else {
+      syntax.columns.exact.insert(string_of(parts[i]));
+    }
+  }
+}
+
+}  // namespace
+
+Syntax parse(const std::string& sql) {
+  if (sql.size() > kLongestQuery) {
+    throw Error(Code::unsupported_sql,
+                fmt::format("the query has {} bytes, more than {}: put long lists of values into a table", sql.size(),
+                            kLongestQuery));
+  }
+  if (const std::size_t bad = first_broken(sql); bad < sql.size()) {
+    refuse(sql.substr(0, bad), static_cast<int>(bad), Code::bad_sql, "the query is not UTF-8 from here on");
+  }
+  if (const std::size_t nul = sql.find('\0'); nul != std::string::npos) {
+    refuse(sql.substr(0, nul), static_cast<int>(nul), Code::bad_sql, "the query holds a zero byte");
+  }
+  Syntax syntax;
+  Rewriter rewriter(sql);
+  const std::string text = rewriter.run(syntax);
+  const Parsed parsed(text);
+  if (const PgQueryError* error = parsed.get().error) {
+    const int location = error->cursorpos > 0 ? byte_of_character(text, error->cursorpos - 1) : 0;
+    const bool is_subquery = error->message == std::string_view("subquery in FROM must have an alias");
+    if (is_subquery) refuse(sql, location, Code::unsupported_sql, kNoSubquery);
+    rewriter.refuse_syntax(location, message_of(*error));
+  }
+  if (depth_of(parsed.get().parse_tree) > kDeepestTree) {
+    throw Error(Code::unsupported_sql, "the query's expressions are nested too deep: write shorter ones");
+  }
+  auto tree = nlohmann::json::parse(parsed.get().parse_tree);
+  const auto statements = tree.find("stmts");
+  if (statements == tree.end() || statements->empty()) throw Error(Code::bad_sql, "the query is empty");
+  if (statements->size() > 1) {
+    const auto begin = static_cast<std::size_t>((*statements)[1].value("stmt_location", 0));
+    const auto second = std::find_if_not(sql.begin() + static_cast<std::ptrdiff_t>(begin), sql.end(), is_blank);
+    refuse(sql, static_cast<int>(second - sql.begin()), Code::unsupported_sql, "one query at a time");
+  }
+  auto& statement = (*statements)[0].at("stmt");
+  if (!statement.contains("SelectStmt")) {
+    throw Error(Code::unsupported_sql, "only SELECT is supported: queries read tables and do not change them");
+  }
+  syntax.select = std::move(statement.at("SelectStmt"));
+  rewriter.lengthen(syntax.select);
+  add_columns(sql, syntax.select, syntax);
+  return syntax;
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/statistics.hpp: what a table's statistics say about the conditions of a plan.
+#pragma once
+
+#include <vector>
+
+#include "sql/expression/expression.hpp"
+#include "sql/query/plan.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+/// Whether some row of a part may fulfil all conditions of a plan.
+bool may_match(const Plan& plan, const Table& table, int part);
+
+/// Whether all rows of a part fulfil one of them.
+bool must_hold(const Expression& condition, const Plan& plan, const Table& table, int part);
+
+/// Whether each batch of a part may have rows that fulfil all of them; empty where nothing is known of batches.
+std::vector<bool> matching_batches(const Plan& plan, const Table& table, int part);
+
+}  // namespace upsweep::query

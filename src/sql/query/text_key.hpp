@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/text_key.hpp: text as a key of 128 bits: up to 15 letters lie in the key itself; of longer texts it has the entry in a table.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "sql/expression/number.hpp"
+#include "upsweep/table.hpp"
+
+namespace upsweep::query {
+
+static_assert(std::endian::native == std::endian::little, "a key's letters are read where it lies");
+
+/// Letters, which are bytes, of a text that lies in its key.
+inline constexpr std::size_t kMostInKey = 15;
+
+/// The letters from the lowest byte on, and in the highest byte how many: two keys are the same where their texts are.
+inline Int128 short_text_key(std::string_view text) {
+  const std::size_t size = text.size();
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  if (size > sizeof low) {
+    std::memcpy(&low, text.data(), sizeof low);
+    std::memcpy(&high, text.data() + size - sizeof high, sizeof high);
+    high >>= 8 * (2 * sizeof high - size);  // without those that are in the lower half
+  } else if (size >= sizeof(std::uint32_t)) {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::memcpy(&first, text.data(), sizeof first);
+    std::memcpy(&last, text.data() + size - sizeof last, sizeof last);
+    low = first | std::uint64_t{last} << 8 * (size - sizeof last);
+  } else {
+    for (std::size_t i = 0; i < size; ++i) low |= std::uint64_t{static_cast<unsigned char>(text[i])} << 8 * i;
+  }
+  high |= std::uint64_t{size} << 56;
+  return static_cast<Int128>(expression::UInt128{high} << 64 | low);
+}
+
+/// Of a longer text by its entry: negative, as no other key of a text is.
+constexpr Int128 long_text_key(std::int32_t entry) { return ~Int128{entry}; }
+constexpr bool is_long_text(Int128 key) { return key < 0; }
+/// Whether it can be a key of a text that lies in it.
+constexpr bool is_short_text(Int128 key) { return key >= 0 && key >> 120 <= Int128{kMostInKey}; }
+constexpr std::int32_t entry_of_long(Int128 key) { return static_cast<std::int32_t>(~key); }
+
+/// Of a key that has them: they lie where it lies.
+inline std::string_view short_text(const char* key) { return {key, static_cast<unsigned char>(key[kMostInKey])}; }
+inline std::string_view short_text(const Int128& key) { return short_text(reinterpret_cast<const char*>(&key)); }
+
+}  // namespace upsweep::query

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// system/child.cpp: forks, listens to the child by a pipe, and says how it ended.
+#include "system/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "upsweep/error.hpp"
+
+namespace upsweep {
+namespace {
+
+[[noreturn]] void be_child(const std::function<void(int out)>& work, int out) {
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody listens once the command was stopped
+  const rlimit none = {};
+  (void)setrlimit(RLIMIT_CORE, &none);  // a crash is reported, and leaves no file
+  (void)signal(SIGBUS, SIG_DFL);        // the command's own handler speaks of files
+  work(out);
+  _exit(0);
+}
+
+/// All that comes until the end; false: nothing came for so long. The clock is the listener's, as a child may block its
+/// signals.
+bool listen(int from, int most_seconds, std::string& all) {
+  std::array<char, 4096> part{};
+  for (;;) {
+    pollfd one = {.fd = from, .events = POLLIN, .revents = 0};
+    const int ready = poll(&one, 1, most_seconds * 1000);
+    if (ready == 0) return false;
+    const ssize_t got = ready < 0 ? ready : read(from, part.data(), part.size());
+    if (got > 0) all.append(part.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EINTR)) return true;
+  }
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return "crashes (" + std::string(strsignal(WTERMSIG(status))) + ")";
+  return "ends the process with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+ChildEnd run_in_child(const std::function<void(int out)>& work, int most_seconds) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(Code::out_of_memory, "no pipe to listen to a process by");
+  const pid_t child = fork();
+  if (child == 0) be_child(work, ends[1]);
+  close(ends[1]);
+  if (child < 0) {
+    close(ends[0]);
+    throw Error(Code::out_of_memory, "no process to try the rung of one's own in");
+  }
+  ChildEnd end;
+  const bool has_ended = listen(ends[0], most_seconds, end.said);
+  close(ends[0]);
+  (void)kill(child, SIGKILL);  // one that is ending keeps its status; another may have closed its end and gone on
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  end.how = has_ended ? how_it_ended(status) : "takes more than " + std::to_string(most_seconds) + " s";
+  return end;
+}
+
+}  // namespace upsweep
