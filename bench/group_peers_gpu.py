@@ -66,7 +66,7 @@ def ways(keys, values):
 
 
 def of_command(command, rows, groups, dtype, seconds):
-    call = [command, "ladder", "group", "--device", "cuda", "--sizes", str(rows), "--groups", str(groups), "--types", dtype]
+    call = [command, "ladder", "group-by", "--device", "cuda", "--sizes", str(rows), "--groups", str(groups), "--types", dtype]
     out = subprocess.run([*call, "--max-seconds", str(seconds), "--json", "--quiet"], check=True, capture_output=True)
     return json.loads(out.stdout)["rows"]
 

@@ -142,10 +142,10 @@ def host_lists(results: list[dict], lists: int) -> None:
     report("select, half of them", Host(), calls, results)
     starts, stops = offsets[:-1].copy(), offsets[1:].copy()
     calls = {
-        "upsweep": lambda: upsweep.compact_offsets(starts, stops),
+        "upsweep": lambda: upsweep.offsets(starts, stops),
         "numpy": lambda: np.concatenate([[0], np.cumsum(stops - starts)]),
     }
-    report("compact_offsets", Host(), calls, results)
+    report("offsets", Host(), calls, results)
 
 
 def gpu_sums(results: list[dict], n: int) -> None:
@@ -184,10 +184,10 @@ def gpu_lists(results: list[dict], n: int) -> None:
     stops = starts + 3
     out = torch.empty(n + 1, dtype=torch.int64, device="cuda")
     calls = {
-        "upsweep": lambda: upsweep.compact_offsets(starts, stops, out=out),
+        "upsweep": lambda: upsweep.offsets(starts, stops, out=out),
         "torch": lambda: torch.cumsum(stops - starts, 0, out=out[1:]),
     }
-    report(f"compact_offsets {n:.0e}", Gpu(), calls, results)
+    report(f"offsets {n:.0e}", Gpu(), calls, results)
     del starts, stops, out
     content = torch.rand(n, device="cuda")
     mask = content > 0.5

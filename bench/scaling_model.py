@@ -99,7 +99,7 @@ ON_CORES = {
     **{f"scan, {kind}": ("xeon64-scan", {"type": kind}, 2**28, 2 * BYTES[kind]) for kind in ("int32", "float64")},
     "offsets, int32": ("xeon64-ragged", {"type": "int32", "input": None}, 2 * 10**8, 2 * BYTES["int32"] + 8),
     **{f"reduce, {kind}": ("xeon64-reduce", {"type": kind}, 5 * 10**8, BYTES[kind]) for kind in ("int32", "float64")},
-    **{f"select_sum, {kept}": (f"xeon64-aggregate-{z}", {}, 6 * 10**7, 20) for kept, z in (("half of the rows", "z5000"), ("all rows", "z10001"))},
+    **{f"filtered_sum, {kept}": (f"xeon64-aggregate-{z}", {}, 6 * 10**7, 20) for kept, z in (("half of the rows", "z5000"), ("all rows", "z10001"))},
 }
 HELD_CORES = 16
 
@@ -183,8 +183,8 @@ class Call(NamedTuple):
 CALLS = {
     "inclusive_scan": Call(work("reduce, int32", "scan, int32"), 32),
     "reduce": Call(work("reduce, int32"), 24),
-    "compact_offsets": Call(work("offsets, int32", "offsets, int32"), 24),
-    "select_sum": Call(work("select_sum, all rows"), 8),
+    "offsets": Call(work("offsets, int32", "offsets, int32"), 24),
+    "filtered_sum": Call(work("filtered_sum, all rows"), 8),
 }
 
 

@@ -158,8 +158,8 @@ void measure_lists(int gpus, std::int64_t n, int samples) {
   const Policy alone = group.policy(0);
   std::int64_t* const sum = allocate<std::int64_t>(0, 1);
   compare(
-      "offsets", "int64", gpus, count, samples, [&] { upsweep::compact_offsets(group, bounds); },
-      [&] { upsweep::compact_offsets(alone, bounds[0].starts, bounds[0].stops, count, bounds[0].offsets); },
+      "offsets", "int64", gpus, count, samples, [&] { upsweep::offsets(group, bounds); },
+      [&] { upsweep::offsets(alone, bounds[0].starts, bounds[0].stops, count, bounds[0].offsets); },
       [&] {
         for (const std::int64_t* each : {bounds[0].starts, bounds[0].stops}) {
           upsweep::reduce_async(alone, each, count, sum, std::int64_t{0});
@@ -167,7 +167,7 @@ void measure_lists(int gpus, std::int64_t n, int samples) {
         require(cudaStreamSynchronize(alone.stream));
       });
   compare(
-      "segmented", "int32", gpus, n, samples, [&] { upsweep::segmented_reduce(group, lists); },
+      "segmented-reduce", "int32", gpus, n, samples, [&] { upsweep::segmented_reduce(group, lists); },
       [&] { upsweep::segmented_reduce(alone, lists[0].lists, lists[0].in, n, lists[0].out); });
   require(cudaFree(sum));
   for (const auto& shard : bounds) {

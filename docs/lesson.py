@@ -31,7 +31,7 @@ from upsweep._report.results import Results, Row
 
 RESULTS = Path(__file__).parent / "results"
 OTHER_STUDIES = ("threads", "types", "lists", "groups")  # not those of lengths, nor those of the documents
-UNITS = {"subset-sum": "items", "aggregate": "rows"}  # where n counts no elements
+UNITS = {"subset-sum": "items", "filtered-sum": "rows"}  # where n counts no elements
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_golden_test.cpp: Awkward Array's own cases for compact_offsets, through every rung and through the
+// tests/awkward_golden_test.cpp: Awkward Array's own cases for offsets, through every rung and through the
 // three C functions of libupsweep-awkward. awkward_kernels_test.cpp has the others.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 #include "rungs.hpp"
 #include "upsweep/awkward.h"
 #include "upsweep/ladder.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 
 namespace upsweep {
 namespace {
@@ -89,11 +89,11 @@ TYPED_TEST(AwkwardGolden, EveryRungPasses) {
   ASSERT_GE(cases.size(), 40U);
   for (const auto& [lists, expected] : cases) {
     const auto bounds = tests::as<TypeParam>(lists);
-    for (const auto& rung : tests::cpu_rungs("ragged")) {
+    for (const auto& rung : tests::cpu_rungs("offsets")) {
       Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
       Failure outcome;
       try {
-        compact_offsets(par.with_rung(rung.id), bounds.starts, bounds.stops, offsets.span());
+        offsets(par.with_rung(rung.id), bounds.starts, bounds.stops, offsets.span());
       } catch (const Error& error) {
         if (error.code() == Code::unsupported) continue;  // two arrays are nothing for the rung that needs one
         outcome = {error.code(), error.index()};

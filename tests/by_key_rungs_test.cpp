@@ -50,7 +50,7 @@ void check_folds(const Policy& policy, const std::vector<Key>& keys, const std::
   const auto result = reduce_by_key(policy, keys, values, out_keys.span(), out.span(), op, init);
   EXPECT_EQ(result.runs, runs);
   EXPECT_EQ(result.rung, policy.rung.empty() ? "cpu.runs" : policy.rung);
-  EXPECT_EQ(by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), op, init),
+  EXPECT_EQ(impl::by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), op, init),
             kNoIndex);
   EXPECT_TRUE(out_keys.intact() && out.intact());
 }
@@ -65,12 +65,13 @@ void check_scans(const Policy& policy, const std::vector<Key>& keys, const std::
     };
     Guarded<Out> out(std::ssize(keys), 1);
     EXPECT_EQ(scan(values, out.span()).lists, std::ssize(offsets) - 1);
-    EXPECT_EQ(by_key::first_wrong_scan(offsets, values.data(), out.data(), op, init, exclusive), kNoIndex) << exclusive;
+    EXPECT_EQ(impl::by_key::first_wrong_scan(offsets, values.data(), out.data(), op, init, exclusive), kNoIndex)
+        << exclusive;
     EXPECT_TRUE(out.intact());
     if constexpr (std::is_same_v<In, Out>) {
       auto both = values;
       EXPECT_EQ(scan(both, both).rung, policy.rung.empty() ? "cpu.runs" : policy.rung);
-      EXPECT_EQ(by_key::first_wrong_scan(offsets, values.data(), both.data(), op, init, exclusive), kNoIndex)
+      EXPECT_EQ(impl::by_key::first_wrong_scan(offsets, values.data(), both.data(), op, init, exclusive), kNoIndex)
           << "in place " << exclusive;
     }
   }
@@ -79,7 +80,7 @@ void check_scans(const Policy& policy, const std::vector<Key>& keys, const std::
 /// Every rung, all of it.
 template <class Key, class In, class Out, class Op>
 void check(const std::vector<Key>& keys, const std::vector<In>& values, Op op, Out init) {
-  const auto offsets = by_key::expected_offsets(keys.data(), std::ssize(keys));
+  const auto offsets = impl::by_key::expected_offsets(keys.data(), std::ssize(keys));
   for (const Policy& policy : policies()) {
     SCOPED_TRACE(describe(policy));
     check_folds(policy, keys, values, offsets, op, init);
@@ -192,7 +193,7 @@ TEST(ByKeyRungs, OperatorsOfOnesOwnAreAppliedInOrder) {
 
 TEST(ByKeyRungs, NameTheFirstRunThatOverflows) {
   const auto keys = tests::keys_of<std::int64_t>(tests::make_lengths(LengthPattern::poisson, 3'000));
-  const auto offsets = by_key::expected_offsets(keys.data(), std::ssize(keys));
+  const auto offsets = impl::by_key::expected_offsets(keys.data(), std::ssize(keys));
   const std::int64_t runs = std::ssize(offsets) - 1;
   for (const std::int64_t run : {std::int64_t{0}, std::int64_t{255}, std::int64_t{256}, runs - 1}) {
     std::vector<std::int32_t> values(keys.size());

@@ -36,7 +36,8 @@ static void scans_of_what_is_wrong(void) {
   CHECK(strcmp(result.code, "invalid_argument") == 0 && strstr(result.message, "plus") != NULL);
   CHECK(upsweep_scan(NULL, "add", 0, NULL, array_of(NULL, 2, UPSWEEP_INT8), array_of(out, 2, UPSWEEP_INT8), NULL) == 2);
   CHECK(upsweep_scan(NULL, "and", 0, NULL, from, array_of(out, 2, UPSWEEP_FLOAT32), NULL) == 2);
-  CHECK(upsweep_scan(NULL, "add", 0, NULL, array_of(in, 2, (upsweep_type)10), array_of(out, 2, UPSWEEP_INT8), NULL) == 2);
+  CHECK(upsweep_scan(NULL, "add", 0, NULL, array_of(in, 2, (upsweep_type)10), array_of(out, 2, UPSWEEP_INT8), NULL) ==
+        2);
   place.rung = "cpu.nosuch";
   CHECK(upsweep_scan(&place, "add", 0, NULL, from, array_of(out, 2, UPSWEEP_INT8), &result) == 2);
   CHECK(strcmp(result.code, "unknown_rung") == 0);
@@ -103,14 +104,14 @@ static void lists(void) {
   uint32_t stops[] = {6, 0, 8};
   int64_t offsets[4] = {77, 77, 77, 77};
   upsweep_result result;
-  CHECK(upsweep_compact_offsets(NULL, array_of(starts, 2, UPSWEEP_UINT32), array_of(stops, 2, UPSWEEP_UINT32),
-                                array_of(offsets, 3, UPSWEEP_INT64), &result) == 0);
+  CHECK(upsweep_offsets(NULL, array_of(starts, 2, UPSWEEP_UINT32), array_of(stops, 2, UPSWEEP_UINT32),
+                        array_of(offsets, 3, UPSWEEP_INT64), &result) == 0);
   CHECK(offsets[0] == 0 && offsets[1] == 2 && offsets[2] == 2 && offsets[3] == 77);
-  CHECK(upsweep_compact_offsets(NULL, array_of(starts, 3, UPSWEEP_UINT32), array_of(stops, 3, UPSWEEP_UINT32),
-                                array_of(offsets, 4, UPSWEEP_INT64), &result) == 1);
+  CHECK(upsweep_offsets(NULL, array_of(starts, 3, UPSWEEP_UINT32), array_of(stops, 3, UPSWEEP_UINT32),
+                        array_of(offsets, 4, UPSWEEP_INT64), &result) == 1);
   CHECK(strcmp(result.code, "stop_before_start") == 0 && result.index == 2);
-  CHECK(upsweep_compact_offsets(NULL, array_of(starts, 2, UPSWEEP_UINT32), array_of(stops, 2, UPSWEEP_UINT32),
-                                array_of(offsets, 2, UPSWEEP_INT64), &result) == 1);
+  CHECK(upsweep_offsets(NULL, array_of(starts, 2, UPSWEEP_UINT32), array_of(stops, 2, UPSWEEP_UINT32),
+                        array_of(offsets, 2, UPSWEEP_INT64), &result) == 1);
   CHECK(strcmp(result.code, "unequal_lengths") == 0);
 }
 
@@ -122,11 +123,11 @@ static void sums(void) {
   int64_t items[] = {8, 5, 3};
   int64_t chosen[3] = {-1, -1, -1};
   int64_t count = 0;
-  CHECK(upsweep_select_sum(NULL, array_of(key, 2, UPSWEEP_UINT32), array_of(quantity, 2, UPSWEEP_INT64),
-                           array_of(price, 2, UPSWEEP_INT64), 30, &sum, NULL) == 0);
+  CHECK(upsweep_filtered_sum(NULL, array_of(key, 2, UPSWEEP_UINT32), array_of(quantity, 2, UPSWEEP_INT64),
+                             array_of(price, 2, UPSWEEP_INT64), 30, &sum, NULL) == 0);
   CHECK(sum == 14);
-  CHECK(upsweep_select_sum(NULL, array_of(key, 2, UPSWEEP_INT32), array_of(quantity, 2, UPSWEEP_INT64),
-                           array_of(price, 2, UPSWEEP_INT64), 30, &sum, NULL) == 2);
+  CHECK(upsweep_filtered_sum(NULL, array_of(key, 2, UPSWEEP_INT32), array_of(quantity, 2, UPSWEEP_INT64),
+                             array_of(price, 2, UPSWEEP_INT64), 30, &sum, NULL) == 2);
   CHECK(upsweep_find_subset(NULL, items, 3, 11, chosen, &count, NULL) == 0);
   CHECK(count == 2 && items[chosen[0]] + items[chosen[1]] == 11);
   CHECK(upsweep_find_subset(NULL, items, 3, 12, chosen, &count, NULL) == 0 && count == -1);

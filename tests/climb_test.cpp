@@ -317,7 +317,7 @@ TEST(Climb, RefusesWhatItCannotDo) {
   ClimbRequest request = small_request(problem("scan"));
   request.types = {Type::custom};
   EXPECT_EQ(code_of(request), Code::invalid_argument);
-  request = small_request(problem("ragged"));
+  request = small_request(problem("offsets"));
   request.types = {Type::float32};
   EXPECT_EQ(code_of(request), Code::invalid_argument);
   request = small_request(problem("scan"));

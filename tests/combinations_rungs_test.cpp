@@ -34,7 +34,7 @@ using tests::Guarded;
 using tests::isas;
 using tests::Positions;
 
-using Kind = combining::ExpectedTuples::Kind;
+using Kind = impl::combinations::ExpectedTuples::Kind;
 
 /// count(offsets) and make(offsets, out, room) must come to what is expected.
 template <class Count, class Make>

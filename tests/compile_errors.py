@@ -23,16 +23,16 @@ BEGINNING = """\
 #include <span>
 #include <string>
 #include <vector>
-#include <upsweep/aggregate.hpp>
+#include <upsweep/filtered_sum.hpp>
 #include <upsweep/by_key.hpp>
 #include <upsweep/combinations.hpp>
-#include <upsweep/group.hpp>
-#include <upsweep/list_positions.hpp>
+#include <upsweep/group_by.hpp>
+#include <upsweep/broadcast.hpp>
 #include <upsweep/pack.hpp>
-#include <upsweep/ragged.hpp>
+#include <upsweep/offsets.hpp>
 #include <upsweep/reduce.hpp>
 #include <upsweep/scan.hpp>
-#include <upsweep/segmented.hpp>
+#include <upsweep/segmented_reduce.hpp>
 #include <upsweep/segmented_scan.hpp>
 #include <upsweep/segmented_sort.hpp>
 #include <upsweep/select.hpp>
@@ -96,7 +96,7 @@ WRONG = [
     (ITERATORS, "upsweep::segmented_sort(par, offsets.begin(), offsets.end(), doubles.begin(), out.begin());"),
     (ITERATORS, "upsweep::find_subset(par, keys.begin(), keys.end(), 7);"),
     (ITERATORS, "upsweep::select(par, mask.begin(), mask.end(), doubles.begin(), out.begin());"),
-    (ITERATORS, "upsweep::compact_offsets(par, keys.begin(), keys.end(), offsets.begin());"),
+    (ITERATORS, "upsweep::offsets(par, keys.begin(), keys.end(), offsets.begin());"),
     (ITERATORS, "upsweep::take(par, doubles.begin(), keys.begin(), out.begin());"),
     (ITERATORS, "upsweep::inclusive_scan(par, ints.begin(), ints.end(), int_out.begin());"),
     (ITERATORS, "upsweep::exclusive_scan(par, ints.begin(), ints.end(), int_out.begin(), 0);"),
@@ -129,7 +129,7 @@ WRONG = [
     (POINTER, "upsweep::select(par, offsets, mask, offsets.data(), doubles, out);"),
     (POINTER, "upsweep::count_kept(par, mask.data(), 4);"),
     (POINTER, "upsweep::partition(par, mask, doubles.data(), out);"),
-    (POINTER, "upsweep::compact_offsets(par, keys.data(), keys.data(), 4, offsets);"),
+    (POINTER, "upsweep::offsets(par, keys.data(), keys.data(), 4, offsets);"),
     (POINTER, "upsweep::lengths_to_offsets(par, keys, offsets.data());"),
     (POINTER, "upsweep::flatten(par, offsets.data(), offsets, out_keys);"),
     (POINTER, "upsweep::offsets_to_parents(par, offsets, keys.data());"),
@@ -147,7 +147,7 @@ WRONG = [
     (POINTER, "upsweep::find_subset(par, keys.data(), 7);"),
     (POINTER, "upsweep::find_subsets(par, keys.data(), 7, 1);"),
     (POINTER, "upsweep::plan_subset(par, keys.data(), 7);"),
-    (POINTER, "upsweep::select_sum(par, sizes.data(), longs, longs, 7);"),
+    (POINTER, "upsweep::filtered_sum(par, sizes.data(), longs, longs, 7);"),
     # Numbers that are counted.
     (WHOLE, "upsweep::find_subset(par, keys, 7.5);"),
     (WHOLE, "upsweep::find_subset(par, keys.data(), 4, 7.5);"),
@@ -190,10 +190,10 @@ WRONG = [
     (BOUNDS, "upsweep::segmented_inclusive_scan(par, sizes, doubles, out);"),
     (BOUNDS, "upsweep::segmented_sort(par, sizes, doubles, out);"),
     (BOUNDS, "upsweep::select(par, sizes, mask, offsets, doubles, out);"),
-    (BOUNDS, "upsweep::compact_offsets(par, sizes, sizes, offsets);"),
+    (BOUNDS, "upsweep::offsets(par, sizes, sizes, offsets);"),
     (BOUNDS, "upsweep::take(par, doubles, sizes, out);"),
     (BOUNDS, "upsweep::lengths_to_offsets(par, sizes, offsets);"),
-    (ONE_TYPE, "upsweep::compact_offsets(par, longs, ints, offsets);"),
+    (ONE_TYPE, "upsweep::offsets(par, longs, ints, offsets);"),
     (ONE_TYPE, "upsweep::segmented_reduce(par, upsweep::Lists(longs, ints), doubles, out);"),
     # Elements.
     (SORTED, "std::vector<std::string> v(4); upsweep::segmented_sort(par, offsets, v, v);"),
@@ -239,7 +239,7 @@ WRONG = [
     (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),
     (CONDITIONAL, "std::int64_t sum = longs.empty() ? 0 : upsweep::reduce(par, longs); (void)sum;"),
     (CONDITIONAL, "std::int64_t n = mask.empty() ? 0 : upsweep::count_kept(par, mask); (void)n;"),
-    (CONDITIONAL, "auto sum = true ? upsweep::select_sum(par, nullptr, nullptr, nullptr, 0, 1) : 0.5F; (void)sum;"),
+    (CONDITIONAL, "auto sum = true ? upsweep::filtered_sum(par, nullptr, nullptr, nullptr, 0, 1) : 0.5F; (void)sum;"),
 ]
 
 RIGHT = [
@@ -271,12 +271,12 @@ RIGHT = [
     "upsweep::lengths_to_offsets(par, keys.data(), 4, offsets.data(), mask); upsweep::flatten(par, offsets, offsets, out_keys.data());",
     "upsweep::offsets_to_parents(par, offsets, keys.data(), 4); upsweep::local_index(par, offsets, keys.data(), 4);",
     "upsweep::parents_to_offsets(par, keys.data(), 4, 2, offsets.data()); upsweep::broadcast(par, offsets, doubles.data(), 8, out.data(), 4);",
-    "upsweep::segmented_sort(par, offsets, doubles.data(), 4, out.data(), 4); upsweep::compact_offsets(par, keys.data(), keys.data(), 4, offsets.data());",
+    "upsweep::segmented_sort(par, offsets, doubles.data(), 4, out.data(), 4); upsweep::offsets(par, keys.data(), keys.data(), 4, offsets.data());",
     "upsweep::segmented_reduce(par, upsweep::Lists::of_size(2, 2), doubles.data(), 4, out.data(), upsweep::add, 0.0, mask);",
     "upsweep::group_by(par, keys, doubles, out_keys, out, longs, upsweep::max); upsweep::pack_offsets(par, offsets, 4, out_keys.data());",
-    "upsweep::group_by(par, ints, doubles, int_out, out); upsweep::compact_offsets(par, offsets, offsets, longs);",
+    "upsweep::group_by(par, ints, doubles, int_out, out); upsweep::offsets(par, offsets, offsets, longs);",
     "std::int64_t raw[3] = {}, raw_out[4]; upsweep::inclusive_scan(par, raw, 3, longs.data()); upsweep::inclusive_scan(par, longs.data(), 3, raw);",
-    "std::int64_t raw[3] = {}; upsweep::exclusive_scan(par, raw, 3, longs.data(), 0); upsweep::compact_offsets(par, raw, raw, 3, longs.data());",
+    "std::int64_t raw[3] = {}; upsweep::exclusive_scan(par, raw, 3, longs.data(), 0); upsweep::offsets(par, raw, raw, 3, longs.data());",
     "double raw[4] = {}; upsweep::segmented_reduce(par, offsets, raw, 4, out.data()); upsweep::segmented_sort(par, offsets, raw, 4, out.data(), 4);",
     "std::vector<int*> v(4), w(4); upsweep::exclusive_scan(par, v, w, ints.data(), [](int* a, int* b) { return a < b ? b : a; });",
 ]

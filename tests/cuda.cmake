@@ -3,18 +3,18 @@
 
 upsweep_test(cuda_scan SOURCES cuda_scan_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_reduce SOURCES cuda_reduce_test.cpp LIBS CUDA::cudart_static)
-upsweep_test(cuda_ragged SOURCES cuda_ragged_test.cpp LIBS CUDA::cudart_static nlohmann_json::nlohmann_json)
-upsweep_test(cuda_segmented SOURCES cuda_segmented_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_offsets SOURCES cuda_offsets_test.cpp LIBS CUDA::cudart_static nlohmann_json::nlohmann_json)
+upsweep_test(cuda_segmented_reduce SOURCES cuda_segmented_reduce_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_by_key SOURCES cuda_by_key_test.cpp LIBS CUDA::cudart_static)
-upsweep_test(cuda_group SOURCES cuda_group_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_group SOURCES cuda_group_by_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_group_sizes SOURCES cuda_group_sizes_test.cu LIBS CUDA::cudart_static)
 upsweep_test(cuda_segmented_scan SOURCES cuda_segmented_scan_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_segmented_sort SOURCES cuda_segmented_sort_test.cpp LIBS CUDA::cudart_static)
-upsweep_test(cuda_aggregate SOURCES cuda_aggregate_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_filtered_sum SOURCES cuda_filtered_sum_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_select SOURCES cuda_select_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_take SOURCES cuda_take_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_pack SOURCES cuda_pack_test.cpp LIBS CUDA::cudart_static)
-upsweep_test(cuda_positions SOURCES cuda_positions_test.cpp LIBS CUDA::cudart_static)
+upsweep_test(cuda_positions SOURCES cuda_broadcast_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_combinations SOURCES cuda_combinations_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_subset_sum SOURCES cuda_subset_sum_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_chunked SOURCES cuda_chunked_test.cpp LIBS CUDA::cudart_static)
@@ -53,7 +53,7 @@ upsweep_test(cuda_architectures SOURCES cuda_architectures_test.cpp
   LIBS cuda_architectures_80 cuda_architectures_90 CUDA::cudart_static)
 upsweep_test(cuda_large_lists LABELS large SOURCES cuda_large_lists_test.cpp LIBS CUDA::cudart_static)
 upsweep_test(cuda_large LABELS large SOURCES cuda_large_test.cu LIBS CUDA::cudart_static)
-set_tests_properties(cuda_scan cuda_reduce cuda_ragged cuda_segmented cuda_aggregate cuda_subset_sum
+set_tests_properties(cuda_scan cuda_reduce cuda_offsets cuda_segmented_reduce cuda_filtered_sum cuda_subset_sum
   cuda_select cuda_take cuda_pack cuda_positions cuda_combinations cuda_segmented_sort cuda_segmented_scan cuda_by_key cuda_group
   cuda_group_sizes
   cuda_custom cuda_chunked cuda_shards cuda_shards_lists cuda_value_at cuda_negative_zero cuda_query_shards cuda_guide_cub cuda_guide_thrust cuda_c_lists cuda_program cuda_architectures cuda_large cuda_large_lists PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no device")

@@ -254,8 +254,8 @@ TEST_F(CudaByKey, MemoryIsThePoliciesAndIsGivenBack) {
   }
   tests::CountingMemory two(3);  // bits and offsets: the reduction has its workspace
   const std::int64_t offset = 0;
-  gpu::Workspace workspace(gpu::segmented_workspace<float, float>(gpu::Policy{}, Lists::by_offsets(&offset, runs), n),
-                           0, stream);
+  gpu::Workspace workspace(
+      gpu::segmented_reduce_workspace<float, float>(gpu::Policy{}, Lists::by_offsets(&offset, runs), n), 0, stream);
   EXPECT_EQ(reduce_with(gpu::Policy{}.with_memory(two).with_stream(stream).with_workspace(workspace)).runs, runs);
 }
 

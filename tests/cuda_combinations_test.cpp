@@ -34,7 +34,7 @@ using tests::Positions;
 using tests::require;
 
 using Bytes = std::vector<std::uint8_t>;
-using Kind = combining::ExpectedTuples::Kind;
+using Kind = impl::combinations::ExpectedTuples::Kind;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 

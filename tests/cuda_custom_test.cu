@@ -15,10 +15,10 @@
 #include "device_array.hpp"
 #include "upsweep/by_key.hpp"
 #include "upsweep/detail/large_launch.cuh"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
-#include "upsweep/segmented.cuh"
+#include "upsweep/segmented_reduce.cuh"
 
 namespace upsweep {
 namespace {
@@ -486,8 +486,8 @@ TEST_F(GpuTest, FoldsOfListsThatDoNotWaitSayHowTheyEnded) {
   const Matrix one{1, 0, 0, 1};
   const tests::OwnStream stream;
   const auto policy = gpu::Policy{}.with_stream(stream);
-  gpu::Workspace workspace(gpu::segmented_workspace<Matrix, Matrix>(policy, between, lists.elements, Multiply{}), 0,
-                           stream);
+  gpu::Workspace workspace(gpu::segmented_reduce_workspace<Matrix, Matrix>(policy, between, lists.elements, Multiply{}),
+                           0, stream);
   tests::CountingMemory none(1);
   const tests::Replay replay(stream, [&] {
     segmented_reduce_async(policy.with_workspace(workspace).with_memory(none), between, from.data(), lists.elements,
@@ -622,8 +622,8 @@ TEST_F(GpuTest, TagsBeginAgain) {
     set_epoch(workspace, kLast - 2);
     for (int run = 0; run < 5; ++run) {  // another function on the same words
       offsets.poison();
-      const auto result = compact_offsets(gpu::Policy{}.with_workspace(workspace), bounds[0].data(), bounds[1].data(),
-                                          n, offsets.data());
+      const auto result =
+          offsets(gpu::Policy{}.with_workspace(workspace), bounds[0].data(), bounds[1].data(), n, offsets.data());
       ASSERT_EQ(result.total, 3 * n) << run;
       ASSERT_EQ(offsets.values()[n - 1], 3 * (n - 1)) << run;
       ASSERT_TRUE(scan(n)) << rung << " run " << run;
@@ -720,7 +720,7 @@ TEST_F(GpuTest, AWorkspaceServesOneKindOfCall) {
   const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(offsets.data()), 3);
   const auto scan_size = gpu::scan_workspace<int, int>({}, n);
   const auto pipeline = gpu::Policy{}.with_rung("cuda.pipeline");
-  const auto list_size = gpu::segmented_workspace<int, int>(pipeline, lists, n);
+  const auto list_size = gpu::segmented_reduce_workspace<int, int>(pipeline, lists, n);
   const gpu::WorkspaceSize both{.kept = std::max(scan_size.kept, list_size.kept),
                                 .scratch = std::max(scan_size.scratch, list_size.scratch)};
   const auto scan = [&](gpu::Workspace& workspace) {
@@ -872,7 +872,7 @@ void use_lost_device() {
   };
   fails([&] { inclusive_scan(gpu::Policy{}, in.data(), n, out.data()); });
   fails([&] { reduce(gpu::Policy{}, in.data(), n, std::int64_t{0}); });
-  fails([&] { compact_offsets(gpu::Policy{}, in.data(), in.data(), n, out.data()); });
+  fails([&] { offsets(gpu::Policy{}, in.data(), in.data(), n, out.data()); });
   fails([&] { const gpu::Workspace workspace({.kept = 4096}); });
   std::_Exit(failed);
 }

@@ -8,12 +8,12 @@
 
 #include "device_array.hpp"
 #include "problems/keys/group_by/device_numbers.cuh"
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 
 namespace upsweep {
 namespace {
 
-using grouping::own_index;
+using impl::group_by::own_index;
 using tests::DeviceArray;
 using tests::require;
 
@@ -43,7 +43,7 @@ void check(std::int64_t n, std::int64_t groups) {
   SCOPED_TRACE(std::to_string(n) + " rows of " + std::to_string(groups) + " groups");
   DeviceArray<std::int32_t> keys(n);
   DeviceArray<float> values(n);
-  make_rows<<<grouping::grid_of(n, {}).blocks, grouping::kThreads>>>(n, groups, keys.data(), values.data());
+  make_rows<<<impl::group_by::grid_of(n, {}).blocks, impl::group_by::kThreads>>>(n, groups, keys.data(), values.data());
   DeviceArray<std::int32_t> out_keys(groups);
   DeviceArray<float> sums(groups);
   DeviceArray<std::int64_t> counts(groups);
@@ -52,8 +52,8 @@ void check(std::int64_t n, std::int64_t groups) {
   ASSERT_EQ(result.groups, groups);
   ASSERT_EQ(result.rung, "cuda.adaptive");
   DeviceArray<unsigned long long> lowest(std::vector<unsigned long long>{~0ULL}, 0);
-  find_wrong<<<grouping::grid_of(groups, {}).blocks, grouping::kThreads>>>(n, groups, out_keys.data(), sums.data(),
-                                                                           counts.data(), lowest.data());
+  find_wrong<<<impl::group_by::grid_of(groups, {}).blocks, impl::group_by::kThreads>>>(
+      n, groups, out_keys.data(), sums.data(), counts.data(), lowest.data());
   require(cudaGetLastError());
   EXPECT_EQ(lowest.values()[0], ~0ULL) << "the first group that is wrong";
 }
@@ -66,9 +66,10 @@ TEST_F(CudaGroupSizes, ATableThatIsTooSmallIsMadeAnew) {
   constexpr std::int64_t kGroups = 70'001;
   DeviceArray<std::int32_t> keys(kRows);
   DeviceArray<float> values(kRows);
-  make_rows<<<grouping::grid_of(kRows, {}).blocks, grouping::kThreads>>>(kRows, kGroups, keys.data(), values.data());
-  const grouping::Items<std::uint32_t> items{reinterpret_cast<const std::uint32_t*>(keys.data()), nullptr, kRows};
-  grouping::NumberedItems<std::uint32_t> numbered(gpu::Policy{}, items, 1, kRows);
+  make_rows<<<impl::group_by::grid_of(kRows, {}).blocks, impl::group_by::kThreads>>>(kRows, kGroups, keys.data(),
+                                                                                     values.data());
+  const impl::group_by::Items<std::uint32_t> items{reinterpret_cast<const std::uint32_t*>(keys.data()), nullptr, kRows};
+  impl::group_by::NumberedItems<std::uint32_t> numbered(gpu::Policy{}, items, 1, kRows);
   ASSERT_EQ(numbered.groups(), kGroups);
   DeviceArray<std::uint32_t> out_keys(kGroups);
   DeviceArray<std::int64_t> firsts(kGroups);

@@ -14,11 +14,11 @@
 
 #include "guide_arrays.hpp"
 #include "upsweep/by_key.hpp"
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
-#include "upsweep/segmented.cuh"
+#include "upsweep/segmented_reduce.cuh"
 #include "upsweep/segmented_sort.hpp"
 #include "upsweep/select.hpp"
 
@@ -236,7 +236,7 @@ TEST_F(GuideCub, SegmentedReductionByAnOperatorOfOnesOwn) {
     return cub::DeviceSegmentedReduce::Reduce(temporary, bytes, ranges, their_ranges, lists, offsets, offsets + 1,
                                               Widen{}, none, stream);
   });
-  // upsweep, with upsweep/segmented.cuh
+  // upsweep, with upsweep/segmented_reduce.cuh
   upsweep::segmented_reduce(policy, upsweep::Lists::by_offsets(offsets, lists), ranges, n, our_ranges, Widen{}, none);
   // [end]
   expect_same(their_ranges, our_ranges, lists);

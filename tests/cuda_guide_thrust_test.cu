@@ -26,13 +26,13 @@
 #include <vector>
 
 #include "guide_arrays.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/by_key.hpp"
-#include "upsweep/group.hpp"
-#include "upsweep/list_positions.hpp"
+#include "upsweep/filtered_sum.hpp"
+#include "upsweep/group_by.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_sort.hpp"
 #include "upsweep/select.hpp"
 
@@ -246,7 +246,7 @@ TEST_F(GuideThrust, FilteredSum) {
   const std::int64_t sum =
       thrust::transform_reduce(on, rows, rows + n, AmountIfKept{3000}, std::int64_t{0}, cuda::std::plus<>{});
   // upsweep
-  const std::int64_t same = upsweep::select_sum(policy, key, quantity, price, n, 3000);
+  const std::int64_t same = upsweep::filtered_sum(policy, key, quantity, price, n, 3000);
   // [end]
   EXPECT_EQ(sum, same);
   EXPECT_GT(sum, 0);

@@ -8,11 +8,11 @@
 
 #include "device_array.hpp"
 #include "failure.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/combinations.hpp"
-#include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/reduce.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_scan.hpp"
 #include "upsweep/select.hpp"
 

@@ -131,7 +131,7 @@ TEST_F(CudaMpi, OffsetsGoOnAndABadListIsNamedByItsGlobalNumber) {
     DeviceArray<std::int64_t> to(mine(ends), 0);
     const std::int64_t n = std::ssize(mine(ends));
     DeviceArray<std::int64_t> out(n + 1);
-    const auto result = mpi::compact_offsets(MPI_COMM_WORLD, policy(), from.data(), to.data(), n, out.data());
+    const auto result = mpi::offsets(MPI_COMM_WORLD, policy(), from.data(), to.data(), n, out.data());
     EXPECT_EQ(result.total, wanted.back());
     return out.values();
   };
@@ -159,8 +159,8 @@ TEST_F(CudaMpi, FilteredSumsAreAddedUp) {
   for (std::size_t i = 0; i < key.size(); ++i) {
     if (key[i] < 300) wanted += quantity[i] * quantity[i];
   }
-  const SelectSum sum = mpi::select_sum(MPI_COMM_WORLD, policy(), keys.data(), quantities.data(), quantities.data(),
-                                        std::ssize(mine(key)), 300);
+  const FilteredSum sum = mpi::filtered_sum(MPI_COMM_WORLD, policy(), keys.data(), quantities.data(), quantities.data(),
+                                            std::ssize(mine(key)), 300);
   EXPECT_EQ(sum.sum, wanted);
 }
 

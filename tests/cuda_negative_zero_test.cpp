@@ -12,10 +12,10 @@
 #include "rungs.hpp"
 #include "upsweep/by_key.hpp"
 #include "upsweep/error.hpp"
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_scan.hpp"
 
 namespace upsweep {
@@ -110,14 +110,14 @@ TYPED_TEST(CudaNegativeZero, OfLists) {
     }
   };
   this->by_all_rungs(
-      "segmented",
+      "segmented-reduce",
       [&](const gpu::Policy& policy) {
         sums.poison();
         segmented_reduce(policy, lists, in.data(), n, sums.data());
       },
       are_sums_right);
   this->by_all_rungs(
-      "segmented",
+      "segmented-reduce",
       [&](const gpu::Policy& policy) {
         sums.poison();
         segmented_reduce(policy, lists, in.data(), n, sums.data(), add, T{0});
@@ -182,7 +182,7 @@ TYPED_TEST(CudaNegativeZero, OfKeys) {
       },
       first_are_negative(n));
   this->by_all_rungs(
-      "group",
+      "group-by",
       [&](const gpu::Policy& policy) {
         out.poison();
         group_by(policy, on_device.data(), in.data(), n, out_keys.data(), out.data(), n, add);

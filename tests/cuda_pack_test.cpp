@@ -63,7 +63,7 @@ std::ostream& operator<<(std::ostream& out, const Case& how) {
 /// By every rung, and by the one that the API chooses; CUB's refuses elements at odd addresses.
 template <class T>
 void check_rungs(const Selection& given, const Case& how) {
-  const selection::ExpectedSelection expected = given.expected();
+  const impl::select::ExpectedSelection expected = given.expected();
   const auto total = std::ssize(expected.positions);
   DeviceLists<T> lists(given, how.by_offsets, how.misaligned);
   DeviceColumn column(given.content(), how.size, how.misaligned_bytes);

@@ -17,9 +17,9 @@
 #include "rungs.hpp"
 #include "upsweep/reduce.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 extern const Rung cuda_shuffle;
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce
 
 namespace upsweep {
 namespace {
@@ -161,11 +161,11 @@ TEST_F(GpuTest, TheShuffleRungKeepsTheOrderOfOperatorsThatDoNotCommute) {
     call.n = n;
     call.in_size = call.out_size = sizeof(Map);
     call.carry = &carry;
-    const auto size = reduction::cuda_shuffle.workspace(call);
+    const auto size = impl::reduce::cuda_shuffle.workspace(call);
     const gpu::Workspace workspace(size);
     const gpu::Launch launch{.kept = workspace.kept(), .scratch = workspace.scratch(), .size = size};
     call.launch = &launch;
-    ASSERT_TRUE(reduction::cuda_shuffle.run(call, {}).ok());
+    ASSERT_TRUE(impl::reduce::cuda_shuffle.run(call, {}).ok());
     Map total{3, 5};
     for (const Map& x : in) total = compose(total, x);
     const Map found = to.values()[0];

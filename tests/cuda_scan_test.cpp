@@ -21,10 +21,10 @@
 #include "rungs.hpp"
 #include "upsweep/scan.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 extern const Rung cuda_one_thread, cuda_turn_taking, cuda_hillis_steele, cuda_hillis_steele_global,
     cuda_hillis_steele_blocks, cuda_blelloch, cuda_shuffle, cuda_thrust;
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan
 
 namespace upsweep {
 namespace {
@@ -207,18 +207,18 @@ TYPED_TEST(CudaScan, FloatsHaveTheSameBitsOnEveryRunAndAlignment) {
 using Map = Affine<std::uint32_t>;
 
 TEST_F(GpuTest, TeachingRungsKeepTheOrderOfOperatorsThatDoNotCommute) {
-  const scan::Rung* const rungs[] = {
-      &scan::cuda_one_thread,
-      &scan::cuda_turn_taking,
-      &scan::cuda_hillis_steele,
-      &scan::cuda_hillis_steele_global,
-      &scan::cuda_hillis_steele_blocks,
-      &scan::cuda_blelloch,
-      &scan::cuda_shuffle,
-      &scan::cuda_thrust,
+  const impl::scan::Rung* const rungs[] = {
+      &impl::scan::cuda_one_thread,
+      &impl::scan::cuda_turn_taking,
+      &impl::scan::cuda_hillis_steele,
+      &impl::scan::cuda_hillis_steele_global,
+      &impl::scan::cuda_hillis_steele_blocks,
+      &impl::scan::cuda_blelloch,
+      &impl::scan::cuda_shuffle,
+      &impl::scan::cuda_thrust,
   };
   std::mt19937_64 random(13);
-  for (const scan::Rung* rung : rungs) {
+  for (const impl::scan::Rung* rung : rungs) {
     for (const std::int64_t n : {1, 2, 700, 1024, 5000, 1100000}) {
       const std::string_view id = rung->info.id;
       if (n > 1024 && id == "cuda.hillis_steele") continue;

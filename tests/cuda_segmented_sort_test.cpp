@@ -99,7 +99,7 @@ Expected<T> expected_of(const std::vector<T>& content, const Offsets& offsets, c
     const auto start = static_cast<std::size_t>(offsets[i - 1]);
     const std::int64_t count = offsets[i] - offsets[i - 1];
     const auto list =
-        list_sorting::expected_positions(content.data() + start, 0, count, order.descending, order.nan_first);
+        impl::segmented_sort::expected_positions(content.data() + start, 0, count, order.descending, order.nan_first);
     expected.elements += count;
     for (std::size_t j = 0; j < list.size(); ++j) {
       expected.positions[start + j] = list[j];
@@ -143,7 +143,7 @@ void check(const gpu::Policy& policy, const Lists& lists, const std::vector<T>& 
   EXPECT_EQ(argsorted.elements, expected.elements);
   EXPECT_EQ(first_wrong(expected, expected.positions, positions.values(), positions_before), kNoIndex) << "argsort";
   EXPECT_TRUE(positions.intact());
-  EXPECT_TRUE(list_sorting::same_bytes(in.values().data(), content.data(), content.size() * sizeof(T)))
+  EXPECT_TRUE(impl::segmented_sort::same_bytes(in.values().data(), content.data(), content.size() * sizeof(T)))
       << "the content was written";
   segmented_sort(policy, lists, in.data(), n, in.data(), n, order);
   EXPECT_EQ(first_wrong(expected, expected.sorted, in.values(), content), kNoIndex) << "sort in place";
@@ -382,12 +382,13 @@ void expect_as_on_cpu(const gpu::Policy& policy, const Anywhere<Bound>& given, c
     EXPECT_EQ(segmented_argsort(policy, lists, in.data(), n, device_positions.data(), room, order).elements, elements);
     auto expected = out_before;
     std::copy_n(sorted.begin(), elements, expected.begin());
-    EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), expected.data(), expected.size() * sizeof(T))) << "sort";
+    EXPECT_TRUE(impl::segmented_sort::same_bytes(out.values().data(), expected.data(), expected.size() * sizeof(T)))
+        << "sort";
     auto expected_positions = positions_before;
     std::copy_n(positions.begin(), elements, expected_positions.begin());
     EXPECT_EQ(device_positions.values(), expected_positions);
     EXPECT_TRUE(out.intact() && device_positions.intact());
-    EXPECT_TRUE(list_sorting::same_bytes(in.values().data(), content.data(), content.size() * sizeof(T)));
+    EXPECT_TRUE(impl::segmented_sort::same_bytes(in.values().data(), content.data(), content.size() * sizeof(T)));
   }
 }
 
@@ -442,7 +443,7 @@ TEST_F(GpuTest, WhatIsWrongWithListsAnywhereIsReportedAndNothingIsWritten) {
     require(cudaDeviceSynchronize());
     EXPECT_EQ(status.values()[0].code, code);
     EXPECT_EQ(status.values()[0].first_bad, index);
-    EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), before.data(), before.size() * sizeof(double)));
+    EXPECT_TRUE(impl::segmented_sort::same_bytes(out.values().data(), before.data(), before.size() * sizeof(double)));
     EXPECT_EQ(positions.values(), positions_before);
   };
   check({5, 9, 3, 7}, {9, 7, 2, 8}, 100, Code::stop_before_start, 1);
@@ -491,7 +492,7 @@ TEST_F(GpuTest, AGraphReplaysSortsOfListsAnywhere) {
     replay.launch(out, positions, statuses);
     require(cudaStreamSynchronize(stream));
     for (const gpu::ListsStatus& status : statuses.values()) EXPECT_EQ(status.code, Code::ok);
-    EXPECT_TRUE(list_sorting::same_bytes(out.values().data(), sorted.data(), sorted.size() * sizeof(float)));
+    EXPECT_TRUE(impl::segmented_sort::same_bytes(out.values().data(), sorted.data(), sorted.size() * sizeof(float)));
     EXPECT_EQ(positions.values(), expected);
   }
 }

@@ -53,7 +53,7 @@ std::ostream& operator<<(std::ostream& out, const Case& how) {
 /// By every rung, and by the one that the API chooses. Rungs may refuse where lists lie anywhere, or elements at odd addresses.
 template <class T>
 void check_rungs(const Selection& given, const Case& how) {
-  const selection::ExpectedSelection expected = given.expected();
+  const impl::select::ExpectedSelection expected = given.expected();
   const auto kept = std::ssize(expected.positions);
   DeviceLists<T> lists(given, how.by_offsets, how.misaligned);
   DeviceBooleans mask(given.mask, how.first_bit, how.misaligned);

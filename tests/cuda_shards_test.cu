@@ -276,19 +276,19 @@ TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
       shards.push_back({keys.back()->data(), numbers[numbers.size() - 2]->data(), numbers.back()->data(), n});
     }
     require(cudaSetDevice(0));
-    select_sum_async(group, shards, 30, out.data());
+    filtered_sum_async(group, shards, 30, out.data());
     group.wait();
     EXPECT_EQ(out.values()[0], wanted);
     // The first shard has as many rows as its memory says: none.
     const std::int64_t price_sum = wanted;
     DeviceArray<std::int64_t> count(std::vector<std::int64_t>{0}, 0);
     shards[0].n_at = count.data();
-    select_sum_async(group, shards, 30, out.data());
+    filtered_sum_async(group, shards, 30, out.data());
     group.wait();
     const std::int64_t without = out.values()[0];
     shards[0].n = 0;
     shards[0].n_at = nullptr;
-    select_sum_async(group, shards, 30, out.data());
+    filtered_sum_async(group, shards, 30, out.data());
     group.wait();
     EXPECT_EQ(out.values()[0], without);
     EXPECT_NE(without, price_sum);

@@ -58,7 +58,7 @@ bool refuses(std::string_view id, const SelectColumn& column) {
 void check_partition(const std::vector<bool>& booleans, std::int64_t first_bit, std::int64_t misaligned, int size,
                      std::int64_t misaligned_bytes) {
   const auto n = std::ssize(booleans);
-  const std::vector<std::int64_t> order = partitioning::expected_partition(booleans);
+  const std::vector<std::int64_t> order = impl::partition::expected_partition(booleans);
   SCOPED_TRACE(testing::Message() << n << " elements of " << size << " bytes, first bit " << first_bit
                                   << ", misaligned " << misaligned << ", " << misaligned_bytes << " bytes");
   DeviceBooleans mask(booleans, first_bit, misaligned);
@@ -140,7 +140,7 @@ TEST_F(GpuTest, AGraphReplaysPartitions) {
       EXPECT_EQ(reported.code, Code::ok);
       EXPECT_EQ(reported.first_bad, kNoIndex);
       EXPECT_EQ(reported.kept, none ? 0 : std::count(booleans.begin(), booleans.end(), true));
-      const auto order = partitioning::expected_partition(none ? std::vector<bool>(n) : booleans);
+      const auto order = impl::partition::expected_partition(none ? std::vector<bool>(n) : booleans);
       EXPECT_EQ(column.complaint(order), "");
       EXPECT_EQ(narrow.complaint(order), "");
     }

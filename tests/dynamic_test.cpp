@@ -22,10 +22,10 @@
 #include "rungs.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/ladder.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_scan.hpp"
 #include "upsweep/segmented_sort.hpp"
 #include "upsweep/upsweep.h"
@@ -152,10 +152,9 @@ TEST(Dynamic, OffsetsGoOnFromTheCarry) {
   const std::vector<std::uint32_t> stops{9, 0, 8};
   std::vector<std::int64_t> offsets(4, 77);
   OffsetsCarry carry;
-  dynamic::compact_offsets(seq, {starts.data(), 1, Type::uint32}, {stops.data(), 1, Type::uint32}, offsets.data(),
-                           carry);
-  dynamic::compact_offsets(seq, {starts.data() + 1, 2, Type::uint32}, {stops.data() + 1, 2, Type::uint32},
-                           offsets.data() + 1, carry);
+  dynamic::offsets(seq, {starts.data(), 1, Type::uint32}, {stops.data(), 1, Type::uint32}, offsets.data(), carry);
+  dynamic::offsets(seq, {starts.data() + 1, 2, Type::uint32}, {stops.data() + 1, 2, Type::uint32}, offsets.data() + 1,
+                   carry);
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 4, 4, 5}));
   EXPECT_EQ(carry.lists, 3);
 }
@@ -680,10 +679,8 @@ TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
   EXPECT_EQ(code_of([] { dynamic::Carry custom(Type::custom); }), Code::invalid_argument);
   EXPECT_EQ(code_of([] { (void)dynamic::Carry::identity(Operator::bit_xor, Type::float32); }), Code::invalid_argument);
   OffsetsCarry lists;
-  EXPECT_EQ(code_of([&] { dynamic::compact_offsets(seq, from, {out, 2, Type::int64}, out, lists); }),
-            Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { dynamic::compact_offsets(seq, from, {in, 1, Type::int32}, out, lists); }),
-            Code::unequal_lengths);
+  EXPECT_EQ(code_of([&] { dynamic::offsets(seq, from, {out, 2, Type::int64}, out, lists); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { dynamic::offsets(seq, from, {in, 1, Type::int32}, out, lists); }), Code::unequal_lengths);
 }
 
 /// Whether calls by that operator take elements of `in` into `out`; all that fold must say the same, before anything is written.

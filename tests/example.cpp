@@ -3,7 +3,7 @@
 // README-begin
 #include <cstdint>
 #include <iostream>
-#include <upsweep/ragged.hpp>
+#include <upsweep/offsets.hpp>
 #include <vector>
 
 int main() {
@@ -13,7 +13,7 @@ int main() {
 
   const std::vector<std::int64_t> starts{0, 40, 7}, stops{3, 40, 12};
   std::vector<std::int64_t> offsets(starts.size() + 1);
-  const auto result = upsweep::compact_offsets(upsweep::par, starts, stops, offsets);  // 0 3 3 8
+  const auto result = upsweep::offsets(upsweep::par, starts, stops, offsets);  // 0 3 3 8
   std::cout << running.back() << " in all, " << result.total << " in lists, by " << result.rung << "\n";
 }
 // README-end

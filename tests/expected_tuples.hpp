@@ -10,7 +10,7 @@
 namespace upsweep::tests {
 
 using Positions = std::vector<std::int64_t>;
-using Kind = combining::ExpectedTuples::Kind;
+using Kind = impl::combinations::ExpectedTuples::Kind;
 
 /// What must come out: position d of all tuples, and their offsets.
 struct Expected {
@@ -22,7 +22,7 @@ struct Expected {
   Expected(Kind of, std::int64_t positions) : kind(of), n(positions), out(static_cast<std::size_t>(positions)) {}
 
   void add(const Positions& starts, const Positions& stops) {
-    combining::ExpectedTuples tuples(kind, n);
+    impl::combinations::ExpectedTuples tuples(kind, n);
     if (tuples.first(starts, stops)) {
       do {
         for (std::size_t d = 0; d < out.size(); ++d) out[d].push_back(tuples.tuple()[d]);

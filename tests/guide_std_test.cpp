@@ -14,10 +14,10 @@
 #include <random>
 #include <vector>
 
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_sort.hpp"
 #include "upsweep/select.hpp"
 
@@ -162,7 +162,7 @@ TEST_F(GuideStd, FilteredSum) {
       std::transform_reduce(std::execution::par, row.begin(), row.end(), std::int64_t{0}, std::plus<>{},
                             [&](std::size_t i) { return key[i] < 3000 ? quantity[i] * price[i] : std::int64_t{0}; });
   // upsweep
-  const std::int64_t same = upsweep::select_sum(upsweep::par, key, quantity, price, 3000);
+  const std::int64_t same = upsweep::filtered_sum(upsweep::par, key, quantity, price, 3000);
   // [end]
   EXPECT_EQ(sum, same);
   EXPECT_EQ(sum, 3 * 2999 * 3000 / 2);

@@ -9,10 +9,10 @@
 
 #include "rungs.hpp"
 #include "sparse.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/ladder.hpp"
-#include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_scan.hpp"
 #include "upsweep/select.hpp"
 
@@ -38,7 +38,7 @@ TEST(LargeLists, TenToTheNineEmptyOnesAreReduced) {
   Sparse<std::uint8_t> out(kManyLists);
   const Lists lists = Lists::by_offsets(static_cast<const std::int32_t*>(offsets.data()), kManyLists);
   const std::uint8_t nothing = 0;
-  for (const auto& rung : tests::cpu_rungs("segmented")) {
+  for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
     if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
     std::memset(out.data(), 0xA5, static_cast<std::size_t>(kManyLists));
     segmented_reduce(par.with_rung(rung.id), lists, &nothing, 0, out.data(), add, 3);
@@ -70,7 +70,7 @@ TEST(LargeLists, ContentPastTheLimitsOf32BitsIsReduced) {
   std::vector<std::int64_t> offsets;
   for (std::int64_t i = 0; i <= n; i += kEach) offsets.push_back(i);
   std::vector<std::uint32_t> sums(offsets.size() - 1);
-  for (const auto& rung : tests::cpu_rungs("segmented")) {
+  for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
     if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
     segmented_reduce(par.with_rung(rung.id), Lists(offsets), content.data(), n, sums.data(), add);
     std::int64_t wrong = -1;

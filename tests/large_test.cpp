@@ -17,9 +17,9 @@
 #include "sparse.hpp"
 #include "system/pages.hpp"
 #include "system/quota.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/ladder.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/subset_sum.hpp"
 
@@ -100,10 +100,10 @@ void check_offsets(std::int64_t n, std::int64_t each, int threads) {
   cpu::Pages<T> bounds(n + 1);
   for (std::int64_t i = 0; i <= n; ++i) bounds[i] = static_cast<T>(i * each);
   cpu::Pages<std::int64_t> offsets(n + 1);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     // Stops one place on are the adjacent case, which every rung must get right.
     const Policy policy = par.with_threads(threads).with_rung(rung.id);
-    const auto result = compact_offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data());
+    const auto result = offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data());
     EXPECT_EQ(result.total, each * n) << rung.id;
     std::int64_t wrong = -1;
     for (std::int64_t i = 0; i <= n && wrong < 0; ++i) wrong = offsets[i] == each * i ? -1 : i;
@@ -134,10 +134,10 @@ TEST(Large, FilteredSumsPastTheLimitsOf32Bits) {
       price[i] = 3;
       expected += 3 * (i + 1);
     }
-    for (const auto& rung : tests::cpu_rungs("aggregate")) {
-      EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 1), expected)
+    for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
+      EXPECT_EQ(filtered_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 1), expected)
           << rung.id << " n " << n;
-      EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 0), 0) << rung.id;
+      EXPECT_EQ(filtered_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), n, 0), 0) << rung.id;
     }
   }
 }
@@ -203,9 +203,9 @@ TEST(Large, TotalsPassTwoToTheThirtyTwo) {
   const std::vector<std::uint32_t> starts(n, 0);
   const std::vector<std::uint32_t> stops(n, UINT32_MAX);
   std::vector<std::int64_t> offsets(n + 1);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (rung.id == "cpu.adjacent") continue;
-    compact_offsets(par.with_rung(rung.id), starts, stops, offsets);
+    offsets(par.with_rung(rung.id), starts, stops, offsets);
     for (std::int64_t i = 0; i <= n; ++i)
       EXPECT_EQ(offsets[static_cast<std::size_t>(i)], i * INT64_C(4294967295)) << rung.id;
   }

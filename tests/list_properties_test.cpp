@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "rungs.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/by_key.hpp"
 #include "upsweep/combinations.hpp"
 #include "upsweep/ladder.hpp"
-#include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/reduce.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_scan.hpp"
 #include "upsweep/segmented_sort.hpp"
 #include "upsweep/select.hpp"
@@ -94,7 +94,7 @@ TEST(ListProperties, TheFoldOfFoldsIsTheFoldOfAll) {
   expect_always([] {
     const Ragged ragged = any_tight_ragged();
     auto sums = room(ragged.lists());
-    segmented_reduce(any_policy("segmented"), ragged.offsets, ragged.content, sums);
+    segmented_reduce(any_policy("segmented-reduce"), ragged.offsets, ragged.content, sums);
     const auto sum_of = [](const Values& values) { return reduce(par, values, std::int64_t{0}).value; };
     RC_ASSERT(sum_of(sums) == sum_of(ragged.content));
   });
@@ -126,7 +126,7 @@ TEST(ListProperties, TheLastOfAListsScanIsItsFold) {
     auto running = room(ragged.elements());
     auto folds = room(ragged.lists());
     segmented_inclusive_scan(any_policy("segmented-scan"), ragged.offsets, ragged.content, running, max);
-    segmented_reduce(any_policy("segmented"), ragged.offsets, ragged.content, folds, max);
+    segmented_reduce(any_policy("segmented-reduce"), ragged.offsets, ragged.content, folds, max);
     for (std::size_t i = 0; i < folds.size(); ++i) {
       if (ragged.offsets[i] == ragged.offsets[i + 1]) continue;
       RC_ASSERT(running[static_cast<std::size_t>(ragged.offsets[i + 1]) - 1] == folds[i]);
@@ -231,7 +231,7 @@ TEST(ListProperties, FoldsByParentsAreThoseOfTheListsThatAreNotEmpty) {
     auto folds = room(ragged.lists());
     auto sums = room(ragged.lists());
     const auto runs = reduce_by_key(any_policy("by-key"), parents, ragged.content, keys, folds).runs;
-    segmented_reduce(any_policy("segmented"), ragged.offsets, ragged.content, sums);
+    segmented_reduce(any_policy("segmented-reduce"), ragged.offsets, ragged.content, sums);
     std::int64_t run = 0;
     for (std::int64_t list = 0; list < ragged.lists(); ++list) {
       const auto i = static_cast<std::size_t>(list);

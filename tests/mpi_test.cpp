@@ -295,15 +295,14 @@ OffsetsResult compact_mine(const Bounds& all, const std::vector<Index>& cuts, st
   const auto starts = mine(all.starts, cuts);
   const auto stops = mine(all.stops, cuts);
   offsets.assign(starts.size() + 1, -1);
-  return mpi::compact_offsets(MPI_COMM_WORLD, par, starts.data(), stops.data(), std::ssize(starts), offsets.data(),
-                              strict);
+  return mpi::offsets(MPI_COMM_WORLD, par, starts.data(), stops.data(), std::ssize(starts), offsets.data(), strict);
 }
 
 TEST(Offsets, GoOnFromRankToRank) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
     const Bounds all = bounds(n);
     std::vector<Index> whole(at(n + 1));
-    const Index total = compact_offsets(par, all.starts, all.stops, whole).total;
+    const Index total = offsets(par, all.starts, all.stops, whole).total;
     std::vector<Index> offsets;
     EXPECT_EQ(compact_mine(all, cuts, offsets, false).total, total);
     EXPECT_EQ(offsets, my_offsets(whole, cuts));
@@ -328,8 +327,7 @@ TEST(Offsets, NameTheFirstBadListOfAll) {
         all.starts[at(bad)] = 0;  // so that kind 2 leaves int64 where anything precedes
         spoil(bad, kind);
         spoil(n - 1, 2 - kind);
-        const Outcome expected =
-            outcome_here([&] { compact_offsets(par, all.starts, all.stops, whole, {.strict = true}); });
+        const Outcome expected = outcome_here([&] { offsets(par, all.starts, all.stops, whole, {.strict = true}); });
         const Outcome outcome = outcome_of([&] { compact_mine(all, cuts, offsets, true); });
         EXPECT_EQ(outcome.code, expected.code) << outcome << "; alone: " << expected;
         EXPECT_EQ(outcome.index, expected.index) << outcome << "; alone: " << expected;
@@ -599,19 +597,19 @@ TEST(Segmented, TakesNoListsOfOneSize) {
 
 // ---- Sums of products.
 
-TEST(SelectSum, OfAllRows) {
+TEST(FilteredSum, OfAllRows) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
     const auto key = numbers<std::uint32_t>(n, 0, 100);
     const auto quantity = numbers<Index>(n, -1'000'000'000'000, 1'000'000'000'000, 2);
     const auto price = numbers<Index>(n, -1'000'000'000'000, 1'000'000'000'000, 3);
     const auto my_key = mine(key, cuts);
-    const auto found = mpi::select_sum(MPI_COMM_WORLD, par, my_key.data(), mine(quantity, cuts).data(),
-                                       mine(price, cuts).data(), std::ssize(my_key), 30);
-    EXPECT_EQ(found.sum, select_sum(par, key, quantity, price, 30).sum);
+    const auto found = mpi::filtered_sum(MPI_COMM_WORLD, par, my_key.data(), mine(quantity, cuts).data(),
+                                         mine(price, cuts).data(), std::ssize(my_key), 30);
+    EXPECT_EQ(found.sum, filtered_sum(par, key, quantity, price, 30).sum);
   });
   if (World().size == 1) return;
   const std::uint32_t limit = World().rank == 0 ? 1 : 2;
-  EXPECT_EQ(outcome_of([&] { mpi::select_sum(MPI_COMM_WORLD, par, nullptr, nullptr, nullptr, 0, limit); }).code,
+  EXPECT_EQ(outcome_of([&] { mpi::filtered_sum(MPI_COMM_WORLD, par, nullptr, nullptr, nullptr, 0, limit); }).code,
             Code::invalid_argument);
 }
 
@@ -734,8 +732,8 @@ TEST(Errors, ARankOnAGpuThatIsNotThere) {
   const std::vector<Index> value(10, 1);
   is_not_built([&] { mpi::exclusive_scan(MPI_COMM_WORLD, gpu, in.data(), 10, out.data(), 3, max); });
   is_not_built([&] { mpi::reduce(MPI_COMM_WORLD, gpu, in.data(), 10, 0); });
-  is_not_built([&] { mpi::compact_offsets(MPI_COMM_WORLD, gpu, in.data(), in.data(), 10, offsets.data()); });
-  is_not_built([&] { mpi::select_sum(MPI_COMM_WORLD, gpu, key.data(), value.data(), value.data(), 10, 30); });
+  is_not_built([&] { mpi::offsets(MPI_COMM_WORLD, gpu, in.data(), in.data(), 10, offsets.data()); });
+  is_not_built([&] { mpi::filtered_sum(MPI_COMM_WORLD, gpu, key.data(), value.data(), value.data(), 10, 30); });
 }
 
 TEST(Errors, OtherCallsOnOtherRanks) {

@@ -354,7 +354,7 @@ bool caught(const Offsets& run, const Bounds<std::int64_t>& lists) {
   const bool complained = !tests::complaint(expected, outcome, offsets.data()).empty();
   if (expected.outcome.code == Code::ok && outcome.code == Code::ok) {
     // Two judges: they must agree.
-    const auto wrong = ragged::first_wrong(lists.starts.data(), lists.stops.data(), n, offsets.data());
+    const auto wrong = impl::offsets::first_wrong(lists.starts.data(), lists.stops.data(), n, offsets.data());
     EXPECT_EQ(complained, wrong != kNoIndex);
   }
   return complained || !offsets.intact();
@@ -379,7 +379,7 @@ Bounds<std::int64_t> overflowing_lists() {
   return lists;
 }
 
-TEST(RaggedMutants, TheRightOffsetsPass) {
+TEST(OffsetsMutants, TheRightOffsetsPass) {
   for (const ListPattern pattern : tests::kListPatterns) {
     for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, kLength}) {
       EXPECT_FALSE(caught(right_offsets, tests::make_lists<std::int64_t>(pattern, n)));
@@ -390,7 +390,7 @@ TEST(RaggedMutants, TheRightOffsetsPass) {
   EXPECT_FALSE(caught(right_offsets, overflowing_lists()));
 }
 
-TEST(RaggedMutants, WrongOffsetsAreCaught) {
+TEST(OffsetsMutants, WrongOffsetsAreCaught) {
   const auto lists = random_lists();
   const auto expect_caught = [&](const char* what, const std::function<void(std::int64_t*, std::int64_t)>& spoil) {
     EXPECT_TRUE(caught(
@@ -418,7 +418,7 @@ TEST(RaggedMutants, WrongOffsetsAreCaught) {
   EXPECT_TRUE(caught([](const Bounds<std::int64_t>&, std::int64_t*) { return Failure{}; }, lists)) << "untouched";
 }
 
-TEST(RaggedMutants, OffsetsIn32BitsAreCaught) {
+TEST(OffsetsMutants, OffsetsIn32BitsAreCaught) {
   const std::vector<std::int64_t> starts(1000, 0);
   const Bounds<std::int64_t> lists{starts, std::vector<std::int64_t>(1000, 1 << 30)};
   EXPECT_FALSE(caught(right_offsets, lists));
@@ -431,7 +431,7 @@ TEST(RaggedMutants, OffsetsIn32BitsAreCaught) {
       lists));
 }
 
-TEST(RaggedMutants, WrongErrorsAreCaught) {
+TEST(OffsetsMutants, WrongErrorsAreCaught) {
   const auto expect_caught = [](const char* what, const std::function<Failure(Failure)>& spoil) {
     for (const auto& lists : {bad_lists(kTile, 3 * kTile), bad_lists(1, 2), overflowing_lists()}) {
       EXPECT_TRUE(caught(
@@ -449,7 +449,7 @@ TEST(RaggedMutants, WrongErrorsAreCaught) {
   });
 }
 
-TEST(RaggedMutants, TheLastBadListForTheFirstIsCaught) {
+TEST(OffsetsMutants, TheLastBadListForTheFirstIsCaught) {
   const auto last_bad = [](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
     Failure outcome = right_offsets(lists, offsets);
     for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
@@ -463,7 +463,7 @@ TEST(RaggedMutants, TheLastBadListForTheFirstIsCaught) {
   EXPECT_TRUE(caught(last_bad, bad_lists(4 * kTile, 2)));
 }
 
-TEST(RaggedMutants, WrongOffsetsBeforeAnErrorAreCaught) {
+TEST(OffsetsMutants, WrongOffsetsBeforeAnErrorAreCaught) {
   for (const std::int64_t spoiled : {std::int64_t{0}, std::int64_t{1}, kTile - 1, kTile}) {
     EXPECT_TRUE(caught(
         [&](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
@@ -484,7 +484,7 @@ TEST(RaggedMutants, WrongOffsetsBeforeAnErrorAreCaught) {
       bad_lists(kTile, 3 * kTile)));
 }
 
-TEST(RaggedMutants, AnOverflowThatWrapsAroundIsCaught) {
+TEST(OffsetsMutants, AnOverflowThatWrapsAroundIsCaught) {
   const auto wrapping = [](const Bounds<std::int64_t>& lists, std::int64_t* offsets) {
     offsets[0] = 0;
     for (std::int64_t i = 0; i < std::ssize(lists.starts); ++i) {
@@ -537,14 +537,14 @@ bool caught(const Select& select, std::int64_t n) {
   return objects;
 }
 
-TEST(AggregateMutants, TheRightSumPasses) {
+TEST(FilteredSumMutants, TheRightSumPasses) {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{65}, kLength}) {
     EXPECT_FALSE(
         caught([](const Rows& rows, std::uint32_t limit) { return right_select(rows, limit, 0, rows.count()); }, n));
   }
 }
 
-TEST(AggregateMutants, RowsThatAreLeftOutAreCaught) {
+TEST(FilteredSumMutants, RowsThatAreLeftOutAreCaught) {
   const auto without = [](std::int64_t first, std::int64_t last) -> Select {
     return [first, last](const Rows& rows, std::uint32_t limit) {
       const auto all = static_cast<std::uint64_t>(right_select(rows, limit, 0, rows.count()));
@@ -561,7 +561,7 @@ TEST(AggregateMutants, RowsThatAreLeftOutAreCaught) {
   EXPECT_TRUE(caught(without(kLength / 16 * 16, kLength), kLength)) << "what is left after whole vectors";
 }
 
-TEST(AggregateMutants, WrongTermsAreCaught) {
+TEST(FilteredSumMutants, WrongTermsAreCaught) {
   const auto product = [](const Rows& rows, std::size_t i) {
     return static_cast<std::uint64_t>(rows.quantity[i]) * static_cast<std::uint64_t>(rows.price[i]);
   };
@@ -599,7 +599,7 @@ TEST(AggregateMutants, WrongTermsAreCaught) {
                 }));
 }
 
-TEST(AggregateMutants, OneRowTooManyIsCaught) {
+TEST(FilteredSumMutants, OneRowTooManyIsCaught) {
   EXPECT_TRUE(caught(
       [](const Rows& rows, std::uint32_t limit) {
         // What follows the columns is poison that is never kept by small limits, and always by the largest.
@@ -680,8 +680,8 @@ bool caught(const Fill& fill) {
     for (const Items& items : instances) {
       Guarded<std::uint64_t> sums(limit / 64 + 1, limit % 3);
       fill(items, limit, sums.data());
-      const auto expected = subset_sum::expected_sums(items, limit);
-      objects |= subset_sum::first_wrong(expected, sums.data()) != -1 || !sums.intact();
+      const auto expected = impl::subset_sum::expected_sums(items, limit);
+      objects |= impl::subset_sum::first_wrong(expected, sums.data()) != -1 || !sums.intact();
     }
   }
   return objects;
@@ -814,12 +814,12 @@ bool caught(const SumLists& sum) {
   return objects;
 }
 
-TEST(SegmentedMutants, TheRightSumsPass) {
+TEST(SegmentedReduceMutants, TheRightSumsPass) {
   EXPECT_FALSE(caught(sums_of(
       [](const auto& x, const ListOffsets& offsets, auto i) { return sum_between(x, offsets[i], offsets[i + 1]); })));
 }
 
-TEST(SegmentedMutants, WrongElementsAreCaught) {
+TEST(SegmentedReduceMutants, WrongElementsAreCaught) {
   const auto expect_caught = [](const char* what, const auto& sum) { EXPECT_TRUE(caught(sums_of(sum))) << what; };
   expect_caught("the last element left out", [](const auto& x, const ListOffsets& offsets, auto i) {
     return sum_between(x, offsets[i], std::max(offsets[i], offsets[i + 1] - 1));
@@ -845,7 +845,7 @@ TEST(SegmentedMutants, WrongElementsAreCaught) {
   });
 }
 
-TEST(SegmentedMutants, WrongOrdersAreCaught) {
+TEST(SegmentedReduceMutants, WrongOrdersAreCaught) {
   const auto expect_caught = [](const char* what, const auto& sum) { EXPECT_TRUE(caught(sums_of(sum))) << what; };
   expect_caught("backwards", [](const auto& x, const ListOffsets& offsets, auto i) {
     float sum = 0;
@@ -874,7 +874,7 @@ TEST(SegmentedMutants, WrongOrdersAreCaught) {
   });
 }
 
-TEST(SegmentedMutants, WritesOutsideAreCaught) {
+TEST(SegmentedReduceMutants, WritesOutsideAreCaught) {
   const auto right = sums_of(
       [](const auto& x, const ListOffsets& offsets, auto i) { return sum_between(x, offsets[i], offsets[i + 1]); });
   EXPECT_TRUE(caught([](const ListOffsets&, const std::vector<float>&, float*) {})) << "nothing is written";
@@ -990,7 +990,7 @@ TEST(PartitionMutants, WrongOrdersAreCaught) {
   const std::vector<std::uint8_t> mask{0, 1, 4, 0, 1};
   const std::vector<std::int64_t> content{5, 6, 7, 8, 9};
   const auto wrong = [&](const std::vector<std::int64_t>& out) {
-    return partitioning::first_wrong(mask.data(), 5, content.data(), out.data());
+    return impl::partition::first_wrong(mask.data(), 5, content.data(), out.data());
   };
   EXPECT_EQ(wrong({6, 7, 9, 5, 8}), kNoIndex);
   EXPECT_EQ(wrong({6, 7, 9, 8, 5}), 3) << "the rest backwards, as CUB leaves it";
@@ -998,7 +998,7 @@ TEST(PartitionMutants, WrongOrdersAreCaught) {
   EXPECT_EQ(wrong({6, 9, 5, 7, 8}), 1) << "bytes other than 1 are false";
   EXPECT_EQ(wrong({6, 7, 9, 6, 5}), 3) << "the rest begins one place late";
   EXPECT_EQ(wrong({6, 7, 9, 5, 0}), 4) << "the last one is not moved";
-  EXPECT_EQ(partitioning::expected_partition({false, true, true, false, true}),
+  EXPECT_EQ(impl::partition::expected_partition({false, true, true, false, true}),
             (std::vector<std::int64_t>{1, 2, 4, 0, 3}));
 }
 
@@ -1008,7 +1008,7 @@ TEST(TakeMutants, WrongPlacesAreCaught) {
   const std::vector<std::int32_t> indices{-1, 0, 2, -3};
   const std::vector<std::int64_t> content{5, 6, 7, 8, 9};
   const auto wrong = [&](const std::vector<std::int64_t>& out) {
-    return taking::first_wrong(offsets.data(), index_offsets.data(), 2, indices.data(), content.data(), out.data());
+    return impl::take::first_wrong(offsets.data(), index_offsets.data(), 2, indices.data(), content.data(), out.data());
   };
   EXPECT_EQ(wrong({6, 5, 9, 7}), kNoIndex);
   EXPECT_EQ(wrong({9, 5, 9, 7}), 0) << "counted from the end of the content";
@@ -1070,8 +1070,8 @@ bool caught(const Pack& pack) {
   Guarded<std::int64_t> offsets(n + 1);
   Guarded<std::uint32_t> out(total, 1);
   pack(in, offsets.data(), out.data());
-  return packing::first_wrong_offset(in.starts.data(), in.stops.data(), n, offsets.data()) != kNoIndex ||
-         packing::first_wrong_element(in.starts.data(), in.stops.data(), n, in.content.data(), out.data()) !=
+  return impl::pack::first_wrong_offset(in.starts.data(), in.stops.data(), n, offsets.data()) != kNoIndex ||
+         impl::pack::first_wrong_element(in.starts.data(), in.stops.data(), n, in.content.data(), out.data()) !=
              kNoIndex ||
          !offsets.intact() || !out.intact();
 }
@@ -1116,9 +1116,9 @@ TEST(SortMutants, WrongOrdersAreCaught) {
     for (const std::int64_t at : order) sorted.push_back(list[static_cast<std::size_t>(at)]);
     const auto n = std::ssize(list);
     const auto by_elements =
-        list_sorting::first_wrong<double>(list.data(), n, descending, nan_first, sorted.data(), nullptr);
+        impl::segmented_sort::first_wrong<double>(list.data(), n, descending, nan_first, sorted.data(), nullptr);
     const auto by_positions =
-        list_sorting::first_wrong<double>(list.data(), n, descending, nan_first, nullptr, order.data());
+        impl::segmented_sort::first_wrong<double>(list.data(), n, descending, nan_first, nullptr, order.data());
     return std::pair(by_elements != kNoIndex, by_positions != kNoIndex);
   };
   constexpr std::pair kBoth(true, true);
@@ -1138,19 +1138,19 @@ TEST(SortMutants, WrongOrdersAreCaught) {
 
 // ----------------------------------------------------------------------------------------------------------- positions
 
-TEST(PositionsMutants, WrongElementsAreCaught) {
+TEST(BroadcastMutants, WrongElementsAreCaught) {
   const std::vector<std::int64_t> offsets{4, 6, 6, 9};
   const std::vector<std::int64_t> values{7, 8, 9};
   const auto wrong = [&](const std::vector<std::int64_t>& out, auto expected) {
-    return positions::first_wrong(offsets.data(), 3, out.data(), expected);
+    return impl::broadcast::first_wrong(offsets.data(), 3, out.data(), expected);
   };
-  EXPECT_EQ(wrong({0, 1, 0, 1, 2}, positions::LocalIndex{}), kNoIndex);
-  EXPECT_EQ(wrong({0, 1, 2, 3, 4}, positions::LocalIndex{}), 2) << "positions in the content";
-  EXPECT_EQ(wrong({0, 1, 0, 1, 0}, positions::LocalIndex{}), 4) << "a cut list begins again";
-  EXPECT_EQ(wrong({0, 0, 2, 2, 2}, positions::Parent{}), kNoIndex);
-  EXPECT_EQ(wrong({0, 0, 1, 1, 1}, positions::Parent{}), 2) << "empty lists have no number";
-  EXPECT_EQ(wrong({7, 7, 9, 9, 9}, positions::ValueOf<std::int64_t>{values.data()}), kNoIndex);
-  EXPECT_EQ(wrong({7, 8, 9, 9, 9}, positions::ValueOf<std::int64_t>{values.data()}), 1)
+  EXPECT_EQ(wrong({0, 1, 0, 1, 2}, impl::broadcast::LocalIndex{}), kNoIndex);
+  EXPECT_EQ(wrong({0, 1, 2, 3, 4}, impl::broadcast::LocalIndex{}), 2) << "positions in the content";
+  EXPECT_EQ(wrong({0, 1, 0, 1, 0}, impl::broadcast::LocalIndex{}), 4) << "a cut list begins again";
+  EXPECT_EQ(wrong({0, 0, 2, 2, 2}, impl::broadcast::Parent{}), kNoIndex);
+  EXPECT_EQ(wrong({0, 0, 1, 1, 1}, impl::broadcast::Parent{}), 2) << "empty lists have no number";
+  EXPECT_EQ(wrong({7, 7, 9, 9, 9}, impl::broadcast::ValueOf<std::int64_t>{values.data()}), kNoIndex);
+  EXPECT_EQ(wrong({7, 8, 9, 9, 9}, impl::broadcast::ValueOf<std::int64_t>{values.data()}), 1)
       << "a list's last is the next's";
 }
 
@@ -1160,10 +1160,10 @@ TEST(ByKeyMutants, WrongRunsAreCaught) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> keys{2, 2, 3, nan, nan, 2};
   const std::vector<int> values{1, 2, 4, 8, 16, 32};
-  const auto offsets = by_key::expected_offsets(keys.data(), 6);
+  const auto offsets = impl::by_key::expected_offsets(keys.data(), 6);
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 2, 3, 5, 6})) << "NaN is one key, and a key may come back";
   const auto wrong_fold = [&](const std::vector<double>& out_keys, const std::vector<int>& out) {
-    return by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), add, 0);
+    return impl::by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), add, 0);
   };
   EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 4, 24, 32}), kNoIndex);
   EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {35, 4, 24, 32}), 0) << "a key's runs together";
@@ -1171,7 +1171,7 @@ TEST(ByKeyMutants, WrongRunsAreCaught) {
   EXPECT_EQ(wrong_fold({2, 3, 2, 2}, {3, 4, 24, 32}), 2) << "the next run's key";
   EXPECT_EQ(wrong_fold({2, 3, nan, 2}, {3, 4, 24, 0}), 3) << "the last run is left out";
   const auto wrong_scan = [&](const std::vector<int>& out, bool exclusive) {
-    return by_key::first_wrong_scan(offsets, values.data(), out.data(), add, 0, exclusive);
+    return impl::by_key::first_wrong_scan(offsets, values.data(), out.data(), add, 0, exclusive);
   };
   EXPECT_EQ(wrong_scan({1, 3, 4, 8, 24, 32}, false), kNoIndex);
   EXPECT_EQ(wrong_scan({0, 1, 0, 0, 8, 0}, true), kNoIndex);
@@ -1181,15 +1181,15 @@ TEST(ByKeyMutants, WrongRunsAreCaught) {
 
 // --------------------------------------------------------------------------------------------------------------- group
 
-TEST(GroupMutants, WrongGroupsAreCaught) {
+TEST(GroupByMutants, WrongGroupsAreCaught) {
   const std::vector<std::int64_t> keys{7, 2, 7, 5, 2, 7};
   const std::vector<int> values{1, 2, 4, 8, 16, 32};
-  const grouping::ExpectedGroups<std::int64_t> groups(keys.data(), 6);
+  const impl::group_by::ExpectedGroups<std::int64_t> groups(keys.data(), 6);
   EXPECT_EQ(groups.keys, (std::vector<std::int64_t>{7, 2, 5}));
-  const auto folds = grouping::expected_folds<int>(groups, values.data(), add);
+  const auto folds = impl::group_by::expected_folds<int>(groups, values.data(), add);
   using Counts = std::vector<std::int64_t>;
   const auto wrong = [&](const std::vector<std::int64_t>& out_keys, const std::vector<int>& out, const Counts& counts) {
-    return grouping::first_wrong_group(groups, folds, out_keys.data(), out.data(), counts.data());
+    return impl::group_by::first_wrong_group(groups, folds, out_keys.data(), out.data(), counts.data());
   };
   EXPECT_EQ(wrong({7, 2, 5}, {37, 18, 8}, {3, 2, 1}), kNoIndex);
   EXPECT_EQ(wrong({2, 5, 7}, {18, 8, 37}, {2, 1, 3}), 0) << "in the order of the keys";
@@ -1199,12 +1199,12 @@ TEST(GroupMutants, WrongGroupsAreCaught) {
   EXPECT_EQ(wrong({7, 2, 2}, {37, 18, 8}, {3, 2, 1}), 2) << "another key with the same slot";
 }
 
-TEST(GroupMutants, SumsOfFloatsThatAreFarOffAreCaught) {
+TEST(GroupByMutants, SumsOfFloatsThatAreFarOffAreCaught) {
   const std::vector<std::int64_t> keys{1, 2, 1};
   const std::vector<double> values{0.5, 2, 0.25};
-  const grouping::ExpectedGroups<std::int64_t> groups(keys.data(), 3);
+  const impl::group_by::ExpectedGroups<std::int64_t> groups(keys.data(), 3);
   const auto far = [&](const std::vector<double>& out) {
-    return grouping::first_far_sum(groups, values.data(), groups.keys.data(), out.data(), nullptr);
+    return impl::group_by::first_far_sum(groups, values.data(), groups.keys.data(), out.data(), nullptr);
   };
   EXPECT_EQ(far({0.75, 2}), kNoIndex);
   EXPECT_EQ(far({0.75 + 1e-16, 2}), kNoIndex);
@@ -1216,9 +1216,9 @@ TEST(GroupMutants, SumsOfFloatsThatAreFarOffAreCaught) {
 
 using Tuples = std::vector<std::vector<std::int64_t>>;
 
-Tuples expected_tuples(combining::ExpectedTuples::Kind kind, std::vector<std::int64_t> starts,
+Tuples expected_tuples(impl::combinations::ExpectedTuples::Kind kind, std::vector<std::int64_t> starts,
                        std::vector<std::int64_t> stops) {
-  combining::ExpectedTuples expected(kind, std::ssize(starts));
+  impl::combinations::ExpectedTuples expected(kind, std::ssize(starts));
   Tuples tuples;
   if (!expected.first(std::move(starts), std::move(stops))) return tuples;
   do {
@@ -1228,7 +1228,7 @@ Tuples expected_tuples(combining::ExpectedTuples::Kind kind, std::vector<std::in
 }
 
 TEST(CombinationMutants, WrongTuplesAreCaught) {
-  using Kind = combining::ExpectedTuples::Kind;
+  using Kind = impl::combinations::ExpectedTuples::Kind;
   const Tuples pairs{{5, 6}, {5, 7}, {5, 8}, {6, 7}, {6, 8}, {7, 8}};
   const auto expected = expected_tuples(Kind::without_replacement, {5, 5}, {9, 9});
   EXPECT_EQ(expected, pairs);

@@ -19,8 +19,8 @@
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "sixteen.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/ladder.hpp"
-#include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
 
 namespace upsweep {
@@ -620,7 +620,7 @@ TEST(ListConversions, SayWhatIsWrong) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(code_of([&] { flatten(par, Lists::of_size(kMost, 0), Lists(offsets), out.data()); }),
             Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)gpu::list_positions_workspace({}, kMost, 3); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)gpu::broadcast_workspace({}, kMost, 3); }), Code::invalid_argument);
 }
 
 TEST(ListConversions, RefuseOutputsThatOverlapInputs) {

@@ -44,7 +44,7 @@ void check_rung(const Policy& policy, const std::vector<bool>& booleans, std::in
                                   << " n " << booleans.size() << " first bit " << first_bit << " misaligned "
                                   << misaligned);
   const auto n = std::ssize(booleans);
-  const std::vector<std::int64_t> order = partitioning::expected_partition(booleans);
+  const std::vector<std::int64_t> order = impl::partition::expected_partition(booleans);
   GivenMask mask(booleans, first_bit);
   GuardedColumn<E> column(n, n, misaligned);
   GuardedColumn<Other> other(n, n + 3, misaligned);

@@ -23,7 +23,7 @@
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/ladder.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
 #include "upsweep/subset_sum.hpp"
@@ -371,7 +371,7 @@ TYPED_TEST(ListProperties, DifferencesOfOffsetsAreTheLengths) {
     const auto lists = bounds_of<TypeParam>(expected);
     const auto n = std::ssize(expected);
     Guarded<std::int64_t> offsets(n + 1, *rc::gen::inRange(0, 8).as("misaligned"));
-    const auto result = compact_offsets(any_policy<TypeParam>("ragged"), lists.starts, lists.stops, offsets.span());
+    const auto result = offsets(any_policy<TypeParam>("offsets"), lists.starts, lists.stops, offsets.span());
     RC_ASSERT(offsets.data()[0] == 0);
     std::vector<std::int64_t> differences(expected.size());
     std::transform(offsets.data() + 1, offsets.data() + n + 1, offsets.data(), differences.begin(), std::minus<>{});
@@ -390,8 +390,8 @@ TYPED_TEST(ListProperties, OffsetsOfOffsetsAreThemselves) {
     }
     const auto n = std::ssize(sizes);
     std::vector<std::int64_t> offsets(bounds.size(), 77);
-    const Policy policy = *rc::gen::arbitrary<bool>().as("as the API picks") ? par : any_policy<TypeParam>("ragged");
-    compact_offsets(policy, bounds, bounds, offsets, {.stops_offset = 1, .length = n});
+    const Policy policy = *rc::gen::arbitrary<bool>().as("as the API picks") ? par : any_policy<TypeParam>("offsets");
+    offsets(policy, bounds, bounds, offsets, {.stops_offset = 1, .length = n});
     RC_ASSERT(offsets == std::vector<std::int64_t>(bounds.begin(), bounds.end()));
   });
 }
@@ -411,10 +411,10 @@ TYPED_TEST(ListProperties, WhereverBadListsAreTheFirstIsNamed) {
       lists.stops[i] = kind == 2 ? std::numeric_limits<TypeParam>::max() : TypeParam{4};
       lists.starts[i] = kind == 0 ? TypeParam{5} : kind == 1 ? static_cast<TypeParam>(-1) : TypeParam{0};
     }
-    const Policy policy = any_policy<TypeParam>("ragged");
+    const Policy policy = any_policy<TypeParam>("offsets");
     Guarded<std::int64_t> offsets(n + 1);
-    const tests::Failure outcome = tests::failure_of(
-        [&] { compact_offsets(policy, lists.starts, lists.stops, offsets.span(), {.strict = strict}); });
+    const tests::Failure outcome =
+        tests::failure_of([&] { offsets(policy, lists.starts, lists.stops, offsets.span(), {.strict = strict}); });
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, strict);
     RC_ASSERT(tests::complaint(expected, outcome, offsets.data()) == "");
     RC_ASSERT(offsets.intact());
@@ -434,11 +434,11 @@ TYPED_TEST(ListProperties, ListsInPartsAreTheWhole) {
       const std::int64_t count = cuts[p] - first;
       std::vector<std::int64_t> alone(static_cast<std::size_t>(count) + 1);
       OffsetsCarry part;
-      compact_offsets(any_policy<TypeParam>("ragged"), lists.starts.data() + first, lists.stops.data() + first, count,
-                      alone.data(), false, part);
+      offsets(any_policy<TypeParam>("offsets"), lists.starts.data() + first, lists.stops.data() + first, count,
+              alone.data(), false, part);
       merged = merge_carries(merged, part);
-      compact_offsets(any_policy<TypeParam>("ragged"), lists.starts.data() + first, lists.stops.data() + first, count,
-                      offsets.data() + first, false, carry);
+      offsets(any_policy<TypeParam>("offsets"), lists.starts.data() + first, lists.stops.data() + first, count,
+              offsets.data() + first, false, carry);
     }
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
     RC_ASSERT(tests::complaint(expected, {}, offsets.data()) == "");

@@ -19,7 +19,7 @@ struct Rows {
 
   [[nodiscard]] std::int64_t count() const { return std::ssize(key); }
   [[nodiscard]] std::int64_t sum(std::uint32_t limit) const {
-    return aggregate::expected_sum(key.data(), quantity.data(), price.data(), count(), limit);
+    return impl::filtered_sum::expected_sum(key.data(), quantity.data(), price.data(), count(), limit);
   }
 };
 

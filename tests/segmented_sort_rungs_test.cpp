@@ -69,7 +69,8 @@ struct Expected {
     lengths.push_back(length);
     if (length == 0) return;
     const T* const list = content.data() + start;
-    for (const std::int64_t at : list_sorting::expected_positions(list, 0, length, order.descending, order.nan_first)) {
+    for (const std::int64_t at :
+         impl::segmented_sort::expected_positions(list, 0, length, order.descending, order.nan_first)) {
       sorted.push_back(list[at]);
       positions.push_back(at);
     }
@@ -93,8 +94,8 @@ bool is_right(const Expected<T>& expected, const std::vector<Out>& values, const
   for (std::size_t i = 0; i < expected.starts.size(); ++i) {
     if (expected.lengths[i] == 0) continue;
     const Out* const list = out + (is_packed ? at : expected.starts[i]);
-    if (!list_sorting::same_bytes(list, values.data() + at,
-                                  static_cast<std::size_t>(expected.lengths[i]) * sizeof(Out))) {
+    if (!impl::segmented_sort::same_bytes(list, values.data() + at,
+                                          static_cast<std::size_t>(expected.lengths[i]) * sizeof(Out))) {
       return false;
     }
     at += expected.lengths[i];
@@ -132,12 +133,12 @@ void check_adjacent(const Policy& policy, const Lists& lists, const std::vector<
   check(positions, expected.positions, segmented_argsort(policy, lists, in.data(), n, positions.data(), n, order),
         "argsort");
   EXPECT_TRUE(is_untouched(positions.data(), first) && is_untouched(positions.data() + end, n - end));
-  EXPECT_TRUE(list_sorting::same_bytes(in.data(), content.data(), content.size() * sizeof(T)))
+  EXPECT_TRUE(impl::segmented_sort::same_bytes(in.data(), content.data(), content.size() * sizeof(T)))
       << "the content was written";
   check(in, expected.sorted, segmented_sort(policy, lists, in.data(), n, in.data(), n, order), "sort in place");
-  EXPECT_TRUE(list_sorting::same_bytes(in.data(), content.data(), static_cast<std::size_t>(first) * sizeof(T)));
-  EXPECT_TRUE(
-      list_sorting::same_bytes(in.data() + end, content.data() + end, static_cast<std::size_t>(n - end) * sizeof(T)));
+  EXPECT_TRUE(impl::segmented_sort::same_bytes(in.data(), content.data(), static_cast<std::size_t>(first) * sizeof(T)));
+  EXPECT_TRUE(impl::segmented_sort::same_bytes(in.data() + end, content.data() + end,
+                                               static_cast<std::size_t>(n - end) * sizeof(T)));
 }
 
 template <class T>
@@ -277,7 +278,7 @@ TYPED_TEST(SortBounds, NullListsAreEmptyAndNothingIsSaidOfThem) {
         if (valid[i] != 0) continue;
         const auto first = static_cast<std::size_t>(offsets[i]);
         const auto bytes = (static_cast<std::size_t>(offsets[i + 1]) - first) * sizeof(float);
-        ASSERT_TRUE(list_sorting::same_bytes(both.data() + first, content.data() + first, bytes))
+        ASSERT_TRUE(impl::segmented_sort::same_bytes(both.data() + first, content.data() + first, bytes))
             << rung.id << " null list " << i;
       }
     }

@@ -27,8 +27,8 @@ struct Selection {
 
   [[nodiscard]] std::int64_t content() const { return std::ssize(mask); }
   [[nodiscard]] std::int64_t lists() const { return std::ssize(starts); }
-  [[nodiscard]] selection::ExpectedSelection expected() const {
-    return selection::expected_selection(starts, stops, valid, mask);
+  [[nodiscard]] impl::select::ExpectedSelection expected() const {
+    return impl::select::expected_selection(starts, stops, valid, mask);
   }
 };
 
@@ -201,7 +201,7 @@ class GuardedColumn {
 template <class T, class E, class Select>
 std::string complaint(const Selection& given, bool by_offsets, std::int64_t first_bit, std::int64_t misaligned,
                       const Select& select) {
-  const selection::ExpectedSelection expected = given.expected();
+  const impl::select::ExpectedSelection expected = given.expected();
   const auto kept = std::ssize(expected.positions);
   const std::int64_t n = given.lists();
   Guarded<T> starts(n + 1, misaligned);

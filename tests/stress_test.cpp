@@ -25,8 +25,8 @@
 #include "rows.hpp"
 #include "rungs.hpp"
 #include "system/quota.hpp"
-#include "upsweep/aggregate.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/filtered_sum.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
 #include "upsweep/subset_sum.hpp"
@@ -138,11 +138,11 @@ TEST(Stress, Offsets) {
       if (bad) lists.stops[kCount / 3] = lists.starts[kCount / 3] - 1;
       const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), kCount);
       std::vector<std::int64_t> offsets(kCount + 1);
-      for (const auto& rung : tests::cpu_rungs("ragged")) {
+      for (const auto& rung : tests::cpu_rungs("offsets")) {
         for_a_while([&] {
           tests::Failure found;
           try {
-            compact_offsets(par.with_rung(rung.id), lists.starts, lists.stops, offsets);
+            offsets(par.with_rung(rung.id), lists.starts, lists.stops, offsets);
           } catch (const Error& error) {
             if (error.code() == Code::unsupported) return;
             found = {error.code(), error.index()};
@@ -158,10 +158,10 @@ TEST(Stress, FilteredSums) {
   const tests::Disturbance disturbance;
   const tests::Rows rows = tests::make_rows(tests::RowPattern::lineitem, kElements<std::uint32_t>);
   const std::int64_t expected = rows.sum(2000);
-  for (const auto& rung : tests::cpu_rungs("aggregate")) {
+  for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
     const Policy policy = par.with_rung(rung.id);
     for_a_while(
-        [&] { EXPECT_EQ(select_sum(policy, rows.key, rows.quantity, rows.price, 2000).sum, expected) << rung.id; });
+        [&] { EXPECT_EQ(filtered_sum(policy, rows.key, rows.quantity, rows.price, 2000).sum, expected) << rung.id; });
   }
 }
 

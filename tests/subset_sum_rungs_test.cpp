@@ -31,7 +31,7 @@ namespace {
 
 using Items = std::vector<std::int64_t>;
 using Sums = std::vector<std::uint8_t>;
-using subset_sum::expected_sums;
+using impl::subset_sum::expected_sums;
 using tests::isas;
 
 std::int64_t total(const Items& items) { return std::accumulate(items.begin(), items.end(), std::int64_t{0}); }
@@ -74,7 +74,7 @@ void check_fill(const Policy& policy, const Items& items, std::int64_t limit, co
   tests::Guarded<std::uint64_t> sums(words, limit % 3);
   const auto rung = reachable_sums(policy, items.data(), std::ssize(items), limit, sums.data());
   EXPECT_TRUE(policy.rung.empty() || rung == policy.rung);
-  EXPECT_EQ(subset_sum::first_wrong(expected, sums.data()), -1)
+  EXPECT_EQ(impl::subset_sum::first_wrong(expected, sums.data()), -1)
       << rung << " limit " << limit << " by " << items.size() << " items, threads " << policy.threads << " isa "
       << name(policy.isa);
   EXPECT_TRUE(sums.intact()) << rung << " wrote past its bitmap";
@@ -121,7 +121,7 @@ TEST(SubsetSumRungs, FillManyItemsInOnePass) {
 }
 
 using Words = std::vector<std::uint64_t>;
-using subset_sum::Wavefront;
+using impl::subset_sum::Wavefront;
 
 /// Each word's bits moved up by the items, one after the other, in the words low … top - 1.
 void add_slowly(Words& sums, const Wavefront::Pass& pass) {
@@ -299,13 +299,13 @@ TEST(SubsetSumRungs, OpenRunsAreTheTilesThatAreNotFull) {
   std::mt19937_64 random(27);
   for (int i = 0; i < 50; ++i) {
     const auto words = static_cast<std::int64_t>(random() % 40000);
-    std::vector<std::uint8_t> is_full(static_cast<std::size_t>(words / subset_sum::kTile + 1));
-    subset_sum::OpenRuns open(words);
+    std::vector<std::uint8_t> is_full(static_cast<std::size_t>(words / impl::subset_sum::kTile + 1));
+    impl::subset_sum::OpenRuns open(words);
     for (int step = 0; step < 4; ++step) {
       for (auto& full : is_full) full |= static_cast<std::uint8_t>(random() % 3 == 0 ? 1 : 0);
       open.remove([&](std::int64_t tile) { return is_full[static_cast<std::size_t>(tile)] != 0; });
       const auto is_open = [&](std::int64_t w) {
-        return is_full[static_cast<std::size_t>(w / subset_sum::kTile)] == 0;
+        return is_full[static_cast<std::size_t>(w / impl::subset_sum::kTile)] == 0;
       };
       const auto first = static_cast<std::int64_t>(random() % 20000);
       const auto last = std::min(words, first + static_cast<std::int64_t>(random() % 20000));
@@ -328,7 +328,7 @@ TEST(SubsetSumRungs, OpenRunsAreTheTilesThatAreNotFull) {
 }
 
 TEST(SubsetSumRungs, ACrewIsThoseWhoCameInTime) {
-  using subset_sum::Crew;
+  using impl::subset_sum::Crew;
   constexpr std::chrono::microseconds kForever{60'000'000};
   for (const int most : {1, 2, 9}) {
     Crew crew(most, kForever);

@@ -91,9 +91,10 @@ TYPED_TEST(TakeRungs, GathersByPositionsFromBothEnds) {
           EXPECT_EQ(word.complaint(positions), "");
           EXPECT_EQ(byte.complaint(positions), "");
           const SelectColumn view = column.view();
-          EXPECT_EQ(taking::first_wrong(of_content, of_indices, 1, indices.data(),
-                                        static_cast<const double*>(view.data), static_cast<const double*>(view.out)),
-                    kNoIndex);
+          EXPECT_EQ(
+              impl::take::first_wrong(of_content, of_indices, 1, indices.data(), static_cast<const double*>(view.data),
+                                      static_cast<const double*>(view.out)),
+              kNoIndex);
         }
       }
     }

@@ -172,7 +172,7 @@ LISTS = {
     "lists: pareto": "Pareto",
 }
 LIST_WORK = {
-    "segmented": "sums",
+    "segmented-reduce": "sums",
     "segmented-scan": "running sums",
     "segmented-sort": "sorts",
     "select": "selections",
@@ -303,7 +303,7 @@ def cpu_many():
         ["Sum of 5·10^8 int32", *timed("xeon32-reduce", type="int32")],
         ["The same, checked for overflow", *timed("xeon32-reduce", "checked_s", type="int32")],
         ["Sum of 5·10^8 float64, 4 GB", *timed("xeon32-reduce", type="float64")],
-        ["Filtered sum of 6·10^7 rows by `select_sum`, Z = 30", *timed("xeon32-aggregate-z30")],
+        ["Filtered sum of 6·10^7 rows by `filtered_sum`, Z = 30", *timed("xeon32-aggregate-z30")],
         ["The same, Z = 5000", *timed("xeon32-aggregate-z5000")],
         ["The same, all rows", *timed("xeon32-aggregate-z10001")],
         *[[f"Query of 6·10^6 rows in memory: {QUERIES[query]}", *ms(query_seconds("xeon32-query", query))]
@@ -517,8 +517,8 @@ def gpu_subset_sum():
 # ---- beside what the sources report
 
 
-def published_select_sum():
-    record = RECORDED["published_select_sum"]
+def published_filtered_sum():
+    record = RECORDED["published_filtered_sum"]
     lines = []
     for line in record["rows"]:
         here = time(row("h200-aggregate-z30", line["rung"])["median_s"]) if line["rung"].startswith("cuda.") else ""
@@ -555,7 +555,7 @@ def headline():
 
     def sums_of_lists():
         at = {r["rung"]: time(r["median_s"]) for r in list_ladders("xeon16-lists", "rows")
-              if r["problem"] == "segmented" and r["input"] == "lists: poisson" and r["threads"] == 16}
+              if r["problem"] == "segmented-reduce" and r["input"] == "lists: poisson" and r["threads"] == 16}
         what = "Sums of 10^7 lists of Poisson(3) float64; 16 cores"
         return [what, at["cpu.columns"], f"a loop over lists on oneTBB {at['cpu.tbb']}"]  # fmt: skip
 
@@ -629,7 +629,7 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "gpu_query": gpu_query_table,
     "gpu_query_call": gpu_query_call,
     "gpu_subset_sum": gpu_subset_sum,
-    "published_select_sum": published_select_sum,
+    "published_filtered_sum": published_filtered_sum,
     "published_subset_sum": published_subset_sum,
 }  # fmt: skip
 

@@ -33,7 +33,7 @@ say "The line items of each order are a list; keep the orders of 1995"
 $python tools/tour_data.py lists "$data"
 run $upsweep offsets "$data/starts_1995.npy" "$data/stops_1995.npy" -o "$data/offsets_1995.npy"
 say "Every rung of the ragged ladder on those lists, verified, then timed"
-run $upsweep ladder ragged --input "$data/starts_1995.npy" "$data/stops_1995.npy"
+run $upsweep ladder offsets --input "$data/starts_1995.npy" "$data/stops_1995.npy"
 
 say "Their prices, gathered to a column of lists: the total and the dearest item of each order, and the items above 50,000"
 run $upsweep pack "$data"/{starts,stops}_1995.npy "$data/lineitem.parquet:l_extendedprice" -o "$data/prices_1995.parquet"
@@ -44,7 +44,7 @@ run $upsweep select --mask "$data/dear_1995.parquet" "$data/prices_1995.parquet"
 $python tools/tour_check.py lists "$data"
 
 say "A filtered sum, SUM(l_quantity * l_extendedprice) WHERE l_suppkey < 30: every rung of its ladder, then in SQL"
-run $upsweep ladder aggregate --z 30 --input "$data"/lineitem.parquet:{l_suppkey,l_quantity,l_extendedprice}
+run $upsweep ladder filtered-sum --z 30 --input "$data"/lineitem.parquet:{l_suppkey,l_quantity,l_extendedprice}
 ask "SELECT SUM(l_quantity * l_extendedprice) FROM '$data/lineitem.parquet' WHERE l_suppkey < 30"
 say "TPC-H's queries 1 (six of its ten columns, which fit a line; all ten are compared) and 6"
 rest="FROM '$data/lineitem.parquet' WHERE l_shipdate <= date '1998-12-01' - interval '90' day (3)

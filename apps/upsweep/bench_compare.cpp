@@ -74,6 +74,19 @@ Measurements measurements(const Json& results) {
   return all;
 }
 
+/// Replaces the name that a problem has in older files.
+void rename_problem(Json& of) {
+  static const std::map<std::string, std::string> kRenamed = {{"ragged", "offsets"},
+                                                              {"segmented", "segmented-reduce"},
+                                                              {"group", "group-by"},
+                                                              {"positions", "broadcast"},
+                                                              {"aggregate", "filtered-sum"}};
+  const auto problem = of.find("problem");
+  if (problem == of.end() || !problem->is_string()) return;
+  const auto found = kRenamed.find(problem->get<std::string>());
+  if (found != kRenamed.end()) *problem = found->second;
+}
+
 std::string text_in(const Json& from, const char* field) {
   return from.contains(field) && from[field].is_string() ? printable(from[field].get<std::string>()) : "";
 }
@@ -215,6 +228,11 @@ Json load_results(const std::string& path) {
   }
   if (!results.contains("machine") || !results["machine"].is_object() || !is_complete(results)) {
     throw Error(Code::malformed, fmt::format("{}: results without what is compared: machine, rungs, samples", path));
+  }
+  for (const char* const part : {"cells", "rows", "groups"}) {
+    for (Json& one : results[part]) {
+      if (one.is_object()) rename_problem(one);
+    }
   }
   return results;
 }

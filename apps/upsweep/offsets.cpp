@@ -155,8 +155,8 @@ Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy&
   const auto run = [&](dynamic::Staged* device, const Policy& policy, const Bounds& bounds) {
     const dynamic::ConstArray starts{bounds.starts, bounds.count, type};
     const dynamic::ConstArray stops{bounds.stops, bounds.count, type};
-    return device != nullptr ? device->compact_offsets(starts, stops, offsets.data(), carry, strict)
-                             : dynamic::compact_offsets(policy, starts, stops, offsets.data(), carry, strict);
+    return device != nullptr ? device->offsets(starts, stops, offsets.data(), carry, strict)
+                             : dynamic::offsets(policy, starts, stops, offsets.data(), carry, strict);
   };
   const auto done = [&](const Bounds& bounds) { write(offsets.data() + 1, bounds.count); };
   return work_on_chunks(common, asked, "compacting", reader.lists(), [&] { return reader.next(length); }, run, done);

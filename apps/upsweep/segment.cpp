@@ -23,7 +23,7 @@
 #include "output.hpp"
 #include "upsweep/detail/operator_hint.hpp"
 #include "upsweep/query.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace upsweep::command {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/exercises/segmented_skewed.cpp: exercise 6, sums of lists of very different lengths. Each worker
+// docs/exercises/segmented_reduce_skewed.cpp: exercise 6, sums of lists of very different lengths. Each worker
 // has as many lists: right, but one of them may have most of the elements.
 #include <upsweep/rung.h>
 
@@ -9,8 +9,8 @@
 
 int upsweep_rung_version() { return UPSWEEP_RUNG_VERSION; }
 
-int upsweep_rung_segmented(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists, void* sums,
-                           int threads) {
+int upsweep_rung_segmented_reduce(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists,
+                                  void* sums, int threads) {
   if (type != UPSWEEP_FLOAT64) return UPSWEEP_RUNG_SKIPS;
   const auto* const x = static_cast<const double*>(content);
   auto* const out = static_cast<double*>(sums);

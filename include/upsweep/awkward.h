@@ -4,13 +4,13 @@
  *
  * Success is a null `str`. Otherwise `str` says what is wrong, in Awkward's words where Awkward's kernel looks for it,
  * `identity` is the first bad list, and `attempt` the value that was refused. Both are INT64_MAX where they mean nothing.
- * Outputs are then unspecified, but for compact_offsets. Calls may come from any number of threads; they use all cores.
+ * Outputs are then unspecified, but for offsets. Calls may come from any number of threads; they use all cores.
  *
  * Where these differ from Awkward's kernels:
  *   - decreasing offsets ("offsets must be monotonically increasing"), negative starts, null pointers and results past the
  *     largest int64 are errors: Awkward's kernels do not look for them;
  *   - sums and products of floats of lists of more than 4,096 elements are folded in blocks of that many, in order (see
- *     segmented.hpp): their last bits may differ, those of shorter lists are the same;
+ *     segmented_reduce.hpp): their last bits may differ, those of shorter lists are the same;
  *   - sorts are always stable.
  */
 #ifndef UPSWEEP_AWKWARD_H

@@ -8,20 +8,20 @@
 //   exclusive_scan_by_key  init a    init c    c⊕d    init
 //   key_offsets            0 2 5 6                        the runs of equal keys, as lists
 //
-// Runs      are lists: reduced and scanned as segmented.hpp and segmented_scan.hpp say. Keys that are not sorted have several
+// Runs      are lists: reduced and scanned as segmented_reduce.hpp and segmented_scan.hpp say. Keys that are not sorted have several
 //           runs of one key, and each is reduced by itself.
-// Rungs     those of the ladder by-key. SegmentedResult::lists is how many runs there are; kNoIndex where cuda.cub, asked for by
+// Rungs     those of the ladder by-key. ListsResult::lists is how many runs there are; kNoIndex where cuda.cub, asked for by
 //           name, has scanned them, as it does not count them.
 // Shapes    n keys and n values; outputs of scans hold n. Outputs of reductions have room for the runs, or more; key_offsets()
 //           for one more than the runs. count_key_runs() says how many these are.
 // Types     keys are integers or floats, or bool. Floats are equal as == has it, and all NaN are one key.
 // Errors    Error: unequal_lengths (keys and values; too little room for the runs), overflow with index() the run that has a
 //           sum that does not fit, unknown_rung, unsupported (count_key_runs() and key_offsets() have no ladder), and those of
-//           segmented.hpp. Then outputs are unspecified.
+//           segmented_reduce.hpp. Then outputs are unspecified.
 // In place  outputs must not overlap inputs, but that of a scan may be its values.
 // Memory    8 bytes a run and 1/8 of a byte a key.
-// On a GPU  with a gpu::Policy and device memory, by pointers and lengths, for the operators and types that segmented.hpp and
-//           segmented_scan.hpp take there, and for reductions by operators of one's own with segmented.cuh. The keys are read
+// On a GPU  with a gpu::Policy and device memory, by pointers and lengths, for the operators and types that segmented_reduce.hpp and
+//           segmented_scan.hpp take there, and for reductions by operators of one's own with segmented_reduce.cuh. The keys are read
 //           once, and all calls wait, as nobody knows before how many runs there are. 8 bytes a run and 1/8 of a byte a key
 //           come from the policy's memory resource; its workspace, if it has one, is that of the reduction or scan of the runs.
 // Source    C++'s and Thrust's reduce_by_key; NumPy's ufunc.reduceat.
@@ -37,7 +37,7 @@
 #include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/segmented_scan.hpp"
 
 namespace upsweep {
@@ -55,15 +55,15 @@ Keys keys_of(const R& keys) {
 }
 
 template <class In, class Out, class Op>
-SegmentedResult scan_by_key(const Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
-                            const Beginning<Out>& begin, bool exclusive) {
+ListsResult scan_by_key(const Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
+                        const Beginning<Out>& begin, bool exclusive) {
   const auto scan = host_scan_call({}, values, keys.length, out, op, begin, exclusive, {});
   const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
   return {runs, rung};
 }
 template <class In, class Out, class Op>
-SegmentedResult scan_by_key(const gpu::Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
-                            const Beginning<Out>& begin, bool exclusive) {
+ListsResult scan_by_key(const gpu::Policy& policy, const Keys& keys, const In* values, Out* out, const Op& op,
+                        const Beginning<Out>& begin, bool exclusive) {
   const auto scan = segmented_scan_call({}, values, keys.length, out, op, begin, exclusive, {});
   const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
   return {runs, rung};
@@ -83,8 +83,8 @@ ReducedByKey reduce_runs(const Policy& policy, const Keys& keys, const Values& v
                              .room = length_of(out)});
 }
 template <class Keys, class Values, class Out, class Op>
-SegmentedResult scan_runs(const Policy& policy, const Keys& keys, const Values& values, Out&& out, const Op& op,
-                          const Beginning<ElementOf<Out>>& begin, bool exclusive) {
+ListsResult scan_runs(const Policy& policy, const Keys& keys, const Values& values, Out&& out, const Op& op,
+                      const Beginning<ElementOf<Out>>& begin, bool exclusive) {
   require_equal_lengths(length_of(keys), length_of(values));
   require_equal_lengths(length_of(keys), length_of(out));
   return scan_by_key(policy, keys_of(keys), data_of(values), output_of(out), op, begin, exclusive);
@@ -93,13 +93,13 @@ SegmentedResult scan_runs(const Policy& policy, const Keys& keys, const Values& 
 template <class Key, class In, class Out, class Op>
 ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys,
                            Out* out, std::int64_t room, const Op& op, const Beginning<Out>& begin) {
-  const auto run = [&](SegmentedCall& reduction) {
+  const auto run = [&](SegmentedReduceCall& reduction) {
     set_beginning(reduction, begin);
     return run_by_key(
         policy,
         {.keys = keys_at(keys, n), .reduction = &reduction, .out_keys = out_keys, .keys_room = room, .room = room});
   };
-  return with_fold(OnDevice{}, Lists{}, values, n, out, op, Mask{}, run);  // also that of segmented.cuh
+  return with_fold(OnDevice{}, Lists{}, values, n, out, op, Mask{}, run);  // also that of segmented_reduce.cuh
 }
 
 }  // namespace detail
@@ -143,27 +143,25 @@ ReducedByKey reduce_by_key(const Policy& policy, const Keys& keys, const Values&
 
 /// Inclusive scans of the runs' values, each beginning with `init`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
-SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
-                                      detail::ElementOf<Out> init) {
+ListsResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
+                                  detail::ElementOf<Out> init) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), false);
 }
 /// The same without an initial value: `inclusive_scan_by_key(par, keys, values, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
-SegmentedResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
-                                      Op op = {}) {
+ListsResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), false);
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
-SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
-                                      detail::ElementOf<Out> init) {
+ListsResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
+                                  detail::ElementOf<Out> init) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), true);
 }
 /// The same without an initial value.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
-SegmentedResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
-                                      Op op = {}) {
+ListsResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), true);
 }
 
@@ -252,15 +250,15 @@ ReducedByKey reduce_by_key(const gpu::Policy& policy, const Key* keys, const In*
 /// Inclusive scans of the runs' values, each beginning with `init`, of n keys, values and outputs.
 template <class Key, class In, class Out, class Op>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
-                                      Out* out, Op op, std::type_identity_t<Out> init) {
+ListsResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                  Out* out, Op op, std::type_identity_t<Out> init) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), false);
 }
 /// The same without an initial value.
 template <class Key, class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
-                                      Out* out, Op op = {}) {
+ListsResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                  Out* out, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::usual_beginning<Out, Op>(),
                              false);
 }
@@ -268,15 +266,15 @@ SegmentedResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys
 /// Exclusive scans of the runs' values, each beginning with `init`.
 template <class Key, class In, class Out, class Op>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
-                                      Out* out, Op op, std::type_identity_t<Out> init) {
+ListsResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                  Out* out, Op op, std::type_identity_t<Out> init) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), true);
 }
 /// The same without an initial value.
 template <class Key, class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
-                                      Out* out, Op op = {}) {
+ListsResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
+                                  Out* out, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::usual_beginning<Out, Op>(),
                              true);
 }

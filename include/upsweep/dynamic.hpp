@@ -3,10 +3,10 @@
 //
 // Arrays are a pointer, a length and an element type. Where they are says the policy: a Policy takes the host's memory, a
 // gpu::Policy a device's, and Staged the host's by way of a GPU. A scan, a reduction or offsets may come in pieces: the
-// carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp, ragged.hpp, segmented.hpp,
+// carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp, offsets.hpp, segmented_reduce.hpp,
 // segmented_scan.hpp and segmented_sort.hpp; invalid_argument are floats folded into integers, and min and max of integers in
 // a type that does not hold all of the elements' type. select.hpp and pack.hpp move elements by their size, and subset_sum.hpp,
-// aggregate.hpp, query.hpp, ladder.hpp and climb.hpp have no types to be chosen: they are called as they are.
+// filtered_sum.hpp, query.hpp, ladder.hpp and climb.hpp have no types to be chosen: they are called as they are.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 #include "upsweep/chunked.hpp"
 #include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/detail/go_on.hpp"
-#include "upsweep/detail/group_call.hpp"
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/group_by_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/operators.hpp"
@@ -107,11 +107,11 @@ void reduce_along(const Policy& policy, Operator op, const Axis& axis, ConstArra
 
 /// offsets[0] = carry.total, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]); starts and stops are int32, uint32 or
 /// int64, both the same, and offsets are one longer.
-std::string_view compact_offsets(const Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
-                                 OffsetsCarry& carry, bool strict = false);
+std::string_view offsets(const Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
+                         OffsetsCarry& carry, bool strict = false);
 /// On a device; waits, as the carry is advanced.
-std::string_view compact_offsets(const gpu::Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
-                                 OffsetsCarry& carry, bool strict = false);
+std::string_view offsets(const gpu::Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
+                         OffsetsCarry& carry, bool strict = false);
 
 // ---------------------------------------------------------------------------------------------------------------- lists
 
@@ -161,7 +161,7 @@ std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& optio
                              Array out, const void* init = nullptr);
 
 /// out_keys[g], out[g] = the key of group g, the fold of its values, and counts[g] how many rows it has where there is room for some;
-/// all have room for the groups, out_keys is of the keys' type, counts of int64. On a device too: see group.hpp. go_on is asked by
+/// all have room for the groups, out_keys is of the keys' type, counts of int64. On a device too: see group_by.hpp. go_on is asked by
 /// cpu.serial and by what the API runs.
 Grouped group_by(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
                  Array counts = {}, const detail::GoOn& go_on = {});
@@ -187,8 +187,8 @@ class Staged {
 
   std::string_view scan(Overflow overflow, const ScanOptions& options, ConstArray in, Array out, Carry& carry);
   std::string_view reduce(Overflow overflow, Operator op, ConstArray in, Carry& carry);
-  std::string_view compact_offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets, OffsetsCarry& carry,
-                                   bool strict = false);
+  std::string_view offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets, OffsetsCarry& carry,
+                           bool strict = false);
 
   // Lists, whose bounds, validity and content go there. Elements in no list: 0 of scans and positions; a sort leaves them as they are.
   std::string_view segmented_reduce(Overflow overflow, Operator op, const Lists& lists, ConstArray content, Array out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
-// The functions of scan, reduce, ragged, segmented…, by_key, group, select, pack, list_positions, combinations and aggregate.hpp with
+// The functions of scan, reduce, ragged, segmented…, by_key, group, select, pack, list_positions, combinations and filtered_sum.hpp with
 // a gpu::Policy take device pointers (but the items of subset_sum.hpp are the host's):
 //
 //   auto policy = upsweep::gpu::Policy{}.with_stream(stream);
@@ -11,11 +11,11 @@
 // Order     work is put into the stream. All calls wait for it but scans of arrays, which have no error that depends on the
 //           data, and those in …_async, which leave their outcome in device memory.
 // Memory    managed or device memory of the policy's device; host memory is an invalid_argument error, nothing is copied
-//           (but select_sum by cuda.zero_copy reads pinned memory of the host where it is). The stream is of that device too.
+//           (but filtered_sum by cuda.zero_copy reads pinned memory of the host where it is). The stream is of that device too.
 // Graphs    every call that does not wait can be captured into a CUDA graph; with a workspace, replays allocate
 //           nothing, and but for operations on lists clear nothing.
 // Floats    the same bits on every run, for any alignment of the arrays; but not with libraries' rungs, cuda.lookback,
-//           and the tables of group.hpp.
+//           and the tables of group_by.hpp.
 // Overflow  sums of integers wrap around. With Overflow::checked those of segmented_reduce(), reduce_by_key() and group_by() are
 //           exact or an error, and other sums and scans of integers are refused (unsupported).
 // Errors    Error: no_device, device_failed, device_memory, not_built (a build without CUDA), and those of scan.hpp.

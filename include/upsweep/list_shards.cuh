@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/list_shards.cuh: reductions of lists in shards with operators and types of your own, compiled into your code by nvcc.
 //
-// As in list_shards.hpp, with what segmented.cuh says of operators and elements. An operator needs an `init`, what an empty list gives.
+// As in list_shards.hpp, with what segmented_reduce.cuh says of operators and elements. An operator needs an `init`, what an empty list gives.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/list_shards.hpp"
-#include "upsweep/segmented.cuh"
+#include "upsweep/segmented_reduce.cuh"
 
 namespace upsweep {
-namespace segmented {
+namespace impl::segmented_reduce {
 
 /// x0 ⊕ x1 …, or none.
 template <class Element, class T, class Op>
@@ -26,46 +26,50 @@ struct PartFold : CustomFold<Element, T, Op> {
 template <class Element, class T, class Op>
 inline constexpr bool kFoldsInOrder<PartFold<Element, T, Op>> = !is_commutative<Op, T>;
 
-}  // namespace segmented
+}  // namespace impl::segmented_reduce
 
 namespace detail {
 
 /// By one thread.
 template <class T, class Op>
-static __global__ void append_parts(T* total, const segmented::MaybeValue<T>* parts, std::int64_t count, Op op) {
+static __global__ void append_parts(T* total, const impl::segmented_reduce::MaybeValue<T>* parts, std::int64_t count,
+                                    Op op) {
   for (std::int64_t i = 0; i < count; ++i) {
     if (parts[i].any) *total = op(*total, parts[i].value);
   }
 }
 
 template <class In, class Out, class Op>
-static constexpr DeviceKernel<SegmentedCall> kDevicePartFold{
-    [](const SegmentedCall& call) noexcept {
-      const segmented::PartFold<In, Out, Op> fold{
+static constexpr DeviceKernel<SegmentedReduceCall> kDevicePartFold{
+    [](const SegmentedReduceCall& call) noexcept {
+      const impl::segmented_reduce::PartFold<In, Out, Op> fold{
           {static_cast<Out*>(call.out), *static_cast<const Out*>(call.init), *static_cast<const Op*>(call.op_object)}};
-      return segmented::with_status(call, [&] { return segmented::launch_lanes(call, fold); });
+      return impl::segmented_reduce::with_status(call,
+                                                 [&] { return impl::segmented_reduce::launch_lanes(call, fold); });
     },
     kDeviceFold<In, Out, Op>.workspace};
 
 template <class In, class Out, class Op>
 static constexpr DeviceHeads kDeviceHeads{
     .fold = &kDevicePartFold<In, Out, Op>,
-    .bytes = sizeof(segmented::MaybeValue<Out>),
-    .merge = [](const SegmentedCall& call, void* total, const void* heads, std::int64_t count,
+    .bytes = sizeof(impl::segmented_reduce::MaybeValue<Out>),
+    .merge = [](const SegmentedReduceCall& call, void* total, const void* heads, std::int64_t count,
                 gpu::Stream stream) noexcept {
-      return gpu::status_of(gpu::detail::launch(
-          {.blocks = 1, .threads = 1, .stream = stream}, append_parts<Out, Op>, static_cast<Out*>(total),
-          static_cast<const segmented::MaybeValue<Out>*>(heads), count, *static_cast<const Op*>(call.op_object)));
+      return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, append_parts<Out, Op>,
+                                                static_cast<Out*>(total),
+                                                static_cast<const impl::segmented_reduce::MaybeValue<Out>*>(heads),
+                                                count, *static_cast<const Op*>(call.op_object)));
     }};
 
 template <class In, class Out, class Op>
-static SegmentedResult custom_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                     const Op& op, const Out& init, gpu::ListsStatus* status) {
+static ListsResult custom_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                 const Op& op, const Out& init, gpu::ListsStatus* status) {
   using Element = ElementType<In>;
   require_device_elements<Element, Out>();
   const auto on_device = device_operator<Out>(op);
   using OnDeviceOp = std::remove_const_t<decltype(on_device)>;
-  static_assert(sizeof(segmented::MaybeValue<Out>) <= 128, "a member has room for so much of what a part of a list is");
+  static_assert(sizeof(impl::segmented_reduce::MaybeValue<Out>) <= 128,
+                "a member has room for so much of what a part of a list is");
   ShardLists lists{.heads = &kDeviceHeads<Element, Out, OnDeviceOp>};
   return run_lists(group, shards, lists, status, [&](const gpu::ListsShard<In, Out>& shard) {
     auto call = fold_call(shard.lists, shard.in, shard.n, shard.out, on_device, shard.valid);
@@ -80,8 +84,8 @@ static SegmentedResult custom_reduce(const gpu::Group& group, const std::vector<
 /// out[i] = init ⊕ the elements of list i, for each list that begins in a shard. Waits, as a bad list is an error.
 template <class In, class Out, class Op>
   requires detail::RunsCustomFold<In, Out, Op>
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
-                                 std::type_identity_t<Out> init) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
+                             std::type_identity_t<Out> init) {
   return detail::custom_reduce(group, shards, op, init, nullptr);
 }
 

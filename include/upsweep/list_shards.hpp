@@ -4,15 +4,15 @@
 //   upsweep::gpu::Group group({0, 1});
 //   std::vector<upsweep::gpu::OffsetsShard<std::int64_t>> bounds;  // starts, stops, n, offsets: memory of device 0, then of device 1
 //   std::vector<upsweep::gpu::ListsShard<float>> lists;            // lists, content, its length, out
-//   upsweep::compact_offsets(group, bounds);
+//   upsweep::offsets(group, bounds);
 //   upsweep::segmented_reduce(group, lists, upsweep::max);
 //
 // As in shards.hpp: shards of any lengths, the order of calls, graphs. Lists may begin in one shard and end in a later one.
 //
-// Cost      compact_offsets: where stops are not the starts one place on, both are read twice. segmented_reduce: what it costs anywhere;
+// Cost      offsets: where stops are not the starts one place on, both are read twice. segmented_reduce: what it costs anywhere;
 //           what a shard has of an earlier one's last list is a list more.
 // Floats    the same bits for the same shards.
-// Errors    Error: those of ragged.hpp, segmented.hpp and shards.hpp, with the first bad list by its number over all shards; of
+// Errors    Error: those of offsets.hpp, segmented_reduce.hpp and shards.hpp, with the first bad list by its number over all shards; of
 //           reductions also index_out_of_range (a list does not begin in its shard) and invalid_argument (the next shard's lists
 //           do not begin where it ends). Sums wrap around; unsupported: Overflow::checked, lists that are null. There is no argmin and
 //           no argmax.
@@ -27,14 +27,14 @@
 
 #include "upsweep/detail/shard_call.hpp"
 #include "upsweep/lists.hpp"
-#include "upsweep/ragged.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/offsets.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/shards.hpp"
 
 namespace upsweep {
 namespace gpu {
 
-/// A member's lists, for compact_offsets(): n starts and stops, and room for n + 1 offsets.
+/// A member's lists, for offsets(): n starts and stops, and room for n + 1 offsets.
 template <ListBound T>
 struct OffsetsShard {
   const T* starts = nullptr;
@@ -61,13 +61,13 @@ struct ListsShard {
 namespace detail {
 
 template <ListBound T>
-std::vector<RaggedCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& shards, bool strict) {
-  std::vector<RaggedCall> calls;
+std::vector<OffsetsCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& shards, bool strict) {
+  std::vector<OffsetsCall> calls;
   std::int64_t before = 0;
   for (const auto& [starts, stops, n, offsets, n_at] : shards) {
     require_array(starts, n, "starts of a shard");
     require_array(stops, n, "stops of a shard");
-    calls.push_back(ragged_call(starts, stops, n, offsets, strict));
+    calls.push_back(offsets_call(starts, stops, n, offsets, strict));
     calls.back().n_at = n_at;
     calls.back().carry.lists = before;
     before += n;
@@ -77,19 +77,19 @@ std::vector<RaggedCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& s
 
 /// Runs a call for each member: call_of(shard) is the one of its shard alone.
 template <class In, class Out, class CallOf>
-SegmentedResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                          ShardLists& lists, gpu::ListsStatus* status, const CallOf& call_of) {
+ListsResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, ShardLists& lists,
+                      gpu::ListsStatus* status, const CallOf& call_of) {
   std::int64_t count = 0;
   for (const auto& shard : shards) {
     lists.calls.push_back(call_of(shard));
     count += shard.lists.count;
   }
-  return {count, run_segmented(group, lists, status)};
+  return {count, run_segmented_reduce(group, lists, status)};
 }
 
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                 const Op& op, const Beginning<Out>& begin, gpu::ListsStatus* status) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, const Op& op,
+                             const Beginning<Out>& begin, gpu::ListsStatus* status) {
   static_assert(RunsCompiled<ElementType<In>, Out, Op>,
                 "operators and types of one's own fold lists in shards by list_shards.cuh, which nvcc compiles");
   constexpr Out kIdentity = identity<Out>(operator_of<Op, Out>());
@@ -112,8 +112,8 @@ concept MergedReducer = NamedReducer<Op> && (Op::kReducer == Reducer::any || Op:
                                              Op::kReducer == Reducer::count || Op::kReducer == Reducer::count_nonzero);
 
 template <class In, class Out, MergedReducer Op>
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                 gpu::ListsStatus* status) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                             gpu::ListsStatus* status) {
   using Result = ElementType<Out>;
   auto carry = carry_of(Result{});
   ShardLists lists;
@@ -129,8 +129,7 @@ SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu:
 /// as a bad list is an error, whose index counts over all shards. The result has the total of all. It counts lists as if each shard had
 /// all n, also where how many there are is in device memory.
 template <ListBound T>
-OffsetsResult compact_offsets(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
-                              bool strict = false) {
+OffsetsResult offsets(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards, bool strict = false) {
   auto calls = detail::offsets_calls(shards, strict);
   const auto [total, rung] = detail::run_offsets(group, calls, nullptr);
   return {calls.back().carry.lists + calls.back().n, total, rung};
@@ -139,31 +138,30 @@ OffsetsResult compact_offsets(const gpu::Group& group, const std::vector<gpu::Of
 /// Does not wait: `status`, in memory of the first member's device, says how it ended, and counts lists in the same way. Returns the
 /// rung.
 template <ListBound T>
-std::string_view compact_offsets_async(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
-                                       gpu::OffsetsStatus* status, bool strict = false) {
+std::string_view offsets_async(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
+                               gpu::OffsetsStatus* status, bool strict = false) {
   detail::require_array(status, 1, "status");
   auto calls = detail::offsets_calls(shards, strict);
   return detail::run_offsets(group, calls, status).rung;
 }
 
-/// out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented.hpp. What of it lies in later shards
+/// out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented_reduce.hpp. What of it lies in later shards
 /// is folded there, part by part. Waits, as a bad list is an error.
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
-                                 std::type_identity_t<Out> init) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
+                             std::type_identity_t<Out> init) {
   return detail::segmented_reduce(group, shards, op, detail::begin_with(init), nullptr);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                 Op op = {}) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op = {}) {
   return detail::segmented_reduce(group, shards, op, detail::usual_beginning<Out, Op>(), nullptr);
 }
 
 /// any, all, count or count_nonzero of every list.
 template <class In, class Out, detail::MergedReducer Op>
-SegmentedResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op) {
   return detail::segmented_reduce<In, Out, Op>(group, shards, nullptr);
 }
 

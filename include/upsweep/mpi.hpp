@@ -23,7 +23,7 @@
 //           are unspecified.
 // Threads   of the ranks of one host share its cores: bind them (mpiexec --map-by), or say with_threads(). MPI is called by
 //           the calling thread alone (MPI_THREAD_FUNNELED); calls at the same time need communicators of their own.
-// GPUs      with a gpu::Policy and device memory as gpu.hpp has it: scans, reduce, compact_offsets, select_sum, for compiled
+// GPUs      with a gpu::Policy and device memory as gpu.hpp has it: scans, reduce, offsets, filtered_sum, for compiled
 //           operators. Carries come to the host, for which the stream is waited for.
 #pragma once
 
@@ -56,13 +56,13 @@
 #include <utility>
 #include <vector>
 
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/lists.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/subset_sum.hpp"
 
 namespace upsweep::mpi {
@@ -75,9 +75,9 @@ enum class Function : std::uint8_t {
   inclusive_scan,
   exclusive_scan,
   reduce,
-  compact_offsets,
+  offsets,
   segmented_reduce,
-  select_sum,
+  filtered_sum,
   find_subset,
   command  ///< a run of `upsweep … --mpi`
 };
@@ -87,10 +87,14 @@ struct FunctionInfo {
   std::string_view name;
   std::string_view arguments;
 };
-inline constexpr FunctionInfo kFunctions[] = {
-    {"inclusive_scan", "init"},           {"exclusive_scan", "init"},        {"reduce", "init"},
-    {"compact_offsets", "strict"},        {"segmented_reduce", "init"},      {"select_sum", "limit"},
-    {"find_subset", "target or options"}, {"upsweep --mpi", "command lines"}};
+inline constexpr FunctionInfo kFunctions[] = {{"inclusive_scan", "init"},
+                                              {"exclusive_scan", "init"},
+                                              {"reduce", "init"},
+                                              {"offsets", "strict"},
+                                              {"segmented_reduce", "init"},
+                                              {"filtered_sum", "limit"},
+                                              {"find_subset", "target or options"},
+                                              {"upsweep --mpi", "command lines"}};
 
 /// A call as the ranks compare it before they begin.
 struct Signature {
@@ -442,16 +446,16 @@ inline std::optional<OffsetsCarry> lists_before(const std::vector<OffsetsShare>&
 /// The offsets of the lists of all ranks, packed one after the other; of those of n lists here, n + 1. The result has the total
 /// of all ranks. An error's index is the first bad list of all.
 template <class Policy, ListBound T>
-OffsetsResult compact_offsets(MPI_Comm comm, const Policy& policy, const T* starts, const T* stops, std::int64_t n,
-                              std::int64_t* offsets, bool strict = false) {
+OffsetsResult offsets(MPI_Comm comm, const Policy& policy, const T* starts, const T* stops, std::int64_t n,
+                      std::int64_t* offsets, bool strict = false) {
   using detail::Function;
-  detail::Call call(comm, detail::signature(Function::compact_offsets, type_of<T>(), strict ? 1 : 0));
+  detail::Call call(comm, detail::signature(Function::offsets, type_of<T>(), strict ? 1 : 0));
   OffsetsResult result{};
   detail::OffsetsShare mine{.lists = std::max<std::int64_t>(n, 0)};
   call.run(0, [&] {
     OffsetsCarry alone;
     try {
-      result = upsweep::compact_offsets(policy, starts, stops, n, offsets, strict, alone);
+      result = upsweep::offsets(policy, starts, stops, n, offsets, strict, alone);
     } catch (const Error& error) {
       if (error.index() == kNoIndex) throw;
       mine.is_bad = true;  // which list is the first one depends on the offset that they begin with
@@ -463,7 +467,7 @@ OffsetsResult compact_offsets(MPI_Comm comm, const Policy& policy, const T* star
   call.run(0, [&] {
     auto before = detail::lists_before(shares, call.rank());
     if (!before || (before->total == 0 && !mine.is_bad)) return;
-    result = upsweep::compact_offsets(policy, starts, stops, n, offsets, strict, *before);
+    result = upsweep::offsets(policy, starts, stops, n, offsets, strict, *before);
   });
   call.settle();
   result.total = 0;
@@ -803,8 +807,8 @@ struct NamedFold {
 };
 
 template <class Fold, class In, class Out>
-SegmentedResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists, const In* content, std::int64_t n,
-                             Out* out, const Mask& valid) {
+ListsResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists, const In* content, std::int64_t n,
+                         Out* out, const Mask& valid) {
   Call call(comm, fold.signature());
   ListsShare share;
   call.run(0, [&] {
@@ -819,7 +823,7 @@ SegmentedResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists
   if (!std::all_of(shares.begin(), shares.end(), [](const ListsShare& of) { return of.is_known; })) call.settle();
   const ListsLayout layout(std::move(shares), call.rank());
 
-  SegmentedResult result{share.lists, {}};
+  ListsResult result{share.lists, {}};
   auto head = fold.nothing();
   auto last = fold.begin();
   std::optional<LocalLists> local;
@@ -849,17 +853,16 @@ SegmentedResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists
 /// but one list of a rank goes on on later ones, and none of these lists overlaps another of them. `valid`: false where an
 /// element of this rank's is null. A list that goes on past its rank is folded as reduce() does.
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
-                                 std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
-                                 const Mask& valid = {}) {
+ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                             Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, init, policy}, lists, content, n, out, valid);
 }
 
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!upsweep::detail::NamedReducer<Op>)
-SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
-                                 std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                             Out* out, Op op = {}, const Mask& valid = {}) {
   static_assert(operator_of<Op, Out>() != Operator::custom,
                 "an operator of your own needs an init: what an empty list gives");
   return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, std::nullopt, policy}, lists, content, n, out,
@@ -868,8 +871,8 @@ SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const List
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.
 template <class In, class Out, upsweep::detail::NamedReducer Op>
-SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content,
-                                 std::int64_t n, Out* out, Op, const Mask& valid = {}) {
+ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                             Out* out, Op, const Mask& valid = {}) {
   return detail::reduce_lists(comm, detail::NamedFold<In, Out, Op>{policy}, lists, content, n, out, valid);
 }
 
@@ -877,12 +880,12 @@ SegmentedResult segmented_reduce(MPI_Comm comm, const Policy& policy, const List
 
 /// Σ quantity[i]·price[i] where key[i] < limit, over the rows of all ranks, modulo 2^64; n rows here.
 template <class Policy>
-SelectSum select_sum(MPI_Comm comm, const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
-                     const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+FilteredSum filtered_sum(MPI_Comm comm, const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                         const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
   using detail::Function;
-  detail::Call call(comm, detail::signature(Function::select_sum, Type::uint32, limit));
-  SelectSum mine{};
-  call.run(0, [&] { mine = upsweep::select_sum(policy, key, quantity, price, n, limit); });
+  detail::Call call(comm, detail::signature(Function::filtered_sum, Type::uint32, limit));
+  FilteredSum mine{};
+  call.run(0, [&] { mine = upsweep::filtered_sum(policy, key, quantity, price, n, limit); });
   const auto sums = call.gather(mine.sum);
   call.settle();
   return {std::accumulate(sums.begin(), sums.end(), std::int64_t{0}, add), mine.rung};

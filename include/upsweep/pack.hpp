@@ -9,8 +9,8 @@
 // Shapes    offsets holds n + 1. All columns have as many elements, and each output room for those of all lists.
 // Types     offsets are int64. Elements of 1, 2, 4, 8 or 16 bytes are moved as bytes, whatever they are.
 // Steps     pack() does it all where outputs are known to be large enough. Otherwise pack_offsets() says how large they
-//           have to be, and pack_content() moves the content. Of starts and stops without nulls, compact_offsets
-//           (ragged.hpp) writes the same offsets as pack_offsets(), but knows of no content that lists must lie in; nor does
+//           have to be, and pack_content() moves the content. Of starts and stops without nulls, offsets
+//           (offsets.hpp) writes the same offsets as pack_offsets(), but knows of no content that lists must lie in; nor does
 //           pack() without columns.
 // Nested    lists of lists are packed from the outside in: the content of the outer lists is the bounds of the inner ones, two
 //           columns. What comes out are starts and stops of the inner lists in their new order, for the next pack():
@@ -25,7 +25,7 @@
 //           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
 // In place  outputs must overlap neither inputs nor each other.
 // GPU       pack and its two steps, with a gpu::Policy and device memory: see gpu.hpp.
-// Source    Awkward Array's to_packed (compact_offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
+// Source    Awkward Array's to_packed (offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
 #pragma once
 
 #include <array>

@@ -31,16 +31,16 @@ int upsweep_rung_reduce(upsweep_type type, const void* in, int64_t n, void* sum,
 
 /* offsets[0] = 0, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]) for n lists: n + 1 offsets. starts, stops: int32,
  * uint32 or int64; stops[i] >= starts[i]. Both may be in one array, stops from its second element on. */
-int upsweep_rung_ragged(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
-                        int threads);
+int upsweep_rung_offsets(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
+                         int threads);
 
 /* sums[i] = content[offsets[i]] + … + content[offsets[i + 1] - 1], 0 of an empty list; `lists` + 1 ascending offsets. */
-int upsweep_rung_segmented(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists, void* sums,
-                           int threads);
+int upsweep_rung_segmented_reduce(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists,
+                                  void* sums, int threads);
 
 /* *sum = Σ quantity[i]·price[i] where key[i] < limit, of n rows. */
-int upsweep_rung_aggregate(const uint32_t* key, const int64_t* quantity, const int64_t* price, int64_t n,
-                           uint32_t limit, int64_t* sum, int threads);
+int upsweep_rung_filtered_sum(const uint32_t* key, const int64_t* quantity, const int64_t* price, int64_t n,
+                              uint32_t limit, int64_t* sum, int threads);
 
 /* Bit s % 64 of sums[s / 64] = whether some of the n items, each > 0, add up to s, for s in 0 … target; the bits above,
  * up to the end of the last word, are 0: target / 64 + 1 words. */

@@ -33,7 +33,7 @@
 
 #include "upsweep/detail/segmented_scan_call.hpp"
 #include "upsweep/lists.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace upsweep {
 
@@ -69,13 +69,13 @@ SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int
 }
 
 template <class In, class Out, class Op>
-SegmentedResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                               const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
+ListsResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                           const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
   return {lists.count, run_segmented_scan(policy, host_scan_call(lists, content, n, out, op, begin, exclusive, valid))};
 }
 template <class In, class Out, class Op>
-SegmentedResult segmented_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                               Out* out, const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
+ListsResult segmented_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                           const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
   const auto call = segmented_scan_call(lists, content, n, out, op, begin, exclusive, valid);
   return {lists.count, run_segmented_scan(policy, call)};
 }
@@ -84,20 +84,20 @@ SegmentedResult segmented_scan(const gpu::Policy& policy, const Lists& lists, co
 
 /// Inclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
 template <class In, class Out, class Op>
-SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                         Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
-SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                         Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
-SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                         Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                     Op op = {}, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
@@ -105,8 +105,8 @@ SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& list
 }
 /// The same, beginning with `init`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
-SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                         Op op, detail::ElementOf<Out> init, const Mask& valid = {}) {
+ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
+                                     detail::ElementOf<Out> init, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
@@ -115,20 +115,20 @@ SegmentedResult segmented_inclusive_scan(const Policy& policy, const Lists& list
 
 /// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
 template <class In, class Out, class Op>
-SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                         Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
-SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                         Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 /// The same of arrays, vectors, spans.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
-SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                         Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                     Op op = {}, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
@@ -136,8 +136,8 @@ SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& list
 }
 /// The same, beginning with `init`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
-SegmentedResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                         Op op, detail::ElementOf<Out> init, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
+                                     detail::ElementOf<Out> init, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
@@ -174,31 +174,29 @@ auto segmented_exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
 /// Inclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
 template <class In, class Out, class Op>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                         std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
-                                         const Mask& valid = {}) {
+ListsResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                         std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// Exclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
 template <class In, class Out, class Op>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                         std::int64_t n, Out* out, Op op, std::type_identity_t<Out> init,
-                                         const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-SegmentedResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                         std::int64_t n, Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                     Out* out, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 

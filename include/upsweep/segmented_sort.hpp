@@ -9,7 +9,7 @@
 // Shapes    `out` lies parallel to the content where lists lie one after the other (by offsets, or of one size): list i goes where
 //           it starts, and out holds as many elements as the content. Elements of the output that belong to no list, or to a null
 //           one, stay as they are. Lists by starts and stops go one after the other from out[0] on: out holds as many
-//           elements as all of them together, and compact_offsets() says where each begins.
+//           elements as all of them together, and offsets() says where each begins.
 // Types     the ten of types.hpp, and bool. Positions are int64.
 // In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
 // Memory    lists of more than 64 elements need room: twice their own, for as many lists as there are threads; 4 words of 64 bits

@@ -38,8 +38,8 @@
 #include <span>
 #include <string_view>
 
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/partition_call.hpp"
-#include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/result.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/select_call.hpp"

@@ -29,8 +29,8 @@
 #include <memory>
 #include <vector>
 
-#include "upsweep/aggregate.hpp"
 #include "upsweep/detail/shard_call.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
@@ -78,7 +78,7 @@ struct Shard {
       nullptr;  ///< where the length is, up to n, if it is in memory of the device: see gpu::Length
 };
 
-/// The same of columns, for select_sum().
+/// The same of columns, for filtered_sum().
 struct SelectSumShard {
   const std::uint32_t* key = nullptr;
   const std::int64_t* quantity = nullptr;
@@ -234,18 +234,18 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
   detail::reduce_async(group, shards, out, T{}, op, nullptr, nullptr, init.at);
 }
 
-/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see aggregate.hpp. Into *out, memory of the first
+/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see filtered_sum.hpp. Into *out, memory of the first
 /// member's device, without waiting.
-inline void select_sum_async(const gpu::Group& group, const std::vector<gpu::SelectSumShard>& shards,
-                             std::uint32_t limit, std::int64_t* out) {
+inline void filtered_sum_async(const gpu::Group& group, const std::vector<gpu::SelectSumShard>& shards,
+                               std::uint32_t limit, std::int64_t* out) {
   detail::require_members(group, shards.size());
   const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {
     const auto& [key, quantity, price, n, n_at] = shards[member];
-    detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+    detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n, limit);
     call.n_at = n_at;
     call.out = static_cast<std::int64_t*>(to);
     call.out_is_reached = true;
-    if (n != 0) detail::run_select_sum(policy, call);
+    if (n != 0) detail::run_filtered_sum(policy, call);
     return n != 0;
   };
   detail::fold(group, value, out, std::int64_t{0}, add);

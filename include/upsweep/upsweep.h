@@ -43,7 +43,7 @@ typedef struct upsweep_place {
   int threads;      /* on the CPU; 0: every core */
   int checked;      /* sums of integers: not 0 makes overflow an error, 0 lets them wrap. On a GPU only
                        upsweep_segmented_reduce and upsweep_group_by check. Where nothing would be checked (other sums on a
-                       GPU, "mul" of integers, upsweep_select_sum) the call is refused */
+                       GPU, "mul" of integers, upsweep_filtered_sum) the call is refused */
   const char* rung; /* NULL: the top rung that fits; a rung asked for by name never falls back */
 } upsweep_place;
 
@@ -85,12 +85,12 @@ int upsweep_reduce_along(const upsweep_place* place, const char* op, const void*
 
 /* offsets[0] = 0, offsets[i + 1] = offsets[i] + (stops[i] - starts[i]). starts, stops: int32, uint32 or int64; offsets:
  * int64, one longer. Waits. */
-int upsweep_compact_offsets(const upsweep_place* place, upsweep_array starts, upsweep_array stops,
-                            upsweep_array offsets, upsweep_result* result);
+int upsweep_offsets(const upsweep_place* place, upsweep_array starts, upsweep_array stops, upsweep_array offsets,
+                    upsweep_result* result);
 
 /* *sum = Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64. key: uint32, the others int64. Waits. */
-int upsweep_select_sum(const upsweep_place* place, upsweep_array key, upsweep_array quantity, upsweep_array price,
-                       uint32_t limit, int64_t* sum, upsweep_result* result);
+int upsweep_filtered_sum(const upsweep_place* place, upsweep_array key, upsweep_array quantity, upsweep_array price,
+                         uint32_t limit, int64_t* sum, upsweep_result* result);
 
 /* Whether some of the n items, each > 0 and in host memory, add up to the target. *count becomes the number of those that
  * do, or -1; their positions go into `chosen`, which is NULL or has n elements. Waits. */

@@ -20,7 +20,7 @@
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace nb = nanobind;
 

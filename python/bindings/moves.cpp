@@ -15,10 +15,10 @@
 #include "bindings.hpp"
 #include "place.hpp"
 #include "plain.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/by_key.hpp"
 #include "upsweep/combinations.hpp"
 #include "upsweep/error.hpp"
-#include "upsweep/list_positions.hpp"
 #include "upsweep/pack.hpp"
 #include "upsweep/select.hpp"
 

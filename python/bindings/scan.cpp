@@ -159,15 +159,15 @@ std::string_view reduce_array(const Place& place, std::string_view op, nb::handl
   return reduce(place, named, input(in, "x"), carry, to.data);
 }
 
-std::string_view compact_offsets(const Place& place, const dynamic::ConstArray& first, const dynamic::ConstArray& last,
-                                 const dynamic::Array& offsets, bool strict) {
+std::string_view offsets(const Place& place, const dynamic::ConstArray& first, const dynamic::ConstArray& last,
+                         const dynamic::Array& offsets, bool strict) {
   if (offsets.length != first.length + 1) {
     throw Error(Code::unequal_lengths,
                 "out: " + std::to_string(first.length + 1) + " elements are needed, one more than starts");
   }
   OffsetsCarry carry;
   return place.run(first.length, [&](const auto& policy) {
-    return dynamic::compact_offsets(policy, first, last, static_cast<std::int64_t*>(offsets.data), carry, strict);
+    return dynamic::offsets(policy, first, last, static_cast<std::int64_t*>(offsets.data), carry, strict);
   });
 }
 
@@ -286,7 +286,7 @@ nb::object plain_reduce(PlainCall& call) {
   return out.is_valid() ? out : new_scalar(&value, *kind);
 }
 
-nb::object plain_compact_offsets(PlainCall& call) {
+nb::object plain_offsets(PlainCall& call) {
   Elements starts;
   Elements stops;
   Elements to;
@@ -295,7 +295,7 @@ nb::object plain_compact_offsets(PlainCall& call) {
   if (!call.bounds(call.given()[0], starts) || !call.bounds(call.given()[1], stops)) return {};
   if (starts.type != stops.type || starts.length != stops.length) return {};
   nb::object out = call.result({Type::int64}, starts.length + 1, to);
-  if (out.is_valid()) compact_offsets(call.place(), as_input(starts), as_input(stops), as_output(to), *strict);
+  if (out.is_valid()) offsets(call.place(), as_input(starts), as_input(stops), as_output(to), *strict);
   return out;
 }
 
@@ -310,7 +310,7 @@ void define_scans(nb::module_& module) {
                    {"cumulative_prod", kCumulative, &plain_cumulative<Operator::mul>},
                    {"scan", kFold | named(Keyword::exclusive), &plain_scan},
                    {"reduce", kFold, &plain_reduce},
-                   {"compact_offsets", named(Keyword::strict, Keyword::out), &plain_compact_offsets}});
+                   {"offsets", named(Keyword::strict, Keyword::out), &plain_offsets}});
   module.def("scan", &scan, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"), nb::arg("initial").none(),
              nb::arg("x"), nb::arg("out"));
   module.def("reduce", &reduce_array, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(), nb::arg("x"),
@@ -319,11 +319,10 @@ void define_scans(nb::module_& module) {
              nb::arg("initial").none(), nb::arg("shape"), nb::arg("x"), nb::arg("out"));
   module.def("reduce_along", &reduce_along, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(),
              nb::arg("shape"), nb::arg("x"), nb::arg("out"));
-  module.def(
-      "compact_offsets", [](const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets, Truth strict) {
-        output_of<std::int64_t>(offsets, "out");
-        return compact_offsets(place, input(starts, "starts"), input(stops, "stops"), output(offsets, "out"), strict);
-      });
+  module.def("offsets", [](const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets, Truth strict) {
+    output_of<std::int64_t>(offsets, "out");
+    return offsets(place, input(starts, "starts"), input(stops, "stops"), output(offsets, "out"), strict);
+  });
 }
 
 }  // namespace upsweep::python

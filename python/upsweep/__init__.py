@@ -25,7 +25,7 @@ from ._moves import (
 )
 from ._options import options
 from ._query import query
-from ._scan import compact_offsets, cumulative_prod, cumulative_sum, reduce, scan
+from ._scan import cumulative_prod, cumulative_sum, offsets, reduce, scan
 from ._segments import group_by, reduce_by_key, scan_by_key, segmented_argsort, segmented_reduce, segmented_scan, segmented_sort
 from ._subset_sum import subset_sum
 
@@ -34,7 +34,6 @@ __all__ = [
     "broadcast",
     "cartesian",
     "combinations",
-    "compact_offsets",
     "cumulative_prod",
     "cumulative_sum",
     "devices",
@@ -43,6 +42,7 @@ __all__ = [
     "ladder",
     "lengths_to_offsets",
     "local_index",
+    "offsets",
     "offsets_to_parents",
     "options",
     "pack",

@@ -88,7 +88,7 @@ def ladder(
     Parameters
     ----------
     problem : str, optional
-        "scan", "reduce", "segmented", …; without it all problems and their rungs are listed, and nothing is timed.
+        "scan", "reduce", "segmented-reduce", …; without it all problems and their rungs are listed, and nothing is timed.
     sizes, types : sequences, optional
         Lengths and element types of the generated data; by default the problem's usual ones.
     device : {"cpu", "cuda"}

@@ -469,7 +469,7 @@ def _reduce_along(xp: Any, where: Any, op: str, initial: Any, data: Any, along: 
 
 
 @plain
-def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:
+def offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: Any = None) -> Any:
     """The offsets of lists, packed one after the other, from where each starts and stops.
 
     Parameters
@@ -497,7 +497,7 @@ def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: An
     Examples
     --------
     >>> import numpy, upsweep
-    >>> upsweep.compact_offsets(numpy.array([0, 5, 7]), numpy.array([2, 5, 10]))
+    >>> upsweep.offsets(numpy.array([0, 5, 7]), numpy.array([2, 5, 10]))
     array([0, 2, 2, 5])
     """
     first, last = take_in_pair(starts, stops)
@@ -508,7 +508,7 @@ def compact_offsets(starts: Any, stops: Any, /, *, strict: bool = False, out: An
     direct = given is not None and xp.is_contiguous(given.data)
     result = given.data if direct else xp.empty(first.data.shape[0] + 1, "int64")
     where = _options.place(xp.device, xp.stream)
-    _core.compact_offsets(where, flat(first), flat(last), xp.elements(result), flag(strict, "strict"))
+    _core.offsets(where, flat(first), flat(last), xp.elements(result), flag(strict, "strict"))
     if given is None:
         return first.give(result)
     if not direct:

@@ -41,7 +41,7 @@ struct AlongCall : detail::ElementsCall {
   Axis axis;
   void* out = nullptr;
   const void* init = nullptr;
-  bool empty_is_zero = false;  ///< as in detail::SegmentedCall
+  bool empty_is_zero = false;  ///< as in detail::SegmentedReduceCall
   bool reduces = false;        ///< to a row; else scans
   bool exclusive = false;
 };

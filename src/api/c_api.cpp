@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/c_call.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/subset_sum.hpp"
 
@@ -90,28 +90,27 @@ int upsweep_reduce_along(const upsweep_place* place, const char* op, const void*
   });
 }
 
-int upsweep_compact_offsets(const upsweep_place* place, upsweep_array starts, upsweep_array stops,
-                            upsweep_array offsets, upsweep_result* result) {
+int upsweep_offsets(const upsweep_place* place, upsweep_array starts, upsweep_array stops, upsweep_array offsets,
+                    upsweep_result* result) {
   return guarded(result, [&] {
     (void)elements<std::int64_t>(offsets, "offsets");
     detail::require_offsets(offsets.length, starts.length);
     OffsetsCarry carry;
     return at(place, [&](const auto& policy) {
-      return dynamic::compact_offsets(policy, input(starts), input(stops), static_cast<std::int64_t*>(offsets.data),
-                                      carry);
+      return dynamic::offsets(policy, input(starts), input(stops), static_cast<std::int64_t*>(offsets.data), carry);
     });
   });
 }
 
-int upsweep_select_sum(const upsweep_place* place, upsweep_array key, upsweep_array quantity, upsweep_array price,
-                       uint32_t limit, int64_t* sum, upsweep_result* result) {
+int upsweep_filtered_sum(const upsweep_place* place, upsweep_array key, upsweep_array quantity, upsweep_array price,
+                         uint32_t limit, int64_t* sum, upsweep_result* result) {
   return guarded(result, [&] {
     detail::require_array(sum, 1, "sum");
     detail::require_columns(key.length, quantity.length, price.length);
     return at(place, [&](const auto& policy) {
-      const SelectSum selected =
-          select_sum(policy, elements<std::uint32_t>(key, "key"), elements<std::int64_t>(quantity, "quantity"),
-                     elements<std::int64_t>(price, "price"), key.length, limit);
+      const FilteredSum selected =
+          filtered_sum(policy, elements<std::uint32_t>(key, "key"), elements<std::int64_t>(quantity, "quantity"),
+                       elements<std::int64_t>(price, "price"), key.length, limit);
       *sum = selected.sum;
       return selected.rung;
     });

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/operator_hint.hpp"
-#include "upsweep/detail/ragged_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "api/c_call.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/by_key.hpp"
 #include "upsweep/combinations.hpp"
-#include "upsweep/list_positions.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/pack.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 #include "upsweep/select.hpp"
 
 namespace upsweep::c {
@@ -134,9 +134,9 @@ template <class Call>
 int write_positions(const upsweep_place* place, const upsweep_lists* lists, std::int64_t* total, const Call& call,
                     upsweep_result* result) {
   return guarded(result, [&] {
-    const detail::PositionsCall described = call(lists_of_c(lists, "lists"));
+    const detail::BroadcastCall described = call(lists_of_c(lists, "lists"));
     return at(place, [&](const auto& policy) {
-      const detail::PositionsResult done = detail::run_positions(policy, described);
+      const detail::BroadcastResult done = detail::run_broadcast(policy, described);
       give(total, done.total);
       return done.rung;
     });

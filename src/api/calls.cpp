@@ -163,14 +163,14 @@ detail::ReduceCall reduce_call(Operator op, ConstArray in, Carry& carry) {
   return call;
 }
 
-detail::RaggedCall offsets_call(ConstArray starts, ConstArray stops, std::int64_t* offsets, const OffsetsCarry& carry,
-                                bool strict) {
+detail::OffsetsCall offsets_call(ConstArray starts, ConstArray stops, std::int64_t* offsets, const OffsetsCarry& carry,
+                                 bool strict) {
   require_bounds(starts.type, stops.type, Code::invalid_argument);
   if (starts.length != stops.length) {
     throw Error(Code::unequal_lengths, "starts have " + std::to_string(starts.length) + " elements, stops " +
                                            std::to_string(stops.length) + ": they must be equal");
   }
-  detail::RaggedCall call;
+  detail::OffsetsCall call;
   call.starts = starts.data;
   call.stops = stops.data;
   call.type = starts.type;
@@ -211,7 +211,7 @@ std::string_view reduce(const gpu::Policy& policy, Operator op, ConstArray in, C
 namespace {
 
 template <class AnyPolicy>
-std::string_view run_offsets(const AnyPolicy& policy, detail::RaggedCall call, OffsetsCarry& carry) {
+std::string_view run_offsets(const AnyPolicy& policy, detail::OffsetsCall call, OffsetsCarry& carry) {
   const std::string_view rung = detail::run_offsets(policy, call);
   carry = call.carry;
   return rung;
@@ -219,13 +219,13 @@ std::string_view run_offsets(const AnyPolicy& policy, detail::RaggedCall call, O
 
 }  // namespace
 
-std::string_view compact_offsets(const Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
-                                 OffsetsCarry& carry, bool strict) {
+std::string_view offsets(const Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
+                         OffsetsCarry& carry, bool strict) {
   return run_offsets(policy, offsets_call(starts, stops, offsets, carry, strict), carry);
 }
 
-std::string_view compact_offsets(const gpu::Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
-                                 OffsetsCarry& carry, bool strict) {
+std::string_view offsets(const gpu::Policy& policy, ConstArray starts, ConstArray stops, std::int64_t* offsets,
+                         OffsetsCarry& carry, bool strict) {
   return run_offsets(policy, offsets_call(starts, stops, offsets, carry, strict), carry);
 }
 

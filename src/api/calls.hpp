@@ -25,14 +25,14 @@ struct Element {
 /// What folds begin with: the element given, else the operator's identity.
 struct Beginning {
   Element init;
-  bool empty_is_zero = false;  ///< see detail::SegmentedCall
+  bool empty_is_zero = false;  ///< see detail::SegmentedReduceCall
 };
 Beginning beginning_of(Operator op, Type type, const void* init);
 
 /// Throws unequal_lengths, and invalid_argument for null pointers and types that are not those of the carry.
 detail::ScanCall scan_call(const ScanOptions& options, ConstArray in, Array out, Carry& carry);
 detail::ReduceCall reduce_call(Operator op, ConstArray in, Carry& carry);
-detail::RaggedCall offsets_call(ConstArray starts, ConstArray stops, std::int64_t* offsets, const OffsetsCarry& carry,
-                                bool strict);
+detail::OffsetsCall offsets_call(ConstArray starts, ConstArray stops, std::int64_t* offsets, const OffsetsCarry& carry,
+                                 bool strict);
 
 }  // namespace upsweep::dynamic

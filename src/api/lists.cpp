@@ -9,11 +9,11 @@
 #include "core/reducer_kind.hpp"
 #include "core/visit.hpp"
 #include "upsweep/detail/by_key_call.hpp"
-#include "upsweep/detail/group_call.hpp"
+#include "upsweep/detail/group_by_call.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 #include "upsweep/detail/segmented_sort_call.hpp"
 #include "upsweep/error.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace upsweep::dynamic {
 namespace {
@@ -27,7 +27,7 @@ void require_type(Type type, Type wanted, const std::string& what) {
 template <class AnyPolicy>
 std::string_view run_fold(const AnyPolicy& policy, Operator op, const Lists& lists, ConstArray content, Array out,
                           const void* init, const Mask& valid) {
-  detail::SegmentedCall call;
+  detail::SegmentedReduceCall call;
   describe_fold(call, op, content, out.type);
   detail::require_an_element_each(lists, out.length);
   const Beginning beginning = beginning_of(op, out.type, init);
@@ -36,7 +36,7 @@ std::string_view run_fold(const AnyPolicy& policy, Operator op, const Lists& lis
   call.init = beginning.init.bytes;
   call.empty_is_zero = beginning.empty_is_zero;
   call.valid = valid;
-  return detail::run_segmented(policy, call);
+  return detail::run_segmented_reduce(policy, call);
 }
 
 template <class AnyPolicy>
@@ -47,13 +47,13 @@ std::string_view run_reducer(const AnyPolicy& policy, Reducer reducer, const Lis
   require_type(out.type, kind == ReducerKind::boolean ? Type::uint8 : Type::int64,
                "results of " + std::string(name(reducer)));
   detail::require_an_element_each(lists, out.length);
-  detail::SegmentedCall call;
+  detail::SegmentedReduceCall call;
   describe_elements(call, content, out.type);
   call.lists = lists;
   call.reducer = reducer;
   call.out = out.data;
   call.valid = valid;
-  return detail::run_segmented(policy, call);
+  return detail::run_segmented_reduce(policy, call);
 }
 
 template <class AnyPolicy>
@@ -100,7 +100,7 @@ ReducedByKey run_reduction_by_key(const AnyPolicy& policy, Operator op, ConstArr
   require_element(keys.type, "keys");
   require_type(out_keys.type, keys.type, "keys of runs");
   detail::require_equal_lengths(keys.length, values.length);
-  detail::SegmentedCall reduction;
+  detail::SegmentedReduceCall reduction;
   describe_fold(reduction, op, values, out.type);
   const Beginning beginning = beginning_of(op, out.type, init);
   reduction.out = out.data;
@@ -138,20 +138,20 @@ Grouped run_group_by(const AnyPolicy& policy, Operator op, ConstArray keys, Cons
   detail::require_equal_lengths(keys.length, values.length);
   require_type(out_keys.type, keys.type, "keys of groups");
   require_type(counts.type, Type::int64, "counts");
-  return detail::run_group(policy, {.keys = keys.data,
-                                    .key_type = keys.type,
-                                    .in = values.data,
-                                    .n = keys.length,
-                                    .in_type = values.type,
-                                    .out_type = out.type,
-                                    .op = op,
-                                    .out_keys = out_keys.data,
-                                    .out = out.data,
-                                    .out_counts = static_cast<std::int64_t*>(counts.data),
-                                    .keys_room = out_keys.length,
-                                    .room = out.length,
-                                    .counts_room = counts.data != nullptr ? counts.length : 0,
-                                    .go_on = go_on});
+  return detail::run_group_by(policy, {.keys = keys.data,
+                                       .key_type = keys.type,
+                                       .in = values.data,
+                                       .n = keys.length,
+                                       .in_type = values.type,
+                                       .out_type = out.type,
+                                       .op = op,
+                                       .out_keys = out_keys.data,
+                                       .out = out.data,
+                                       .out_counts = static_cast<std::int64_t*>(counts.data),
+                                       .keys_room = out_keys.length,
+                                       .room = out.length,
+                                       .counts_room = counts.data != nullptr ? counts.length : 0,
+                                       .go_on = go_on});
 }
 
 }  // namespace

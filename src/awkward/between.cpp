@@ -7,7 +7,7 @@
 #include <span>
 
 #include "awkward/ranges.hpp"
-#include "upsweep/list_positions.hpp"
+#include "upsweep/broadcast.hpp"
 #include "upsweep/pack.hpp"
 
 namespace upsweep::awkward {

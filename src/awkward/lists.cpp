@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/lists.cpp: Awkward Array's kernels that make offsets: compact_offsets and flatten_offsets.
+// awkward/lists.cpp: Awkward Array's kernels that make offsets: offsets and flatten_offsets.
 #include "awkward/kernel.hpp"
-#include "upsweep/list_positions.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/broadcast.hpp"
+#include "upsweep/offsets.hpp"
 
 namespace upsweep::awkward {
 namespace {
 
 template <class T>
 KernelError compact(std::int64_t* tooffsets, const T* starts, const T* stops, std::int64_t length) {
-  return run([&] { compact_offsets(par, starts, stops, count_of(length), tooffsets); }, as_refused);
+  return run([&] { offsets(par, starts, stops, count_of(length), tooffsets); }, as_refused);
 }
 
 /// Inner offsets by outer ones in any order, one after the other: what flatten() refuses, or has no list to tell them by.

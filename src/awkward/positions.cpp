@@ -2,7 +2,7 @@
 // awkward/positions.cpp: Awkward Array's kernels that write something for each element of lists: its position in its list, its
 // list's number or value, where it lies.
 #include "awkward/kernel.hpp"
-#include "upsweep/list_positions.hpp"
+#include "upsweep/broadcast.hpp"
 
 namespace upsweep::awkward {
 namespace {

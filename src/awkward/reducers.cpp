@@ -7,7 +7,7 @@
 #include "awkward/ranges.hpp"
 #include "cpu/index_kernels.hpp"
 #include "cpu/list_kernels.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace upsweep::awkward {
 namespace {

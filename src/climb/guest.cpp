@@ -19,16 +19,16 @@ namespace {
 
 constexpr std::string_view kScan[] = {"in", "out"};
 constexpr std::string_view kReduce[] = {"in", "sum"};
-constexpr std::string_view kRagged[] = {"starts", "stops", "offsets"};
-constexpr std::string_view kSegmented[] = {"content", "offsets", "sums"};
-constexpr std::string_view kAggregate[] = {"key", "quantity", "price", "sum"};
+constexpr std::string_view kOffsets[] = {"starts", "stops", "offsets"};
+constexpr std::string_view kSegmentedReduce[] = {"content", "offsets", "sums"};
+constexpr std::string_view kFilteredSum[] = {"key", "quantity", "price", "sum"};
 constexpr std::string_view kSubsetSum[] = {"sums"};
 
 constexpr GuestProblem kGuestProblems[] = {{"scan", "upsweep_rung_scan", kScan},
                                            {"reduce", "upsweep_rung_reduce", kReduce},
-                                           {"ragged", "upsweep_rung_ragged", kRagged},
-                                           {"segmented", "upsweep_rung_segmented", kSegmented},
-                                           {"aggregate", "upsweep_rung_aggregate", kAggregate},
+                                           {"offsets", "upsweep_rung_offsets", kOffsets},
+                                           {"segmented-reduce", "upsweep_rung_segmented_reduce", kSegmentedReduce},
+                                           {"filtered-sum", "upsweep_rung_filtered_sum", kFilteredSum},
                                            {"subset-sum", "upsweep_rung_subset_sum", kSubsetSum}};
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(Code::invalid_argument, "--with: " + message); }

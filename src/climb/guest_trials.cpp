@@ -37,12 +37,12 @@ using Settings = std::map<std::string_view, Setting>;
 
 std::vector<Settings> settings_of(std::string_view problem) {
   std::vector<Settings> all;
-  if (problem == "segmented") {
+  if (problem == "segmented-reduce") {
     for (const ListPattern pattern : {ListPattern::poisson, ListPattern::fixed32, ListPattern::zero_to_4,
                                       ListPattern::empty, ListPattern::one, ListPattern::giants, ListPattern::pareto}) {
       all.push_back({{kListSetting.name, {static_cast<std::int64_t>(pattern)}}});
     }
-  } else if (problem == "aggregate") {
+  } else if (problem == "filtered-sum") {
     for (const std::int64_t limit : {30, 0, 5000, 10001}) all.push_back({{"z", {limit}}});
   } else if (problem == "subset-sum") {
     for (const std::int64_t target : {1, 62, 63, 64, 65, 127, 128, 1000, 4095, 4096, 100'003}) {

@@ -13,62 +13,65 @@
 
 namespace upsweep {
 
-namespace scan {
+namespace impl::scan {
 extern const Problem kProblem;
 }
-namespace reduction {
+namespace impl::reduce {
 extern const Problem kProblem;
 }
-namespace ragged {
+namespace impl::offsets {
 extern const Problem kProblem;
 }
-namespace segmented {
+namespace impl::segmented_reduce {
 extern const Problem kProblem;
 }
-namespace segmented_scan {
+namespace impl::segmented_scan {
 extern const Problem kProblem;
 }
-namespace by_key {
+namespace impl::by_key {
 extern const Problem kProblem;
 }
-namespace grouping {
+namespace impl::group_by {
 extern const Problem kProblem;
 }
-namespace list_sorting {
+namespace impl::segmented_sort {
 extern const Problem kProblem;
 }
-namespace selection {
+namespace impl::select {
 extern const Problem kProblem;
 }
-namespace partitioning {
+namespace impl::partition {
 extern const Problem kProblem;
 }
-namespace taking {
+namespace impl::take {
 extern const Problem kProblem;
 }
-namespace packing {
+namespace impl::pack {
 extern const Problem kProblem;
 }
-namespace positions {
+namespace impl::broadcast {
 extern const Problem kProblem;
 }
-namespace combining {
+namespace impl::combinations {
 extern const Problem kProblem;
 }
-namespace aggregate {
+namespace impl::filtered_sum {
 extern const Problem kProblem;
 }
-namespace subset_sum {
+namespace impl::subset_sum {
 extern const Problem kProblem;
 }
 
 namespace {
 
-constexpr const Problem* kProblems[] = {
-    &scan::kProblem,           &reduction::kProblem,    &ragged::kProblem,    &segmented::kProblem,
-    &segmented_scan::kProblem, &by_key::kProblem,       &grouping::kProblem,  &list_sorting::kProblem,
-    &selection::kProblem,      &partitioning::kProblem, &taking::kProblem,    &packing::kProblem,
-    &positions::kProblem,      &combining::kProblem,    &aggregate::kProblem, &subset_sum::kProblem};
+constexpr const Problem* kProblems[] = {&impl::scan::kProblem,           &impl::reduce::kProblem,
+                                        &impl::offsets::kProblem,        &impl::segmented_reduce::kProblem,
+                                        &impl::segmented_scan::kProblem, &impl::by_key::kProblem,
+                                        &impl::group_by::kProblem,       &impl::segmented_sort::kProblem,
+                                        &impl::select::kProblem,         &impl::partition::kProblem,
+                                        &impl::take::kProblem,           &impl::pack::kProblem,
+                                        &impl::broadcast::kProblem,      &impl::combinations::kProblem,
+                                        &impl::filtered_sum::kProblem,   &impl::subset_sum::kProblem};
 
 std::size_t position(std::string_view name) {
   std::string names;

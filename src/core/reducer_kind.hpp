@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep {

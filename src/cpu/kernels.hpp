@@ -47,8 +47,8 @@ struct RaggedKernel {
 };
 
 /// Σ quantity[i]·price[i] over the rows with key[i] < limit, modulo 2^64.
-using SelectSum = std::uint64_t (*)(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
-                                    std::int64_t n, std::uint32_t limit);
+using FilteredSum = std::uint64_t (*)(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                                      std::int64_t n, std::uint32_t limit);
 
 struct KernelTable {
   detail::ScanKernel scan[kTypeCount]
@@ -64,10 +64,10 @@ struct KernelTable {
   void (*copy)(void* to, const void* from, std::int64_t bytes);
   /// Reads and returns the exclusive or of all words, so that nothing is optimised away.
   std::uint64_t (*read)(const void* from, std::int64_t bytes);
-  SelectSum select_sum;
+  FilteredSum filtered_sum;
 };
 
-const KernelTable& kernels_plain() noexcept;     ///< the loops: scan, of ragged scan, and select_sum; the rest is empty
+const KernelTable& kernels_plain() noexcept;  ///< the loops: scan, of ragged scan, and filtered_sum; the rest is empty
 const KernelTable& kernels_baseline() noexcept;  ///< SIMD with what every CPU of the architecture has
 const KernelTable& kernels_avx2() noexcept;
 const KernelTable& kernels_avx512() noexcept;

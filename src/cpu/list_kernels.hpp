@@ -5,15 +5,15 @@
 #include <cstdint>
 
 #include "cpu/kernels.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 
 namespace upsweep::cpu {
 
-/// Folds of lists; see SegmentedKernel::fold.
-using FoldLists = decltype(detail::SegmentedKernel::fold);
-/// Scans of lists; see SegmentedScanKernel::scan.
-using ScanLists = decltype(detail::SegmentedScanKernel::scan);
+/// Folds of lists; see ListFoldKernel::fold.
+using FoldLists = decltype(detail::ListFoldKernel::fold);
+/// Scans of lists; see ListScanKernel::scan.
+using ScanLists = decltype(detail::ListScanKernel::scan);
 /// out[i] ← the position in list i of its first smallest or greatest element, NaN before all; -1 for an empty list.
 using PickLists = void (*)(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
                            std::int64_t lists, std::int64_t* out);

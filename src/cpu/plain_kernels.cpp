@@ -52,8 +52,8 @@ constexpr void add_type(KernelTable& table) {
   if constexpr (is_list_bound(type_of<T>())) table.ragged[at(type_of<T>())].scan = &PlainLists<T>::scan;
 }
 
-std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
-                         std::int64_t n, std::uint32_t limit) {
+std::uint64_t filtered_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                           std::int64_t n, std::uint32_t limit) {
   std::uint64_t sum = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if (key[i] < limit) sum += static_cast<std::uint64_t>(quantity[i]) * static_cast<std::uint64_t>(price[i]);
@@ -64,7 +64,7 @@ std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity,
 constexpr KernelTable make_table() {
   KernelTable table{};
   for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
-  table.select_sum = &select_sum;
+  table.filtered_sum = &filtered_sum;
   return table;
 }
 

@@ -661,8 +661,8 @@ UPSWEEP_INLINE std::uint64_t sum_in_order(const std::uint32_t* key, const std::i
   return all;
 }
 
-std::uint64_t select_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
-                         std::int64_t n, std::uint32_t limit) {
+std::uint64_t filtered_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
+                           std::int64_t n, std::uint32_t limit) {
   KeptRows rows[2];
   int now = 0;
   bool many = false;
@@ -722,7 +722,7 @@ constexpr KernelTable make_table() {
   for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });
   table.copy = &copy;
   table.read = &read;
-  table.select_sum = &select_sum;
+  table.filtered_sum = &filtered_sum;
   return table;
 }
 

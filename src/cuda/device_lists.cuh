@@ -13,7 +13,7 @@
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 

@@ -11,7 +11,7 @@
 #include "cuda/list_facts.hpp"
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/scan_call.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 
 namespace upsweep::gpu {
 

@@ -75,11 +75,13 @@ void upsweep::detail::require_members(const gpu::Group&, std::size_t) { gpu::ref
 std::string_view upsweep::detail::run_scan(const gpu::Group&, std::span<const ScanCall>, const DeviceShards*) {
   gpu::refuse();
 }
-upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, std::vector<RaggedCall>&,
+upsweep::detail::ShardOffsets upsweep::detail::run_offsets(const gpu::Group&, std::vector<OffsetsCall>&,
                                                            gpu::OffsetsStatus*) {
   gpu::refuse();
 }
-std::string_view upsweep::detail::run_segmented(const gpu::Group&, ShardLists&, gpu::ListsStatus*) { gpu::refuse(); }
+std::string_view upsweep::detail::run_segmented_reduce(const gpu::Group&, ShardLists&, gpu::ListsStatus*) {
+  gpu::refuse();
+}
 void upsweep::detail::for_each_member(const gpu::Group&, const std::function<void(std::size_t)>&) { gpu::refuse(); }
 std::int64_t upsweep::detail::shard_unit(Type, Type) { gpu::refuse(); }
 

@@ -209,6 +209,17 @@ def times(repeat, factor, wanted):
     return dict(repeat, rows=rows)
 
 
+def test_older_names_of_problems_are_understood(upsweep):
+    older = {"segmented-reduce": "segmented", "offsets": "ragged", "filtered-sum": "aggregate"}
+
+    def named(rows):
+        return [dict(row, problem=older.get(row["problem"], row["problem"])) for row in rows]
+
+    before = dict(REPEATS[0], rows=named(REPEATS[0]["rows"]), groups=named(REPEATS[0]["groups"]))
+    assert before != REPEATS[0]
+    assert compared(upsweep, before, REPEATS[1]) == compared(upsweep, REPEATS[0], REPEATS[1])
+
+
 @pytest.mark.parametrize("before, after", PAIRS)
 def test_repeats_of_a_build_are_the_same(upsweep, before, after):
     changes, text = compared(upsweep, REPEATS[before], REPEATS[after])
@@ -296,8 +307,8 @@ def test_a_machine_that_is_slower_hides_what_is_no_more_than_that(upsweep):
 def test_measurements_without_their_like_are_counted(upsweep):
     fewer = dict(REPEATS[1], rows=[row for row in REPEATS[1]["rows"] if row["problem"] == "scan"])
     _, text = compared(upsweep, REPEATS[0], fewer)
-    lost = sum(row["problem"] == "segmented" for row in REPEATS[0]["rows"])
-    assert f"measured before alone: {lost}, after alone: 1" in text and "segmented" not in text
+    lost = sum(row["problem"] == "segmented-reduce" for row in REPEATS[0]["rows"])
+    assert f"measured before alone: {lost}, after alone: 1" in text and "segmented-reduce" not in text
     none = dict(REPEATS[1], rows=[])
     upsweep.write("none.json", json.dumps(none))
     upsweep.fails("invalid_argument", "bench", "--compare", "before.json", "none.json")

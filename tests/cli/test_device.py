@@ -268,7 +268,7 @@ def test_no_lists(upsweep):
 # ---------------------------------------------------------------------------------------------------------------- ladders
 
 
-@pytest.mark.parametrize("problem, types", [("scan", "int32,float64"), ("reduce", "int64,float32"), ("ragged", "int32")])
+@pytest.mark.parametrize("problem, types", [("scan", "int32,float64"), ("reduce", "int64,float32"), ("offsets", "int32")])
 def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types):
     args = ["ladder", problem, "--device", "cuda", "--sizes", "1000,2e6", "--types", types, "--max-seconds", "0.1"]
     rows = upsweep.json(*args)["rows"]
@@ -278,7 +278,7 @@ def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types
     for row in rows:
         verified = row["status"] == "verified" and row["median_s"] > 0 and row["fraction_of_copy"] > 0
         assert verified or (row["status"] == "skipped" and row["reason"]), row
-    top = {"scan": "cuda.lookahead", "reduce": "cuda.one_kernel", "ragged": "cuda.lookahead"}[problem]
+    top = {"scan": "cuda.lookahead", "reduce": "cuda.one_kernel", "offsets": "cuda.lookahead"}[problem]
     assert all(row["status"] == "verified" for row in rows if row["rung"] == top and row["input"] is None)
     for line in upsweep.text(*args).splitlines():
         assert len(line) <= 80, line
@@ -286,10 +286,10 @@ def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types
 
 @pytest.mark.parametrize("z", [30, 5000])
 def test_the_aggregate_ladder(upsweep, z):
-    args = ["ladder", "aggregate", "--device", "cuda", "--sizes", "100001", "--z", z]
+    args = ["ladder", "filtered-sum", "--device", "cuda", "--sizes", "100001", "--z", z]
     rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
     assert set(rows) == {
-        rung["rung"] for rung in upsweep.json("ladder")["ladders"]["aggregate"] if rung["rung"].startswith("cuda.")
+        rung["rung"] for rung in upsweep.json("ladder")["ladders"]["filtered-sum"] if rung["rung"].startswith("cuda.")
     }
     for row in rows.values():
         assert row["status"] == "verified" and row["median_s"] > 0 and row["fraction_of_read"] > 0, row
@@ -306,7 +306,7 @@ def test_the_aggregate_ladder(upsweep, z):
 
 @pytest.mark.parametrize("transfer", ["pageable", "pinned", "streams"])
 def test_columns_that_are_sent(upsweep, transfer):
-    args = ["ladder", "aggregate", "--sizes", "100001", "--transfer", transfer]
+    args = ["ladder", "filtered-sum", "--sizes", "100001", "--transfer", transfer]
     rows = upsweep.json(*args)["rows"]
     for row in rows:
         assert row["transfer"] == transfer, row

@@ -25,9 +25,9 @@ PROBLEMS = {
     "scan_threads": ("scan", "int64"),
     "scan_simd": ("scan", "int32"),
     "reduce_accumulators": ("reduce", "float64"),
-    "ragged_offsets": ("ragged", "int64"),
-    "segmented_skewed": ("segmented", "float64"),
-    "aggregate_branchless": ("aggregate", ""),
+    "offsets_loop": ("offsets", "int64"),
+    "segmented_reduce_skewed": ("segmented-reduce", "float64"),
+    "filtered_sum_branchless": ("filtered-sum", ""),
     "subset_sum_bits": ("subset-sum", ""),
 }
 
@@ -95,7 +95,7 @@ def test_a_stub_is_refused_or_right(upsweep, build, name):
     refused = {
         "scan_loop": "scan of 1 int64, with 1 thread: wrong from index 0: -1 expected, nothing written",
         "scan_threads": "scan of 2 int64, with 2 threads: wrong from index 1: 5 expected, 6 found",
-        "ragged_offsets": "ragged of 0 lists, bounds int64, with 1 thread: wrong from index 0: 0 expected, nothing written",
+        "offsets_loop": "ragged of 0 lists, bounds int64, with 1 thread: wrong from index 0: 0 expected, nothing written",
     }
     problem, types = PROBLEMS[name]
     args = options_of(name)
@@ -134,14 +134,14 @@ MUTANTS = [
     ("reduce_accumulators", "for (; i < n; ++i) total += x[i];", "", r"of 1 float64.*: wrong value: 0\.\d+ expected, 0 found"),
     ("reduce_accumulators", "i + kTotals <= n", "i < n", r"of 1 float64, with 1 thread: reads or writes past the end of `in`"),
     ("reduce_accumulators", "k < kTotals; ++k) total +=", "k < kTotals - 1; ++k) total +=", r"of 16 float64.*: wrong value: .* expected"),
-    ("ragged_offsets", "  offsets[0] = 0;\n", "", r"of 0 lists.*: wrong from index 0: 0 expected, nothing written"),
-    ("ragged_offsets", "offset += to[i] - from[i]", "offset = (int16_t)(offset + to[i] - from[i])", r"wrong from index \d+: 32\d+ expected, -32\d+ found"),
-    ("ragged_offsets", "i < n", "i <= n", r"of \d lists.*: reads or writes past the end of `(starts|stops|offsets)`"),
-    ("segmented_skewed", "for (int64_t i = first; i < last; ++i) out", "for (int64_t i = first; i < last; ++i) if (offsets[i] < offsets[i + 1]) out",
+    ("offsets_loop", "  offsets[0] = 0;\n", "", r"of 0 lists.*: wrong from index 0: 0 expected, nothing written"),
+    ("offsets_loop", "offset += to[i] - from[i]", "offset = (int16_t)(offset + to[i] - from[i])", r"wrong from index \d+: 32\d+ expected, -32\d+ found"),
+    ("offsets_loop", "i < n", "i <= n", r"of \d lists.*: reads or writes past the end of `(starts|stops|offsets)`"),
+    ("segmented_reduce_skewed", "for (int64_t i = first; i < last; ++i) out", "for (int64_t i = first; i < last; ++i) if (offsets[i] < offsets[i + 1]) out",
      r"lists: empty.*: wrong from index 0: 0 expected, nothing written"),
-    ("segmented_skewed", "part.list >= 0", "part.list >= lists", r"with 2 threads: wrong from index"),
-    ("segmented_skewed", "std::min(end, offsets[i + 1])", "offsets[i + 1]", r"with 2 threads: wrong from index"),
-    ("aggregate_branchless", "key[i] < limit", "key[i] <= limit", r"wrong value: \d+ expected, \d+ found"),
+    ("segmented_reduce_skewed", "part.list >= 0", "part.list >= lists", r"with 2 threads: wrong from index"),
+    ("segmented_reduce_skewed", "std::min(end, offsets[i + 1])", "offsets[i + 1]", r"with 2 threads: wrong from index"),
+    ("filtered_sum_branchless", "key[i] < limit", "key[i] <= limit", r"wrong value: \d+ expected, \d+ found"),
     ("subset_sum_bits", "w = last; w >= words; --w", "w = words; w <= last; ++w", r"wrong from sum \d+: 0 expected, 1 found"),
     ("subset_sum_bits", "if (bits > 0 && w > words)", "if (w > words)", r"wrong from sum \d+: 0 expected, 1 found"),
     ("subset_sum_bits", "if (target % 64 != 63)", "if (target < 0)", r"wrong from sum \d+: 0 expected, 1 found"),

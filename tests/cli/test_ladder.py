@@ -8,8 +8,8 @@ import pytest
 RUNGS = {
     "scan": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained", "cpu.lookahead"],
     "reduce": ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"],
-    "ragged": ["cpu.serial", "cpu.threads", "cpu.lookahead", "cpu.adjacent"],
-    "aggregate": ["cpu.serial", "cpu.threads", "cpu.predicate_first"],
+    "offsets": ["cpu.serial", "cpu.threads", "cpu.lookahead", "cpu.adjacent"],
+    "filtered-sum": ["cpu.serial", "cpu.threads", "cpu.predicate_first"],
     "subset-sum": ["cpu.table", "cpu.columns", "cpu.threads", "cpu.bits", "cpu.bits_simd", "cpu.enumerate",
                    "cpu.meet_in_the_middle", "cpu.schroeppel_shamir"],
 }
@@ -71,9 +71,9 @@ def test_scan(upsweep):
     assert {row["n"] for row in rows} == {1000, 4096}
 
 
-@pytest.mark.parametrize("problem", [problem for problem in RUNGS if problem not in ("aggregate", "subset-sum")])
+@pytest.mark.parametrize("problem", [problem for problem in RUNGS if problem not in ("filtered-sum", "subset-sum")])
 def test_every_problem_verifies(upsweep, problem):
-    types = "int64" if problem == "ragged" else "int32,float64"
+    types = "int64" if problem == "offsets" else "int32,float64"
     rows = check_rows(upsweep.json("ladder", problem, "--sizes", "1,777", "--types", types), problem)
     for rung in RUNGS[problem]:
         there = [row for row in rows if row["rung"] == rung]
@@ -93,7 +93,7 @@ def test_every_type_verifies(upsweep, types):
 
 
 def test_text_has_no_long_lines(upsweep):
-    for args in (["scan", "--sizes", "10,3e5", "--types", "float32"], ["ragged", "--sizes", "1e4"],
+    for args in (["scan", "--sizes", "10,3e5", "--types", "float32"], ["offsets", "--sizes", "1e4"],
                  ["reduce", "--sizes", "1e3", "--types", "uint8"]):  # fmt: skip
         text = upsweep.text("ladder", *args)
         check_text(text)
@@ -161,9 +161,9 @@ def cores_of(upsweep):
     return upsweep.json(*args)["machine"]["threads"]
 
 
-@pytest.mark.parametrize("problem", ["scan", "reduce", "ragged"])
+@pytest.mark.parametrize("problem", ["scan", "reduce", "offsets"])
 def test_several_counts_of_threads(upsweep, problem):
-    types = "int64" if problem == "ragged" else "int32,float64"
+    types = "int64" if problem == "offsets" else "int32,float64"
     args = ["ladder", problem, "--sizes", "777,1e5", "--types", types, "--threads", "1,2,2^2,0"]
     rows = check_counts(upsweep.json(*args), problem, sorted({1, 2, 4, cores_of(upsweep)}))
     for place in {(row["type"], row["n"]) for row in rows}:
@@ -173,12 +173,12 @@ def test_several_counts_of_threads(upsweep, problem):
     check_text(text)
     for word in ("rung", "threads", "time", "of copy", "speedup", "efficiency"):
         assert word in text
-    assert text.count("cpu.serial") == len(types.split(",")) * 2 * (2 if problem == "ragged" else 1)
+    assert text.count("cpu.serial") == len(types.split(",")) * 2 * (2 if problem == "offsets" else 1)
 
 
 def test_several_counts_of_threads_of_other_problems(upsweep):
-    args = ["ladder", "aggregate", "--sizes", "1e5", "--threads", "1,2"]
-    check_aggregate(check_counts(upsweep.json(*args), "aggregate", [1, 2]), 30, *kept_of(upsweep.json(*args)))
+    args = ["ladder", "filtered-sum", "--sizes", "1e5", "--threads", "1,2"]
+    check_filtered_sum(check_counts(upsweep.json(*args), "filtered-sum", [1, 2]), 30, *kept_of(upsweep.json(*args)))
     text = upsweep.text(*args)
     check_text(text)
     assert "of read" in text
@@ -254,7 +254,7 @@ def test_a_column_as_input(upsweep):
 def test_lists_as_input(upsweep):
     upsweep.save("starts.npy", [0, 5, 5], "int64")
     upsweep.save("stops.npy", [5, 5, 9], "int64")
-    rows = check_rows(upsweep.json("ladder", "ragged", "--input", "starts.npy", "stops.npy"), "ragged")
+    rows = check_rows(upsweep.json("ladder", "offsets", "--input", "starts.npy", "stops.npy"), "offsets")
     assert {(row["type"], row["n"]) for row in rows} == {("int64", 3)}
     for rung in ("cpu.serial", "cpu.threads", "cpu.lookahead"):
         assert (rung, "verified") in {(row["rung"], row["status"]) for row in rows}
@@ -274,10 +274,10 @@ def test_bad_input(upsweep):
     upsweep.write("bad.npy", b"\x93NUMPY\x01\x00")
     upsweep.fails("malformed", "ladder", "scan", "--input", "bad.npy")
     upsweep.fails("not_found", "ladder", "scan", "--input", "missing.npy")
-    upsweep.fails("stop_before_start", "ladder", "ragged", "--input", "starts.npy", "stops.npy", index=1)
-    upsweep.fails("unequal_lengths", "ladder", "ragged", "--input", "starts.npy", "one.npy")
-    upsweep.fails("unsupported_type", "ladder", "ragged", "--input", "float.npy", "float.npy")
-    upsweep.fails("invalid_argument", "ladder", "ragged", "--input", "starts.npy")
+    upsweep.fails("stop_before_start", "ladder", "offsets", "--input", "starts.npy", "stops.npy", index=1)
+    upsweep.fails("unequal_lengths", "ladder", "offsets", "--input", "starts.npy", "one.npy")
+    upsweep.fails("unsupported_type", "ladder", "offsets", "--input", "float.npy", "float.npy")
+    upsweep.fails("invalid_argument", "ladder", "offsets", "--input", "starts.npy")
     upsweep.fails("invalid_argument", "ladder", "scan", "--input", "starts.npy", "stops.npy")
 
 
@@ -292,13 +292,13 @@ def test_no_elements_as_input(upsweep):
 # ---------------------------------------------------------------------------------------------------------- aggregate
 
 
-def check_aggregate(rows, limit, kept, n):
+def check_filtered_sum(rows, limit, kept, n):
     for row in rows:
         assert (row["status"], row["limit"], row["kept"], row["n"]) == ("verified", limit, kept, n), row
         assert row["fraction_of_read"] > 0
         # The keys, and whole lines of both payload columns.
         assert 4 * n <= row["bytes"] <= 4 * n + 2 * 64 * min(kept, n / 8 + 1), row
-    assert {row["rung"] for row in rows} == set(RUNGS["aggregate"])
+    assert {row["rung"] for row in rows} == set(RUNGS["filtered-sum"])
 
 
 def kept_of(result):
@@ -306,21 +306,21 @@ def kept_of(result):
 
 
 def test_aggregate_on_made_lineitems(upsweep):
-    args = ["ladder", "aggregate", "--sizes", "100000"]
-    rows = check_rows(upsweep.json(*args), "aggregate")
+    args = ["ladder", "filtered-sum", "--sizes", "100000"]
+    rows = check_rows(upsweep.json(*args), "filtered-sum")
     assert 150 < rows[0]["kept"] < 450  # 29 of 10000 suppliers
-    check_aggregate(rows, 30, rows[0]["kept"], 100000)
-    check_aggregate(check_rows(upsweep.json(*args, "--z", "0"), "aggregate"), 0, 0, 100000)
-    check_aggregate(check_rows(upsweep.json(*args, "--z", "10001"), "aggregate"), 10001, 100000, 100000)
+    check_filtered_sum(rows, 30, rows[0]["kept"], 100000)
+    check_filtered_sum(check_rows(upsweep.json(*args, "--z", "0"), "filtered-sum"), 0, 0, 100000)
+    check_filtered_sum(check_rows(upsweep.json(*args, "--z", "10001"), "filtered-sum"), 10001, 100000, 100000)
     text = upsweep.text(*args)
     check_text(text)
     assert "100,000 rows, key < 30" in text and "of read" in text
-    rows = check_rows(upsweep.json("ladder", "aggregate", "--sizes", "1,777", "--rung", "cpu.serial"), "aggregate")
+    rows = check_rows(upsweep.json("ladder", "filtered-sum", "--sizes", "1,777", "--rung", "cpu.serial"), "filtered-sum")
     assert [row["n"] for row in rows] == [1, 777]
 
 
 def test_aggregate_is_climbed_at_scale_factor_1(upsweep):
-    rows = check_rows(upsweep.json("ladder", "aggregate", "--rung", "cpu.predicate_first"), "aggregate")
+    rows = check_rows(upsweep.json("ladder", "filtered-sum", "--rung", "cpu.predicate_first"), "filtered-sum")
     assert [(row["n"], row["limit"]) for row in rows] == [(6001215, 30)]
 
 
@@ -335,8 +335,8 @@ def save_lineitems(upsweep, n):
 
 def test_aggregate_on_columns(upsweep):
     kept = save_lineitems(upsweep, 5000)
-    args = ["ladder", "aggregate", "--z", "7", "--input", "supplier.npy", "quantity.npy", "price.npy"]
-    check_aggregate(check_rows(upsweep.json(*args), "aggregate"), 7, kept, 5000)
+    args = ["ladder", "filtered-sum", "--z", "7", "--input", "supplier.npy", "quantity.npy", "price.npy"]
+    check_filtered_sum(check_rows(upsweep.json(*args), "filtered-sum"), 7, kept, 5000)
     check_text(upsweep.text(*args))
 
 
@@ -350,16 +350,16 @@ def test_aggregate_on_decimals(upsweep, arrow):
         "p": arrow.array([decimal.Decimal(x) for x in ("10.01", "3.00", "99.99")], cents),
     }
     upsweep.table("t.parquet", columns)
-    rows = upsweep.json("ladder", "aggregate", "--input", "t.parquet:k", "t.parquet:q", "t.parquet:p")
-    rows = check_rows(rows, "aggregate")
-    check_aggregate(rows, 30, 2, 3)
+    rows = upsweep.json("ladder", "filtered-sum", "--input", "t.parquet:k", "t.parquet:q", "t.parquet:p")
+    rows = check_rows(rows, "filtered-sum")
+    check_filtered_sum(rows, 30, 2, 3)
     # Prices are in cents on the ladder: the same sum as the query's.
     answer = upsweep.json("query", "SELECT SUM(q * p) FROM 't.parquet' WHERE k < 30")["rows"]
     assert {row["sum"] for row in rows} == {-12980}
     assert answer == [["-129.8000"]]
     # Quantities are whole units.
     error = upsweep.fails(
-        "unsupported_type", "ladder", "aggregate", "--input", "t.parquet:k", "t.parquet:p", "t.parquet:p", index=0
+        "unsupported_type", "ladder", "filtered-sum", "--input", "t.parquet:k", "t.parquet:p", "t.parquet:p", index=0
     )
     assert "10.01" in error["message"]
 
@@ -371,7 +371,7 @@ def test_aggregate_refuses_columns(upsweep):
     upsweep.save("negative.npy", np.arange(50) - 1, "int64")
     upsweep.save("large.npy", np.full(50, 2**63), "uint64")
     upsweep.save("none.npy", [], "int64")
-    climb = ["ladder", "aggregate", "--input"]
+    climb = ["ladder", "filtered-sum", "--input"]
     upsweep.fails("invalid_argument", *climb, "supplier.npy")
     upsweep.fails("invalid_argument", *climb, "supplier.npy", "quantity.npy")
     upsweep.fails("invalid_argument", "ladder", "scan", "--input", "price.npy", "price.npy", "price.npy")
@@ -401,23 +401,23 @@ def test_bad_sizes(upsweep, sizes):
     "word, args",
     [
         ("invalid_argument", ["sort"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--types", "int64"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "-1"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "4294967296"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "3.5"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--z", "many"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--transfer", "by hand"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--transfer", "pinned", "--device", "cpu"]),
-        ("invalid_argument", ["aggregate", "--sizes", "10", "--transfer", "pinned", "--rung", "cpu.serial"]),
-        (("not_built", "no_device"), ["aggregate", "--sizes", "10", "--transfer", "pinned"]),
-        (("not_built", "no_device"), ["aggregate", "--sizes", "10", "--rung", "cuda.fused"]),
-        ("unsupported", ["aggregate", "--sizes", "10", "--rung", "cpu.simd"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--types", "int64"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--z", "-1"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--z", "4294967296"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--z", "3.5"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--z", "many"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--transfer", "by hand"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--transfer", "pinned", "--device", "cpu"]),
+        ("invalid_argument", ["filtered-sum", "--sizes", "10", "--transfer", "pinned", "--rung", "cpu.serial"]),
+        (("not_built", "no_device"), ["filtered-sum", "--sizes", "10", "--transfer", "pinned"]),
+        (("not_built", "no_device"), ["filtered-sum", "--sizes", "10", "--rung", "cuda.fused"]),
+        ("unsupported", ["filtered-sum", "--sizes", "10", "--rung", "cpu.simd"]),
         ("invalid_argument", ["scan", "--sizes", "10", "--z", "30"]),
         ("invalid_argument", ["reduce", "--sizes", "10", "--transfer", "pinned"]),
         ("invalid_argument", ["scan", "reduce"]),
         ("invalid_argument", ["scan", "--types", "float16"]),
         ("invalid_argument", ["scan", "--types", "int32,nope"]),
-        ("invalid_argument", ["ragged", "--types", "float32"]),
+        ("invalid_argument", ["offsets", "--types", "float32"]),
         ("invalid_argument", ["scan", "--max-seconds", "soon"]),
         ("invalid_argument", ["scan", "--nope"]),
         ("invalid_argument", ["scan", "--threads", "-1"]),

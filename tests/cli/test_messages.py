@@ -84,7 +84,7 @@ def test_help(upsweep):
         (["scan", "in.npy", "-o"], "--output needs a value"),
         (["ladder", "scan", "--input"], "--input needs a value"),
         (["scan", "in.npy", "--op", "add", "--op", "mul"], "--op has more values than it takes"),
-        (["ladder", "ragged", "--input", "a", "b", "c", "d"], "--input has more values than it takes"),
+        (["ladder", "offsets", "--input", "a", "b", "c", "d"], "--input has more values than it takes"),
         (["scan", "in.npy", "--threads", "x"], "--threads cannot be 'x'"),
         (["scan", "in.npy", "--threads", "1.5"], "--threads cannot be '1.5'"),
         (["scan", "in.npy", "--json=foo"], "--json cannot be 'foo'"),

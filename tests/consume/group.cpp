@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/consume/group.cpp: sums and counts of two keys' values.
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/consume/list_positions.cpp: offsets of three lists, and where their elements are.
-#include "upsweep/list_positions.hpp"
+#include "upsweep/broadcast.hpp"
 
 #include <cstdint>
 #include <vector>

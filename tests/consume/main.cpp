@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 #include "upsweep/reduce.hpp"
 #include "upsweep/scan.hpp"
 
@@ -16,7 +16,7 @@ int main() {
   const std::int64_t total = upsweep::reduce(upsweep::par, ones, std::int64_t{0});
   std::vector<std::int64_t> offsets(1001);
   const upsweep::ListOptions options{.stops_offset = 1, .length = 1000};
-  const auto lists = upsweep::compact_offsets(upsweep::par, running, running, offsets, options);
+  const auto lists = upsweep::offsets(upsweep::par, running, running, offsets, options);
   const bool works =
       running.back() == total && total == 1 << 21 && offsets.back() == 1000 && lists.rung == "cpu.adjacent";
   std::puts(works ? "upsweep works" : "upsweep does not work");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/consume/segmented.cpp: the sums and the greatest elements of three lists.
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -302,7 +302,7 @@ RIGHT = {
     "broadcast": ([1, 2], [0, 1, 2]),
     "cartesian": ([0, 2], [0, 2]),
     "combinations": ([0, 2], 2),
-    "compact_offsets": ([0], [1]),
+    "offsets": ([0], [1]),
     "flatten": ([0, 1], [0, 2]),
     "group_by": ([1], [1]),
     "ladder": ("scan",),

@@ -148,14 +148,14 @@ def test_moves(library):
     same(library, upsweep.combinations(at), upsweep.combinations(offsets))
     same(library, upsweep.cartesian(at, at), upsweep.cartesian(offsets, offsets))
     same(library, upsweep.reduce_by_key(at, at), upsweep.reduce_by_key(offsets, offsets))
-    packed = upsweep.compact_offsets(library.there(starts), library.there(stops))
-    assert np.array_equal(library.back(packed), upsweep.compact_offsets(starts, stops))
+    packed = upsweep.offsets(library.there(starts), library.there(stops))
+    assert np.array_equal(library.back(packed), upsweep.offsets(starts, stops))
     assert np.array_equal(library.back(upsweep.broadcast(library.there(order), at)), np.repeat(order, lengths))
 
 
 def test_errors(library):
     with pytest.raises(ValueError) as raised:
-        upsweep.compact_offsets(library.there([0, 3, 9]), library.there([1, 2, 3]))
+        upsweep.offsets(library.there([0, 3, 9]), library.there([1, 2, 3]))
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="device"):
         upsweep.segmented_reduce(library.there(np.arange(4)), np.array([0, 4]))

@@ -214,8 +214,8 @@ def test_subset_sums():
 
 def test_ladders():
     names = {record["problem"] for record in upsweep.ladder()}
-    assert {"scan", "segmented", "select", "subset-sum"} <= names
-    records = upsweep.ladder("segmented", sizes=[1000], types=["float64"], settings={"lists": "fixed3"})
+    assert {"scan", "segmented-reduce", "select", "subset-sum"} <= names
+    records = upsweep.ladder("segmented-reduce", sizes=[1000], types=["float64"], settings={"lists": "fixed3"})
     assert {record["status"] for record in records} <= {"verified", "skipped"} and records[0]["seconds"] > 0
     assert "cpu.serial" in repr(records) and "<table>" in records._repr_html_()
     with pytest.raises(ValueError, match="settings|setting"):
@@ -254,7 +254,7 @@ def test_bounds_of_any_integers(bounds, step):
 def test_starts_and_stops_of_any_two_types(first, last):
     starts, stops = np.array([2, 0], first), np.array([4, 1], last)
     assert upsweep.segmented_reduce(np.array([1, 2, 4, 8]), (starts, stops)).tolist() == [12, 1]
-    assert upsweep.compact_offsets(starts, stops).tolist() == [0, 2, 3]
+    assert upsweep.offsets(starts, stops).tolist() == [0, 2, 3]
 
 
 @pytest.mark.parametrize("call", [lambda x: upsweep.segmented_reduce(np.ones(9), x), lambda x: upsweep.take(x, np.ones(9))])
@@ -315,7 +315,7 @@ def test_reducers_have_types_of_their_own_and_no_beginning():
 
 def test_no_lists_given_as_python_lists():
     assert upsweep.lengths_to_offsets([]).tolist() == [0]
-    assert upsweep.compact_offsets([], []).tolist() == [0]
+    assert upsweep.offsets([], []).tolist() == [0]
     assert upsweep.take([], np.array([1, 2])).tolist() == []
     assert upsweep.parents_to_offsets([], 2).tolist() == [0, 0, 0]
     with pytest.raises(MemoryError):
@@ -375,14 +375,14 @@ def test_outputs_of_moves_are_the_callers_memory():
 )
 def test_what_a_ladder_refuses(given, error, message):
     with pytest.raises(error, match=message):
-        upsweep.ladder("segmented", **{"sizes": [1000], "types": ["int32"], **given})
+        upsweep.ladder("segmented-reduce", **{"sizes": [1000], "types": ["int32"], **given})
 
 
 def test_problems_of_a_ladder_are_words():
     with pytest.raises(TypeError, match="^problem: .* 5"):
         upsweep.ladder(5)
     with pytest.raises(TypeError, match="^settings: z: .* 1.5"):
-        upsweep.ladder("aggregate", sizes=[1000], settings={"z": 1.5})
+        upsweep.ladder("filtered-sum", sizes=[1000], settings={"z": 1.5})
     sizes = upsweep.ladder("scan", sizes=np.array([10, 20]), types=(np.int32,), max_seconds=np.float32(1))
     assert {(row["n"], row["type"]) for row in sizes} == {(10, "int32"), (20, "int32")}
 

@@ -93,7 +93,7 @@ def test_every_place_has_a_copy_in_the_same_rounds(measured):
     places = {tuple(group[key] for key in ("problem", "study", "type", "n", "input")) for group in found["groups"]}
     assert {tuple(row[key] for key in ("problem", "study", "type", "n", "input")) for row in found["rows"]} == places
     (read,) = {group["problem"] for group in found["groups"] if group["read_gbps"]}
-    assert read == "aggregate"
+    assert read == "filtered-sum"
 
 
 def test_the_machine_is_that_of_the_command(measured):
@@ -285,7 +285,7 @@ def test_calls_on_a_gpu(tmp_path, stand_in):
     assert {row.rung.partition(".")[0] for row in rows} == {"upsweep", "cupy", "torch"}
     assert {(row.status, row.reason) for row in rows} == {("verified", None), ("skipped", "not installed")}
     of_cupy = {row.problem for row in rows if row.rung.startswith("cupy.") and row.seconds}
-    assert of_cupy == set(cases.PROBLEMS) - {"by-key", "combinations", "group", "subset-sum"}
+    assert of_cupy == set(cases.PROBLEMS) - {"by-key", "combinations", "group-by", "subset-sum"}
 
 
 def test_on_a_cpu_and_a_gpu(tmp_path, stand_in):
@@ -311,9 +311,9 @@ def test_lists_hold_all_elements(pattern, elements):
 def test_bytes_are_those_of_the_ladder(problem):
     """Of the same lists: of three elements each, which the ladder makes too."""
     (case, *_) = cases.PROBLEMS[problem].cases(
-        "int64" if problem in ("positions", "combinations") else "float64", 3000, "fixed3"
+        "int64" if problem in ("broadcast", "combinations") else "float64", 3000, "fixed3"
     )
-    types = [] if problem in ("positions", "combinations") else ["float64"]
+    types = [] if problem in ("broadcast", "combinations") else ["float64"]
     rows = upsweep.ladder(problem, sizes=[3000], types=types, settings={"lists": "fixed3"}, max_seconds=0.1)
     if problem == "select":  # the kept half is another
         assert case.bytes == pytest.approx(rows[0]["bytes"], rel=0.02)

@@ -151,7 +151,7 @@ def test_subset_sums():
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64"])
 def test_bounds(dtype, n):
     offsets = bounds(n, dtype)
-    require_same(upsweep.compact_offsets, offsets[:-1].copy(), offsets[1:].copy())
+    require_same(upsweep.offsets, offsets[:-1].copy(), offsets[1:].copy())
     require_same(upsweep.lengths_to_offsets, np.diff(offsets))
     require_same(upsweep.offsets_to_parents, offsets)
     require_same(upsweep.local_index, offsets)
@@ -225,8 +225,8 @@ def test_errors():
     require_error(upsweep.take, np.array([3, 10]), x)
     require_error(upsweep.take, np.array([1]), x, lists=np.array([0, 1]), index_lists=np.array([0, 1]))
     require_error(upsweep.pack, back, x)
-    require_error(upsweep.compact_offsets, np.array([0, 5]), np.array([2, 3]))
-    require_error(upsweep.compact_offsets, np.array([-1]), np.array([2]), strict=True)
+    require_error(upsweep.offsets, np.array([0, 5]), np.array([2, 3]))
+    require_error(upsweep.offsets, np.array([-1]), np.array([2]), strict=True)
     require_error(upsweep.lengths_to_offsets, np.array([2, -1]))
     require_error(upsweep.broadcast, x, np.array([0, 3]))
     require_error(upsweep.parents_to_offsets, np.array([0, 5]), 3)
@@ -326,7 +326,7 @@ def test_layouts(dtype):
         require_same(upsweep.segmented_reduce, x, each)
         require_same(upsweep.local_index, each)
         require_same(upsweep.segmented_reduce, x, (offsets[:-1][::1], each[1:]))
-        require_same(upsweep.compact_offsets, each[:-1], each[1:])
+        require_same(upsweep.offsets, each[:-1], each[1:])
     for each in layouts(mask):
         require_same(upsweep.select, each, x)
         require_same(upsweep.segmented_reduce, x, offsets, valid=each)
@@ -384,7 +384,7 @@ def test_named_arguments():
     for descending in (True, False):
         require_same(upsweep.segmented_sort, f, offsets, descending=descending, nan_first=True)
         require_same(upsweep.segmented_argsort, f, np.array([1, 5]), descending=descending)
-    require_same(upsweep.compact_offsets, offsets[:-1], offsets[1:], strict=True)
+    require_same(upsweep.offsets, offsets[:-1], offsets[1:], strict=True)
     require_same(upsweep.group_by, keys, x, counts=True)
     require_same(upsweep.select, mask, lists=offsets)
     for op in REDUCERS:
@@ -431,7 +431,7 @@ def test_out():
     for function, *given in (
         (upsweep.scan, x), (upsweep.cumulative_sum, x), (upsweep.segmented_reduce, f, offsets), (upsweep.segmented_scan, f, offsets),
         (upsweep.segmented_sort, f, offsets), (upsweep.segmented_argsort, f, offsets), (upsweep.scan_by_key, keys, f),
-        (upsweep.compact_offsets, offsets[:-1], offsets[1:]), (upsweep.lengths_to_offsets, x), (upsweep.local_index, offsets),
+        (upsweep.offsets, offsets[:-1], offsets[1:]), (upsweep.lengths_to_offsets, x), (upsweep.local_index, offsets),
         (upsweep.offsets_to_parents, offsets), (upsweep.broadcast, x[:3], offsets), (upsweep.flatten, [0, 1, 3], offsets),
         (upsweep.parents_to_offsets, np.array([0, 0, 2]), 3),
     ):  # fmt: skip

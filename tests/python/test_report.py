@@ -46,14 +46,14 @@ def made_group(problem, n, study="sizes"):
 
 @pytest.fixture
 def made():
-    rows = [made_row(p, r, n) for p in ("scan", "segmented") for r in ("cpu.serial", "cpu.chained") for n in SIZES]
+    rows = [made_row(p, r, n) for p in ("scan", "segmented-reduce") for r in ("cpu.serial", "cpu.chained") for n in SIZES]
     rows += [made_row("scan", "cpu.chained", 1 << 20, threads, "threads") for threads in (1, 2, 4)]
     rows.append(made_row("scan", "cpu.simd", 1024, status="skipped", reason="estimated 71 s", median_s=None))
     rows.append(made_row("scan", "cpu.threads", 1024, status="failed", reason="wrong from index <7> & on", median_s=None))
     return {
         "schema": 1, "upsweep": "0.1.0", "machine": {"cpu": "A <fast>  CPU", "threads": 4, "simd": "avx2"},
         "method": {"rounds": "in turn"}, "cells": ["scan/sizes"], "rows": rows,
-        "groups": [made_group(p, n) for p in ("scan", "segmented") for n in SIZES],
+        "groups": [made_group(p, n) for p in ("scan", "segmented-reduce") for n in SIZES],
         "failures": [{"cell": "take/sizes", "problem": "take", "study": "sizes", "code": "out_of_memory", "message": "no <memory>"}],
     }  # fmt: skip
 
@@ -76,7 +76,7 @@ def report(made, tmp_path):
         (lambda text: "[]", "no results"),
         (lambda text: '{"schema": 1, "rows": []}', "it has no rows"),
         (lambda text: '{"schema": 1, "machine": {}, "problem": "scan", "rows": [], "groups": []}', "of `upsweep ladder`"),
-        (lambda text: text.replace('"problem": "segmented"', '"problem": "<sorting>"'), "no problem '<sorting>'"),
+        (lambda text: text.replace('"problem": "segmented-reduce"', '"problem": "<sorting>"'), "no problem '<sorting>'"),
         (lambda text: text.replace('"schema": 1', '"schema": 2', 1), "schema 2"),
         (lambda text: text.replace('"rung"', '"ladder"'), "without what it must have"),
         (lambda text: text.replace('"machine"', '"maschine"'), "without what it must have"),
@@ -212,11 +212,11 @@ def test_what_was_published_is_drawn_where_nothing_was_measured():
 
 
 def test_documents_are_beside_what_was_measured(made, tmp_path):
-    rows = [made_row("ragged", rung, n, study="das2020", device="A GPU") | {"median_s": seconds, "samples_s": [seconds]}
+    rows = [made_row("offsets", rung, n, study="das2020", device="A GPU") | {"median_s": seconds, "samples_s": [seconds]}
             for rung, factor in (("cuda.thrust", 2e-9), ("cuda.hillis_steele_blocks", 3e-9))
             for n in (10, 25010) for seconds in [factor * n]]  # fmt: skip
     span = {"what": "send", "stream": 3, "begin_s": 0.001, "end_s": 0.003}
-    rows.append(made_row("aggregate", "cuda.occupancy", 6001215, study="balkesen2012-streams", transfer="streams",
+    rows.append(made_row("filtered-sum", "cuda.occupancy", 6001215, study="balkesen2012-streams", transfer="streams",
                          transfer_s=0.5, kernel_s=0.25, timeline=[span]))  # fmt: skip
     link = dict.fromkeys(
         ("allocation_s", "to_device_pageable_s", "to_device_pinned_s", "to_host_pageable_s", "to_host_pinned_s"), 0.01
@@ -278,8 +278,8 @@ def test_tables_have_what_was_measured_beside_it(made, tmp_path):
         made_row("scan", "cpu.serial", 1000, study="biswas2020", median_s=0.25),
         made_row("subset-sum", "cuda.column", 10, study="aubanel2021", device="A GPU", median_s=0.5),
         made_row("subset-sum", "cpu.table", 10, study="aubanel2021", median_s=5.0),
-        made_row("aggregate", "cuda.two_loads", 6001215, study="balkesen2012", device="A GPU", kernels=kernels),
-        made_row("aggregate", "cuda.select", 6001215, study="balkesen2012-pageable", device="B GPU", transfer="pageable",
+        made_row("filtered-sum", "cuda.two_loads", 6001215, study="balkesen2012", device="A GPU", kernels=kernels),
+        made_row("filtered-sum", "cuda.select", 6001215, study="balkesen2012-pageable", device="B GPU", transfer="pageable",
                  transfer_s=0.5, kernel_s=0.25, timeline=fetched),
         made_row("scan", "cpu.threads", 1 << 20, 2, "threads", median_s=0.5),
         made_row("scan", "cpu.serial", 1 << 20, 1, "threads", median_s=1.0),
@@ -303,7 +303,7 @@ def test_tables_have_what_was_measured_beside_it(made, tmp_path):
 
 
 def test_a_document_s_lists_are_not_known_to_be_adjacent(made, tmp_path):
-    rows = [made_row("ragged", "cuda.thrust", 10, study="das2020", device="A GPU", median_s=seconds, input=lists)
+    rows = [made_row("offsets", "cuda.thrust", 10, study="das2020", device="A GPU", median_s=seconds, input=lists)
             for seconds, lists in ((0.5, None), (0.25, "adjacent lists"))]  # fmt: skip
     seven = next(chart for chart in documents.charts([results_of(tmp_path, made, rows)]) if chart.title == SEVEN)
     (figure,) = seven.choices.values()
@@ -327,9 +327,9 @@ def test_cells_are_written_for_people(value, unit, text):
 
 
 def test_two_gpus_of_a_machine_are_two_machines(made, tmp_path):
-    rows = [made_row("ragged", "cuda.thrust", 10, study="das2020", device=gpu) | {"median_s": seconds}
+    rows = [made_row("offsets", "cuda.thrust", 10, study="das2020", device=gpu) | {"median_s": seconds}
             for gpu, seconds in (("A GPU", 0.25), ("B GPU", 0.5))]  # fmt: skip
-    rows.append(made_row("ragged", "cpu.serial", 10, study="das2020"))
+    rows.append(made_row("offsets", "cpu.serial", 10, study="das2020"))
     seven = next(chart for chart in documents.charts([results_of(tmp_path, made, rows)]) if chart.title == SEVEN)
     assert [place.rpartition(", ")[2] for place in seven.choices] == ["A GPU", "B GPU"]
     here = [[line["y"] for line in each["data"] if line["name"] == "cuda.thrust, here"] for each in seven.choices.values()]
@@ -338,7 +338,9 @@ def test_two_gpus_of_a_machine_are_two_machines(made, tmp_path):
 
 
 def test_pinned_memory_is_the_last_variant(made, tmp_path):
-    rows = [made_row("aggregate", "cuda.occupancy", 6001215, study=f"balkesen2012-{kind}") for kind in ("pageable", "pinned")]
+    rows = [
+        made_row("filtered-sum", "cuda.occupancy", 6001215, study=f"balkesen2012-{kind}") for kind in ("pageable", "pinned")
+    ]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
     (total,) = charts["SELECT SUM, in all"].choices.values()
     assert [bar["y"] for bar in total["data"][1:]] == [["occupancy"], ["occupancy", "pinned"]]
@@ -388,8 +390,8 @@ def test_types_and_lists_of_one_length_are_bars(made, tmp_path):
 
 
 def test_keys_of_one_length_are_bars(made, tmp_path):
-    rows = [made_row("group", "cpu.serial", n, input="keys: uniform, 1,000 groups") for n in SIZES]
-    rows += [made_row("group", "cpu.serial", SIZES[-1], study="groups", input=keys)
+    rows = [made_row("group-by", "cpu.serial", n, input="keys: uniform, 1,000 groups") for n in SIZES]
+    rows += [made_row("group-by", "cpu.serial", SIZES[-1], study="groups", input=keys)
              for keys in ("keys: uniform, 100,000 groups", "keys: all")]  # fmt: skip
     (chart, *_) = figures.charts(results_of(tmp_path, made, rows).rows)
     assert [choice.partition("int32, ")[2] for choice in chart.choices] == [
@@ -431,7 +433,7 @@ def test_every_rung_has_a_card_and_code():
 
 def test_documents_are_drawn_of_machines_that_measured_them(made, tmp_path):
     """A machine that measured something else is no choice; where none did, what was published is."""
-    rows = [made_row("ragged", "cuda.thrust", 10, study="das2020", device="A GPU"), made_row("reduce", "cpu.serial", 1024)]
+    rows = [made_row("offsets", "cuda.thrust", 10, study="das2020", device="A GPU"), made_row("reduce", "cpu.serial", 1024)]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows[1:])])}
     assert list(charts[SEVEN].choices) == ["what was published"]
     other = {**made["machine"], "threads": 64}
@@ -458,13 +460,13 @@ def one_row(tmp_path, made, problem, n, **other):
     "problem, facts, count",
     [
         ("scan", {}, 1024),
-        ("ragged", {}, 2 * 1024),
+        ("offsets", {}, 2 * 1024),
         ("segmented-sort", {"lists": 4}, 1024 * 8),
         ("segmented-sort", {"lists": 1024}, 1024),
         ("segmented-sort", {}, None),
         ("combinations", {"pairs": 77}, 77),
-        ("aggregate", {"kept": 10}, 1024 + 20),
-        ("aggregate", {}, None),
+        ("filtered-sum", {"kept": 10}, 1024 + 20),
+        ("filtered-sum", {}, None),
         ("subset-sum", {"target": 99}, 1024 * 100),
         ("of tomorrow", {}, None),
     ],
@@ -521,13 +523,13 @@ def test_the_roof_is_that_of_the_longest_input(made, tmp_path):
 
 
 def test_a_roof_of_reading_is_beside_that_of_copying(made, tmp_path):
-    row = made_row("aggregate", "cpu.serial", 1 << 20, fraction_of_read=0.25, kept=5)
+    row = made_row("filtered-sum", "cpu.serial", 1 << 20, fraction_of_read=0.25, kept=5)
     copy, read, _ = roofline_of(tmp_path, made, [row])["data"]
     assert (copy["name"], read["name"]) == ("copy, 10.67 GB/s", "read, 21.33 GB/s")
 
 
 def test_what_was_sent_over_the_link_is_on_no_roofline(made, tmp_path):
-    row = made_row("aggregate", "cuda.occupancy", 1 << 20, kept=5, transfer="pinned")
+    row = made_row("filtered-sum", "cuda.occupancy", 1 << 20, kept=5, transfer="pinned")
     assert "Roofline" not in [chart.title for chart in figures.charts(results_of(tmp_path, made, [row]).rows)]
 
 
@@ -569,7 +571,10 @@ def test_a_page_says_why_it_has_no_chart_of_scaling(made, tmp_path):
 def test_many_threads_are_kept():
     """A machine of two threads shows beside its own how a ladder scales."""
     rows = [
-        row for each in results.recorded() for row in each.rows if row.problem in ("scan", "reduce", "aggregate", "subset-sum")
+        row
+        for each in results.recorded()
+        for row in each.rows
+        if row.problem in ("scan", "reduce", "filtered-sum", "subset-sum")
     ]
     for problem in dict.fromkeys(row.problem for row in rows):
         own = next(
@@ -596,7 +601,7 @@ def test_the_tutorial_s_plot_says_how_long_its_scans_are(made, tmp_path):
 
 def test_variants_are_in_the_document_s_order(made, tmp_path):
     """Of the first one nothing was published where the kernel is drawn."""
-    rows = [made_row("aggregate", rung, 6001215, study="balkesen2012") for rung in ("cpu.serial", "cuda.select")]
+    rows = [made_row("filtered-sum", rung, 6001215, study="balkesen2012") for rung in ("cpu.serial", "cuda.select")]
     charts = {chart.title: chart for chart in documents.charts([results_of(tmp_path, made, rows)])}
     (kernel,) = charts["SELECT SUM, kernel and host's sum"].choices.values()
     assert kernel["data"][0]["y"][0] == "simpleselect" and kernel["data"][1]["y"] == ["cpu_only", "simpleselect"]
@@ -608,7 +613,7 @@ def test_what_the_limit_is_said_to_be():
     """Of aggregate alone it is a read."""
     compared = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_read")}
     copied = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_copy")}
-    assert compared == {"aggregate"} and "reduce" in copied
+    assert compared == {"filtered-sum"} and "reduce" in copied
 
 
 def test_documents_name_rungs_that_there_are():
@@ -662,9 +667,9 @@ def test_no_two_rungs_share_a_drawing_but_those_that_do_the_same():
         ("scan", ("cpu.threads", "cpu.simd_threads")),
         ("scan", ("cpu.lookahead", "cuda.lookahead")),
         ("scan", ("cuda.hillis_steele", "cuda.hillis_steele_global")),
-        ("ragged", ("cpu.serial", "cuda.one_thread")),
-        ("ragged", ("cpu.lookahead", "cuda.lookahead")),
-        ("ragged", ("cpu.adjacent", "cuda.adjacent")),
+        ("offsets", ("cpu.serial", "cuda.one_thread")),
+        ("offsets", ("cpu.lookahead", "cuda.lookahead")),
+        ("offsets", ("cpu.adjacent", "cuda.adjacent")),
         ("select", ("cpu.compress", "cuda.ranks")),
         ("partition", ("cpu.compress", "cuda.ranks")),
         ("by-key", ("cpu.runs", "cuda.runs")),

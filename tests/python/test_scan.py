@@ -212,13 +212,13 @@ def test_byte_swapped_and_read_only_arrays():
 def test_offsets():
     starts, stops = np.array([0, 5, 7], "int32"), np.array([2, 5, 10], "int32")
     out = np.empty(4, "int64")
-    assert upsweep.compact_offsets(starts, stops, out=out) is out
+    assert upsweep.offsets(starts, stops, out=out) is out
     assert np.array_equal(out, [0, 2, 2, 5])
     with pytest.raises(ValueError) as raised:
-        upsweep.compact_offsets([0, 3, 9], [1, 2, 3])
+        upsweep.offsets([0, 3, 9], [1, 2, 3])
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="length|elements"):
-        upsweep.compact_offsets([0, 1], [1])
+        upsweep.offsets([0, 1], [1])
 
 
 # ------------------------------------------------------------------------------------------------ what may be written, and how
@@ -366,7 +366,7 @@ def test_arguments_are_named_where_they_are_wrong():
         (lambda: upsweep.scan(x, axis=0, dtype="int64"), "dtype: float64 elements"),
         (lambda: upsweep.reduce(x, dtype="int64"), "dtype: float64 elements"),
         (lambda: upsweep.segmented_reduce(x[0], 1, dtype="int64"), "dtype: float64 elements"),
-        (lambda: upsweep.compact_offsets([1], [2], strict="no"), "strict"),
+        (lambda: upsweep.offsets([1], [2], strict="no"), "strict"),
         (lambda: upsweep.scan([[1], [2, 3]]), "x: no array"),
         (lambda: upsweep.scan([1, None]), "x: an array of Python objects"),
     ):

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "upsweep/detail/gpu_launch.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
@@ -32,11 +32,11 @@ struct Keys {
 /// What is to be done with each run of equal keys as a list: a reduction or a scan, the other of which is null.
 struct ByKeyCall {
   Keys keys = {};
-  const SegmentedCall* reduction = nullptr;  ///< of as many values; the runs become its lists
-  const SegmentedScanCall* scan = nullptr;   ///< the same
-  void* out_keys = nullptr;                  ///< of a reduction
-  std::int64_t keys_room = 0;                ///< so many of them have room
-  std::int64_t room = 0;                     ///< the same of the reduction's output
+  const SegmentedReduceCall* reduction = nullptr;  ///< of as many values; the runs become its lists
+  const SegmentedScanCall* scan = nullptr;         ///< the same
+  void* out_keys = nullptr;                        ///< of a reduction
+  std::int64_t keys_room = 0;                      ///< so many of them have room
+  std::int64_t room = 0;                           ///< the same of the reduction's output
 
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   const gpu::Policy* device_policy = nullptr;

@@ -9,7 +9,7 @@
 
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
@@ -57,7 +57,7 @@ std::string_view run_pack(const gpu::Policy& policy, PackCall& call);
 /// What run_pack() on a GPU takes for such a call, whatever its offsets.
 gpu::WorkspaceSize pack_workspace(const gpu::Policy& policy, const PackCall& call);
 
-/// A conversion of list_positions.hpp on a GPU. Which of the arrays it has, and what they are, is its own affair.
+/// A conversion of broadcast.hpp on a GPU. Which of the arrays it has, and what they are, is its own affair.
 struct ConversionCall {
   enum class Kind : std::uint8_t { lengths_to_offsets, flatten, parents_to_offsets, broadcast_to_offsets };
 
@@ -74,8 +74,8 @@ struct ConversionCall {
 
 /// Runs it; where it waits, returns the elements of all lists. Throws Error.
 std::int64_t run_conversion(const gpu::Policy& policy, ConversionCall call);
-/// What any operation of list_positions.hpp takes on so many lists and elements.
-gpu::WorkspaceSize positions_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements);
+/// What any operation of broadcast.hpp takes on so many lists and elements.
+gpu::WorkspaceSize broadcast_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements);
 
 // The conversions on the CPU. All throw Error; those that return something, the number of elements written.
 std::int64_t run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 
 namespace upsweep::detail {
 
 /// The scans of lists by a custom operator or type, one after the other.
-struct SegmentedScanKernel {
+struct ListScanKernel {
   /// out[j] ← *init ⊕ the elements starts[i] … j of content (exclusive: … j - 1), for each j of each list i. Elements from
   /// `end` on must not be read.
   void (*scan)(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
@@ -37,17 +37,17 @@ struct PlainListScan {
 };
 
 template <class In, class Out, class Op>
-inline constexpr SegmentedScanKernel kCustomListScan{&PlainListScan<In, Out, Op>::lists};
+inline constexpr ListScanKernel kCustomListScan{&PlainListScan<In, Out, Op>::lists};
 
 /// `in` is the content of `n` elements, `out` as long.
 struct SegmentedScanCall : ElementsCall {
   Lists lists = {};
   const void* init = nullptr;  ///< an element of the output type, in host memory
-  bool empty_is_zero = false;  ///< as in SegmentedCall: outputs that nothing precedes are 0.0
+  bool empty_is_zero = false;  ///< as in SegmentedReduceCall: outputs that nothing precedes are 0.0
   bool exclusive = false;
   Mask valid = {};  ///< false where an element is null, and skipped
-  const SegmentedScanKernel* custom_scan = nullptr;
-  const SegmentedKernel* custom_fold = nullptr;
+  const ListScanKernel* custom_scan = nullptr;
+  const ListFoldKernel* custom_fold = nullptr;
   gpu::ListsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
 };
 

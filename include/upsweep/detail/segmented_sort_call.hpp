@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "upsweep/detail/gpu_launch.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep {
 
-namespace list_sorting {
+namespace impl::segmented_sort {
 struct Plan;
 }
 
@@ -26,14 +26,14 @@ struct SegmentedSortCall {
   Type type = Type::float64;  ///< of its elements
   bool descending = false;
   bool nan_first = false;
-  void* out = nullptr;                       ///< elements in order; null where positions are asked for
-  std::int64_t* positions = nullptr;         ///< which element of its list comes there, else null
-  std::int64_t room = 0;                     ///< elements of the output
-  std::int64_t elements = 0;                 ///< of all lists: what the call finds
-  const list_sorting::Plan* plan = nullptr;  ///< what is known of the lists when a rung runs
-  const gpu::Launch* launch = nullptr;       ///< where on a GPU; null: the arrays are the host's
-  gpu::ListsStatus* status = nullptr;        ///< there: where the outcome goes
-  bool waits = false;                        ///< there: the call may wait for the device
+  void* out = nullptr;                               ///< elements in order; null where positions are asked for
+  std::int64_t* positions = nullptr;                 ///< which element of its list comes there, else null
+  std::int64_t room = 0;                             ///< elements of the output
+  std::int64_t elements = 0;                         ///< of all lists: what the call finds
+  const impl::segmented_sort::Plan* plan = nullptr;  ///< what is known of the lists when a rung runs
+  const gpu::Launch* launch = nullptr;               ///< where on a GPU; null: the arrays are the host's
+  gpu::ListsStatus* status = nullptr;                ///< there: where the outcome goes
+  bool waits = false;                                ///< there: the call may wait for the device
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

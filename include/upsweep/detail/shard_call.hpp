@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/gpu.hpp"
 
@@ -109,26 +109,26 @@ struct ShardOffsets {
   std::int64_t total;
   std::string_view rung;
 };
-ShardOffsets run_offsets(const gpu::Group& group, std::vector<RaggedCall>& calls, gpu::OffsetsStatus* status);
+ShardOffsets run_offsets(const gpu::Group& group, std::vector<OffsetsCall>& calls, gpu::OffsetsStatus* status);
 
 /// What of a list lies in later shards, by an operator of one's own, which need not have an identity (list_shards.cuh).
 struct DeviceHeads {
-  const DeviceKernel<SegmentedCall>* fold;  ///< as a call's, of one list: a value or none, `bytes` of it
+  const DeviceKernel<SegmentedReduceCall>* fold;  ///< as a call's, of one list: a value or none, `bytes` of it
   std::int64_t bytes;
   /// *total ← *total ⊕ those of the heads that have a value, in order.
-  Status (*merge)(const SegmentedCall& call, void* total, const void* heads, std::int64_t count,
+  Status (*merge)(const SegmentedReduceCall& call, void* total, const void* heads, std::int64_t count,
                   gpu::Stream stream) noexcept;
 };
 
 /// The reductions of lists by offsets that count over all shards, each by the member that has its first element.
 struct ShardLists {
-  std::vector<SegmentedCall> calls = {};  ///< of each member, with the offsets as they are given
-  const void* identity = nullptr;         ///< what changes nothing: an element of the output type, in host memory
-  ReduceCall merge = {};                  ///< of elements of the output type; its carry has a value
-  const DeviceHeads* heads = nullptr;     ///< instead of both
+  std::vector<SegmentedReduceCall> calls = {};  ///< of each member, with the offsets as they are given
+  const void* identity = nullptr;               ///< what changes nothing: an element of the output type, in host memory
+  ReduceCall merge = {};                        ///< of elements of the output type; its carry has a value
+  const DeviceHeads* heads = nullptr;           ///< instead of both
 };
 /// As run_offsets(). Returns the rung.
-std::string_view run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status);
+std::string_view run_segmented_reduce(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status);
 /// work(m) of every member, which must not throw, at the same time, by threads that the group keeps.
 void for_each_member(const gpu::Group& group, const std::function<void(std::size_t member)>& work);
 /// Throws invalid_argument where there is not one for each member.

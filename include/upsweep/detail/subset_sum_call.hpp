@@ -12,7 +12,7 @@
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 struct Checkpoints;
 }
 
@@ -50,7 +50,7 @@ struct SubsetSumCall {
   bool early_stop = true;  ///< deciding: stop once the target itself is reached
   int per_thread = 8;      ///< cuda.agglomerated: sums per thread
   /// Deciding: a rung may keep copies of its bitmap there.
-  subset_sum::Checkpoints* checkpoints = nullptr;
+  impl::subset_sum::Checkpoints* checkpoints = nullptr;
   const SearchProgress* progress = nullptr;
   const SharedSearch* shared = nullptr;  ///< cpu.schroeppel_shamir: which classes are this process's; null: all
   const gpu::Launch* launch = nullptr;   ///< where on a GPU; null: on the CPU

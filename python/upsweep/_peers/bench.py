@@ -318,7 +318,7 @@ class Bench:
     def _first_rung(self, cell: Cell, run: Callable[[], Any], clock: Any) -> dict[str, Callable[[], Any]]:
         """upsweep by the first rung of the ladder, which speed-ups are over, where it does what the call asks in time."""
         rung = self._first.get((cell.problem.name, CPU if clock.name == CPU else CUDA))
-        if rung is None or cell.problem.name in ("aggregate", "subset-sum"):  # a query, and a table for each value asked for
+        if rung is None or cell.problem.name in ("filtered-sum", "subset-sum"):  # a query, and a table for each value asked for
             return {}
 
         def first() -> Any:

@@ -226,13 +226,13 @@ def _(a: Any, pa: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------- where lists lie
 
 
-@ours("ragged", "upsweep.compact_offsets(starts, stops, out=out)")
+@ours("offsets", "upsweep.offsets(starts, stops, out=out)")
 def _(a: Any, xp: Any) -> Any:
     out = xp.empty_like(a.starts, shape=len(a.starts) + 1) if xp.__name__ != "torch" else a.starts.new_empty(len(a.starts) + 1)
-    return lambda: upsweep.compact_offsets(a.starts, a.stops, out=out)
+    return lambda: upsweep.offsets(a.starts, a.stops, out=out)
 
 
-@peer("ragged", "cumsum", "cumsum(stops - starts, out=offsets[1:])", "numpy", "cupy")
+@peer("offsets", "cumsum", "cumsum(stops - starts, out=offsets[1:])", "numpy", "cupy")
 def _(a: Any, xp: Any) -> Any:
     out = xp.zeros(len(a.starts) + 1, a.starts.dtype)
 
@@ -243,7 +243,7 @@ def _(a: Any, xp: Any) -> Any:
     return call
 
 
-@peer("ragged", "cumsum", "torch.cumsum(stops - starts, 0, out=offsets[1:])", "torch")
+@peer("offsets", "cumsum", "torch.cumsum(stops - starts, 0, out=offsets[1:])", "torch")
 def _(a: Any, xp: Any) -> Any:
     out = a.starts.new_zeros(len(a.starts) + 1)
 
@@ -260,7 +260,7 @@ class _Failure(ctypes.Structure):
     _fields_ = [("text", ctypes.c_char_p), ("file", ctypes.c_char_p), ("id", ctypes.c_int64), ("attempt", ctypes.c_int64)]
 
 
-@peer("ragged", "compact_offsets", "awkward_ListArray64_compact_offsets_64, by itself", "awkward_cpp")
+@peer("offsets", "compact_offsets", "awkward_ListArray64_compact_offsets_64, by itself", "awkward_cpp")
 def _(a: Any, awkward_cpp: Any) -> Any:
     import awkward_cpp.cpu_kernels
 
@@ -280,26 +280,26 @@ def _(a: Any, awkward_cpp: Any) -> Any:
     return call
 
 
-@ours("positions", "upsweep.local_index(offsets, out=out)")
+@ours("broadcast", "upsweep.local_index(offsets, out=out)")
 def _(a: Any, xp: Any) -> Any:
     total = int(a.offsets[-1])
     out = xp.empty_like(a.offsets, shape=total) if xp.__name__ != "torch" else a.offsets.new_empty(total)
     return lambda: upsweep.local_index(a.offsets, out=out)
 
 
-@peer("positions", "arange", "arange(total) - repeat(offsets[:-1], lengths)", "numpy", "cupy", "torch")
+@peer("broadcast", "arange", "arange(total) - repeat(offsets[:-1], lengths)", "numpy", "cupy", "torch")
 def _(a: Any, xp: Any) -> Any:
     total, repeat = int(a.offsets[-1]), _repeat(xp)
     return lambda: _arange(xp, total, a.offsets) - repeat(a.offsets[:-1], _lengths(a.offsets))
 
 
-@peer("positions", "local_index", "ak.local_index(lists, axis=1)", "awkward", values=_content)
+@peer("broadcast", "local_index", "ak.local_index(lists, axis=1)", "awkward", values=_content)
 def _(a: Any, ak: Any) -> Any:
     lists = _awkward_lists(np.zeros(a.offsets[-1], np.int8), a.offsets)
     return lambda: ak.local_index(lists, axis=1)
 
 
-@peer("positions", "int_ranges", "pl.int_ranges(0, lengths)", "polars", threads=True, values=_content)
+@peer("broadcast", "int_ranges", "pl.int_ranges(0, lengths)", "polars", threads=True, values=_content)
 def _(a: Any, pl: Any) -> Any:
     lengths = pl.Series(_lengths(a.offsets))
     return lambda: pl.int_ranges(0, lengths, eager=True)
@@ -319,14 +319,14 @@ def _(a: Any, ak: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ folds and scans of lists
 
 
-@ours("segmented", "upsweep.segmented_reduce(content, offsets, out=out)")
+@ours("segmented-reduce", "upsweep.segmented_reduce(content, offsets, out=out)")
 def _(a: Any, xp: Any) -> Any:
     lists = len(a.offsets) - 1
     out = xp.empty_like(a.content, shape=lists) if xp.__name__ != "torch" else a.content.new_empty(lists)
     return lambda: upsweep.segmented_reduce(a.content, a.offsets, out=out)
 
 
-@peer("segmented", "add.reduceat", "np.add.reduceat(content, starts), of lists that are not empty", "numpy")
+@peer("segmented-reduce", "add.reduceat", "np.add.reduceat(content, starts), of lists that are not empty", "numpy")
 def _(a: Any, xp: Any) -> Any:
     out = np.zeros(len(a.offsets) - 1, a.content.dtype)
     filled = np.flatnonzero(_lengths(a.offsets))
@@ -339,24 +339,24 @@ def _(a: Any, xp: Any) -> Any:
     return call
 
 
-@peer("segmented", "bincount", "bincount(parents, weights=content)", "numpy", "cupy")
+@peer("segmented-reduce", "bincount", "bincount(parents, weights=content)", "numpy", "cupy")
 def _(a: Any, xp: Any) -> Any:
     lists = len(a.offsets) - 1
     return lambda: xp.bincount(a.parents, weights=a.content, minlength=lists)
 
 
-@peer("segmented", "segment_reduce", "torch.segment_reduce(content, 'sum', offsets=offsets)", "torch")
+@peer("segmented-reduce", "segment_reduce", "torch.segment_reduce(content, 'sum', offsets=offsets)", "torch")
 def _(a: Any, torch: Any) -> Any:
     return lambda: torch.segment_reduce(a.content, "sum", offsets=a.offsets, initial=0, unsafe=True)
 
 
-@peer("segmented", "sum", "ak.sum(lists, axis=1)", "awkward")
+@peer("segmented-reduce", "sum", "ak.sum(lists, axis=1)", "awkward")
 def _(a: Any, ak: Any) -> Any:
     lists = _awkward_lists(a.content, a.offsets)
     return lambda: ak.sum(lists, axis=1)
 
 
-@peer("segmented", "list.sum", "series.list.sum()", "polars", threads=True)
+@peer("segmented-reduce", "list.sum", "series.list.sum()", "polars", threads=True)
 def _(a: Any, pl: Any) -> Any:
     return _polars_lists(a.content, a.offsets).list.sum
 
@@ -366,7 +366,7 @@ def _first_or_zero(columns: dict[str, Any]) -> tuple[np.ndarray, ...]:
     return (np.ma.filled(next(iter(columns.values())), 0),)
 
 
-@peer("segmented", "list_sum", "SELECT list_sum(lists) FROM t", "duckdb", threads=True, values=_first_or_zero)
+@peer("segmented-reduce", "list_sum", "SELECT list_sum(lists) FROM t", "duckdb", threads=True, values=_first_or_zero)
 def _(a: Any, duckdb: Any) -> Any:
     connection = _duckdb_table({"lists": _arrow_lists(a.content, a.offsets)})
     return lambda: connection.execute("SELECT list_sum(lists) FROM t").fetchnumpy()
@@ -437,14 +437,14 @@ def _two_columns(frame: Any) -> tuple[np.ndarray, ...]:
 
 
 @peer("by-key", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
-@peer("group", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
+@peer("group-by", "groupby.sum", "series.groupby(keys, sort=False).sum()", "pandas", values=_index_and_values)
 def _(a: Any, pd: Any) -> Any:
     series = pd.Series(a.values, copy=False)
     return lambda: series.groupby(a.keys, sort=False).sum()
 
 
 @peer("by-key", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
-@peer("group", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
+@peer("group-by", "group_by", "frame.group_by('keys').agg(sum), in order", "polars", threads=True, values=_two_columns)
 def _(a: Any, pl: Any) -> Any:
     frame = pl.DataFrame({"keys": a.keys, "values": a.values})
     return lambda: frame.group_by("keys", maintain_order=True).agg(pl.col("values").sum().alias("sum"))
@@ -457,19 +457,21 @@ def _(a: Any, duckdb: Any) -> Any:
     return lambda: connection.execute(sql).fetchnumpy()
 
 
-@peer("group", "group_by", "SELECT SUM(values) GROUP BY keys ORDER BY MIN(rowid)", "duckdb", threads=True, values=_two_columns)
+@peer(
+    "group-by", "group_by", "SELECT SUM(values) GROUP BY keys ORDER BY MIN(rowid)", "duckdb", threads=True, values=_two_columns
+)
 def _(a: Any, duckdb: Any) -> Any:
     connection = _duckdb_table({"keys": a.keys, "values": a.values})
     sql = 'SELECT keys, SUM("values") AS sum FROM t GROUP BY keys ORDER BY MIN(rowid)'
     return lambda: connection.execute(sql).fetchnumpy()
 
 
-@ours("group", "upsweep.group_by(keys, values)")
+@ours("group-by", "upsweep.group_by(keys, values)")
 def _(a: Any, xp: Any) -> Any:
     return lambda: upsweep.group_by(a.keys, a.values)
 
 
-@peer("group", "unique", "np.unique(keys, return_inverse), np.bincount, by first rows", "numpy")
+@peer("group-by", "unique", "np.unique(keys, return_inverse), np.bincount, by first rows", "numpy")
 def _(a: Any, xp: Any) -> Any:
     def call() -> Any:
         keys, firsts, groups = np.unique(a.keys, return_index=True, return_inverse=True)
@@ -653,7 +655,7 @@ def _(a: Any, ak: Any) -> Any:
 _SQL = f"SELECT SUM(quantity * price) FROM t WHERE key < {LIMIT}"
 
 
-@ours("aggregate", f"upsweep.query('{_SQL}', t=columns)")
+@ours("filtered-sum", f"upsweep.query('{_SQL}', t=columns)")
 def _(a: Any, xp: Any) -> Any:
     if xp is not np:
         return None  # it takes the host's columns
@@ -661,7 +663,7 @@ def _(a: Any, xp: Any) -> Any:
     return lambda: upsweep.query(_SQL, t=columns).rows()[0][0] or 0  # NULL where no row is kept
 
 
-@peer("aggregate", "mask", "(quantity[mask] * price[mask]).sum()", "numpy", "cupy", "torch")
+@peer("filtered-sum", "mask", "(quantity[mask] * price[mask]).sum()", "numpy", "cupy", "torch")
 def _(a: Any, xp: Any) -> Any:
     key = a.key.view(xp.int32) if xp.__name__ == "torch" else a.key  # PyTorch compares no uint32
 
@@ -672,7 +674,7 @@ def _(a: Any, xp: Any) -> Any:
     return call
 
 
-@peer("aggregate", "sum", "frame.loc[key < z, ['quantity', 'price']].prod(axis=1).sum()", "pandas")
+@peer("filtered-sum", "sum", "frame.loc[key < z, ['quantity', 'price']].prod(axis=1).sum()", "pandas")
 def _(a: Any, pd: Any) -> Any:
     frame = pd.DataFrame({"key": a.key, "quantity": a.quantity, "price": a.price})
 
@@ -683,14 +685,14 @@ def _(a: Any, pd: Any) -> Any:
     return call
 
 
-@peer("aggregate", "filter", "frame.filter(key < z).select((quantity * price).sum())", "polars", threads=True)
+@peer("filtered-sum", "filter", "frame.filter(key < z).select((quantity * price).sum())", "polars", threads=True)
 def _(a: Any, pl: Any) -> Any:
     frame = pl.DataFrame({"key": a.key, "quantity": a.quantity, "price": a.price}).lazy()
     query = frame.filter(pl.col("key") < LIMIT).select((pl.col("quantity") * pl.col("price")).sum())
     return lambda: query.collect().item()
 
 
-@peer("aggregate", "sum", _SQL, "duckdb", threads=True)
+@peer("filtered-sum", "sum", _SQL, "duckdb", threads=True)
 def _(a: Any, duckdb: Any) -> Any:
     connection = _duckdb_table({"key": a.key, "quantity": a.quantity, "price": a.price})
     return lambda: connection.execute(_SQL).fetchone()[0] or 0
@@ -736,7 +738,7 @@ def _(a: Any, xp: Any) -> Any:
 def right_answer(problem: str, arrays: dict[str, Any], first_rung: str) -> tuple[np.ndarray, ...]:
     """upsweep's own, by the first rung of the ladder, a plain loop."""
     call = OURS[problem](SimpleNamespace(**arrays), np)
-    if problem == "aggregate":
+    if problem == "filtered-sum":
         return plain(call())  # queries are no ladder's rungs
     # The loop would fill a table for each value that is asked for: of its bits it is another loop, and in time.
     with upsweep.options(rung="cpu.bits" if problem == "subset-sum" else first_rung):

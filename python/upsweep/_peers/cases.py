@@ -245,19 +245,21 @@ PROBLEMS = {
     for problem in (
         Problem("scan", _of_columns(("int32", "float64")), _scan),
         Problem("reduce", _of_columns(("int32", "float64")), _reduce),
-        Problem("ragged", _of_columns(("int64",)), _ragged),
-        Problem("segmented", _of_lists(), _lists(lambda elements, lists: lists)),
+        Problem("offsets", _of_columns(("int64",)), _ragged),
+        Problem("segmented-reduce", _of_lists(), _lists(lambda elements, lists: lists)),
         Problem("segmented-scan", _of_lists(), _lists(lambda elements, lists: elements)),
         Problem("by-key", _of_lists(), _by_key),
-        Problem("group", _of_columns(), _group),
+        Problem("group-by", _of_columns(), _group),
         Problem("segmented-sort", _of_lists(), _segmented_sort),
         Problem("select", _of_lists(), _select),
         Problem("partition", _of_columns(), _partition),
         Problem("take", _of_lists(), _take),
         Problem("pack", _of_lists(), _pack),
-        Problem("positions", _of_lists(("int64",)), _positions),
+        Problem("broadcast", _of_lists(("int64",)), _positions),
         Problem("combinations", _of_lists(("int64",), ("fixed3",)), _combinations),  # longer lists have too many
-        Problem("aggregate", (Study("balkesen2012", (6_001_215,), ("int64",)), Study("sizes", SWEEP, ("int64",))), _aggregate),
+        Problem(
+            "filtered-sum", (Study("balkesen2012", (6_001_215,), ("int64",)), Study("sizes", SWEEP, ("int64",))), _aggregate
+        ),
         Problem("subset-sum", (Study("aubanel2021", (10,), ("int64",)),), _subset_sum),
     )
 }

@@ -30,9 +30,7 @@ DAS = Document(
     "P. Das, Evaluation task for Awkward Array GSoC project, 2020",
     "GeForce GTX 1070 Max-Q, i7-8750H",
 )
-BISWAS = Document(
-    "biswas2020", "A. Biswas, the second report on compact_offsets, 2020", "GTX 1080, i7-6900K; without transfers"
-)
+BISWAS = Document("biswas2020", "A. Biswas, the second report on offsets, 2020", "GTX 1080, i7-6900K; without transfers")
 AUBANEL = Document(
     "aubanel2021", "E. Aubanel, Notes on GPU Programming with Julia, 2021", "Tesla V100-SXM2, Xeon Platinum 8260M"
 )
@@ -95,16 +93,16 @@ _DAS_FIGURES = (
 
 # The first report's drawings of threads at work, by the rungs that do the same; and what the second report began with.
 DRAWINGS = (
-    ("Figure 1: the loop on the CPU", "ragged", "cpu.serial"),
-    ("Figure 2: one thread of a GPU", "ragged", "cuda.one_thread"),
-    ("Figure 3: threads of a GPU in turn", "ragged", "cuda.turn_taking"),
-    ("Figure 4: all threads of a GPU at the same time", "ragged", "cuda.hillis_steele_blocks"),
+    ("Figure 1: the loop on the CPU", "offsets", "cpu.serial"),
+    ("Figure 2: one thread of a GPU", "offsets", "cuda.one_thread"),
+    ("Figure 3: threads of a GPU in turn", "offsets", "cuda.turn_taking"),
+    ("Figure 4: all threads of a GPU at the same time", "offsets", "cuda.hillis_steele_blocks"),
     (
         "The second report's first approach: Hillis–Steele in one array, two barriers a round",
         DOCUMENTS,
         "hillis_steele_in_place",
     ),
-    ("Its second: in two arrays in turn, one barrier a round", "ragged", "cuda.hillis_steele_global"),
+    ("Its second: in two arrays in turn, one barrier a round", "offsets", "cuda.hillis_steele_global"),
 )
 
 
@@ -194,7 +192,7 @@ def _drawn(here: Here) -> list[Drawn]:
     ]
 
 
-# --------------------------------------------------------------------------------------------- compact_offsets, and scans
+# --------------------------------------------------------------------------------------------- offsets, and scans
 
 
 def _das(here: Here) -> list[Drawn]:
@@ -325,18 +323,18 @@ def _balkesen(here: Here) -> list[Drawn]:
         published = [(line["variant"], float(line[column]) / 1e3) for line in lines if line[column]]
         series = [("published", published)]
         for transfer in ("pageable", "pinned", "streams"):
-            own = select_sum(here, f"{BALKESEN.study}-{transfer}", seconds)
+            own = filtered_sum(here, f"{BALKESEN.study}-{transfer}", seconds)
             if own:
                 series.append((f"columns sent: {transfer}, here", own))
         if column != "memcpy_ms":
-            own = select_sum(here, BALKESEN.study, lambda row: row.seconds)
+            own = filtered_sum(here, BALKESEN.study, lambda row: row.seconds)
             series += [("columns in place, here", own)] if own else []
         text = f"{BALKESEN.source} 6,001,215 rows, suppkey < 30."
         drawn.append(Drawn(title, text, bars(series, "time", log=True, order=variants)))
     return drawn
 
 
-def select_sum(here: Here, study: str, seconds: Callable[[Row], float | None]) -> list[tuple[str, float]]:
+def filtered_sum(here: Here, study: str, seconds: Callable[[Row], float | None]) -> list[tuple[str, float]]:
     """Seconds by the document's variants."""
     # The last variant is the one before it with pinned memory.
     rungs = SELECT_SUM | ({"pinned": SELECT_SUM["occupancy"]} if study.endswith("-pinned") else {})

@@ -85,7 +85,7 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cpu.simd_threads": lambda: folds.fold_vectors(_NUMBERS, _add, threads=2, lanes=2, vectors=2),
         "cuda.one_kernel": lambda: folds.one_kernel(_NUMBERS, _add),
     },
-    "aggregate": {
+    "filtered-sum": {
         "cpu.serial": lambda: aggregates.rows_one(_rows(8)),
         "cpu.threads": lambda: aggregates.rows_threads(_rows(12)),
         "cpu.predicate_first": lambda: aggregates.rows_noted(_rows(16)),
@@ -100,7 +100,7 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.zero_copy": lambda: aggregates.fused(_rows(16), over_link=True),
         "cuda.fused": lambda: aggregates.fused(_rows(16)),
     },
-    "ragged": {
+    "offsets": {
         "cpu.threads": lambda: offsets.two_passes(_STARTS, _STOPS),
         "cpu.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
         "cuda.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
@@ -112,7 +112,7 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.hillis_steele_global": lambda: offsets.hillis_steele(_STARTS, _STOPS),
         "cuda.hillis_steele_blocks": lambda: offsets.hillis_steele_blocks(_STARTS, _STOPS),
     },
-    "segmented": {
+    "segmented-reduce": {
         "cpu.serial": lambda: lists.lists_by_one(_OFFSETS, _NUMBERS[:12], _add),
         "cpu.threads": lambda: lists.lists_by_counts(_SHORT_LISTS, _NUMBERS[:12], _add),
         "cpu.shares": lambda: lists.lists_by_ranges(_SHORT_LISTS, _NUMBERS[:12], _add),
@@ -137,7 +137,7 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cpu.runs": lambda: moves.keys_runs(_KEYS, _NUMBERS[:12], _add),
         "cuda.runs": lambda: moves.keys_runs(_KEYS, _NUMBERS[:12], _add),
     },
-    "group": {
+    "group-by": {
         "cpu.serial": lambda: groups.map_one(_ANYWHERE, _NUMBERS[:12], _add),
         "cpu.thread_maps": lambda: groups.map_stretches(_ANYWHERE, _NUMBERS[:12], _add),
         "cpu.partitioned": lambda: groups.partition_rows(_ANYWHERE, _NUMBERS[:12], _add),
@@ -189,7 +189,7 @@ _MODELS: dict[str, dict[str, Callable[[], Trace]]] = {
         "cuda.block_per_list": lambda: moves.pack_lists([6, 0], [16, 3], _NUMBERS, size=8),
         "cuda.tiles": lambda: moves.pack_shares(_APART, _APART_ENDS, _NUMBERS[:10]),
     },
-    "positions": {
+    "broadcast": {
         "cpu.serial": lambda: moves.positions_one(_SHORT_LISTS),
         "cpu.staged": lambda: moves.positions_staged([0, 3, 4, 6, 6, 8, 11, 12]),
         "cuda.merge_path": lambda: moves.positions_path(_SHORT_LISTS),

@@ -44,7 +44,10 @@ def charts(rows: list[Row]) -> list[Chart]:
 
 
 # What rungs are compared with, where that is no copy of as many bytes.
-_LIMITS = {"aggregate": "a read of as many", "subset-sum": "a copy of the bitmap for each item, which upper rungs do not make,"}
+_LIMITS = {
+    "filtered-sum": "a read of as many",
+    "subset-sum": "a copy of the bitmap for each item, which upper rungs do not make,",
+}
 
 
 def _seconds(row: Row) -> float | None:

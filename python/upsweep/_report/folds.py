@@ -228,7 +228,7 @@ def shuffle_rows(x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> 
 
 
 def shuffle_strides(x: list[Any], op: Operator, threads: int = 8, lanes: int = 4) -> Trace:
-    """`aggregate`'s `cuda.shuffle`: a thread adds elements a stride of all threads apart; shuffles once, at the end. It must commute."""
+    """`filtered-sum`'s `cuda.shuffle`: a thread adds elements a stride of all threads apart; shuffles once, at the end. It must commute."""
     n = len(x)
     threads = min(threads, n)
     machine = Machine(threads, x=x, register=[None] * threads, total=[None] * -(-threads // lanes))

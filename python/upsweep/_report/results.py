@@ -12,6 +12,14 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 SCHEMA = 1
+# Problems that older files have under another name.
+RENAMED = {
+    "ragged": "offsets",
+    "segmented": "segmented-reduce",
+    "group": "group-by",
+    "positions": "broadcast",
+    "aggregate": "filtered-sum",
+}
 
 
 class ResultsError(ValueError):
@@ -128,6 +136,8 @@ def _parsed(name: str, text: bytes) -> Results:
         links = found.get("links") or []
         for link in links:
             _require(link, **dict.fromkeys(_LINK, (int, float)))
+        for one in (*found["groups"], *found["rows"]):
+            one["problem"] = RENAMED.get(one["problem"], one["problem"])
         limits = {_cell(group): _limit(group) for group in found["groups"]}
         rows = [_row(row, machine_label(machine), limits) for row in found["rows"]]
         return Results(name, machine, method, links, rows, found["failures"])

@@ -16,11 +16,11 @@ from .documents import (
     Here,
     counted,
     counted_of,
+    filtered_sum,
     machines,
     published_details,
     read,
     scans_by_threads,
-    select_sum,
     subset_sums,
 )
 from .results import Results, Row
@@ -51,7 +51,7 @@ def tables(results: list[Results]) -> list[Table]:
     return [
         _scans(here),
         _subset_sums(here),
-        _select_sum(here),
+        _filtered_sum(here),
         _bandwidth(here),
         _counters(here),
         _kernels(),
@@ -132,7 +132,7 @@ _PARTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
 )
 
 
-def _select_sum(here: list[Here]) -> Table:
+def _filtered_sum(here: list[Here]) -> Table:
     lines = read("balkesen2012_select_sum.csv")
     variants = [line["variant"] for line in lines]
     hardware = f"{BALKESEN.hardware}, published"
@@ -145,9 +145,9 @@ def _select_sum(here: list[Here]) -> Table:
     for one in here:
         for transfer in ("pageable", "pinned", "streams"):
             for name, _, seconds in _PARTS:
-                times = dict(select_sum(one, f"{BALKESEN.study}-{transfer}", seconds))
+                times = dict(filtered_sum(one, f"{BALKESEN.study}-{transfer}", seconds))
                 measured.append(Column(f"{name}, {_SENT[transfer]}", one.label, "s", [times.get(each) for each in variants]))
-        times = dict(select_sum(one, BALKESEN.study, lambda row: row.seconds))
+        times = dict(filtered_sum(one, BALKESEN.study, lambda row: row.seconds))
         measured.append(Column("in all, columns in place", one.label, "s", [times.get(each) for each in variants]))
     text = f"{BALKESEN.title}: 6,001,215 rows, suppkey < 30. What is in place is not copied."
     return Table("SELECT SUM", text, _with(columns, measured))

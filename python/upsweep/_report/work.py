@@ -32,11 +32,11 @@ def _comparisons(row: Row) -> float:
 WORK = {
     "scan": Work("an addition for each element", _one_each),
     "reduce": Work("an addition for each element", _one_each),
-    "ragged": Work("a subtraction and an addition for each list", _two_each),
-    "segmented": Work("an addition for each element", _one_each),
+    "offsets": Work("a subtraction and an addition for each list", _two_each),
+    "segmented-reduce": Work("an addition for each element", _one_each),
     "segmented-scan": Work("an addition for each element", _one_each),
     "by-key": Work("a comparison of keys and an addition for each row", _two_each),
-    "group": Work("a look-up of the key and an addition for each row", _two_each),
+    "group-by": Work("a look-up of the key and an addition for each row", _two_each),
     "segmented-sort": Work(
         "for each element as many comparisons as the logarithm (base 2) of the lists' mean length, and at least one",
         _comparisons,
@@ -45,9 +45,9 @@ WORK = {
     "partition": Work("a test of the mask for each element", _one_each),
     "take": Work("an element picked for each index", _one_each),
     "pack": Work("a move for each element", _one_each),
-    "positions": Work("a number for each element", _one_each),
+    "broadcast": Work("a number for each element", _one_each),
     "combinations": Work("a pair made for each pair", lambda row: row.details["pairs"]),
-    "aggregate": Work(
+    "filtered-sum": Work(
         "a comparison for each row, a multiplication and an addition for each that is kept",
         lambda row: row.n + 2.0 * row.details["kept"],
     ),

@@ -192,7 +192,7 @@ def _shrink(
     positions = place.xp.module.arange(missing.size)
     small, large = tosmalloffsets[: length + 1], tolargeoffsets[: length + 1]
     _core.select(place.where, lists, None, place(missing >= 0), place(small), [(place(positions), place(tocarry))])
-    _core.compact_offsets(place.where, *lists, place(large), False)
+    _core.offsets(place.where, *lists, place(large), False)
     small += slicestarts[:1]
     large += slicestarts[:1]
 

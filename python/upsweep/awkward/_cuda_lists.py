@@ -137,9 +137,9 @@ def _broadcast_to_offsets(
     _core.broadcast_to_offsets(place.where, lists, place(fromoffsets[:offsetslength]), int(lencontent), place(tocarry))
 
 
-def _compact_offsets(tooffsets: Any, fromstarts: Any, fromstops: Any, length: int) -> None:
+def _offsets(tooffsets: Any, fromstarts: Any, fromstops: Any, length: int) -> None:
     place = Place(tooffsets)
-    _core.compact_offsets(place.where, *place.bounds(fromstarts, fromstops, length), place(tooffsets), False)
+    _core.offsets(place.where, *place.bounds(fromstarts, fromstops, length), place(tooffsets), False)
 
 
 # --------------------------------------------------------------------------------------------------- choices and selections
@@ -216,7 +216,7 @@ KERNELS = {
     "awkward_RegularArray_localindex": _local_index_of_sized,
     "awkward_localindex": _positions,
     "awkward_ListArray_broadcast_tooffsets": _broadcast_to_offsets,
-    "awkward_ListArray_compact_offsets": _compact_offsets,
+    "awkward_ListArray_compact_offsets": _offsets,
     "awkward_ListArray_combinations_length": _count_choices,
     "awkward_ListArray_combinations": _choose,
     "awkward_ListArray_getitem_jagged_apply": _take_of_lists,

@@ -268,7 +268,7 @@ def local_index(array: Any, axis: Any = -1, **others: Any) -> Any:
         return ak.local_index(array, axis, **others)
     offsets = lists.bounds
     if isinstance(offsets, tuple):
-        offsets = upsweep.compact_offsets(*offsets)
+        offsets = upsweep.offsets(*offsets)
     return array_of(list_array(offsets, contents.NumpyArray(upsweep.local_index(offsets))), array)
 
 

@@ -12,7 +12,7 @@
 #include "system/pages.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 using Word = std::uint64_t;
 using detail::words_of;
@@ -84,4 +84,4 @@ inline bool go_on(const detail::SubsetSumCall& call, std::int64_t done, std::int
   return go_on(call, static_cast<double>(done) / static_cast<double>(all));
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -10,7 +10,7 @@
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// Column of the first item alone: 0 and the item. Bytes are zero before.
 inline void first_column(std::uint8_t* column, const detail::SubsetSumCall& call) {
@@ -59,4 +59,4 @@ inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {
   });
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

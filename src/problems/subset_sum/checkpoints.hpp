@@ -8,7 +8,7 @@
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// The sums 0 … most of the first `items` items that were added; those from which the target is out of reach may lack.
 struct Checkpoint {
@@ -28,4 +28,4 @@ struct Checkpoints {
   }
 };
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

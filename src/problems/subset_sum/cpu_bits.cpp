@@ -11,7 +11,7 @@
 #include "problems/subset_sum/bitmap.hpp"
 #include "problems/subset_sum/rung.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // [guide: shift]
@@ -49,4 +49,4 @@ extern const Rung cpu_bits{.info = {.id = "cpu.bits",
                                     .threads = Threads::one},
                            .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

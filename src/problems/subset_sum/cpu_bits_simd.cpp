@@ -20,7 +20,7 @@
 #include "problems/subset_sum/checkpoints.hpp"
 #include "problems/subset_sum/wavefront.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 /// do_part(first, last) for parts of so many words, by as many threads as that is worth.
@@ -159,4 +159,4 @@ extern const Rung cpu_bits_simd{.info = {.id = "cpu.bits_simd",
                                 .refusal = needs_isa,
                                 .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

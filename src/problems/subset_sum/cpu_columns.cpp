@@ -9,7 +9,7 @@
 #include "problems/subset_sum/byte_column.hpp"
 #include "problems/subset_sum/rung.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 Status run(detail::SubsetSumCall& call, const Policy&) noexcept { return run_in_turns(call, 1); }
@@ -23,4 +23,4 @@ extern const Rung cpu_columns{.info = {.id = "cpu.columns",
                                        .threads = Threads::one},
                               .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

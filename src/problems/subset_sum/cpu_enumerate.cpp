@@ -13,7 +13,7 @@
 
 #include "problems/subset_sum/bitmap.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 constexpr std::int64_t kMostInList = 10;  // 1024 sums, 8 KB: a sixth of the first cache
@@ -116,4 +116,4 @@ extern const Rung cpu_enumerate{.info = {.id = "cpu.enumerate",
                                 .refusal = refusal,
                                 .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -17,7 +17,7 @@
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // Sums that are worth a thread: 64 KB, 10 us of merging. One merge follows another, so that threads still poll
@@ -155,7 +155,7 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
     auto& mine = found[static_cast<std::size_t>(worker)];
     mine = search(call, lists, share, [&](std::int64_t i) {
       const double done = static_cast<double>(i - share.first) / static_cast<double>(share.last - share.first);
-      if (worker == 0 && !upsweep::subset_sum::go_on(call, (2 + done) / 3)) {
+      if (worker == 0 && !upsweep::impl::subset_sum::go_on(call, (2 + done) / 3)) {
         interrupted.store(true, std::memory_order_relaxed);
       }
       return !interrupted.load(std::memory_order_relaxed) && exact_by.load(std::memory_order_relaxed) > worker;
@@ -189,4 +189,4 @@ extern const Rung cpu_meet_in_the_middle{.info = {.id = "cpu.meet_in_the_middle"
                                          .refusal = refusal,
                                          .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

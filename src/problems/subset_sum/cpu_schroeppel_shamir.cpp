@@ -22,7 +22,7 @@
 #include "cpu/parallel.hpp"
 #include "problems/subset_sum/bitmap.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 bool is_prime(Sum value) {
@@ -311,4 +311,4 @@ extern const Rung cpu_schroeppel_shamir{.info = {.id = "cpu.schroeppel_shamir",
                                         .refusal = refusal,
                                         .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

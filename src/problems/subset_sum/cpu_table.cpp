@@ -10,7 +10,7 @@
 #include "problems/subset_sum/rung.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 namespace {
 
@@ -41,4 +41,4 @@ extern const Rung cpu_table{.info = {.id = "cpu.table",
                                      .threads = Threads::one},
                             .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -9,7 +9,7 @@
 #include "problems/subset_sum/byte_column.hpp"
 #include "problems/subset_sum/rung.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept { return run_in_turns(call, policy.threads); }
@@ -22,4 +22,4 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .traffic = kByteTraffic},
                               .run = run};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -10,7 +10,7 @@
 
 #include "cpu/parallel.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// Spins as long as neighbours that are in step wait for each other, about 2 us; then it gives the core up at every look,
 /// as the thread that it waits for may have none.
@@ -65,4 +65,4 @@ class Crew {
   alignas(64) std::atomic<bool> has_begun_{false};
 };
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

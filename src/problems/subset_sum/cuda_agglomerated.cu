@@ -12,7 +12,7 @@
 #if UPSWEEP_HAS_CUDA
 #include "problems/subset_sum/cuda_table.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // [guide: kernel]
@@ -39,10 +39,10 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 extern const Rung cuda_agglomerated{.info = {.id = "cuda.agglomerated",
                                              .idea = "several sums per thread, round-robin",
@@ -51,4 +51,4 @@ extern const Rung cuda_agglomerated{.info = {.id = "cuda.agglomerated",
                                     .run = launch,
                                     .workspace = workspace};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

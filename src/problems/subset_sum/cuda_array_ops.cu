@@ -12,7 +12,7 @@
 #if UPSWEEP_HAS_CUDA
 #include "problems/subset_sum/cuda_table.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // What an array library launches for any expression of elements.
@@ -60,10 +60,10 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 extern const Rung cuda_array_ops{.info = {.id = "cuda.array_ops",
                                           .idea = "a copy and an OR of whole columns per item",
@@ -72,4 +72,4 @@ extern const Rung cuda_array_ops{.info = {.id = "cuda.array_ops",
                                  .run = launch,
                                  .workspace = workspace};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -19,7 +19,7 @@
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 using Word = std::uint64_t;
@@ -78,14 +78,14 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 extern const Rung cuda_bits{
     .info = {.id = "cuda.bits", .idea = "a bit per sum, a kernel per item", .needs = "any GPU", .traffic = kBitTraffic},
     .run = launch,
     .workspace = workspace};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

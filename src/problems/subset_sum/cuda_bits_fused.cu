@@ -23,7 +23,7 @@
 
 #include "upsweep/detail/cuda_status.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 using Word = unsigned long long;
@@ -366,10 +366,10 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 extern const Rung cuda_bits_fused{.info = {.id = "cuda.bits_fused",
                                            .idea = "two items per pass of one persistent kernel",
@@ -378,4 +378,4 @@ extern const Rung cuda_bits_fused{.info = {.id = "cuda.bits_fused",
                                   .run = launch,
                                   .workspace = workspace};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -12,7 +12,7 @@
 #if UPSWEEP_HAS_CUDA
 #include "problems/subset_sum/cuda_table.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // [guide: kernel]
@@ -35,10 +35,10 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 extern const Rung cuda_column{.info = {.id = "cuda.column",
                                        .idea = "a kernel per column, a sum per thread",
@@ -47,4 +47,4 @@ extern const Rung cuda_column{.info = {.id = "cuda.column",
                               .run = launch,
                               .workspace = workspace};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -22,7 +22,7 @@
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 constexpr int kThreads = 1024;
@@ -107,10 +107,10 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
@@ -126,4 +126,4 @@ extern const Rung cuda_slices{.info = {.id = "cuda.slices",
                               .refusal = refusal,
                               .run = launch};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

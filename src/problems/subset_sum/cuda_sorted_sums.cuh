@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// A sum of items; they add up to at most 2^63-1.
 using Sum = unsigned long long;
@@ -47,4 +47,4 @@ __device__ __forceinline__ Sum* sorted_sums(Sum* sums, Sum* next, const std::int
   return sums;
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

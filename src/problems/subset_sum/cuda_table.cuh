@@ -19,7 +19,7 @@
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// The source's: as many threads as a block can have.
 inline constexpr int kTableBlock = 1024;
@@ -74,4 +74,4 @@ Status fill_table(const detail::SubsetSumCall& call, LaunchColumn launch_column)
   return gpu::status_of(launch_pack(call, column));
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -23,7 +23,7 @@
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 constexpr int kThreads = 256;
@@ -333,10 +333,10 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 }
 
 }  // namespace
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum
 #endif
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
@@ -353,4 +353,4 @@ extern const Rung cuda_two_list{.info = {.id = "cuda.two_list",
                                 .run = launch,
                                 .workspace = workspace};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

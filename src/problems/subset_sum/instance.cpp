@@ -25,7 +25,7 @@
 #include "upsweep/machine.hpp"
 #include "upsweep/subset_sum.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -143,7 +143,7 @@ class SubsetInstance final : public Instance {
 
  private:
   [[nodiscard]] bool fills_bitmap(std::string_view rung) const {
-    return items_.fills && (rung.starts_with("guest.") || subset_sum::fills(rung));
+    return items_.fills && (rung.starts_with("guest.") || impl::subset_sum::fills(rung));
   }
   void run_guest_on(const Items& items, int threads, Arrays at, std::int64_t n) const {
     guest->call<decltype(upsweep_rung_subset_sum)>(items.values.data(), n, items.target,
@@ -435,4 +435,4 @@ extern constexpr Problem kProblem{
     .visit_instances = visit_instances,
     .studies = kStudies};
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -12,7 +12,7 @@ namespace upsweep {
 /// The rung that the policy names, which must be one. Throws unknown_rung, unsupported.
 const Rung<detail::SubsetSumCall>& subset_sum_rung(const detail::SubsetSumCall& call, const Policy& policy);
 
-namespace subset_sum {
+namespace impl::subset_sum {
 
 /// Whether the rung, when it decides, says how the sum is made up from two parts of the items.
 bool tells_parts(std::string_view rung);
@@ -41,5 +41,5 @@ void require_fill(const detail::SubsetSumCall& call);
 /// By the rung that the policy names. Throws Error.
 void run_on_cpu(const Policy& policy, detail::SubsetSumCall& call);
 
-}  // namespace subset_sum
+}  // namespace impl::subset_sum
 }  // namespace upsweep

@@ -23,8 +23,8 @@ namespace upsweep {
 namespace {
 
 using detail::SearchProgress;
-using subset_sum::Word;
-using subset_sum::words_of;
+using impl::subset_sum::Word;
+using impl::subset_sum::words_of;
 
 constexpr std::string_view kByBitmaps = "cpu.bits_simd";
 constexpr std::string_view kByHalves = "cpu.meet_in_the_middle";
@@ -57,7 +57,7 @@ struct Items {
   /// Throws Error for a policy or an instance that cannot be.
   Items(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t sum) : target(sum) {
     require_policy(policy);
-    const subset_sum::Instance checked(items, n, target, {.reduce = false});
+    const impl::subset_sum::Instance checked(items, n, target, {.reduce = false});
     impossible = checked.impossible;
     steps = checked.steps;
     std::int64_t divisor = 0;
@@ -165,7 +165,7 @@ class Bitmaps {
       words += words_of(most_from(items, i));
     }
     words_ = cpu::Pages<Word>(words);
-    subset_sum::add(sums(n), 0);
+    impl::subset_sum::add(sums(n), 0);
     for (std::size_t i = n; i-- > 0;) {
       report(progress, kShareOfTables * static_cast<double>(n - i) / static_cast<double>(n));
       const std::int64_t count = words_of(most_from(items, i));
@@ -204,7 +204,7 @@ class Bitmaps {
     }
   }
   [[nodiscard]] bool reaches(std::size_t i, std::int64_t rest) const {
-    return rest >= 0 && rest <= most_from(items_, i) && subset_sum::has(sums(i), rest);
+    return rest >= 0 && rest <= most_from(items_, i) && impl::subset_sum::has(sums(i), rest);
   }
 
  private:
@@ -282,7 +282,7 @@ std::vector<SubsetSumWay> ways_to_list(const Policy& policy, const Items& items)
   if (items.count() > kMostInHalves) halves.reason = too_many(items.count());
   if (policy.rung == kByBitmaps) halves.reason = "not asked for";
   if (policy.rung == kByHalves) bitmaps.reason = "not asked for";
-  return subset_sum::with_memory_reasons({bitmaps, halves});
+  return impl::subset_sum::with_memory_reasons({bitmaps, halves});
 }
 
 /// Whether one search for any solution, where that is much sooner done than the list, finds that there is none.
@@ -292,7 +292,7 @@ bool has_none(const std::int64_t* items, std::int64_t n, std::int64_t target, do
   SubsetSumOptions options{.witness = false};
   const SubsetSumPlan plan = detail::plan_subset_sum(par, items, n, target, options);
   if (plan.rung == "none") return !detail::solve_subset_sum(par, items, n, target, options);
-  if (plan.rung.empty() || subset_sum::choose(plan.ways).seconds > kMuchSooner * seconds) return false;
+  if (plan.rung.empty() || impl::subset_sum::choose(plan.ways).seconds > kMuchSooner * seconds) return false;
   const SearchProgress hidden = [&](double) { return !progress || progress(0); };
   options.progress = hidden;
   return !detail::solve_subset_sum(par, items, n, target, options);
@@ -319,7 +319,7 @@ SubsetSums list(const Policy& policy, const std::int64_t* items, std::int64_t n,
       solutions.keep();
     });
   }
-  const SubsetSumWay way = subset_sum::choose(ways_to_list(policy, ours));
+  const SubsetSumWay way = impl::subset_sum::choose(ways_to_list(policy, ours));
   answer.rung = way.rung;
   if (policy.rung.empty() && has_none(items, n, target, way.seconds, progress)) return answer;
   if (answer.rung == kByBitmaps) {
@@ -338,7 +338,7 @@ SubsetSumPlan make_plan(const Policy& policy, const std::int64_t* items, std::in
   for (const std::int64_t value : ours.values) plan.largest = std::max(plan.largest, value);
   if (ours.impossible || ours.is_plain()) return plan;
   plan.ways = ways_to_list(policy, ours);
-  plan.rung = subset_sum::any_can(plan.ways) ? subset_sum::choose(plan.ways).rung : policy.rung;
+  plan.rung = impl::subset_sum::any_can(plan.ways) ? impl::subset_sum::choose(plan.ways).rung : policy.rung;
   return plan;
 }
 
@@ -346,12 +346,12 @@ SubsetSumPlan make_plan(const Policy& policy, const std::int64_t* items, std::in
 
 SubsetSums detail::list_subset_sums(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                     std::int64_t target, std::int64_t count, const SearchProgress& progress) {
-  return subset_sum::with_memory([&] { return list(policy, items, n, target, count, progress); });
+  return impl::subset_sum::with_memory([&] { return list(policy, items, n, target, count, progress); });
 }
 
 SubsetSumPlan detail::plan_subset_list(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                        std::int64_t target) {
-  return subset_sum::with_memory([&] { return make_plan(policy, items, n, target); });
+  return impl::subset_sum::with_memory([&] { return make_plan(policy, items, n, target); });
 }
 
 }  // namespace upsweep

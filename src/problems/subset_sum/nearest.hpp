@@ -7,7 +7,7 @@
 
 #include "upsweep/detail/subset_sum_call.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// Sums of 64-bit items that are not negative as such: no two of them add up to 2^64 or more.
 using Sum = std::uint64_t;
@@ -56,4 +56,4 @@ class Nearest {
   Sum left_ = 0;
 };
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

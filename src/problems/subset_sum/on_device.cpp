@@ -17,14 +17,14 @@ namespace upsweep {
 namespace {
 
 using detail::SubsetSumCall;
-using subset_sum::Question;
-using subset_sum::Word;
-using subset_sum::words_of;
+using impl::subset_sum::Question;
+using impl::subset_sum::Word;
+using impl::subset_sum::words_of;
 
 /// Throws device_memory before sizes are computed that would not even fit 64 bits.
 void require_device_fits(std::string_view rung, const SubsetSumCall& call, int device) {
   const double bitmaps = static_cast<double>(call.target) / 8 * 2;
-  const double bytes = bitmaps + subset_sum::table_bytes(rung, call.n, call.target);
+  const double bytes = bitmaps + impl::subset_sum::table_bytes(rung, call.n, call.target);
   const auto there = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
   if (bytes <= there) return;
   throw Error(Code::device_memory,
@@ -32,7 +32,7 @@ void require_device_fits(std::string_view rung, const SubsetSumCall& call, int d
 }
 
 gpu::Policy filling(const gpu::Policy& policy, const SubsetSumCall& call) {
-  return policy.rung.empty() ? policy.with_rung(subset_sum::filling_rung(call.n, call.target, true)) : policy;
+  return policy.rung.empty() ? policy.with_rung(impl::subset_sum::filling_rung(call.n, call.target, true)) : policy;
 }
 
 /// Fills the bitmap at call.sums, the host's, or decides.
@@ -40,7 +40,7 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
   SubsetSumCall there = call;
   gpu::CallOnDevice on_device(policy, there, &subset_sum_rung);
   gpu::require_no_capture(policy.stream, "reachable_sums_async");
-  if (call.sums == nullptr && subset_sum::tells_parts(policy.rung)) {
+  if (call.sums == nullptr && impl::subset_sum::tells_parts(policy.rung)) {
     on_device.allocate();
     on_device.run();
     there.launch = nullptr;
@@ -62,7 +62,7 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
   } else {
     cpu::Pages<Word> sums(words_of(there.target));
     gpu::fetch(sums.data(), there.sums, bytes, policy.stream);
-    subset_sum::read_decision(call, sums.data());
+    impl::subset_sum::read_decision(call, sums.data());
   }
 }
 
@@ -83,21 +83,23 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
     }
     return way;
   };
-  SubsetSumWay fused{.rung = "cuda.bits_fused", .bytes = bits / 8 * 2, .reason = subset_sum::memory_reason(on_host)};
+  SubsetSumWay fused{
+      .rung = "cuda.bits_fused", .bytes = bits / 8 * 2, .reason = impl::subset_sum::memory_reason(on_host)};
   fused.seconds =
       kStart + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * kPerBit + on_host * kPerByteFetched;
   // Of so few items the parts are enumerated.
   SubsetSumWay slices{.rung = "cuda.slices", .seconds = kStart, .bytes = bits / 8};
   if (!question.exact()) slices.seconds += bits / 8 * kPerByteFetched;
-  if (n > subset_sum::kSlicesItems) slices.reason = subset_sum::too_many(n, subset_sum::kSlicesItems);
+  if (n > impl::subset_sum::kSlicesItems) slices.reason = impl::subset_sum::too_many(n, impl::subset_sum::kSlicesItems);
   SubsetSumWay lists{.rung = "cuda.two_list", .bytes = std::ldexp(24.0, static_cast<int>((n + 1) / 2))};
   lists.seconds = 10 * kStart + kPerListed * std::ldexp(1.0, static_cast<int>((n + 1) / 2));
-  if (n > subset_sum::kTwoListItems) lists.reason = subset_sum::too_many(n, subset_sum::kTwoListItems);
-  if (!question.exact()) lists.reason = subset_sum::kOneSum;
+  if (n > impl::subset_sum::kTwoListItems)
+    lists.reason = impl::subset_sum::too_many(n, impl::subset_sum::kTwoListItems);
+  if (!question.exact()) lists.reason = impl::subset_sum::kOneSum;
   return {fits(fused), fits(slices), fits(lists)};
 }
 
-subset_sum::Solver solver_on(gpu::Policy policy) {
+impl::subset_sum::Solver solver_on(gpu::Policy policy) {
   policy.workspace = nullptr;  // what a search needs is known step by step only
   const auto ways = [=](const Question& question) { return ways_on_device(question, policy.device); };
   return {.rung = policy.rung,
@@ -107,14 +109,14 @@ subset_sum::Solver solver_on(gpu::Policy policy) {
                 if (by.starts_with("cuda.")) {
                   run_and_wait(policy.with_rung(by), call);
                 } else {
-                  subset_sum::run_on_cpu(Policy{.rung = by}, call);
+                  impl::subset_sum::run_on_cpu(Policy{.rung = by}, call);
                 }
               },
           .ways = ways,
           // Mostly small: it runs wherever it is done soonest.
           .ways_left =
               [=](const Question& part) {
-                std::vector<SubsetSumWay> all = subset_sum::ways_for(part);
+                std::vector<SubsetSumWay> all = impl::subset_sum::ways_for(part);
                 for (auto& way : ways(part)) all.push_back(std::move(way));
                 return all;
               }};
@@ -123,7 +125,7 @@ subset_sum::Solver solver_on(gpu::Policy policy) {
 }  // namespace
 
 std::string_view detail::run_reachable_sums(const gpu::Policy& asked, SubsetSumCall& call) {
-  subset_sum::require_fill(call);
+  impl::subset_sum::require_fill(call);
   const gpu::Policy policy = filling(asked, call);
   gpu::CallOnDevice on_device(policy, call, &subset_sum_rung);
   gpu::require_device_memory(call.sums, policy.device, "sums");
@@ -143,13 +145,13 @@ gpu::WorkspaceSize detail::reachable_sums_workspace(const gpu::Policy& asked, co
 SubsetSum detail::solve_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                    std::int64_t target, const SubsetSumOptions& options) {
   const gpu::CurrentDevice current(policy.device);
-  return subset_sum::solve(solver_on(policy), items, n, target, options);
+  return impl::subset_sum::solve(solver_on(policy), items, n, target, options);
 }
 
 SubsetSumPlan detail::plan_subset_sum(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                       std::int64_t target, const SubsetSumOptions& options) {
   const gpu::CurrentDevice current(policy.device);
-  return subset_sum::plan_of(solver_on(policy), items, n, target, options);
+  return impl::subset_sum::plan_of(solver_on(policy), items, n, target, options);
 }
 
 }  // namespace upsweep

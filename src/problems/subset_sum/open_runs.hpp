@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// Words of a tile, which is skipped once all of its sums are reached: 8 KB, so that there are few to check and few words
 /// are moved in vain around a border.
@@ -80,4 +80,4 @@ class OpenRuns {
   std::vector<Run> runs_;  // in ascending order, apart from each other, none empty
 };
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -13,7 +13,7 @@
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // Seconds on two threads, for any number of them: the same instance is to give the same answer wherever it is solved.
@@ -182,4 +182,4 @@ void require_memory(const SubsetSumWay& way) {
   }
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -9,7 +9,7 @@
 
 #include "upsweep/subset_sum.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// What the cost of a search depends on.
 struct Question {
@@ -52,4 +52,4 @@ std::int64_t checkpoints_for(const Question& question);
 /// Throws out_of_memory if the way needs more memory than there is.
 void require_memory(const SubsetSumWay& way);
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -14,7 +14,7 @@ namespace upsweep {
 
 using detail::SubsetSumCall;
 
-namespace subset_sum {
+namespace impl::subset_sum {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_table, cpu_columns, cpu_threads, cpu_bits, cpu_bits_simd, cpu_enumerate, cpu_meet_in_the_middle,
@@ -54,13 +54,13 @@ std::string_view filling_rung(std::int64_t n, std::int64_t limit, bool on_device
   return few ? "cpu.enumerate" : "cpu.bits_simd";
 }
 
-}  // namespace subset_sum
+}  // namespace impl::subset_sum
 
 const Rung<SubsetSumCall>& subset_sum_rung(const SubsetSumCall& call, const Policy& policy) {
-  return named_rung(subset_sum::kLadder, call, policy);
+  return named_rung(impl::subset_sum::kLadder, call, policy);
 }
 
-void subset_sum::require_fill(const SubsetSumCall& call) {
+void impl::subset_sum::require_fill(const SubsetSumCall& call) {
   if (call.target < 0) {
     throw Error(Code::invalid_argument, "the limit must be at least 0, not " + std::to_string(call.target));
   }
@@ -68,7 +68,7 @@ void subset_sum::require_fill(const SubsetSumCall& call) {
   require_positive(call.items, call.n);
 }
 
-void subset_sum::require_positive(const std::int64_t* items, std::int64_t n) {
+void impl::subset_sum::require_positive(const std::int64_t* items, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     if (items[i] > 0) continue;
     throw Error(Code::not_positive,
@@ -78,10 +78,10 @@ void subset_sum::require_positive(const std::int64_t* items, std::int64_t n) {
 
 void detail::require_items(const std::int64_t* items, std::int64_t n) {
   require_array(items, n, "items");
-  subset_sum::require_positive(items, n);
+  impl::subset_sum::require_positive(items, n);
 }
 
-void subset_sum::run_on_cpu(const Policy& policy, SubsetSumCall& call) {
+void impl::subset_sum::run_on_cpu(const Policy& policy, SubsetSumCall& call) {
   const auto& rung = subset_sum_rung(call, policy);
   const Status status = rung.run(call, policy);
   if (status.code == Code::interrupted) throw Error(Code::interrupted, "the search was interrupted");
@@ -90,12 +90,13 @@ void subset_sum::run_on_cpu(const Policy& policy, SubsetSumCall& call) {
 
 std::string_view detail::run_reachable_sums(const Policy& policy, SubsetSumCall& call) {
   require_policy(policy);
-  subset_sum::require_fill(call);
-  const std::string_view id = policy.rung.empty() ? subset_sum::filling_rung(call.n, call.target, false) : policy.rung;
+  impl::subset_sum::require_fill(call);
+  const std::string_view id =
+      policy.rung.empty() ? impl::subset_sum::filling_rung(call.n, call.target, false) : policy.rung;
   const Policy by_name = policy.with_rung(id);
   const auto& rung = subset_sum_rung(call, by_name);
-  subset_sum::require_memory({.rung = id, .bytes = subset_sum::table_bytes(id, call.n, call.target)});
-  subset_sum::run_on_cpu(by_name, call);
+  impl::subset_sum::require_memory({.rung = id, .bytes = impl::subset_sum::table_bytes(id, call.n, call.target)});
+  impl::subset_sum::run_on_cpu(by_name, call);
   return rung.info.id;
 }
 

@@ -10,7 +10,7 @@
 #include "problems/subset_sum/ladder.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -198,4 +198,4 @@ std::vector<std::int64_t> Instance::positions(const std::vector<bool>& chosen) c
   return all;
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

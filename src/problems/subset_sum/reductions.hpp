@@ -8,7 +8,7 @@
 
 #include "upsweep/subset_sum.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// What is left to search for: which of `values` add up to a sum in target - below … target + above.
 class Instance {
@@ -63,4 +63,4 @@ class Instance {
   std::int64_t active_sum_ = 0;  // of the items searched, before division
 };
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// expected[i]: whether some of the items add up to i, for i in 0 … limit.
 inline std::vector<std::uint8_t> expected_sums(const std::vector<std::int64_t>& items, std::int64_t limit) {
@@ -33,4 +33,4 @@ inline std::int64_t first_wrong(const std::vector<std::uint8_t>& expected, const
   return -1;
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

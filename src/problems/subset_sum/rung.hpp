@@ -11,7 +11,7 @@
 #include "core/ladder.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 using Rung = upsweep::Rung<detail::SubsetSumCall>;
 
@@ -62,4 +62,4 @@ Status with_memory_for(const char* reason, F f) noexcept {
 inline constexpr const char* kNoSums = "no memory left for its sums";
 inline constexpr const char* kNoLists = "no memory left for its lists";
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

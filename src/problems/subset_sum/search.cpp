@@ -18,7 +18,7 @@
 #include "problems/subset_sum/ladder.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 /// The bits the other way round.
@@ -282,4 +282,4 @@ bool find_likely(const Search& search, const std::vector<std::int64_t>& values, 
   return false;
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

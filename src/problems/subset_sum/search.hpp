@@ -13,7 +13,7 @@
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/subset_sum.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 using WaysFor = std::function<std::vector<SubsetSumWay>(const Question&)>;
 
@@ -65,4 +65,4 @@ void find(const Search& search, const std::vector<std::int64_t>& values, const d
 bool find_likely(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target, double seconds,
                  bool witness, std::vector<bool>& chosen, std::string_view& rung);
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -12,9 +12,9 @@ namespace upsweep {
 namespace {
 
 using detail::SubsetSumCall;
-using subset_sum::Instance;
-using subset_sum::Question;
-using subset_sum::Solver;
+using impl::subset_sum::Instance;
+using impl::subset_sum::Question;
+using impl::subset_sum::Solver;
 
 // What all attempts at a likely solution together may take: a tenth of the whole search, where there is one.
 constexpr double kShareOfLikely = 0.1;
@@ -34,7 +34,7 @@ Question question_of(const Instance& instance, bool witness) {
 Instance instance_for(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
                       const SubsetSumOptions& options) {
   Instance instance(items, n, target, options);
-  if (!solver.rung.empty()) solver.require(subset_sum::call_of(instance));
+  if (!solver.rung.empty()) solver.require(impl::subset_sum::call_of(instance));
   return instance;
 }
 
@@ -51,7 +51,7 @@ SubsetSum answer_of(const Instance& instance, const SubsetSumOptions& options) {
 
 /// Seconds that the cheapest way takes, or as if that were long where there is none.
 double whole_seconds(const std::vector<SubsetSumWay>& ways) {
-  return subset_sum::any_can(ways) ? subset_sum::choose(ways).seconds : kMostForLikely / kShareOfLikely;
+  return impl::subset_sum::any_can(ways) ? impl::subset_sum::choose(ways).seconds : kMostForLikely / kShareOfLikely;
 }
 
 bool tries_likely(const SubsetSumOptions& options, const std::vector<SubsetSumWay>& ways) {
@@ -61,7 +61,7 @@ bool tries_likely(const SubsetSumOptions& options, const std::vector<SubsetSumWa
 /// The target itself, where it is likely that some of the values add up to it.
 std::optional<SubsetSum> likely_answer(const Instance& instance, const SubsetSumOptions& options,
                                        const std::vector<SubsetSumWay>& ways, const Solver& solver) {
-  const subset_sum::Search search{solver, options.progress};
+  const impl::subset_sum::Search search{solver, options.progress};
   std::vector<bool> chosen(instance.values.size());
   SubsetSum answer{.reachable = true, .sum = instance.sum_of(instance.target)};
   const double seconds = std::min(kShareOfLikely * whole_seconds(ways), kMostForLikely);
@@ -73,9 +73,9 @@ std::optional<SubsetSum> likely_answer(const Instance& instance, const SubsetSum
 /// The answer by that rung first, by the cheapest of solver.ways_left for what is then left.
 SubsetSum answer_by(std::string_view rung, const Instance& instance, const SubsetSumOptions& options,
                     const Solver& solver) {
-  const subset_sum::Search search{solver, options.progress};
+  const impl::subset_sum::Search search{solver, options.progress};
   std::vector<bool> chosen(instance.values.size());
-  subset_sum::Checkpoints checkpoints{.wanted = checkpoints_for(question_of(instance, options.witness))};
+  impl::subset_sum::Checkpoints checkpoints{.wanted = checkpoints_for(question_of(instance, options.witness))};
   const SubsetSumCall decided =
       decide(search, instance, options.early_stop, rung, {0, options.witness ? 0.5 : 1}, checkpoints);
   if (!decided.reachable) return {.rung = rung};
@@ -96,14 +96,14 @@ Begun begin(const Solver& solver, const Instance& instance, const SubsetSumOptio
   if (instance.is_decided()) return {.answer = answer_of(instance, options)};
   const Question question = question_of(instance, options.witness);
   if (!solver.rung.empty()) {
-    if (solver.cost) subset_sum::require_memory(solver.cost(question));
+    if (solver.cost) impl::subset_sum::require_memory(solver.cost(question));
     return {.rung = solver.rung};
   }
   const std::vector<SubsetSumWay> ways = solver.ways(question);
   if (tries_likely(options, ways)) {
     if (auto found = likely_answer(instance, options, ways, solver)) return {.answer = std::move(found)};
   }
-  return {.rung = subset_sum::choose(ways).rung};
+  return {.rung = impl::subset_sum::choose(ways).rung};
 }
 
 SubsetSum solve_instance(const Solver& solver, const Instance& instance, const SubsetSumOptions& options) {
@@ -123,7 +123,8 @@ SubsetSumPlan plan_instance(const Solver& solver, const Instance& instance, cons
   const Question question = question_of(instance, options.witness);
   plan.ways = solver.ways(question);
   plan.tries_likely = solver.rung.empty() && tries_likely(options, plan.ways);
-  plan.rung = solver.rung.empty() && subset_sum::any_can(plan.ways) ? subset_sum::choose(plan.ways).rung : solver.rung;
+  plan.rung = solver.rung.empty() && impl::subset_sum::any_can(plan.ways) ? impl::subset_sum::choose(plan.ways).rung
+                                                                          : solver.rung;
   const bool is_there =
       std::any_of(plan.ways.begin(), plan.ways.end(), [&](const SubsetSumWay& way) { return way.rung == solver.rung; });
   if (!solver.rung.empty() && !is_there && solver.cost) plan.ways.push_back(solver.cost(question));
@@ -134,33 +135,34 @@ Solver solver_on(const Policy& policy) {
   require_policy(policy);
   return {.rung = policy.rung,
           .require = [=](const SubsetSumCall& call) { (void)subset_sum_rung(call, policy); },
-          .run = [=](SubsetSumCall& call, std::string_view by) { subset_sum::run_on_cpu(policy.with_rung(by), call); },
-          .ways = &subset_sum::ways_for,
-          .ways_left = &subset_sum::ways_for,
-          .cost = [=](const Question& question) { return subset_sum::way_of(policy.rung, question); }};
+          .run = [=](SubsetSumCall& call,
+                     std::string_view by) { impl::subset_sum::run_on_cpu(policy.with_rung(by), call); },
+          .ways = &impl::subset_sum::ways_for,
+          .ways_left = &impl::subset_sum::ways_for,
+          .cost = [=](const Question& question) { return impl::subset_sum::way_of(policy.rung, question); }};
 }
 
 }  // namespace
 
-SubsetSum subset_sum::solve(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                            const SubsetSumOptions& options) {
+SubsetSum impl::subset_sum::solve(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                                  const SubsetSumOptions& options) {
   return with_memory([&] { return solve_instance(solver, instance_for(solver, items, n, target, options), options); });
 }
 
-SubsetSumPlan subset_sum::plan_of(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                                  const SubsetSumOptions& options) {
+SubsetSumPlan impl::subset_sum::plan_of(const Solver& solver, const std::int64_t* items, std::int64_t n,
+                                        std::int64_t target, const SubsetSumOptions& options) {
   return with_memory([&] { return plan_instance(solver, instance_for(solver, items, n, target, options), options); });
 }
 
 SubsetSum detail::solve_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                                    const SubsetSumOptions& options) {
-  return subset_sum::solve(solver_on(policy), items, n, target, options);
+  return impl::subset_sum::solve(solver_on(policy), items, n, target, options);
 }
 
 std::optional<SubsetSum> detail::begin_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                                   std::int64_t target, const SubsetSumOptions& options) {
   const Solver solver = solver_on(policy);
-  return subset_sum::with_memory([&]() -> std::optional<SubsetSum> {
+  return impl::subset_sum::with_memory([&]() -> std::optional<SubsetSum> {
     const Instance instance = instance_for(solver, items, n, target, options);
     Begun begun = begin(solver, instance, options);
     if (begun.answer) return std::move(begun.answer);
@@ -172,10 +174,10 @@ std::optional<SubsetSum> detail::begin_subset_sum(const Policy& policy, const st
 SubsetSum detail::share_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                                    const SubsetSumOptions& options, const SharedSearch& shared) {
   const Solver solver = solver_on(policy.with_rung({}));
-  const subset_sum::Search search{solver, options.progress};
-  return subset_sum::with_memory([&] {
+  const impl::subset_sum::Search search{solver, options.progress};
+  return impl::subset_sum::with_memory([&] {
     const Instance instance(items, n, target, options);
-    subset_sum::Checkpoints none{.wanted = 0};
+    impl::subset_sum::Checkpoints none{.wanted = 0};
     const SubsetSumCall decided =
         decide(search, instance, options.early_stop, kSharedRung, {0, options.witness ? 0.5 : 1}, none, &shared);
     if (!decided.reachable) return SubsetSum{.rung = kSharedRung};
@@ -190,7 +192,7 @@ SubsetSum detail::share_subset_sum(const Policy& policy, const std::int64_t* ite
 
 SubsetSumPlan detail::plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                       std::int64_t target, const SubsetSumOptions& options) {
-  return subset_sum::plan_of(solver_on(policy), items, n, target, options);
+  return impl::subset_sum::plan_of(solver_on(policy), items, n, target, options);
 }
 
 }  // namespace upsweep

@@ -4,7 +4,7 @@
 
 #include "problems/subset_sum/search.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 /// The answer: by the rung that is asked for, or where there is none by what is likely, or else by the cheapest way.
 SubsetSum solve(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
@@ -14,4 +14,4 @@ SubsetSum solve(const Solver& solver, const std::int64_t* items, std::int64_t n,
 SubsetSumPlan plan_of(const Solver& solver, const std::int64_t* items, std::int64_t n, std::int64_t target,
                       const SubsetSumOptions& options);
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

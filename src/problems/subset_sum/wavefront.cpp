@@ -9,7 +9,7 @@
 #include "cpu/parallel.hpp"
 #include "problems/subset_sum/crew.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 namespace {
 
 // Words of a block, which an item goes through before the next one does: 64 KB, of which target and source fit the
@@ -272,4 +272,4 @@ void Wavefront::shift_or(const Slice& slice, std::int64_t item, std::int64_t fir
   }
 }
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

@@ -20,7 +20,7 @@
 #include "problems/subset_sum/open_runs.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::subset_sum {
+namespace upsweep::impl::subset_sum {
 
 class Wavefront {
  public:
@@ -87,4 +87,4 @@ class Wavefront {
   int seats_ = 1;
 };
 
-}  // namespace upsweep::subset_sum
+}  // namespace upsweep::impl::subset_sum

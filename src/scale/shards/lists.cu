@@ -22,7 +22,7 @@
 #include "cuda/list_call.hpp"
 #include "scale/shards/group.hpp"
 #include "scale/shards/one_thread.cuh"
-#include "upsweep/detail/segmented_lists.cuh"
+#include "upsweep/detail/segmented_reduce_lists.cuh"
 
 namespace upsweep::shards {
 namespace {
@@ -95,7 +95,7 @@ struct SumOfHead {
 
 /// By one block: whether there is an element between these bounds that is not null. It ends at the first row that has one.
 constexpr unsigned kLookThreads = 256;
-__device__ bool has_element(const std::int64_t* bounds, const segmented::Booleans& valid) {
+__device__ bool has_element(const std::int64_t* bounds, const impl::segmented_reduce::Booleans& valid) {
   for (std::int64_t row = bounds[0]; row < bounds[1]; row += kLookThreads) {
     const std::int64_t i = row + threadIdx.x;
     if (__syncthreads_or(i < bounds[1] && valid[i])) return true;
@@ -103,14 +103,14 @@ __device__ bool has_element(const std::int64_t* bounds, const segmented::Boolean
   return false;
 }
 template <class T>
-__global__ void note_elements(const std::int64_t* head, segmented::Booleans valid, SumOfHead<T>* sum) {
+__global__ void note_elements(const std::int64_t* head, impl::segmented_reduce::Booleans valid, SumOfHead<T>* sum) {
   const bool any = has_element(head, valid);
   if (threadIdx.x == 0) sum->any = any;
 }
 /// *total ← *total, which is the sum of the tail, + those of the heads. Parts without elements take no part.
 template <class T>
 __global__ void append_sums(T* total, const SumOfHead<T>* heads, std::int64_t count, const std::int64_t* tail,
-                            segmented::Booleans valid) {
+                            impl::segmented_reduce::Booleans valid) {
   bool any = has_element(tail, valid);
   if (threadIdx.x > 0) return;
   T sum = any ? *total : static_cast<T>(-0.0);
@@ -150,10 +150,10 @@ __global__ void conclude(const std::byte* values, std::size_t members, std::int6
   *status = {ends_past ? last_list() : kNoIndex, ends_past ? Code::stop_past_end : Code::ok};
 }
 
-std::vector<Place> places_of(const std::vector<detail::SegmentedCall>& calls) {
+std::vector<Place> places_of(const std::vector<detail::SegmentedReduceCall>& calls) {
   std::vector<Place> places;
   Place next{};
-  for (const detail::SegmentedCall& call : calls) {
+  for (const detail::SegmentedReduceCall& call : calls) {
     next.elements = call.n;
     next.lists = call.lists.count;
     places.push_back(next);
@@ -182,7 +182,7 @@ std::vector<Head> heads_of(const std::vector<Place>& places) {
   return heads;
 }
 
-void require_shard(const gpu::Policy& policy, const detail::SegmentedCall& call, const Place& place) {
+void require_shard(const gpu::Policy& policy, const detail::SegmentedReduceCall& call, const Place& place) {
   const Lists& lists = call.lists;
   if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
     throw Error(Code::unsupported,
@@ -297,7 +297,7 @@ class ListsFold {
                  room_of(m)->tail, value_near(m));
     });
     if (place.lists == 0) return {};
-    detail::SegmentedCall call = calls_[m];
+    detail::SegmentedReduceCall call = calls_[m];
     call.first = place.first_element;
     call.cuts_last = true;
     call.status = &value_near(m)->outcome;
@@ -306,7 +306,7 @@ class ListsFold {
   /// A member's head, for the one with the list that it belongs to.
   void fold_head(const Head& head) {
     const gpu::CurrentDevice current(state_.members[head.member].device);
-    detail::SegmentedCall call = calls_[head.member];
+    detail::SegmentedReduceCall call = calls_[head.member];
     call.lists = Lists::by_offsets(room_of(head.member)->head, 1);
     call.out = state_.has_access(head.member, head.owner) ? place_of(head) : room_at(head.member, ListsRoom::kHeadFold);
     call.out_is_reached = true;
@@ -321,14 +321,14 @@ class ListsFold {
     if (adds_floats()) {
       visit_sum([&]<class T>(T) {
         look(head.member, note_elements<T>, static_cast<const std::int64_t*>(room_of(head.member)->head),
-             segmented::booleans(call.valid), static_cast<SumOfHead<T>*>(call.out));
+             impl::segmented_reduce::booleans(call.valid), static_cast<SumOfHead<T>*>(call.out));
       });
     }
     state_.given.record(head.member);
   }
-  [[nodiscard]] std::string_view run(std::size_t m, const detail::SegmentedCall& call) const {
-    const gpu::WorkspaceSize needed = segmented_workspace(state_.members[m], call);
-    return run_segmented(state_.policy_for(gpu::Work::lists, m, needed), call);
+  [[nodiscard]] std::string_view run(std::size_t m, const detail::SegmentedReduceCall& call) const {
+    const gpu::WorkspaceSize needed = segmented_reduce_workspace(state_.members[m], call);
+    return run_segmented_reduce(state_.policy_for(gpu::Work::lists, m, needed), call);
   }
 
   /// What of a member's last list lies in later shards.
@@ -344,7 +344,7 @@ class ListsFold {
     }
     if (count == 0) return;
     const gpu::CurrentDevice current(state_.members[m].device);
-    const detail::SegmentedCall& call = calls_[m];
+    const detail::SegmentedReduceCall& call = calls_[m];
     append(m, static_cast<std::byte*>(call.out) + (places_[m].lists - 1) * call.out_size, count);
     state_.taken.record(m);
     for (const Head& head : heads_) {
@@ -362,7 +362,7 @@ class ListsFold {
     if (adds_floats()) {
       visit_sum([&]<class T>(T) {
         look(m, append_sums<T>, static_cast<T*>(total), static_cast<const SumOfHead<T>*>(folds), heads,
-             static_cast<const std::int64_t*>(room_of(m)->tail), segmented::booleans(calls_[m].valid));
+             static_cast<const std::int64_t*>(room_of(m)->tail), impl::segmented_reduce::booleans(calls_[m].valid));
       });
       return;
     }
@@ -378,7 +378,7 @@ class ListsFold {
 
   const gpu::Group::State& state_;
   const detail::ShardLists& lists_;
-  const std::vector<detail::SegmentedCall>& calls_;
+  const std::vector<detail::SegmentedReduceCall>& calls_;
   std::vector<Place> places_;
   std::vector<Head> heads_;
 };
@@ -388,7 +388,7 @@ class ListsFold {
 
 namespace upsweep {
 
-std::string_view detail::run_segmented(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status) {
+std::string_view detail::run_segmented_reduce(const gpu::Group& group, ShardLists& lists, gpu::ListsStatus* status) {
   const gpu::Group::State& state = group.state();
   require_members(group, lists.calls.size());
   const gpu::Policy& first = state.members[0];

@@ -56,7 +56,7 @@ __global__ void conclude(Values values, std::size_t members, gpu::OffsetsStatus*
   *status = values[m].outcome;
 }
 
-void require_memory(const gpu::Policy& policy, const detail::RaggedCall& call) {
+void require_memory(const gpu::Policy& policy, const detail::OffsetsCall& call) {
   const gpu::CurrentDevice current(policy.device);
   if (call.n > 0) gpu::require_device_memory(call.starts, policy.device, "starts");
   if (call.n > 0) gpu::require_device_memory(call.stops, policy.device, "stops");
@@ -72,7 +72,7 @@ void add_up(const gpu::Group::State& state, std::size_t member, const T* bounds,
   reduce_async(wrapping(policy), bounds, n, reinterpret_cast<Sum*>(sum), Sum{0});
 }
 
-void add_up_lengths(const gpu::Group::State& state, std::size_t member, const detail::RaggedCall& call,
+void add_up_lengths(const gpu::Group::State& state, std::size_t member, const detail::OffsetsCall& call,
                     OffsetsValue* value) {
   visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const T* const starts = static_cast<const T*>(call.starts);
@@ -88,7 +88,7 @@ void add_up_lengths(const gpu::Group::State& state, std::size_t member, const de
 }
 
 /// Throws for the bad list.
-[[noreturn]] void throw_bad_list(const gpu::Group::State& state, const std::vector<detail::RaggedCall>& calls,
+[[noreturn]] void throw_bad_list(const gpu::Group::State& state, const std::vector<detail::OffsetsCall>& calls,
                                  const gpu::OffsetsStatus& status) {
   std::size_t m = calls.size() - 1;
   while (status.first_bad < calls[m].carry.lists) --m;
@@ -100,13 +100,13 @@ void add_up_lengths(const gpu::Group::State& state, std::size_t member, const de
 }
 
 /// Each member's offsets, and their outcomes in the first one's memory. Returns the rung of the first that has lists.
-std::string_view write_offsets(const gpu::Group::State& state, std::vector<detail::RaggedCall>& calls) {
+std::string_view write_offsets(const gpu::Group::State& state, std::vector<detail::OffsetsCall>& calls) {
   const Values values{static_cast<std::byte*>(state.values->get())};
   std::string_view rung;
   bool has_lists = false;
   for (std::size_t m = 0; m < calls.size(); ++m) {
     auto* const near = static_cast<OffsetsValue*>(state.value_near(m));
-    detail::RaggedCall& call = calls[m];
+    detail::OffsetsCall& call = calls[m];
     if (m > 0) {
       state.given.wait_for(0, m);
       call.before_at =
@@ -130,7 +130,7 @@ std::string_view write_offsets(const gpu::Group::State& state, std::vector<detai
 
 namespace upsweep {
 
-detail::ShardOffsets detail::run_offsets(const gpu::Group& group, std::vector<RaggedCall>& calls,
+detail::ShardOffsets detail::run_offsets(const gpu::Group& group, std::vector<OffsetsCall>& calls,
                                          gpu::OffsetsStatus* status) {
   using shards::OffsetsValue;
   const gpu::Group::State& state = group.state();
@@ -142,7 +142,7 @@ detail::ShardOffsets detail::run_offsets(const gpu::Group& group, std::vector<Ra
     gpu::in_shard(m, [&] { shards::require_memory(state.members[m], calls[m]); });
   }
   const gpu::CurrentDevice current(first.device);
-  if (waits) gpu::require_no_capture(first.stream, "compact_offsets_async");
+  if (waits) gpu::require_no_capture(first.stream, "offsets_async");
   if (!waits) gpu::require_device_memory(status, first.device, "status");
   if (waits) status = &values[calls.size()].outcome;
 

@@ -112,8 +112,8 @@ std::string_view Staged::reduce(Overflow overflow, Operator op, ConstArray in, C
   return ran;
 }
 
-std::string_view Staged::compact_offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets,
-                                         OffsetsCarry& carry, bool strict) {
+std::string_view Staged::offsets(ConstArray starts, ConstArray stops, std::int64_t* offsets, OffsetsCarry& carry,
+                                 bool strict) {
   gpu::Staging& staging = state_->staging;
   const std::int64_t size = size_of(starts.type);
   const std::int64_t n = starts.length;
@@ -126,7 +126,7 @@ std::string_view Staged::compact_offsets(ConstArray starts, ConstArray stops, st
   const std::int64_t bytes = (n + 1) * std::int64_t{sizeof(std::int64_t)};
   auto* const there = static_cast<std::int64_t*>(staging.array(2, bytes));
   const std::string_view ran = state_->run([&](const gpu::Policy& where) {
-    return dynamic::compact_offsets(where, starts_there, stops_there, there, carry, strict);
+    return dynamic::offsets(where, starts_there, stops_there, there, carry, strict);
   });
   staging.download(offsets, 2, bytes);
   return ran;

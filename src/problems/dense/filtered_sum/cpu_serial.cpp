@@ -12,12 +12,12 @@
 #include "cpu/kernels.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 namespace {
 
-Status run(detail::AggregateCall& call, const Policy&) noexcept {
-  const std::uint64_t sum = cpu::kernels_plain().select_sum(call.key, call.quantity, call.price, call.n, call.limit);
+Status run(detail::FilteredSumCall& call, const Policy&) noexcept {
+  const std::uint64_t sum = cpu::kernels_plain().filtered_sum(call.key, call.quantity, call.price, call.n, call.limit);
   *call.out = static_cast<std::int64_t>(sum);
   return {};
 }
@@ -31,4 +31,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

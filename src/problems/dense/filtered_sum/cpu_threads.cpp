@@ -13,7 +13,7 @@
 #include "cpu/kernels.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr std::int64_t kBlockRows = std::int64_t{1} << 14;
 constexpr std::int64_t kRowBytes = 12;
 
 /// Every block by `kernel`, over `threads` threads (0: every core).
-Status sum_blocks(const detail::AggregateCall& call, cpu::SelectSum kernel, int threads) noexcept {
+Status sum_blocks(const detail::FilteredSumCall& call, cpu::FilteredSum kernel, int threads) noexcept {
   const int workers = cpu::block_workers(cpu::parts(call.n, cpu::kBlockBytes / kRowBytes), threads);
   if (workers == 1) {
     *call.out = static_cast<std::int64_t>(kernel(call.key, call.quantity, call.price, call.n, call.limit));
@@ -46,12 +46,12 @@ Status sum_blocks(const detail::AggregateCall& call, cpu::SelectSum kernel, int 
   return {};
 }
 
-Status run(detail::AggregateCall& call, const Policy& policy) noexcept {
-  return sum_blocks(call, cpu::kernels_plain().select_sum, policy.threads);
+Status run(detail::FilteredSumCall& call, const Policy& policy) noexcept {
+  return sum_blocks(call, cpu::kernels_plain().filtered_sum, policy.threads);
 }
 
-Status run_vectors(detail::AggregateCall& call, const Policy& policy) noexcept {
-  return sum_blocks(call, cpu::kernels(policy.isa).select_sum, policy.threads);
+Status run_vectors(detail::FilteredSumCall& call, const Policy& policy) noexcept {
+  return sum_blocks(call, cpu::kernels(policy.isa).filtered_sum, policy.threads);
 }
 
 }  // namespace
@@ -77,4 +77,4 @@ extern const Rung cpu_predicate_first{.info = {.id = "cpu.predicate_first",
                                       .refusal = needs_isa,
                                       .run = run_vectors};
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

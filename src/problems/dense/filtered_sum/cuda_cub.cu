@@ -15,7 +15,7 @@
 #include <cub/device/device_reduce.cuh>
 #endif
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -25,21 +25,21 @@ struct ProductOf {
   __device__ Sum operator()(std::int64_t i) const { return rows.product(i); }
 };
 
-cudaError_t sum_products(void* temporary, std::size_t& bytes, const detail::AggregateCall& call, gpu::Stream stream) {
+cudaError_t sum_products(void* temporary, std::size_t& bytes, const detail::FilteredSumCall& call, gpu::Stream stream) {
   gpu::forget_last_error();
   const auto products =
       thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), ProductOf{rows_of(call)});
   return cub::DeviceReduce::Sum(temporary, bytes, products, reinterpret_cast<Sum*>(call.out), call.n, stream);
 }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
   auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
   call.partials = call.out;
   call.partial_count = 1;
   return gpu::status_of(sum_products(call.launch->scratch, bytes, call, call.launch->stream));
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {
   std::size_t bytes = 0;
   (void)sum_products(nullptr, bytes, call, nullptr);
   return {.scratch = static_cast<std::int64_t>(bytes)};
@@ -56,4 +56,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -15,7 +15,7 @@
 
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -225,18 +225,18 @@ __global__ void __launch_bounds__(kFusedThreads, kFusedResident)
 }
 
 /// At most what the device holds at a time.
-std::int64_t fused_blocks(const detail::AggregateCall& call) {
+std::int64_t fused_blocks(const detail::FilteredSumCall& call) {
   const std::int64_t tiles = (call.n + kTileRows - 1) / kTileRows;
   return std::clamp<std::int64_t>((tiles + kFusedWarps - 1) / kFusedWarps, 1,
                                   std::int64_t{kFusedResident} * call.launch->multiprocessors);
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {
   const std::int64_t words = fused_blocks(call) * gpu::detail::kTaggedWords<Sum>;
   return {.kept = std::int64_t{sizeof(gpu::detail::Control)} + words * std::int64_t{sizeof(unsigned long long)}};
 }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
   const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call.key) % 16 / sizeof(std::uint32_t));
   const std::int64_t head = std::min<std::int64_t>((4 - over) % 4, call.n);
   const FusedCall fused{.rows = rows_of(call),
@@ -279,4 +279,4 @@ extern const Rung cuda_zero_copy{.info = {.id = "cuda.zero_copy",
                                  .run = launch,
                                  .workspace = workspace};
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

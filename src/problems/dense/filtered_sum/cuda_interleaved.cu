@@ -11,7 +11,7 @@
 //        than adding up on the host.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -40,4 +40,4 @@ constexpr auto workspace = &block_sums<>;
 extern const Rung cuda_interleaved =
     host_adds_rung("cuda.interleaved", "blocks sum by a tree of strided neighbours", launch, workspace);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -3,7 +3,7 @@
 //
 // Idea   A multiprocessor hides latency with the warps that fit: registers, shared memory and threads per block decide how
 //        many do. The kernel is compiled six times, and the runtime's own calculator picks the one with the highest
-//        occupancy; `upsweep ladder aggregate` shows registers, shared memory, occupancy and time of all of them. The
+//        occupancy; `upsweep ladder filtered-sum` shows registers, shared memory, occupancy and time of all of them. The
 //        flag --maxrregcount 10 of the source is __launch_bounds__ here, which asks for as many blocks as fill a
 //        multiprocessor and leaves the number of registers to the compiler.
 // Cost   As cuda.two_loads.
@@ -19,7 +19,7 @@
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 #include "problems/dense/filtered_sum/occupancy.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -98,7 +98,7 @@ std::vector<Variant> occupancy_variants() {
   return all;
 }
 
-Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept {
+Status run_occupancy_variant(detail::FilteredSumCall& call, int variant) noexcept {
   const Way& way = kWays[variant];
   const std::int64_t blocks = blocks_of(call.n, 2 * way.threads);
   return leave_partials(call, blocks,
@@ -107,12 +107,12 @@ Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept 
 
 namespace {
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
   static const int best = best_way();  // of the device that is asked first: on another one it is right, if not best
   return run_occupancy_variant(call, best);
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {
   return partials_size(blocks_of(call.n, 2 * kSmallest));
 }
 
@@ -122,4 +122,4 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
 extern const Rung cuda_occupancy =
     host_adds_rung("cuda.occupancy", "two_loads in the block that fills the GPU best", launch, workspace);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

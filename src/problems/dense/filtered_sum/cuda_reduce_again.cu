@@ -11,7 +11,7 @@
 // From   reduce of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 8.181 to 9.116 ms.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -28,7 +28,7 @@ __global__ void reduce_again_sum(const Sum* sums, std::int64_t n, Sum* out) {
 }
 // [guide: end]
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
   const std::int64_t second = blocks_of(first, 2 * kBlock);
   return leave_partials(call, second, [&](Sum* out) {
@@ -41,7 +41,7 @@ Status launch(detail::AggregateCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {
   const std::int64_t first = blocks_of(call.n, 2 * kBlock);
   return partials_size(first + blocks_of(first, 2 * kBlock));
 }
@@ -52,4 +52,4 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept {
 extern const Rung cuda_reduce_again =
     host_adds_rung("cuda.reduce_again", "a second kernel sums the blocks' sums", launch, workspace);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -13,7 +13,7 @@
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 /// Sums modulo 2^64: unsigned, so that they may wrap around.
 using Sum = unsigned long long;
@@ -31,7 +31,7 @@ struct DeviceRows {
   }
 };
 
-inline DeviceRows rows_of(const detail::AggregateCall& call) {
+inline DeviceRows rows_of(const detail::FilteredSumCall& call) {
   return {call.key, call.quantity, call.price, call.n, call.limit};
 }
 
@@ -44,7 +44,7 @@ constexpr std::int64_t blocks_of(std::int64_t n, int rows_per_block) {
 }
 
 /// kernel<<<blocks, threads>>>(rows, sums) in the call's stream.
-inline cudaError_t launch_on_rows(const detail::AggregateCall& call, void (*kernel)(DeviceRows rows, Sum* sums),
+inline cudaError_t launch_on_rows(const detail::FilteredSumCall& call, void (*kernel)(DeviceRows rows, Sum* sums),
                                   std::int64_t blocks, int threads, Sum* sums) {
   const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(blocks),
                                .threads = static_cast<unsigned>(threads),
@@ -54,7 +54,7 @@ inline cudaError_t launch_on_rows(const detail::AggregateCall& call, void (*kern
 
 /// launch(partials) returns its error, and leaves so many partial sums in scratch, for the host to add up.
 template <class Launch>
-Status leave_partials(detail::AggregateCall& call, std::int64_t count, Launch launch) {
+Status leave_partials(detail::FilteredSumCall& call, std::int64_t count, Launch launch) {
   auto* partials = static_cast<Sum*>(call.launch->scratch);
   call.partials = reinterpret_cast<const std::int64_t*>(partials);
   call.partial_count = count;
@@ -66,12 +66,12 @@ constexpr gpu::WorkspaceSize partials_size(std::int64_t count) {
 
 /// Runs a kernel whose blocks, of kBlock threads, leave the sum of `kRows` rows each.
 template <auto kKernel, int kRows = kBlock>
-Status launch_blocks(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch_blocks(detail::FilteredSumCall& call, const Policy&) noexcept {
   const std::int64_t blocks = blocks_of(call.n, kRows);
   return leave_partials(call, blocks, [&](Sum* sums) { return launch_on_rows(call, kKernel, blocks, kBlock, sums); });
 }
 template <int kRows = kBlock>
-gpu::WorkspaceSize block_sums(const detail::AggregateCall& call) noexcept {
+gpu::WorkspaceSize block_sums(const detail::FilteredSumCall& call) noexcept {
   return partials_size(blocks_of(call.n, kRows));
 }
 
@@ -147,5 +147,5 @@ __device__ __forceinline__ Sum fold_block(Sum sum, Sum* warp_sums) {
   return gpu::detail::fold_lanes(Add{}, warp_sums[lane % kWarps], lane, kWarps);
 }
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum
 #endif

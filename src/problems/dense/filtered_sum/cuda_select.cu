@@ -8,7 +8,7 @@
 // From   simpleselect of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 59.45 ms, of which 46.335 were copies.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -21,14 +21,14 @@ __global__ void simple_select(const DeviceRows rows, Sum* products) {
 }
 // [guide: end]
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
   return leave_partials(call, call.n, [&](Sum* products) {
     if (call.n == 0) return cudaSuccess;
     return launch_on_rows(call, simple_select, blocks_of(call.n, kBlock), kBlock, products);
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(call.n); }
+gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept { return partials_size(call.n); }
 
 }  // namespace
 #endif
@@ -36,4 +36,4 @@ gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { retur
 extern const Rung cuda_select = host_adds_rung("cuda.select", "a product per row; the host adds up all of them", launch,
                                                workspace, "as below, and n products written, sent, read");
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

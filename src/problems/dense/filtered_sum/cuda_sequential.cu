@@ -9,7 +9,7 @@
 //        6,223,004 to 993,635.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -32,4 +32,4 @@ constexpr auto workspace = &block_sums<>;
 extern const Rung cuda_sequential =
     host_adds_rung("cuda.sequential", "the tree adds halves: no bank conflicts", launch, workspace);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

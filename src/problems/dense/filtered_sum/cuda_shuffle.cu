@@ -13,7 +13,7 @@
 
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -49,11 +49,11 @@ __global__ void shuffle_sum_of_blocks(const Sum* sums, std::int64_t n, std::int6
   if (threadIdx.x == 0) *out = static_cast<std::int64_t>(sum);
 }
 
-std::int64_t blocks_on(const detail::AggregateCall& call) {
+std::int64_t blocks_on(const detail::FilteredSumCall& call) {
   return std::min<std::int64_t>(blocks_of(call.n, kBlock), std::int64_t{kResident} * call.launch->multiprocessors);
 }
 
-Status launch(detail::AggregateCall& call, const Policy&) noexcept {
+Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
   auto* const sums = static_cast<Sum*>(call.launch->scratch);
   const std::int64_t blocks = blocks_on(call);
   call.partials = call.out;
@@ -64,7 +64,7 @@ Status launch(detail::AggregateCall& call, const Policy&) noexcept {
                                             shuffle_sum_of_blocks, sums, blocks, call.out));
 }
 
-gpu::WorkspaceSize workspace(const detail::AggregateCall& call) noexcept { return partials_size(blocks_on(call)); }
+gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept { return partials_size(blocks_on(call)); }
 
 }  // namespace
 #endif
@@ -76,4 +76,4 @@ extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                .run = launch,
                                .workspace = workspace};
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -10,7 +10,7 @@
 // From   selectandsumopt3 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 12.93 to 8.181 ms.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -26,4 +26,4 @@ constexpr auto workspace = &block_sums<2 * kBlock>;
 extern const Rung cuda_two_loads =
     host_adds_rung("cuda.two_loads", "two rows per thread, half as many blocks", launch, workspace);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

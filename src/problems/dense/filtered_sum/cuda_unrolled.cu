@@ -11,7 +11,7 @@
 // From   selectandsumopt2 of "Exercise Session 12" (C. Balkesen, ETH Zurich 2012): 16.764 to 12.939 ms.
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -32,4 +32,4 @@ constexpr auto workspace = &block_sums<>;
 extern const Rung cuda_unrolled =
     host_adds_rung("cuda.unrolled", "the tree's last warp without loop or barrier", launch, workspace);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

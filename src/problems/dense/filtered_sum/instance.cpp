@@ -10,10 +10,10 @@
 #include "climb/guest.hpp"
 #include "problems/dense/filtered_sum/reference.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/machine.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 namespace {
 
 // What memory is read in: cache lines on the CPU, sectors on a GPU.
@@ -43,7 +43,7 @@ Table::Table(const std::vector<Column>& columns)
   if (rows == 0) throw Error(Code::empty, name + ": has no rows to climb on");
 }
 
-AggregateInstance::AggregateInstance(Table& table, std::uint32_t limit, Backend backend, Memory memory)
+FilteredSumInstance::FilteredSumInstance(Table& table, std::uint32_t limit, Backend backend, Memory memory)
     : table_(table), limit_(limit) {
   const std::int64_t n = table.rows;
   const std::uint32_t* const key = table.key.data();
@@ -63,7 +63,7 @@ AggregateInstance::AggregateInstance(Table& table, std::uint32_t limit, Backend 
   group.facts = {{"limit", std::int64_t{limit}}, {"kept", kept}, {"sum", expected_}};
 }
 
-std::vector<HostArray> AggregateInstance::arrays() {
+std::vector<HostArray> FilteredSumInstance::arrays() {
   const std::int64_t n = table_.rows;
   return {{table_.key.data(), n * 4, false},
           {table_.quantity.data(), n * 8, false},
@@ -82,45 +82,45 @@ auto with_columns(Arrays at, const Call& call) {
 
 }  // namespace
 
-std::string_view AggregateInstance::run(const Policy& policy, Arrays at, std::int64_t n) {
+std::string_view FilteredSumInstance::run(const Policy& policy, Arrays at, std::int64_t n) {
   return with_columns(at, [&](const auto*... columns) {
-    const SelectSum result = select_sum(policy, columns..., n, limit_);
+    const FilteredSum result = filtered_sum(policy, columns..., n, limit_);
     sum_ = result.sum;
     return result.rung;
   });
 }
 
-std::string_view AggregateInstance::run(const gpu::Policy& policy, Arrays at, std::int64_t n) {
+std::string_view FilteredSumInstance::run(const gpu::Policy& policy, Arrays at, std::int64_t n) {
   return with_columns(at, [&](const auto*... columns) {
     if (policy.rung != asked_) {
       asked_ = policy.rung;
-      host_adds_ = std::ranges::any_of(ladder("aggregate"),
+      host_adds_ = std::ranges::any_of(ladder("filtered-sum"),
                                        [&](const RungInfo& rung) { return rung.id == policy.rung && rung.host_adds; });
     }
-    if (!host_adds_) return select_sum_async(policy, columns..., n, limit_, static_cast<std::int64_t*>(at[3]));
-    const SelectSum result = select_sum(policy, columns..., n, limit_);
+    if (!host_adds_) return filtered_sum_async(policy, columns..., n, limit_, static_cast<std::int64_t*>(at[3]));
+    const FilteredSum result = filtered_sum(policy, columns..., n, limit_);
     sum_ = result.sum;
     return result.rung;
   });
 }
 
-void AggregateInstance::run_guest(int threads, Arrays at, std::int64_t n) {
+void FilteredSumInstance::run_guest(int threads, Arrays at, std::int64_t n) {
   with_columns(at, [&](const auto*... columns) {
-    guest->call<decltype(upsweep_rung_aggregate)>(columns..., n, limit_, static_cast<std::int64_t*>(at[3]), threads);
+    guest->call<decltype(upsweep_rung_filtered_sum)>(columns..., n, limit_, static_cast<std::int64_t*>(at[3]), threads);
   });
 }
 
-gpu::WorkspaceSize AggregateInstance::workspace(const gpu::Policy& policy) const {
-  return gpu::select_sum_workspace(policy, table_.rows);
+gpu::WorkspaceSize FilteredSumInstance::workspace(const gpu::Policy& policy) const {
+  return gpu::filtered_sum_workspace(policy, table_.rows);
 }
 
-bool AggregateInstance::takes(const RungInfo& rung) const { return rung.host_memory == group.is_pinned; }
+bool FilteredSumInstance::takes(const RungInfo& rung) const { return rung.host_memory == group.is_pinned; }
 
-std::string AggregateInstance::wrong(const RungInfo&) {
+std::string FilteredSumInstance::wrong(const RungInfo&) {
   return sum_ == expected_ ? "" : "wrong value: " + unlike(expected_, sum_);
 }
 
-bool AggregateInstance::run_inlined() {
+bool FilteredSumInstance::run_inlined() {
   std::uint64_t total = 0;
   const std::uint32_t* const key = table_.key.data();
   for (std::int64_t i = 0; i < table_.rows; ++i) {
@@ -131,10 +131,10 @@ bool AggregateInstance::run_inlined() {
   return true;
 }
 
-void AggregateInstance::add_details(Row& row, const gpu::Policy& policy, Arrays at) {
+void FilteredSumInstance::add_details(Row& row, const gpu::Policy& policy, Arrays at) {
   if (!row.rung.host_adds) return;
-  const auto call =
-      with_columns(at, [&](const auto*... columns) { return detail::aggregate_call(columns..., table_.rows, limit_); });
+  const auto call = with_columns(
+      at, [&](const auto*... columns) { return detail::filtered_sum_call(columns..., table_.rows, limit_); });
   note_kernels(row, policy, call);
   if (row.rung.id == "cuda.occupancy") time_occupancy(row, policy, call, expected_);
 }
@@ -162,11 +162,11 @@ void visit_instances(const ClimbRequest& request, Backend backend, const Problem
       visit(*sent_instance(table, limit, static_cast<Transfer>(transfer->value)));
       return;
     }
-    AggregateInstance resident(table, limit, backend, Memory::resident);
+    FilteredSumInstance resident(table, limit, backend, Memory::resident);
     visit(resident);
     if (backend == Backend::cpu) return;
     if (table.rows * 20 > machine().memory_bytes / 4) return;  // too much to be pinned
-    AggregateInstance pinned(table, limit, backend, Memory::pinned);
+    FilteredSumInstance pinned(table, limit, backend, Memory::pinned);
     visit(pinned);
   };
   if (!request.input.empty()) return visit_table(Table(request.input));
@@ -186,7 +186,7 @@ constexpr Study kStudies[] = {{.name = "balkesen2012"},
                               {.name = "threads", .sizes = kLarge, .scales = true}};
 
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
-                                    return {.name = "aggregate",
+                                    return {.name = "filtered-sum",
                                             .rungs = rungs(),
                                             .inputs = kInputs,
                                             .usual_sizes = kLineitemRows,
@@ -195,4 +195,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kStudies};
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -9,9 +9,9 @@
 
 #include "climb/generated.hpp"
 #include "upsweep/climb.hpp"
-#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/filtered_sum_call.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 /// Generated lineitems, or real columns.
 struct Table {
@@ -33,9 +33,9 @@ enum class Memory : std::uint8_t {
   pinned,    ///< in pinned memory of the host
 };
 
-class AggregateInstance : public Instance {
+class FilteredSumInstance : public Instance {
  public:
-  AggregateInstance(Table& table, std::uint32_t limit, Backend backend, Memory memory);
+  FilteredSumInstance(Table& table, std::uint32_t limit, Backend backend, Memory memory);
 
   [[nodiscard]] std::vector<HostArray> arrays() override;
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override;
@@ -71,9 +71,9 @@ inline constexpr std::string_view kTransfers[] = {"pageable", "pinned", "streams
 std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Transfer transfer);
 
 /// Notes which kernels a rung launches whose sum the host finishes, on columns that are on the device.
-void note_kernels(Row& row, const gpu::Policy& policy, const detail::AggregateCall& call);
+void note_kernels(Row& row, const gpu::Policy& policy, const detail::FilteredSumCall& call);
 
 /// Times every way to launch cuda.occupancy on columns that are on the device, and verifies that each has that sum.
-void time_occupancy(Row& row, const gpu::Policy& policy, const detail::AggregateCall& call, std::int64_t sum);
+void time_occupancy(Row& row, const gpu::Policy& policy, const detail::FilteredSumCall& call, std::int64_t sum);
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "upsweep/climb.hpp"
-#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/filtered_sum_call.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 /// On the current device; none where it cannot be asked. Any one may be run; none is timed yet.
 std::vector<Variant> occupancy_variants();
 
 /// Runs a call by that variant, as cuda.occupancy does by the best one.
-Status run_occupancy_variant(detail::AggregateCall& call, int variant) noexcept;
+Status run_occupancy_variant(detail::FilteredSumCall& call, int variant) noexcept;
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -22,12 +22,12 @@
 #include "cuda/device_call.hpp"
 #include "problems/dense/filtered_sum/occupancy.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 namespace {
 
-using detail::AggregateCall;
+using detail::FilteredSumCall;
 using gpu::require;
 
 // Four streams keep the copy engine busy, and the kernels of eight parts leave an eighth of the work after the last copy.
@@ -37,7 +37,7 @@ constexpr int kMostRounds = 31;
 
 // -------------------------------------------------------------------------------------------- columns that are sent
 
-class SentInstance final : public AggregateInstance {
+class SentInstance final : public FilteredSumInstance {
  public:
   SentInstance(Table& table, std::uint32_t limit, Transfer transfer);
 
@@ -48,7 +48,7 @@ class SentInstance final : public AggregateInstance {
   struct Part {
     std::int64_t first = 0;
     std::int64_t count = 0;
-    AggregateCall call;
+    FilteredSumCall call;
     std::optional<gpu::DeviceCall> memory;
     gpu::Event begun;
     gpu::Event copied;
@@ -75,7 +75,7 @@ class SentInstance final : public AggregateInstance {
 };
 
 SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
-    : AggregateInstance(table, limit, Backend::cuda, Memory::resident),
+    : FilteredSumInstance(table, limit, Backend::cuda, Memory::resident),
       transfer_(transfer),
       key_(table.rows * 4),
       quantity_(table.rows * 8),
@@ -111,8 +111,8 @@ const Rung& SentInstance::prepare(const RungInfo& info) {
       if (!info.host_memory) return static_cast<const T*>(there.get()) + part.first;
       return static_cast<const T*>(gpu::mapped_memory(here.data() + part.first, policy.device, what));
     };
-    part.call = detail::aggregate_call(place(key_, table_.key, "key"), place(quantity_, table_.quantity, "quantity"),
-                                       place(price_, table_.price, "price"), part.count, limit_);
+    part.call = detail::filtered_sum_call(place(key_, table_.key, "key"), place(quantity_, table_.quantity, "quantity"),
+                                          place(price_, table_.price, "price"), part.count, limit_);
     part.call.out = static_cast<std::int64_t*>(out_.get()) + p;
     part.call.waits = true;
     const gpu::Launch bare = gpu::launch_on(policy);
@@ -240,9 +240,9 @@ std::unique_ptr<Instance> sent_instance(Table& table, std::uint32_t limit, Trans
 
 // ------------------------------------------------------------------------------------- the kernels, and ways to launch one
 
-void note_kernels(Row& row, const gpu::Policy& policy, const AggregateCall& asked) {
-  const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
-  AggregateCall call = asked;
+void note_kernels(Row& row, const gpu::Policy& policy, const FilteredSumCall& asked) {
+  const gpu::DeviceCall memory(policy, gpu::filtered_sum_workspace(policy, asked.n));
+  FilteredSumCall call = asked;
   call.launch = &memory.launch();
   call.waits = true;
   const Policy by_name{.rung = row.rung.id};
@@ -250,9 +250,9 @@ void note_kernels(Row& row, const gpu::Policy& policy, const AggregateCall& aske
   row.kernels = gpu::kernels_of(policy.stream, [&] { (void)rung.run(call, {}); });
 }
 
-void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& asked, std::int64_t sum) {
-  const gpu::DeviceCall memory(policy, gpu::select_sum_workspace(policy, asked.n));
-  AggregateCall call = asked;
+void time_occupancy(Row& row, const gpu::Policy& policy, const FilteredSumCall& asked, std::int64_t sum) {
+  const gpu::DeviceCall memory(policy, gpu::filtered_sum_workspace(policy, asked.n));
+  FilteredSumCall call = asked;
   call.launch = &memory.launch();
   call.waits = true;
   gpu::EventClock clock(policy.stream);  // the columns stay in the cache
@@ -276,18 +276,18 @@ void time_occupancy(Row& row, const gpu::Policy& policy, const AggregateCall& as
   row.variants = std::move(ways);
 }
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum
 
 #else
 
 #include "cuda/not_built.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 std::unique_ptr<Instance> sent_instance(Table&, std::uint32_t, Transfer) { gpu::refuse(); }
-void note_kernels(Row&, const gpu::Policy&, const detail::AggregateCall&) {}
-void time_occupancy(Row&, const gpu::Policy&, const detail::AggregateCall&, std::int64_t) {}
+void note_kernels(Row&, const gpu::Policy&, const detail::FilteredSumCall&) {}
+void time_occupancy(Row&, const gpu::Policy&, const detail::FilteredSumCall&, std::int64_t) {}
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum
 
 #endif

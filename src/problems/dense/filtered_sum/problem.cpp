@@ -9,12 +9,12 @@
 #include "core/ladder.hpp"
 #include "cuda/device_call.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
-#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/filtered_sum_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace aggregate {
+namespace impl::filtered_sum {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
 // it is an argument away from.
@@ -26,14 +26,14 @@ constexpr const Rung* kRungs[] = {&cpu_serial,        &cpu_threads,     &cpu_pre
                                   &cuda_interleaved,  &cuda_sequential, &cuda_unrolled,       &cuda_two_loads,
                                   &cuda_reduce_again, &cuda_occupancy,  &cuda_shuffle,        &cuda_cub,
                                   &cuda_zero_copy,    &cuda_fused};
-constexpr Ladder<detail::AggregateCall> kLadder = kRungs;
+constexpr Ladder<detail::FilteredSumCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 // Below two vectors of keys the loop is as fast as finding out which vectors there are.
 constexpr std::int64_t kSerialRows = 32;
 
-const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
+const Rung& choose(const detail::FilteredSumCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
     if (&rung != &cuda_fused && &rung != &cuda_zero_copy) detail::require_length_of_host(call.n_at, rung.info.id);
@@ -43,7 +43,7 @@ const Rung& choose(const detail::AggregateCall& call, const Policy& policy) {
   return call.n < kSerialRows ? cpu_serial : cpu_predicate_first;
 }
 
-std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream) {
+std::int64_t add_partials(const detail::FilteredSumCall& call, gpu::Stream stream) {
   constexpr std::int64_t kAtATime = std::int64_t{1} << 17;
   std::uint64_t sum = 0;
   std::vector<std::uint64_t> part(static_cast<std::size_t>(std::min(kAtATime, call.partial_count)));
@@ -57,7 +57,7 @@ std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream)
 
 namespace {
 
-void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, detail::AggregateCall& call) {
+void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, detail::FilteredSumCall& call) {
   if (call.n == 0) return;
   const auto require = [&]<class T>(const T*& column, const char* what) {
     if (!rung.host_memory) return gpu::require_device_memory(column, policy.device, what);
@@ -71,14 +71,14 @@ void require_columns_on_device(const gpu::Policy& policy, const RungInfo& rung, 
 void require_wrap(Overflow overflow) {
   if (overflow == Overflow::wrap) return;
   throw Error(Code::unsupported,
-              "select_sum is modulo 2^64, and not checked for overflow: choose wrap instead of checked");
+              "filtered_sum is modulo 2^64, and not checked for overflow: choose wrap instead of checked");
 }
 
 /// `sum`: of a call that waits, else null.
-std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall& call, std::int64_t* sum) {
+std::string_view run_on_device(const gpu::Policy& policy, detail::FilteredSumCall& call, std::int64_t* sum) {
   require_wrap(policy.overflow);
   call.waits = sum != nullptr;
-  if (call.waits) gpu::require_no_capture(policy.stream, "select_sum_async");
+  if (call.waits) gpu::require_no_capture(policy.stream, "filtered_sum_async");
   gpu::CallOnDevice on_device(policy, call, &choose, gpu::Fetches::result);
   require_columns_on_device(policy, on_device.rung(), call);
   if (!call.waits && !call.out_is_reached) gpu::require_device_memory(call.out, policy.device, "result");
@@ -91,7 +91,7 @@ std::string_view run_on_device(const gpu::Policy& policy, detail::AggregateCall&
 }
 
 }  // namespace
-}  // namespace aggregate
+}  // namespace impl::filtered_sum
 
 void detail::require_columns(std::int64_t keys, std::int64_t quantities, std::int64_t prices) {
   if (keys == quantities && keys == prices) return;
@@ -100,26 +100,27 @@ void detail::require_columns(std::int64_t keys, std::int64_t quantities, std::in
                                          ": they must be equal");
 }
 
-std::string_view detail::run_select_sum(const Policy& policy, AggregateCall& call) {
+std::string_view detail::run_filtered_sum(const Policy& policy, FilteredSumCall& call) {
   require_policy(policy);
-  aggregate::require_wrap(policy.overflow);
-  const auto& rung = aggregate::choose(call, policy);
+  impl::filtered_sum::require_wrap(policy.overflow);
+  const auto& rung = impl::filtered_sum::choose(call, policy);
   if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;
 }
 
-std::string_view detail::run_select_sum(const gpu::Policy& policy, AggregateCall& call) {
-  return aggregate::run_on_device(policy, call, nullptr);
+std::string_view detail::run_filtered_sum(const gpu::Policy& policy, FilteredSumCall& call) {
+  return impl::filtered_sum::run_on_device(policy, call, nullptr);
 }
 
-std::string_view detail::run_select_sum_and_wait(const gpu::Policy& policy, AggregateCall& call, std::int64_t& sum) {
-  return aggregate::run_on_device(policy, call, &sum);
+std::string_view detail::run_filtered_sum_and_wait(const gpu::Policy& policy, FilteredSumCall& call,
+                                                   std::int64_t& sum) {
+  return impl::filtered_sum::run_on_device(policy, call, &sum);
 }
 
-gpu::WorkspaceSize detail::select_sum_workspace(const gpu::Policy& policy, const AggregateCall& asked) {
-  AggregateCall call = asked;
+gpu::WorkspaceSize detail::filtered_sum_workspace(const gpu::Policy& policy, const FilteredSumCall& asked) {
+  FilteredSumCall call = asked;
   call.waits = true;
-  return gpu::CallOnDevice(policy, call, &aggregate::choose, gpu::Fetches::result).workspace();
+  return gpu::CallOnDevice(policy, call, &impl::filtered_sum::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

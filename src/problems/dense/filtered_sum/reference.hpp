@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
 /// Σ quantity[i]·price[i] where key[i] < limit: exact in 128 bits, then its last 64.
 inline std::int64_t expected_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
@@ -44,4 +44,4 @@ inline std::int64_t expected_bytes(const std::uint32_t* key, const std::int64_t*
   return n * std::int64_t{sizeof(std::uint32_t)} + (pieces_of(quantity) + pieces_of(price)) * piece;
 }
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -3,25 +3,25 @@
 #pragma once
 
 #include "core/ladder.hpp"
-#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/filtered_sum_call.hpp"
 
-namespace upsweep::aggregate {
+namespace upsweep::impl::filtered_sum {
 
-using Rung = upsweep::Rung<detail::AggregateCall>;
+using Rung = upsweep::Rung<detail::FilteredSumCall>;
 
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
-const Rung& choose(const detail::AggregateCall& call, const Policy& policy);
+const Rung& choose(const detail::FilteredSumCall& call, const Policy& policy);
 
 /// The sum of what a rung has left in device memory, a megabyte at a time.
-std::int64_t add_partials(const detail::AggregateCall& call, gpu::Stream stream);
+std::int64_t add_partials(const detail::FilteredSumCall& call, gpu::Stream stream);
 
 inline constexpr const char* kTouched = "keys, and lines of kept rows";
 inline constexpr const char* kSectors = "keys, and sectors of kept rows";
 
-inline const char* host_adds_refusal(const detail::AggregateCall& call, const Policy&) noexcept {
+inline const char* host_adds_refusal(const detail::FilteredSumCall& call, const Policy&) noexcept {
   return call.waits ? nullptr : "the host adds up what its kernel leaves: only calls that wait run it";
 }
 
@@ -34,4 +34,4 @@ constexpr Rung host_adds_rung(std::string_view id, std::string_view idea, declty
           .workspace = workspace};
 }
 
-}  // namespace upsweep::aggregate
+}  // namespace upsweep::impl::filtered_sum

@@ -16,7 +16,7 @@
 #include "cpu/marks.hpp"
 #include "problems/dense/partition/rung.hpp"
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 namespace {
 
 /// How many threads a call is worth: by the bytes that it moves.
@@ -57,4 +57,4 @@ extern const Rung cpu_compress{.info = {.id = "cpu.compress",
                                .refusal = needs_isa,
                                .run = run};
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

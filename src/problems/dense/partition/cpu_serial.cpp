@@ -9,7 +9,7 @@
 #include "cpu/moved_elements.hpp"
 #include "problems/dense/partition/rung.hpp"
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 namespace {
 
 Status run(Call& call, const Policy&) noexcept {
@@ -34,4 +34,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

@@ -18,7 +18,7 @@
 #include "cpu/std_par.hpp"
 #include "problems/dense/partition/rung.hpp"
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 namespace {
 
 // Enough that counting a range takes longer than handing it out.
@@ -71,4 +71,4 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .threads = Threads::every},
                           .run = run};
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

@@ -21,7 +21,7 @@
 #include "cuda/moved_lists.cuh"
 #endif
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 
 namespace {
 
@@ -159,4 +159,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

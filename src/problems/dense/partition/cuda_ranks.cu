@@ -15,7 +15,7 @@
 #include "cuda/marks.cuh"
 #endif
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -124,4 +124,4 @@ extern const Rung cuda_ranks{.info = {.id = "cuda.ranks",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

@@ -8,7 +8,7 @@
 #include "problems/dense/partition/rung.hpp"
 #include "upsweep/select.hpp"
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 namespace {
 
 template <class T>
@@ -123,4 +123,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kStudies};
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

@@ -8,7 +8,7 @@
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace partitioning {
+namespace impl::partition {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_tbb, cpu_compress, cuda_cub, cuda_ranks;
@@ -46,22 +46,22 @@ void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
 static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace partitioning
+}  // namespace impl::partition
 
 std::string_view detail::run_partition(const Policy& policy, PartitionCall& call) {
   require_policy(policy);
-  partitioning::require_call(call);
-  const auto& rung = partitioning::choose(call, policy);
+  impl::partition::require_call(call);
+  const auto& rung = impl::partition::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (!status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;
 }
 
 std::string_view detail::run_partition(const gpu::Policy& policy, PartitionCall& call) {
-  partitioning::require_call(call);
+  impl::partition::require_call(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "partition_async");
-  gpu::CallOnDevice on_device(policy, call, &partitioning::choose, gpu::Fetches::result);
+  gpu::CallOnDevice on_device(policy, call, &impl::partition::choose, gpu::Fetches::result);
   gpu::require_device_mask(call.mask, policy.device, "the mask");
   gpu::require_device_columns(call.columns, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
@@ -78,8 +78,8 @@ std::string_view detail::run_partition(const gpu::Policy& policy, PartitionCall&
 
 gpu::WorkspaceSize detail::partition_workspace(const gpu::Policy& policy, const PartitionCall& asked) {
   PartitionCall call = asked;
-  partitioning::require_call(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &partitioning::choose, gpu::Fetches::result).workspace();
+  impl::partition::require_call(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &impl::partition::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

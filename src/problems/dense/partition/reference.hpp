@@ -9,7 +9,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::partitioning {
+namespace upsweep::impl::partition {
 
 /// Where the elements of a partition come from.
 inline std::vector<std::int64_t> expected_partition(const std::vector<bool>& mask) {
@@ -37,4 +37,4 @@ std::int64_t first_wrong(const std::uint8_t* mask, std::int64_t n, const T* cont
   return kNoIndex;
 }
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

@@ -7,7 +7,7 @@
 #include "core/ladder.hpp"
 #include "upsweep/detail/partition_call.hpp"
 
-namespace upsweep::partitioning {  // partition() is the public function
+namespace upsweep::impl::partition {  // partition() is the public function
 
 using Call = detail::PartitionCall;
 /// Outputs have room for all elements when a rung runs.
@@ -16,4 +16,4 @@ using Rung = upsweep::Rung<Call>;
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-}  // namespace upsweep::partitioning
+}  // namespace upsweep::impl::partition

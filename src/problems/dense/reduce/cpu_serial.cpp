@@ -11,7 +11,7 @@
 #include "problems/dense/reduce/fold.hpp"
 #include "problems/dense/reduce/rung.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 namespace {
 
@@ -49,4 +49,4 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .float_bound = kPlainBound},
                               .run = run_threads};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

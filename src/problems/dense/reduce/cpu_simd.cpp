@@ -12,7 +12,7 @@
 #include "problems/dense/reduce/fold.hpp"
 #include "problems/dense/reduce/rung.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 namespace {
 
@@ -52,4 +52,4 @@ extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
                                    .refusal = cpu::simd_refusal,
                                    .run = run_threads};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

@@ -14,7 +14,7 @@
 
 #include "problems/dense/reduce/rung.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 namespace {
 
 Status run(const detail::ReduceCall& call, const Policy&) noexcept {
@@ -39,4 +39,4 @@ extern const Rung cpu_std_par{.info = {.id = "cpu.std_par",
                               .refusal = cpu::std_par_refusal,
                               .run = run};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

@@ -10,7 +10,7 @@
 #include "core/visit.hpp"
 #include "upsweep/detail/device_reduce.cuh"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 /// Run a call whose elements are of type In: compiled once per type, in kernels.cu.
 template <class In>
@@ -21,5 +21,5 @@ Status cub_from(const detail::ReduceCall& call) noexcept;
 template <class In>
 std::int64_t cub_bytes_from(const detail::ReduceCall& call) noexcept;
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce
 #endif

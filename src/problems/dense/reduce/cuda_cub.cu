@@ -8,7 +8,7 @@
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/dense/reduce/cuda_compiled.cuh"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 namespace {
 
@@ -41,4 +41,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

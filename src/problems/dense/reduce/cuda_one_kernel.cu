@@ -10,7 +10,7 @@
 // From   The last-block reduction of the CUDA samples (threadFenceReduction).
 #include "problems/dense/reduce/cuda_compiled.cuh"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 namespace {
 
@@ -44,4 +44,4 @@ extern const Rung cuda_one_kernel{.info = {.id = "cuda.one_kernel",
                                   .run = launch,
                                   .workspace = workspace};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

@@ -19,7 +19,7 @@
 #include "upsweep/detail/kernel_launch.cuh"
 #endif
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 namespace {
 
@@ -106,4 +106,4 @@ extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                .run = launch,
                                .workspace = workspace};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

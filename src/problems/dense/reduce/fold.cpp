@@ -12,7 +12,7 @@
 #include "cpu/fold_piece.hpp"
 #include "cpu/refusals.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 namespace {
 
 using cpu::Int128;
@@ -105,4 +105,4 @@ Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::Ker
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

@@ -7,9 +7,9 @@
 #include "upsweep/error.hpp"
 #include "upsweep/policy.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 /// The schedule of every rung here: `threads` workers (0: every core) on the kernels of `table`.
 Status fold(const detail::ReduceCall& call, const Policy& policy, const cpu::KernelTable& table, int threads) noexcept;
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

@@ -8,7 +8,7 @@
 #include "problems/dense/reduce/rung.hpp"
 #include "upsweep/reduce.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 namespace {
 
 template <class T>
@@ -82,4 +82,4 @@ extern constexpr Problem kProblem{.info = [] { return column_problem("reduce", r
                                   .visit_instances = visit_columns<ReduceInstance>,
                                   .studies = kStudies};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

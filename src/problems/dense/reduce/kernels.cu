@@ -5,7 +5,7 @@
 #include "cuda/cub.cuh"
 #include "problems/dense/reduce/cuda_compiled.cuh"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 namespace {
 
 using In = UPSWEEP_ELEMENT;
@@ -50,4 +50,4 @@ std::int64_t cub_bytes_from<In>(const detail::ReduceCall& call) noexcept {
   return static_cast<std::int64_t>(bytes);
 }
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

@@ -12,7 +12,7 @@
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace reduction {
+namespace impl::reduce {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
 // it is an argument away from.
@@ -63,31 +63,31 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
 }
 
 }  // namespace
-}  // namespace reduction
+}  // namespace impl::reduce
 
 std::string_view detail::run_reduce(const Policy& policy, const ReduceCall& call) {
   require_policy(policy);
   require_checks(call, policy.overflow);
-  const auto& rung = reduction::choose(call, policy);
+  const auto& rung = impl::reduce::choose(call, policy);
   if (const Status status = rung.run(call, policy); !status.ok()) throw_status(status, rung.info.id);
   return rung.info.id;
 }
 
 std::string_view detail::run_reduce(const gpu::Policy& policy, const ReduceCall& call) {
-  return reduction::run_on_device(policy, call, reduction::Result::in_own_memory);
+  return impl::reduce::run_on_device(policy, call, impl::reduce::Result::in_own_memory);
 }
 
 std::string_view detail::run_reduce_in_reach(const gpu::Policy& policy, const ReduceCall& call) {
-  return reduction::run_on_device(policy, call, reduction::Result::in_reach);
+  return impl::reduce::run_on_device(policy, call, impl::reduce::Result::in_reach);
 }
 
 std::string_view detail::run_reduce_and_wait(const gpu::Policy& policy, const ReduceCall& call) {
-  return reduction::run_on_device(policy, call, reduction::Result::in_carry);
+  return impl::reduce::run_on_device(policy, call, impl::reduce::Result::in_carry);
 }
 
 gpu::WorkspaceSize detail::reduce_workspace(const gpu::Policy& policy, const ReduceCall& asked) {
   ReduceCall call = asked;
-  return gpu::CallOnDevice(policy, call, &reduction::choose, gpu::Fetches::result).workspace();
+  return gpu::CallOnDevice(policy, call, &impl::reduce::choose, gpu::Fetches::result).workspace();
 }
 
 void detail::throw_sum_overflow(Type type) {

@@ -7,7 +7,7 @@
 #include "cuda/compiled.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
-namespace upsweep::reduction {
+namespace upsweep::impl::reduce {
 
 using Rung = upsweep::Rung<const detail::ReduceCall>;
 
@@ -20,4 +20,4 @@ std::vector<RungInfo> rungs();
 inline constexpr FloatBound kPlainBound{.serial = false, .constant = 1 << 15};
 inline constexpr FloatBound kSimdBound{.serial = false, .constant = 1030};
 
-}  // namespace upsweep::reduction
+}  // namespace upsweep::impl::reduce

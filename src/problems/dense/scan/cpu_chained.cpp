@@ -22,7 +22,7 @@
 #include "problems/dense/scan/pieces.hpp"
 #include "problems/dense/scan/rung.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -111,4 +111,4 @@ extern const Rung cpu_chained{.info = {.id = "cpu.chained",
                               .refusal = needs_isa,
                               .run = run};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

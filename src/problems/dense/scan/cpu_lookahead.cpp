@@ -17,7 +17,7 @@
 #include "problems/dense/scan/pieces.hpp"
 #include "problems/dense/scan/rung.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -39,4 +39,4 @@ extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
                                 .refusal = needs_isa,
                                 .run = run};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

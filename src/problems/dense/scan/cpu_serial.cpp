@@ -15,7 +15,7 @@
 #include "problems/dense/scan/pieces.hpp"
 #include "problems/dense/scan/rung.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -59,4 +59,4 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                            .refusal = cpu::simd_refusal,
                            .run = run_vectors};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -19,7 +19,7 @@
 
 #include "problems/dense/scan/rung.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 namespace {
 
 template <class T>
@@ -86,4 +86,4 @@ extern const Rung cpu_std_par{.info = {.id = "cpu.std_par",
                               .refusal = refusal,
                               .run = run};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -17,7 +17,7 @@
 #include "problems/dense/scan/pieces.hpp"
 #include "problems/dense/scan/rung.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -62,4 +62,4 @@ extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
                                    .refusal = refusal,
                                    .run = run_vectors};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

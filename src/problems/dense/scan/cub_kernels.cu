@@ -6,7 +6,7 @@
 #include "problems/dense/scan/cuda_compiled.cuh"
 #include "problems/dense/scan/cuda_cub.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 using T = UPSWEEP_ELEMENT;
 
@@ -21,4 +21,4 @@ std::int64_t cub_bytes_from<T>(std::int64_t n) noexcept {
   return std::max(cub_bytes<T>(n, gpu::tuned(Add{})), cub_bytes<T>(n, Min{}));
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -12,7 +12,7 @@
 //        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
 #include "problems/dense/scan/cuda_elements.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -73,4 +73,4 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 extern const Rung cuda_blelloch =
     tiles_rung("cuda.blelloch", "up-sweep, down-sweep in blocks, totals added back", launch, workspace);
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

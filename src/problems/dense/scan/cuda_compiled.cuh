@@ -10,7 +10,7 @@
 #include "core/visit.hpp"
 #include "upsweep/detail/device_scan.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 /// Runs a call whose elements are of type In by look-ahead or look-back: compiled once per type, in
 /// lookahead_kernels.cu and lookback_kernels.cu.
@@ -38,5 +38,5 @@ gpu::WorkspaceSize workspace_of_types(const detail::ScanCall& call, F f) {
   });
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan
 #endif

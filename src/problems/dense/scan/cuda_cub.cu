@@ -9,7 +9,7 @@
 // From   CUB 3 of the CUDA toolkit; Merrill and Garland, NVR-2016-002.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -42,4 +42,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

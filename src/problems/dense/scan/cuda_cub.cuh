@@ -9,7 +9,7 @@
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 /// Internal to each file, as there are two versions of CUB in one program.
 template <class T, class Op>
@@ -39,4 +39,4 @@ static std::int64_t cub_bytes(std::int64_t n, Op op) noexcept {
   return static_cast<std::int64_t>(bytes);
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

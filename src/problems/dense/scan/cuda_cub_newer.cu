@@ -15,7 +15,7 @@
 static_assert(CUB_VERSION == UPSWEEP_NEWER_CUB_VERSION, "the toolkit's CUB was found instead");
 #endif
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -47,4 +47,4 @@ extern const Rung cuda_cub_newer{.info = {.id = "cuda.cub_newer",
                                  .run = launch,
                                  .workspace = workspace};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -13,7 +13,7 @@
 #include "cuda/scan_by_blocks.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 /// The elements to be scanned inclusively, whatever was asked for: an initial value is combined into the first, and an
 /// exclusive scan of x is the inclusive scan of init, x0, x1, ….
@@ -56,5 +56,5 @@ gpu::WorkspaceSize scratch_of(const detail::ScanCall& call) noexcept {
   return {.scratch = Way::values(call.n) * call.out_size};
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan
 #endif

@@ -11,7 +11,7 @@
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); "Parallel Prefix Scan".
 #include "problems/dense/scan/cuda_elements.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -41,4 +41,4 @@ extern const Rung cuda_hillis_steele{.info = {.id = "cuda.hillis_steele",
                                      .refusal = refusal,
                                      .run = launch};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -11,7 +11,7 @@
 //        Scan".
 #include "problems/dense/scan/cuda_elements.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::Blocks<gpu::HillisSteeleTiles>>;
@@ -21,4 +21,4 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
 extern const Rung cuda_hillis_steele_blocks =
     tiles_rung("cuda.hillis_steele_blocks", "strides within blocks, totals scanned, added back", launch, workspace);
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

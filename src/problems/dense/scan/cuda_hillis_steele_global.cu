@@ -9,7 +9,7 @@
 // From   The double-buffered scan of "scanCUDA" (A. Biswas 2020); Hillis and Steele, CACM 29 (1986).
 #include "problems/dense/scan/cuda_elements.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::Rounds>;
@@ -25,4 +25,4 @@ extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_g
                                             .run = launch,
                                             .workspace = workspace};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -12,7 +12,7 @@
 //        look-ahead of CCCL's issue 6811; own measurements (docs/tuning.md).
 #include "problems/dense/scan/cuda_compiled.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 namespace {
 
@@ -45,4 +45,4 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                  .run = launch,
                                  .workspace = workspace};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -11,7 +11,7 @@
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -39,4 +39,4 @@ extern const Rung cuda_lookback{.info = {.id = "cuda.lookback",
                                 .run = launch,
                                 .workspace = workspace};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -9,7 +9,7 @@
 // From   "Sequential algorithm on a single thread" of "Evaluation task for Awkward Array GSoC project" (P. Das 2020).
 #include "problems/dense/scan/cuda_elements.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::OneThread>;
@@ -22,4 +22,4 @@ extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                   .refusal = taught,
                                   .run = launch};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

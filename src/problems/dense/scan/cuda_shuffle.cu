@@ -13,7 +13,7 @@
 #include "upsweep/detail/device.cuh"
 #endif
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -61,4 +61,4 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 extern const Rung cuda_shuffle =
     tiles_rung("cuda.shuffle", "warps in registers, then blocks, totals added back", launch, workspace);
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -16,7 +16,7 @@
 #include "cuda/thrust.cuh"
 #endif
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -55,4 +55,4 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                               .run = launch,
                               .workspace = workspace};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -12,7 +12,7 @@
 //        corrected.
 #include "problems/dense/scan/cuda_elements.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::Turns>;
@@ -25,4 +25,4 @@ extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
                                    .refusal = tiles_refusal,
                                    .run = launch};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -8,7 +8,7 @@
 #include "problems/dense/scan/rung.hpp"
 #include "upsweep/scan.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 namespace {
 
 template <class T>
@@ -77,7 +77,7 @@ class ScanInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
-// The lengths of the report that moves compact_offsets to CUDA by a scan.
+// The lengths of the report that moves offsets to CUDA by a scan.
 constexpr std::int64_t kBiswas[] = {1, 10, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 constexpr Type kInt32[] = {Type::int32};
 constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep, .types = kInt32AndFloat64},
@@ -89,4 +89,4 @@ extern constexpr Problem kProblem{.info = [] { return column_problem("scan", run
                                   .visit_instances = visit_columns<ScanInstance>,
                                   .studies = kStudies};
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -2,7 +2,7 @@
 // problems/dense/scan/lookahead_kernels.cu: cuda.lookahead for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 template <>
 Status lookahead_from<UPSWEEP_ELEMENT>(const detail::ScanCall& call) noexcept {
@@ -11,4 +11,4 @@ Status lookahead_from<UPSWEEP_ELEMENT>(const detail::ScanCall& call) noexcept {
   });
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -2,7 +2,7 @@
 // problems/dense/scan/lookback_kernels.cu: cuda.lookback for elements of one type, UPSWEEP_ELEMENT: compiled once for each.
 #include "problems/dense/scan/cuda_compiled.cuh"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 template <>
 Status lookback_from<UPSWEEP_ELEMENT>(const detail::ScanCall& call) noexcept {
@@ -11,4 +11,4 @@ Status lookback_from<UPSWEEP_ELEMENT>(const detail::ScanCall& call) noexcept {
   });
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -12,7 +12,7 @@
 #include "cpu/overflow.hpp"
 #include "cpu/refusals.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 namespace {
 
 // Outputs from this size on are stored past the caches: they would not stay there anyway, and a store that allocates
@@ -157,4 +157,4 @@ std::int64_t Pieces::first_strip() const {
   return strip() + cpu::before_line(call_.out) / call_.out_size;
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

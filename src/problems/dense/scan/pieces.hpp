@@ -15,7 +15,7 @@
 #include "upsweep/error.hpp"
 #include "upsweep/policy.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 /// One call on the plain or the SIMD kernels: conversion to the output type, overflow checks, then the kernel.
 class Pieces {
@@ -96,4 +96,4 @@ Status run_pieces(const detail::ScanCall& call, const Policy& policy, const cpu:
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

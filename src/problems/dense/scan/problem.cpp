@@ -13,7 +13,7 @@
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace scan {
+namespace impl::scan {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
 // it is an argument away from.
@@ -79,13 +79,13 @@ void require_value(const void* value, std::int64_t bytes, const char* what, cons
 }
 
 }  // namespace
-}  // namespace scan
+}  // namespace impl::scan
 
 std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
-  scan::require_same_or_apart(call);
+  impl::scan::require_same_or_apart(call);
   require_policy(policy);
   require_checks(call, policy.overflow);
-  const auto& rung = scan::choose(call, policy);
+  const auto& rung = impl::scan::choose(call, policy);
   BegunScan begun(call);
   const Status status = rung.run(call, policy);
   if (begun.zero_is_first()) std::memset(call.out, 0, static_cast<std::size_t>(call.out_size));
@@ -103,14 +103,14 @@ std::string_view detail::run_scan(const Policy& policy, const ScanCall& call) {
 }
 
 std::string_view detail::run_scan(const gpu::Policy& policy, const ScanCall& asked) {
-  scan::require_same_or_apart(asked);
+  impl::scan::require_same_or_apart(asked);
   ScanCall call = asked;
-  gpu::CallOnDevice on_device(policy, call, &scan::choose);
+  gpu::CallOnDevice on_device(policy, call, &impl::scan::choose);
   if (call.n == 0) return on_device.rung().id;
   gpu::require_device_memory(call.in, policy.device, "input");
   gpu::require_device_memory(call.out, policy.device, "output");
-  scan::require_value(call.init_at, call.out_size, "initial value", call, policy.device);
-  scan::require_value(call.n_at, sizeof *call.n_at, "length", call, policy.device);
+  impl::scan::require_value(call.init_at, call.out_size, "initial value", call, policy.device);
+  impl::scan::require_value(call.n_at, sizeof *call.n_at, "length", call, policy.device);
   const BegunScan begun(call);
   on_device.allocate();
   on_device.run();
@@ -139,7 +139,7 @@ void detail::require_length_of_host(const std::int64_t* n_at, std::string_view r
 
 gpu::WorkspaceSize detail::scan_workspace(const gpu::Policy& policy, const ScanCall& asked) {
   ScanCall call = asked;
-  const gpu::CallOnDevice on_device(policy, call, &scan::choose);
+  const gpu::CallOnDevice on_device(policy, call, &impl::scan::choose);
   return call.n > 0 ? on_device.workspace() : gpu::WorkspaceSize{};
 }
 

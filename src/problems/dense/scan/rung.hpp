@@ -8,7 +8,7 @@
 #include "cuda/device_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
-namespace upsweep::scan {
+namespace upsweep::impl::scan {
 
 using Rung = upsweep::Rung<const detail::ScanCall>;
 
@@ -53,4 +53,4 @@ inline const char* single_pass_refusal(const detail::ScanCall& call, const Polic
   return call.device != nullptr ? nullptr : "takes a custom operator from scan.cuh only";
 }
 
-}  // namespace upsweep::scan
+}  // namespace upsweep::impl::scan

@@ -25,7 +25,7 @@
 #include "problems/dense/select/rung.hpp"
 #include "problems/dense/select/workers.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 namespace {
 
 using cpu::ListPart;
@@ -243,4 +243,4 @@ extern const Rung cpu_compress{.info = {.id = "cpu.compress",
                                .refusal = needs_isa,
                                .run = run};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -10,7 +10,7 @@
 #include "cpu/moved_elements.hpp"
 #include "problems/dense/select/rung.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 namespace {
 
 Status run(detail::SelectCall& call, const Policy&) noexcept {
@@ -44,4 +44,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -18,7 +18,7 @@
 #include "cpu/std_par.hpp"
 #include "problems/dense/select/rung.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 namespace {
 
 // Enough that counting a range takes longer than handing it out.
@@ -76,4 +76,4 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .threads = Threads::every},
                           .run = run};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -19,7 +19,7 @@
 #include "problems/dense/select/rung.hpp"
 #include "problems/dense/select/workers.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 namespace {
 
 /// What a thread has: units of a call, what it keeps of them, and what is wrong.
@@ -117,4 +117,4 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .traffic = "the mask three times, content once"},
                               .run = run_all};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -20,7 +20,7 @@
 #include "cuda/moved_lists.cuh"
 #endif
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 
 namespace {
 
@@ -209,4 +209,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -11,7 +11,7 @@
 
 #include "cuda/moved_lists.cuh"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 
 inline constexpr int kListThreads = 256;
 
@@ -152,5 +152,5 @@ gpu::WorkspaceSize workspace_by(const detail::SelectCall& call) noexcept {
   return {.scratch = ListScratch(call, lists_or_pieces<kSize>(call), nullptr).parts.bytes()};
 }
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select
 #endif

@@ -18,7 +18,7 @@
 #include "cuda/marks.cuh"
 #endif
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -245,4 +245,4 @@ extern const Rung cuda_ranks{.info = {.id = "cuda.ranks",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -8,7 +8,7 @@
 // From   Vector kernels of sparse matrices (Bell and Garland 2009).
 #include "problems/dense/select/cuda_per_list.cuh"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<32>;
@@ -22,4 +22,4 @@ extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                      .run = launch,
                                      .workspace = workspace};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

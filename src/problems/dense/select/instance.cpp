@@ -10,7 +10,7 @@
 #include "problems/dense/select/rung.hpp"
 #include "upsweep/select.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 namespace {
 
 struct ListsAndMask {
@@ -206,4 +206,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

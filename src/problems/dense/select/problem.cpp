@@ -13,7 +13,7 @@
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace selection {
+namespace impl::select {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name, or beside the one that
 // it is an argument away from.
@@ -100,37 +100,37 @@ void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there
 }
 
 }  // namespace
-}  // namespace selection
+}  // namespace impl::select
 
 std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
   require_policy(policy);
-  selection::require_views(call);
-  const auto& rung = selection::choose(call, policy);
+  impl::select::require_views(call);
+  const auto& rung = impl::select::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (status.ok()) return rung.info.id;
   if (status.index != kNoIndex) throw_bad_list(call.lists, status.index, call.mask.length);
-  if (status.code == Code::unequal_lengths) selection::throw_no_room(policy, call);
+  if (status.code == Code::unequal_lengths) impl::select::throw_no_room(policy, call);
   throw_status(status, rung.info.id);
 }
 
 std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call) {
-  selection::require_views(call);
+  impl::select::require_views(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "select_async");
-  gpu::CallOnDevice on_device(policy, call, &selection::choose, gpu::Fetches::result);
-  selection::require_on_device(call, policy.device);
+  gpu::CallOnDevice on_device(policy, call, &impl::select::choose, gpu::Fetches::result);
+  impl::select::require_on_device(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const result = on_device.allocate();
   if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
   on_device.run();
-  if (waits) selection::await(*call.launch, call);
+  if (waits) impl::select::await(*call.launch, call);
   return on_device.rung().id;
 }
 
 gpu::WorkspaceSize detail::select_workspace(const gpu::Policy& policy, const SelectCall& asked) {
   SelectCall call = asked;
-  selection::require_views(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &selection::choose, gpu::Fetches::result).workspace();
+  impl::select::require_views(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &impl::select::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

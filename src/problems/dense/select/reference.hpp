@@ -9,7 +9,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 
 /// What a selection keeps: positions in the content, and the offsets of each list's.
 struct ExpectedSelection {
@@ -51,4 +51,4 @@ std::int64_t first_wrong(const std::int64_t* offsets, std::int64_t lists, const 
   return kNoIndex;
 }
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -9,7 +9,7 @@
 #include "core/lists.hpp"
 #include "upsweep/detail/select_call.hpp"
 
-namespace upsweep::selection {  // select() is the public function
+namespace upsweep::impl::select {  // select() is the public function
 
 using Rung = upsweep::Rung<detail::SelectCall>;
 
@@ -48,4 +48,4 @@ Status for_each_range(const detail::SelectCall& call, std::int64_t first, std::i
   });
 }
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

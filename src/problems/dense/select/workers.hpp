@@ -7,7 +7,7 @@
 #include "cpu/blocks.hpp"
 #include "upsweep/detail/select_call.hpp"
 
-namespace upsweep::selection {
+namespace upsweep::impl::select {
 
 /// By the bytes that it moves.
 inline int workers_of(const detail::SelectCall& call, int threads) {
@@ -16,4 +16,4 @@ inline int workers_of(const detail::SelectCall& call, int threads) {
   return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
 }
 
-}  // namespace upsweep::selection
+}  // namespace upsweep::impl::select

@@ -23,7 +23,7 @@
 #include "cpu/select_kernels.hpp"
 #include "problems/dense/take/rung.hpp"
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 namespace {
 
 using cpu::ListPart;
@@ -90,7 +90,7 @@ class TakePart {
 
   void operator()(const ListPart& part) {
     if (part.has_begin) call_.out_offsets[part.list] = part.out;
-    const bool is_null = has_nulls_ && taking::is_null(call_.lists, part.list);
+    const bool is_null = has_nulls_ && impl::take::is_null(call_.lists, part.list);
     const std::int64_t start = is_null ? 0 : lists_.start(part.list);
     const std::int64_t count = is_null ? 0 : lists_.stop(part.list) - start;
     const std::int64_t first = of_indices_.start(part.list);
@@ -140,11 +140,11 @@ Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indi
   const bool has_null_indices = call.index_lists.valid.is_given();
   const auto measure = [=, &call, indices_length = call.indices.length,
                         content = call.content](std::int64_t i) -> ListSize {
-    if (has_null_indices && taking::is_null(call.index_lists, i)) return {};
+    if (has_null_indices && impl::take::is_null(call.index_lists, i)) return {};
     const std::int64_t first = of_indices.start(i);
     const std::int64_t stop = of_indices.stop(i);
     // No branch but on what is the same for all lists: a third of them may have no indices, anywhere.
-    const bool is_null = has_nulls && taking::is_null(call.lists, i);
+    const bool is_null = has_nulls && impl::take::is_null(call.lists, i);
     const std::int64_t start = is_null ? 0 : lists.start(i);
     const std::int64_t end = is_null ? 0 : lists.stop(i);
     const bool is_bad =
@@ -183,4 +183,4 @@ extern const Rung cpu_gather{.info = {.id = "cpu.gather",
                              .refusal = needs_isa,
                              .run = run};
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

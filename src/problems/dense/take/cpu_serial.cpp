@@ -11,7 +11,7 @@
 #include "cpu/moved_elements.hpp"
 #include "problems/dense/take/rung.hpp"
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 namespace {
 
 /// What all lists so far have come to.
@@ -79,4 +79,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

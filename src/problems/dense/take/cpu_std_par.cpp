@@ -16,7 +16,7 @@
 #include "cpu/std_par.hpp"
 #include "problems/dense/take/rung.hpp"
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 namespace {
 
 /// An element that is moved without a look at it, from any address.
@@ -69,4 +69,4 @@ extern const Rung cpu_std_par{.info = {.id = "cpu.std_par",
                               .refusal = refusal,
                               .run = run};
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

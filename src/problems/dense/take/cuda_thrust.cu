@@ -17,7 +17,7 @@
 #include "cuda/thrust.cuh"
 #endif
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 
 namespace {
 
@@ -118,4 +118,4 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                               .run = launch,
                               .workspace = workspace};
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

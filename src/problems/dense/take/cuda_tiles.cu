@@ -19,7 +19,7 @@
 #include "cuda/moved_lists.cuh"
 #endif
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -349,4 +349,4 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

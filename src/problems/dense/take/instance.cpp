@@ -10,7 +10,7 @@
 #include "problems/dense/take/rung.hpp"
 #include "upsweep/select.hpp"
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 namespace {
 
 enum class Order : std::uint8_t { random, ascending };
@@ -222,4 +222,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

@@ -15,7 +15,7 @@
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace taking {
+namespace impl::take {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_std_par, cpu_gather, cuda_thrust, cuda_tiles;
@@ -173,29 +173,29 @@ void await(const gpu::Launch& launch, Call& call) {
 static_assert(sizeof(gpu::TakeStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace taking
+}  // namespace impl::take
 
 std::string_view detail::run_take(const Policy& policy, TakeCall& call) {
   require_policy(policy);
-  taking::require_call(call);
-  const auto& rung = taking::choose(call, policy);
+  impl::take::require_call(call);
+  const auto& rung = impl::take::choose(call, policy);
   if (!call.has_lists && call.columns.empty()) return rung.info.id;  // nothing is taken, nor looked at
   const Status status = rung.run(call, policy);
-  if (!status.ok()) taking::throw_failure(call, status, rung.info.id);
+  if (!status.ok()) impl::take::throw_failure(call, status, rung.info.id);
   return rung.info.id;
 }
 
 std::string_view detail::run_take(const gpu::Policy& policy, TakeCall& call) {
-  taking::require_call(call);
+  impl::take::require_call(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "take_async");
-  gpu::CallOnDevice on_device(policy, call, &taking::choose, gpu::Fetches::result);
-  taking::require_arrays_on_device(call, policy.device);
+  gpu::CallOnDevice on_device(policy, call, &impl::take::choose, gpu::Fetches::result);
+  impl::take::require_arrays_on_device(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const result = on_device.allocate();
   if (waits) call.status = static_cast<gpu::TakeStatus*>(result);
   on_device.run();
-  if (waits) taking::await(*call.launch, call);
+  if (waits) impl::take::await(*call.launch, call);
   return on_device.rung().id;
 }
 
@@ -203,7 +203,7 @@ gpu::WorkspaceSize detail::take_workspace(const gpu::Policy& policy, const TakeC
   TakeCall call = asked;
   call.room = require_columns(call.columns, call.content, "the content", ArraysAre::to_come);
   require_lists(call.index_lists, call.indices.length, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &taking::choose, gpu::Fetches::result).workspace();
+  return gpu::CallOnDevice(policy, call, &impl::take::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

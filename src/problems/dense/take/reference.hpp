@@ -7,7 +7,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::taking {
+namespace upsweep::impl::take {
 
 /// The first element of the output that is wrong, or kNoIndex. List i of the indices lies between index_offsets[i] and
 /// [i + 1], and what it is of between offsets[i] and [i + 1]; all is valid, and the indices begin with those of list 0.
@@ -25,4 +25,4 @@ std::int64_t first_wrong(const std::int64_t* offsets, const std::int64_t* index_
   return kNoIndex;
 }
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

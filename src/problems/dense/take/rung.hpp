@@ -9,7 +9,7 @@
 #include "core/visit.hpp"
 #include "upsweep/detail/take_call.hpp"
 
-namespace upsweep::taking {  // take() is the public function
+namespace upsweep::impl::take {  // take() is the public function
 
 using Call = detail::TakeCall;
 /// Of arrays, outputs have room for all that is taken when a rung runs.
@@ -34,4 +34,4 @@ constexpr bool is_in(std::int64_t index, std::int64_t elements) { return -elemen
 /// Whether list i is null.
 inline bool is_null(const Lists& lists, std::int64_t i) { return lists.valid.is_given() && !lists.valid[i]; }
 
-}  // namespace upsweep::taking
+}  // namespace upsweep::impl::take

@@ -8,7 +8,7 @@
 
 #include "problems/keys/by_key/rung.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 /// Reduces or scans these runs, the first of which is number `first`, as lists by the rung that the policy names, or the top
 /// one. `Policy` is one of the CPU or of a GPU.
@@ -20,10 +20,10 @@ Status run_lists(Call& call, const Policy& policy, const Lists& runs, std::int64
     (void)detail::run_segmented_scan(policy, scan);
     return {};
   }
-  detail::SegmentedCall reduction = *call.reduction;
+  detail::SegmentedReduceCall reduction = *call.reduction;
   reduction.lists = runs;
   reduction.out = static_cast<std::byte*>(reduction.out) + first * reduction.out_size;
-  (void)detail::run_segmented(policy, reduction);
+  (void)detail::run_segmented_reduce(policy, reduction);
   return {};
 } catch (const Error& error) {
   call.failure = std::current_exception();
@@ -32,4 +32,4 @@ Status run_lists(Call& call, const Policy& policy, const Lists& runs, std::int64
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

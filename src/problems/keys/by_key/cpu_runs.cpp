@@ -15,7 +15,7 @@
 #include "problems/keys/by_key/key_runs.hpp"
 #include "problems/keys/by_key/rung.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 namespace {
 
@@ -43,4 +43,4 @@ extern const Rung cpu_runs{.info = {.id = "cpu.runs",
                            .refusal = needs_isa,
                            .run = run};
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

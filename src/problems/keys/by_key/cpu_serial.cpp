@@ -16,7 +16,7 @@
 #include "problems/keys/by_key/key_runs.hpp"
 #include "problems/keys/by_key/rung.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 namespace {
 
@@ -70,4 +70,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

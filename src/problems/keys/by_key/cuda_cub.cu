@@ -25,7 +25,7 @@
 #include "upsweep/detail/cuda_status.cuh"
 #endif
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 namespace {
 
@@ -129,4 +129,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

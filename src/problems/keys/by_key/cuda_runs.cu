@@ -17,7 +17,7 @@
 #include "problems/keys/by_key/key_runs.hpp"
 #endif
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -49,4 +49,4 @@ extern const Rung cuda_runs{.info = {.id = "cuda.runs",
                             .refusal = device_refusal,
                             .run = launch};
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

@@ -13,7 +13,7 @@
 #include "problems/keys/by_key/rung.hpp"
 #include "upsweep/by_key.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 namespace {
 
 enum class Computed : std::uint8_t { reduce, scan };
@@ -66,7 +66,8 @@ class ByKeyInstance final : public Instance {
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     const gpu::Policy top = policy.with_rung({});
     if (computed_ == Computed::scan) return gpu::segmented_scan_workspace<T, T>(top, group.n);
-    return gpu::segmented_workspace<T, T>(top, Lists::by_offsets(offsets_.data(), std::ssize(offsets_) - 1), group.n);
+    return gpu::segmented_reduce_workspace<T, T>(top, Lists::by_offsets(offsets_.data(), std::ssize(offsets_) - 1),
+                                                 group.n);
   }
   [[nodiscard]] bool is_checkable() const override { return std::is_integral_v<T> && sizeof(T) >= 4; }
 
@@ -233,4 +234,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

@@ -21,7 +21,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace by_key {
+namespace impl::by_key {
 namespace {
 
 using cpu::Range;
@@ -164,20 +164,20 @@ void KeyRuns::write_keys(const Policy& policy, const detail::Keys& keys, void* o
   });
 }
 
-}  // namespace by_key
+}  // namespace impl::by_key
 
 std::int64_t detail::count_key_runs(const Policy& policy, const Keys& keys) {
   require_no_rung(policy.rung);
-  return by_key::with_runs(policy, keys, [](const auto& runs) { return runs.count(); });
+  return impl::by_key::with_runs(policy, keys, [](const auto& runs) { return runs.count(); });
 }
 
 std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets,
                                        std::int64_t room) {
   require_no_rung(policy.rung);
-  return by_key::with_runs(policy, keys, [&](const auto& runs) {
+  return impl::by_key::with_runs(policy, keys, [&](const auto& runs) {
     require_array(offsets, room, "offsets");
-    by_key::require_apart(keys, offsets, room);
-    by_key::require_room(runs.count(), room - 1, "offsets");
+    impl::by_key::require_apart(keys, offsets, room);
+    impl::by_key::require_room(runs.count(), room - 1, "offsets");
     runs.write(offsets);
     return runs.count();
   });

@@ -16,7 +16,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace by_key {
+namespace impl::by_key {
 namespace {
 
 using gpu::detail::kAllLanes;
@@ -151,7 +151,7 @@ void require_keys(const gpu::Policy& policy, const detail::Keys& keys) {
   require_no_rung(policy.rung);
   detail::require_array(keys.data, keys.length, "keys");
   const gpu::CurrentDevice current(policy.device);
-  gpu::require_no_capture(policy.stream, "the calls of segmented.hpp in ..._async, with offsets that are there");
+  gpu::require_no_capture(policy.stream, "the calls of segmented_reduce.hpp in ..._async, with offsets that are there");
   if (keys.length > 0) gpu::require_device_memory(keys.data, policy.device, "keys");
 }
 
@@ -224,20 +224,20 @@ void DeviceKeyRuns::write_keys(void* out) const {
   gpu::require(error, "writing the keys of the runs");
 }
 
-}  // namespace by_key
+}  // namespace impl::by_key
 
 std::int64_t detail::count_key_runs(const gpu::Policy& policy, const Keys& keys) {
-  by_key::require_keys(policy, keys);
-  return by_key::MarkedRuns(policy, keys).count();
+  impl::by_key::require_keys(policy, keys);
+  return impl::by_key::MarkedRuns(policy, keys).count();
 }
 
 std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
                                        std::int64_t room) {
-  by_key::require_keys(policy, keys);
+  impl::by_key::require_keys(policy, keys);
   require_array(offsets, room, "offsets");
-  by_key::require_apart(keys, offsets, room);
-  const by_key::MarkedRuns runs(policy, keys);
-  by_key::require_room(runs.count(), room - 1, "offsets");
+  impl::by_key::require_apart(keys, offsets, room);
+  const impl::by_key::MarkedRuns runs(policy, keys);
+  impl::by_key::require_room(runs.count(), room - 1, "offsets");
   gpu::require_device_memory(offsets, policy.device, "offsets");
   runs.write(offsets);
   gpu::require(cudaStreamSynchronize(policy.stream), "writing where runs of keys begin");

@@ -11,7 +11,7 @@
 #include "upsweep/lists.hpp"
 #include "upsweep/operators.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 /// Floats are equal as == has it, and all NaN are one key.
 template <class T>
@@ -62,4 +62,4 @@ class DeviceKeyRuns {
   std::optional<gpu::Workspace> offsets_;
 };
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

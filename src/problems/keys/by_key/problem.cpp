@@ -10,7 +10,7 @@
 #include "problems/keys/by_key/rung.hpp"
 
 namespace upsweep {
-namespace by_key {
+namespace impl::by_key {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_runs, cuda_cub, cuda_runs;
@@ -83,38 +83,38 @@ gpu::Policy without_workspace(gpu::Policy policy) {
 }
 
 }  // namespace
-}  // namespace by_key
+}  // namespace impl::by_key
 
 ReducedByKey detail::run_by_key(const Policy& policy, ByKeyCall call) {
   require_policy(policy);
-  by_key::require_arrays(call);
+  impl::by_key::require_arrays(call);
   if (call.reduction != nullptr) require_checks(*call.reduction, policy.overflow);
   if (call.scan != nullptr) require_checks(*call.scan, policy.overflow);
-  const auto& rung = by_key::choose(call, policy);
+  const auto& rung = impl::by_key::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (!status.ok()) {
-    by_key::throw_known(status.code, status.index, call,
-                        [&] { return count_key_runs(policy.with_rung({}), call.keys); });
+    impl::by_key::throw_known(status.code, status.index, call,
+                              [&] { return count_key_runs(policy.with_rung({}), call.keys); });
     throw_status(status, rung.info.id);
   }
   return {call.runs, rung.info.id};
 }
 
 ReducedByKey detail::run_by_key(const gpu::Policy& policy, ByKeyCall call) {
-  by_key::require_arrays(call);
-  gpu::require_no_capture(policy.stream, "the calls of segmented.hpp in ..._async, with offsets that are there");
+  impl::by_key::require_arrays(call);
+  gpu::require_no_capture(policy.stream, "the calls of segmented_reduce.hpp in ..._async, with offsets that are there");
   if (call.reduction != nullptr) require_checks(*call.reduction, policy.overflow);
   if (call.scan != nullptr) require_checks(*call.scan, policy.overflow);
-  const ElementsCall& elements = by_key::elements_of(call);
+  const ElementsCall& elements = impl::by_key::elements_of(call);
   call.device_policy = &policy;
   call.checked = policy.overflow == Overflow::checked && elements.op == Operator::add && is_integer(elements.out_type);
-  gpu::CallOnDevice on_device(by_key::without_workspace(policy), call, &by_key::choose);
-  by_key::require_memory(policy, call);
+  gpu::CallOnDevice on_device(impl::by_key::without_workspace(policy), call, &impl::by_key::choose);
+  impl::by_key::require_memory(policy, call);
   on_device.allocate();
   try {
     on_device.run();
   } catch (const Error& error) {
-    by_key::throw_known(error.code(), error.index(), call, [&] { return call.runs; });
+    impl::by_key::throw_known(error.code(), error.index(), call, [&] { return call.runs; });
     throw;
   }
   return {call.runs, on_device.rung().id};

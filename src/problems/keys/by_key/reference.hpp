@@ -10,7 +10,7 @@
 #include "climb/list_reference.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 /// NaN equals NaN.
 template <class Key>
@@ -59,4 +59,4 @@ std::int64_t first_wrong_scan(const std::vector<std::int64_t>& offsets, const In
   return kNoIndex;
 }
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

@@ -9,7 +9,7 @@
 #include "cuda/compiled.hpp"
 #include "upsweep/detail/by_key_call.hpp"
 
-namespace upsweep::by_key {
+namespace upsweep::impl::by_key {
 
 using Call = detail::ByKeyCall;
 /// A rung leaves Call::runs. Where these are more than outputs have room for it returns unequal_lengths, and need not have
@@ -39,4 +39,4 @@ inline const char* device_refusal(const Call& call, const Policy&) noexcept {
 
 inline constexpr const char* kOnePass = "keys and values read, results written";
 
-}  // namespace upsweep::by_key
+}  // namespace upsweep::impl::by_key

@@ -8,7 +8,7 @@
 #include "problems/keys/group_by/folds.hpp"
 #include "problems/keys/group_by/table.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Groups in an array, and where they go.
 template <class Key>
@@ -66,4 +66,4 @@ Status write_in_order(Call& call, const Folds& folds, const Groups<Key>& groups)
   return {};
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -14,7 +14,7 @@
 #include "problems/keys/group_by/pieces.hpp"
 #include "problems/keys/group_by/rung.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 namespace {
 
@@ -29,4 +29,4 @@ extern const Rung cpu_adaptive{
              .traffic = "keys and values read; what tables do not fold both ways; groups written"},
     .run = run};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -26,7 +26,7 @@
 #include "problems/keys/group_by/table.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 namespace {
 
@@ -218,4 +218,4 @@ extern const Rung cpu_direct{.info = {.id = "cpu.direct",
                              .refusal = refusal,
                              .run = run};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

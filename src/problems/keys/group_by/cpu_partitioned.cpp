@@ -14,7 +14,7 @@
 #include "problems/keys/group_by/pieces.hpp"
 #include "problems/keys/group_by/rung.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 namespace {
 
@@ -28,4 +28,4 @@ extern const Rung cpu_partitioned{.info = {.id = "cpu.partitioned",
                                            .traffic = "keys and values read, entries both ways, groups written"},
                                   .run = run};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

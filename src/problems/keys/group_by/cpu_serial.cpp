@@ -20,7 +20,7 @@
 #include "problems/keys/group_by/table.hpp"
 #include "system/interruption.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 namespace {
 
@@ -70,4 +70,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                              .refusal = one_table_refusal,
                              .run = run};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

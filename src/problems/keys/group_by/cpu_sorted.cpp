@@ -28,7 +28,7 @@
 #include "system/pages.hpp"
 #include "upsweep/segmented_sort.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 namespace {
 
@@ -160,4 +160,4 @@ extern const Rung cpu_sorted{.info = {.id = "cpu.sorted",
                              .refusal = needs_isa,
                              .run = run};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

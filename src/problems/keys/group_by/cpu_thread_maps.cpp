@@ -22,7 +22,7 @@
 #include "problems/keys/group_by/rung.hpp"
 #include "problems/keys/group_by/table.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 namespace {
 
@@ -73,4 +73,4 @@ extern const Rung cpu_thread_maps{.info = {.id = "cpu.thread_maps",
                                   .refusal = one_table_refusal,
                                   .run = run};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -27,7 +27,7 @@
 #include "upsweep/machine.hpp"
 #endif
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 extern const Rung cuda_sort;
 
@@ -266,4 +266,4 @@ extern const Rung cuda_adaptive{
     .refusal = device_refusal,
     .run = launch};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

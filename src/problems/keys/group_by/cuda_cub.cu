@@ -19,7 +19,7 @@
 #include "problems/keys/group_by/device_sort.cuh"
 #endif
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -122,4 +122,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .refusal = few_types_refusal,
                            .run = launch};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -15,7 +15,7 @@
 #include "problems/keys/group_by/device_sums.cuh"
 #endif
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -47,4 +47,4 @@ extern const Rung cuda_hash{.info = {.id = "cuda.hash",
                             .refusal = few_types_refusal,
                             .run = launch};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -18,7 +18,7 @@
 #include "problems/keys/group_by/device_sums.cuh"
 #endif
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -98,4 +98,4 @@ extern const Rung cuda_partitioned{
     .refusal = refusal,
     .run = launch};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

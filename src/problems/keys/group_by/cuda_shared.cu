@@ -13,7 +13,7 @@
 #include "problems/keys/group_by/device_sums.cuh"
 #endif
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -55,4 +55,4 @@ extern const Rung cuda_shared{.info = {.id = "cuda.shared",
                               .refusal = few_types_refusal,
                               .run = launch};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

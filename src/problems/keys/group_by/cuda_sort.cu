@@ -17,7 +17,7 @@
 #include "upsweep/detail/by_key_call.hpp"
 #endif
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -166,4 +166,4 @@ extern const Rung cuda_sort{.info = {.id = "cuda.sort",
                             .refusal = device_refusal,
                             .run = launch};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -15,7 +15,7 @@
 #include "problems/keys/group_by/device_warp_sums.cuh"
 #include "upsweep/detail/large_launch.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// How large a block's tables are. More keys than `most` in a block's rows are not few.
 struct FewSize {
@@ -362,4 +362,4 @@ class FewGroups {
   std::optional<DeviceParts> memory_;
 };
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -17,7 +17,7 @@
 #include "problems/keys/group_by/rung.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 inline constexpr int kThreads = 256;
 
@@ -131,4 +131,4 @@ Status guarded(Call& call, Body body) noexcept try {
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -4,10 +4,10 @@
 
 #include "core/visit.hpp"
 #include "problems/keys/group_by/rung.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/lists.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Elements in the order of their groups, and where the results go.
 struct Folded {
@@ -20,7 +20,7 @@ struct Folded {
 
 /// By the operator, which begins with its identity.
 inline void fold_lists(const gpu::Policy& policy, Operator op, const Folded& folded, const Lists& lists) {
-  detail::SegmentedCall call;
+  detail::SegmentedReduceCall call;
   call.in = folded.in;
   call.out = folded.out;
   call.n = folded.n;
@@ -33,8 +33,8 @@ inline void fold_lists(const gpu::Policy& policy, Operator op, const Folded& fol
   visit_type(folded.out_type, [&]<class T>(std::type_identity<T>) {
     const T init = identity<T>(op);
     call.init = &init;
-    (void)detail::run_segmented(policy, call);
+    (void)detail::run_segmented_reduce(policy, call);
   });
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

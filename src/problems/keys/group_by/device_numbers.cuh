@@ -11,7 +11,7 @@
 
 #include "problems/keys/group_by/device_table.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Rows, or what stands for some rows of one key.
 template <class Key>
@@ -137,4 +137,4 @@ class NumberedItems {
   std::optional<FilledTable<KeySlot>> filled_;
 };
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

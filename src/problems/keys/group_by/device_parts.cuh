@@ -14,7 +14,7 @@
 #include "problems/keys/group_by/device_warp_sums.cuh"
 #include "upsweep/detail/large_launch.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// How numbers of groups are split: their first bits say the part, the last `local_bits` the group in it.
 struct PartBits {
@@ -213,4 +213,4 @@ bool sum_by_parts(const gpu::Policy& policy, const Call& call, const NumberedIte
   return true;
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -4,7 +4,7 @@
 
 #include "problems/keys/group_by/rung.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Null where there are kernels on a GPU for the call, else the reason why not.
 inline const char* device_refusal(const Call& call, const Policy&) noexcept {
@@ -18,4 +18,4 @@ inline const char* few_types_refusal(const Call& call, const Policy& policy) noe
   return teaching_refusal(call.op, call.in_type, call.out_type);
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

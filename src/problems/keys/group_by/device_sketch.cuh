@@ -10,7 +10,7 @@
 
 #include "problems/keys/group_by/device_groups.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 inline constexpr int kRegisters = 4096;  // an error of 1.6 %
 
@@ -66,4 +66,4 @@ std::int64_t expected_groups(const gpu::Policy& policy, const Key* keys, std::in
   return std::min(n, static_cast<std::int64_t>(cardinality(registers)));
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

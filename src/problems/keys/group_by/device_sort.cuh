@@ -6,7 +6,7 @@
 
 #include "problems/keys/group_by/device_groups.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 template <class Row>
 __global__ void write_rows(Row* rows, std::int64_t n) {
@@ -77,4 +77,4 @@ Status visit_row(const Call& call, F f) {
   return f(std::type_identity<std::int64_t>{});
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

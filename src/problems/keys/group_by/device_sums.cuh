@@ -8,7 +8,7 @@
 #include "problems/keys/group_by/device_table.cuh"
 #include "problems/keys/group_by/device_warp_sums.cuh"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 __device__ __forceinline__ void add_to(std::int32_t* to, std::int32_t value) { atomicAdd(to, value); }
 __device__ __forceinline__ void add_to(std::int64_t* to, std::int64_t value) {
@@ -159,4 +159,4 @@ Status launch_table(Call& call, Fill fill) noexcept {
   });
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

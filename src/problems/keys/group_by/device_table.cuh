@@ -10,7 +10,7 @@
 #include "problems/keys/group_by/device_groups.cuh"
 #include "system/hash.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Both halves of a product, as one: see system/hash.hpp.
 __device__ __forceinline__ std::uint64_t device_hash(const Secret& by, std::uint64_t key) {
@@ -107,7 +107,7 @@ class FilledTable {
 
   /// Sets the bit of each group's first row.
   void note_firsts(RowBits bits) const {
-    gpu::require(gpu::detail::launch(grid(), grouping::note_firsts<Slot>, table_.slots, slots(), bits), kWhat);
+    gpu::require(gpu::detail::launch(grid(), impl::group_by::note_firsts<Slot>, table_.slots, slots(), bits), kWhat);
   }
 
  private:
@@ -131,4 +131,4 @@ class FilledTable {
   std::optional<DeviceParts> memory_;
 };
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

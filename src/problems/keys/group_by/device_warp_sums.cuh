@@ -8,7 +8,7 @@
 
 #include "upsweep/types.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// What sums of values are added up in: integers in 64 bits, where they wrap around as their sum does.
 template <class In>
@@ -125,4 +125,4 @@ struct SizeCheck {
   }
 };
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

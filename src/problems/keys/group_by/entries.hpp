@@ -11,7 +11,7 @@
 
 #include "system/pages.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// What an entry has besides its key and its row.
 struct EntryShape {
@@ -101,4 +101,4 @@ class Slabs {
   std::int64_t used_ = 0;  ///< entries of the last one
 };
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

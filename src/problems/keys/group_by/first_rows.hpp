@@ -10,7 +10,7 @@
 #include "cpu/segments.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 class FirstRows {
  public:
@@ -41,4 +41,4 @@ class FirstRows {
   cpu::Pages<std::int64_t> before_;
 };
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -10,7 +10,7 @@
 #include "cpu/overflow.hpp"
 #include "upsweep/operators.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 namespace {
 
 using cpu::Int128;
@@ -128,4 +128,4 @@ Folds folds_of(const Call& call) {
   return found;
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -7,7 +7,7 @@
 
 #include "problems/keys/group_by/rung.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// A total is an element of the output type; of a checked sum it has 128 bits. Arrays of totals are aligned to these.
 struct Folds {
@@ -31,4 +31,4 @@ struct Folds {
 
 Folds folds_of(const Call& call);
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -11,9 +11,9 @@
 #include "climb/generated.hpp"
 #include "problems/keys/group_by/reference.hpp"
 #include "problems/keys/group_by/rung.hpp"
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 namespace {
 
 enum class KeyPattern : std::uint8_t {
@@ -28,9 +28,9 @@ constexpr std::string_view kKeyPatterns[] = {"uniform", "zipf", "sorted", "dense
 constexpr std::int64_t kUsualGroups = 1000;
 
 template <class T>
-class GroupInstance final : public Instance {
+class GroupByInstance final : public Instance {
  public:
-  GroupInstance(Elements<std::int64_t> keys, Elements<T> values, std::int64_t n, const std::string& input)
+  GroupByInstance(Elements<std::int64_t> keys, Elements<T> values, std::int64_t n, const std::string& input)
       : keys_(std::move(keys)), values_(std::move(values)), groups_(keys_.data(), n), out_keys_(n), out_(n) {
     const std::int64_t count = std::ssize(groups_.keys);
     group.title = "group of " + grouped(n) + " " + std::string(name(type_of<T>())) + " by " + grouped(count) + " keys";
@@ -82,9 +82,9 @@ class GroupInstance final : public Instance {
 
   template <class Policy>
   std::string_view run_on(const Policy& policy, Arrays at, std::int64_t n) {
-    const auto call = detail::group_call(static_cast<const std::int64_t*>(at[0]), static_cast<const T*>(at[1]), n,
-                                         static_cast<std::int64_t*>(at[3]), n, static_cast<T*>(at[2]), n, add);
-    const Grouped result = detail::run_group(policy, call);
+    const auto call = detail::group_by_call(static_cast<const std::int64_t*>(at[0]), static_cast<const T*>(at[1]), n,
+                                            static_cast<std::int64_t*>(at[3]), n, static_cast<T*>(at[2]), n, add);
+    const Grouped result = detail::run_group_by(policy, call);
     found_ = result.groups;
     return result.rung;
   }
@@ -156,8 +156,8 @@ void visit_given(const std::vector<Column>& input, const Problem::Visit& visit) 
                                            " has " + std::to_string(values.count) + " values");
   }
   visit_type(values.type, [&]<class T>(std::type_identity<T>) {
-    GroupInstance<T> instance(Elements<std::int64_t>(keys), Elements<T>(values), keys.count,
-                              keys.name + " " + values.name);
+    GroupByInstance<T> instance(Elements<std::int64_t>(keys), Elements<T>(values), keys.count,
+                                keys.name + " " + values.name);
     visit(instance);
   });
 }
@@ -172,7 +172,7 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
   for (const Type type : types_of(request, info)) {
     for (const std::int64_t n : sizes_of(request, info)) {
       visit_type(type, [&]<class T>(std::type_identity<T>) {
-        GroupInstance<T> instance(keys_of(pattern, n, groups), Elements<T>(n), n, input);
+        GroupByInstance<T> instance(keys_of(pattern, n, groups), Elements<T>(n), n, input);
         visit(instance);
       });
     }
@@ -198,7 +198,7 @@ constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep},
 }  // namespace
 
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
-                                    return {.name = "group",
+                                    return {.name = "group-by",
                                             .rungs = rungs(),
                                             .inputs = kInputs,
                                             .types = kNumberTypes,
@@ -209,4 +209,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kStudies};
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

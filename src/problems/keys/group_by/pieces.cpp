@@ -34,7 +34,7 @@
 #include "problems/keys/group_by/table.hpp"
 #include "system/interruption.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 namespace {
 
 /// Rows of a piece: the last 16 bits of a row are its number in the piece, and keys and values of 8 bytes fit a second cache of 1 MB.
@@ -649,4 +649,4 @@ Status run_pieces(Call& call, const Policy& policy, Adapts adapts) noexcept try 
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

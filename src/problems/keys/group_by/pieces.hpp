@@ -4,11 +4,11 @@
 
 #include "problems/keys/group_by/rung.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Whether a piece looks for keys that come again before its rows are partitioned.
 enum class Adapts : bool { no, yes };
 
 Status run_pieces(Call& call, const Policy& policy, Adapts adapts) noexcept;
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

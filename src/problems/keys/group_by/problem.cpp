@@ -14,7 +14,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace grouping {
+namespace impl::group_by {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_thread_maps, cpu_partitioned, cpu_sorted, cpu_direct, cpu_adaptive;
@@ -98,20 +98,20 @@ std::string text_of(T key) {
 }
 
 }  // namespace
-}  // namespace grouping
+}  // namespace impl::group_by
 
-Grouped detail::run_group(const Policy& policy, GroupCall call) {
+Grouped detail::run_group_by(const Policy& policy, GroupByCall call) {
   require_policy(policy);
-  grouping::require_types(call);
-  grouping::require_arrays(call);
+  impl::group_by::require_types(call);
+  impl::group_by::require_arrays(call);
   require_checks(call, policy.overflow);
   call.checked = cpu::is_checked(call, policy);
-  const auto& rung = grouping::choose(call, policy);
+  const auto& rung = impl::group_by::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (!status.ok()) {
-    grouping::throw_known(status.code, status.index, call, [&](std::int64_t row) {
+    impl::group_by::throw_known(status.code, status.index, call, [&](std::int64_t row) {
       return visit_type(call.key_type, [&]<class T>(std::type_identity<T>) {
-        return grouping::text_of(static_cast<const T*>(call.keys)[row]);
+        return impl::group_by::text_of(static_cast<const T*>(call.keys)[row]);
       });
     });
     throw_status(status, rung.info.id);
@@ -119,24 +119,24 @@ Grouped detail::run_group(const Policy& policy, GroupCall call) {
   return {call.groups, rung.info.id};
 }
 
-Grouped detail::run_group(const gpu::Policy& policy, GroupCall call) {
-  grouping::require_types(call);
-  grouping::require_arrays(call);
+Grouped detail::run_group_by(const gpu::Policy& policy, GroupByCall call) {
+  impl::group_by::require_types(call);
+  impl::group_by::require_arrays(call);
   gpu::require_no_capture(policy.stream, "another call: this one waits for the number of groups");
   gpu::Policy at = policy;
   at.workspace = nullptr;  // memory is what the groups need, which nobody knows before
   call.device_policy = &at;
-  gpu::CallOnDevice on_device(at, call, &grouping::choose);
-  grouping::require_memory(policy, call);
+  gpu::CallOnDevice on_device(at, call, &impl::group_by::choose);
+  impl::group_by::require_memory(policy, call);
   on_device.allocate();
   try {
     on_device.run();
   } catch (const Error& error) {
-    grouping::throw_known(error.code(), error.index(), call, [&](std::int64_t row) {
+    impl::group_by::throw_known(error.code(), error.index(), call, [&](std::int64_t row) {
       return visit_type(call.key_type, [&]<class T>(std::type_identity<T>) {
         T key{};
         gpu::fetch(&key, static_cast<const T*>(call.keys) + row, sizeof key, policy.stream);
-        return grouping::text_of(key);
+        return impl::group_by::text_of(key);
       });
     });
     throw;

@@ -14,7 +14,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// The groups of some keys, in the order of their first rows.
 template <class Key>
@@ -84,4 +84,4 @@ std::int64_t first_far_sum(const ExpectedGroups<Key>& groups, const T* values, c
   return kNoIndex;
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -9,11 +9,11 @@
 
 #include "core/ladder.hpp"
 #include "cuda/compiled.hpp"
-#include "upsweep/detail/group_call.hpp"
+#include "upsweep/detail/group_by_call.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
-using Call = detail::GroupCall;
+using Call = detail::GroupByCall;
 /// A rung leaves Call::groups. Where these are more than outputs have room for it writes nothing and returns unequal_lengths.
 /// Where a checked sum does not fit it leaves Call::bad_row and returns overflow, with the group as index.
 using Rung = upsweep::Rung<Call>;
@@ -35,4 +35,4 @@ inline const char* one_table_refusal(const Call& call, const Policy&) noexcept {
 
 inline constexpr const char* kOnePass = "keys and values read, groups written";
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

@@ -12,7 +12,7 @@
 #include "problems/keys/group_by/folds.hpp"
 #include "system/hash.hpp"
 
-namespace upsweep::grouping {
+namespace upsweep::impl::group_by {
 
 /// Rows that are numbered and folded at a time: their numbers stay in the core's first cache.
 inline constexpr std::int64_t kBlock = 1024;
@@ -227,4 +227,4 @@ auto visit_key(Type type, F f) {
   }
 }
 
-}  // namespace upsweep::grouping
+}  // namespace upsweep::impl::group_by

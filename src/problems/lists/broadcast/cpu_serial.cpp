@@ -14,7 +14,7 @@
 #include "problems/lists/broadcast/rung.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
-namespace upsweep::positions {
+namespace upsweep::impl::broadcast {
 
 namespace {
 
@@ -82,4 +82,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::positions
+}  // namespace upsweep::impl::broadcast

@@ -13,7 +13,7 @@
 #include "cpu/list_runs.hpp"
 #include "problems/lists/broadcast/rung.hpp"
 
-namespace upsweep::positions {
+namespace upsweep::impl::broadcast {
 
 namespace {
 
@@ -68,4 +68,4 @@ extern const Rung cpu_staged{.info = {.id = "cpu.staged",
                              .refusal = needs_isa,
                              .run = run};
 
-}  // namespace upsweep::positions
+}  // namespace upsweep::impl::broadcast

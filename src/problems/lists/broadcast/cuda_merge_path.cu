@@ -15,7 +15,7 @@
 #include "cuda/list_positions.cuh"
 #endif
 
-namespace upsweep::positions {
+namespace upsweep::impl::broadcast {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -82,4 +82,4 @@ extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
                                   .run = launch,
                                   .workspace = workspace};
 
-}  // namespace upsweep::positions
+}  // namespace upsweep::impl::broadcast

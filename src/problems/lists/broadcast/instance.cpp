@@ -7,16 +7,16 @@
 #include "climb/list_instance.hpp"
 #include "problems/lists/broadcast/reference.hpp"
 #include "problems/lists/broadcast/rung.hpp"
-#include "upsweep/list_positions.hpp"
+#include "upsweep/broadcast.hpp"
 
-namespace upsweep::positions {
+namespace upsweep::impl::broadcast {
 namespace {
 
 constexpr std::string_view kWritten[] = {"local-index", "parents", "values"};  // as Kind has them
 
-class PositionsInstance final : public Instance {
+class BroadcastInstance final : public Instance {
  public:
-  PositionsInstance(const std::vector<std::int64_t>& offsets, Kind kind, const std::string& input)
+  BroadcastInstance(const std::vector<std::int64_t>& offsets, Kind kind, const std::string& input)
       : kind_(kind),
         lists_(std::ssize(offsets) - 1),
         elements_(offsets.back()),
@@ -41,15 +41,15 @@ class PositionsInstance final : public Instance {
             {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const auto ran = detail::run_positions(policy, call_of(at, n));
+    const auto ran = detail::run_broadcast(policy, call_of(at, n));
     status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
     return ran.rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
-    return detail::run_positions_async(policy, call_of(at, n), static_cast<gpu::PackStatus*>(at[3]));
+    return detail::run_broadcast_async(policy, call_of(at, n), static_cast<gpu::PackStatus*>(at[3]));
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
-    return gpu::list_positions_workspace(policy, lists_, elements_);
+    return gpu::broadcast_workspace(policy, lists_, elements_);
   }
   [[nodiscard]] std::string wrong(const RungInfo&) override {
     if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
@@ -109,12 +109,12 @@ constexpr SettingInfo kSettings[] = {
 void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   const auto kind = static_cast<Kind>(setting(request, "write").value_or(Setting{}).value);
   if (!request.input.empty()) {
-    PositionsInstance instance(offsets_of_column(request.input[0]), kind, request.input[0].name);
+    BroadcastInstance instance(offsets_of_column(request.input[0]), kind, request.input[0].name);
     return visit(instance);
   }
   const ListPattern pattern = list_pattern(request);
   for (const std::int64_t n : sizes_of(request, problem(request.problem))) {
-    PositionsInstance instance(generated_offsets(pattern, n), kind, pattern_name(pattern));
+    BroadcastInstance instance(generated_offsets(pattern, n), kind, pattern_name(pattern));
     visit(instance);
   }
 }
@@ -124,9 +124,9 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
 extern constexpr Problem kProblem{
     .info = []() -> ProblemInfo {
       return {
-          .name = "positions", .rungs = rungs(), .inputs = kInputs, .usual_sizes = kUsualSizes, .settings = kSettings};
+          .name = "broadcast", .rungs = rungs(), .inputs = kInputs, .usual_sizes = kUsualSizes, .settings = kSettings};
     },
     .visit_instances = visit_instances,
     .studies = kListStudies};
 
-}  // namespace upsweep::positions
+}  // namespace upsweep::impl::broadcast

@@ -12,7 +12,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace positions {
+namespace impl::broadcast {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_staged, cuda_merge_path;
@@ -96,40 +96,40 @@ std::int64_t await(const Call& call) {
 static_assert(sizeof(gpu::PackStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace positions
+}  // namespace impl::broadcast
 
-detail::PositionsResult detail::run_positions(const Policy& policy, const PositionsCall& asked) {
+detail::BroadcastResult detail::run_broadcast(const Policy& policy, const BroadcastCall& asked) {
   require_policy(policy);
-  PositionsCall call = positions::require_call(asked);
-  const auto& rung = positions::choose(call, policy);
-  call.capacity = positions::total_of(call);  // more is not written, and need not be there
-  positions::require_apart(call);
+  BroadcastCall call = impl::broadcast::require_call(asked);
+  const auto& rung = impl::broadcast::choose(call, policy);
+  call.capacity = impl::broadcast::total_of(call);  // more is not written, and need not be there
+  impl::broadcast::require_apart(call);
   const Status status = rung.run(call, policy);
   if (status.code == Code::stop_before_start) {
-    visit_offsets(call.lists, [&](const auto& offsets) { positions::require_order(offsets, call.lists.count); });
+    visit_offsets(call.lists, [&](const auto& offsets) { impl::broadcast::require_order(offsets, call.lists.count); });
   }
   if (!status.ok()) throw_status(status, rung.info.id);
   return {call.capacity, rung.info.id};
 }
 
-detail::PositionsResult detail::run_positions(const gpu::Policy& policy, const PositionsCall& asked) {
-  PositionsCall call = positions::require_call(asked);
-  positions::require_apart(call);
+detail::BroadcastResult detail::run_broadcast(const gpu::Policy& policy, const BroadcastCall& asked) {
+  BroadcastCall call = impl::broadcast::require_call(asked);
+  impl::broadcast::require_apart(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
-  gpu::CallOnDevice on_device(policy, call, &positions::choose, gpu::Fetches::result);
-  positions::require_memory(policy, call);
+  gpu::CallOnDevice on_device(policy, call, &impl::broadcast::choose, gpu::Fetches::result);
+  impl::broadcast::require_memory(policy, call);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const result = on_device.allocate();
   if (waits) call.status = static_cast<gpu::PackStatus*>(result);
   on_device.run();
-  return {waits ? positions::await(call) : 0, on_device.rung().id};
+  return {waits ? impl::broadcast::await(call) : 0, on_device.rung().id};
 }
 
-std::string_view detail::run_positions_async(const gpu::Policy& policy, PositionsCall call, gpu::PackStatus* status) {
+std::string_view detail::run_broadcast_async(const gpu::Policy& policy, BroadcastCall call, gpu::PackStatus* status) {
   require_array(status, 1, "status");
   call.status = status;
-  return run_positions(policy, call).rung;
+  return run_broadcast(policy, call).rung;
 }
 
 }  // namespace upsweep

@@ -8,7 +8,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::positions {
+namespace upsweep::impl::broadcast {
 
 struct LocalIndex {
   std::int64_t operator()(std::int64_t /*list*/, std::int64_t position) const { return position; }
@@ -36,4 +36,4 @@ std::int64_t first_wrong(const T* offsets, std::int64_t n, const E* out, Expecte
   return kNoIndex;
 }
 
-}  // namespace upsweep::positions
+}  // namespace upsweep::impl::broadcast

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/ladder.hpp"
-#include "upsweep/detail/positions_call.hpp"
+#include "upsweep/detail/broadcast_call.hpp"
 
-namespace upsweep::positions {
+namespace upsweep::impl::broadcast {
 
-using Call = detail::PositionsCall;
+using Call = detail::BroadcastCall;
 using Kind = Call::Kind;
 /// On the CPU `capacity` is what all lists have when a rung runs. Offsets that decrease are found on the way: a rung then
 /// returns stop_before_start, without the list.
@@ -20,4 +20,4 @@ std::vector<RungInfo> rungs();
 
 inline constexpr const char* kOnePass = "offsets read, an element each written";
 
-}  // namespace upsweep::positions
+}  // namespace upsweep::impl::broadcast

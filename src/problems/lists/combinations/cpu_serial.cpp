@@ -12,7 +12,7 @@
 
 #include "problems/lists/combinations/rung.hpp"
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 
 namespace {
 
@@ -70,4 +70,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

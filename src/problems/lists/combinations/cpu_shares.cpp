@@ -21,7 +21,7 @@
 #include "cpu/parallel.hpp"
 #include "problems/lists/combinations/rung.hpp"
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 
 namespace {
 
@@ -244,4 +244,4 @@ extern const Rung cpu_shares{.info = {.id = "cpu.shares",
                              .refusal = refusal,
                              .run = run};
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

@@ -20,7 +20,7 @@
 #include "cuda/list_path.cuh"
 #endif
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -423,4 +423,4 @@ extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
                                   .run = launch,
                                   .workspace = workspace};
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

@@ -9,7 +9,7 @@
 #include "problems/lists/combinations/rung.hpp"
 #include "upsweep/combinations.hpp"
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 namespace {
 
 /// Pairs of each list's elements.
@@ -124,4 +124,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kShortListStudies};
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

@@ -13,7 +13,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace combining {
+namespace impl::combinations {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_shares, cuda_merge_path;
@@ -225,21 +225,21 @@ void await(Call& call) {
 static_assert(sizeof(gpu::CombinationsStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace combining
+}  // namespace impl::combinations
 
 std::string_view detail::run_combinations(const Policy& policy, CombinationsCall& call) try {
   require_policy(policy);
-  combining::require_arrays(call);
-  const auto& rung = combining::choose(call, policy);
-  const combining::Plan plan =
-      combining::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
+  impl::combinations::require_arrays(call);
+  const auto& rung = impl::combinations::choose(call, policy);
+  const impl::combinations::Plan plan =
+      impl::combinations::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
   call.plan = &plan;
   call.total = plan.first_tuple.back();
   if (call.out != nullptr) {
-    if (call.room < call.total) combining::throw_no_room(call);
-    combining::require_out(call);
+    if (call.room < call.total) impl::combinations::throw_no_room(call);
+    impl::combinations::require_out(call);
   }
-  combining::require_apart(call, call.total);
+  impl::combinations::require_apart(call, call.total);
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
   if (!status.ok()) throw_status(status, rung.info.id);
@@ -249,25 +249,25 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
 }
 
 std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {
-  combining::require_arrays(call);
-  combining::require_apart(call, call.room);
-  if (call.out != nullptr) combining::require_out(call);
+  impl::combinations::require_arrays(call);
+  impl::combinations::require_apart(call, call.room);
+  if (call.out != nullptr) impl::combinations::require_out(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "combinations_async or cartesian_async");
-  gpu::CallOnDevice on_device(policy, call, &combining::choose, gpu::Fetches::result);
-  combining::require_device_arrays(call, policy.device);
+  gpu::CallOnDevice on_device(policy, call, &impl::combinations::choose, gpu::Fetches::result);
+  impl::combinations::require_device_arrays(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const result = on_device.allocate();
   if (waits) call.status = static_cast<gpu::CombinationsStatus*>(result);
   on_device.run();
-  if (waits) combining::await(call);
+  if (waits) impl::combinations::await(call);
   return on_device.rung().id;
 }
 
 gpu::WorkspaceSize detail::combinations_workspace(const gpu::Policy& policy, const CombinationsCall& asked) {
   CombinationsCall call = asked;
-  combining::require_arrays(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &combining::choose, gpu::Fetches::result).workspace();
+  impl::combinations::require_arrays(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &impl::combinations::choose, gpu::Fetches::result).workspace();
 }
 
 void detail::require_tuple_offsets(std::int64_t offsets, std::int64_t lists) {

@@ -9,7 +9,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 
 /// The tuples of one list after another, each made from the one before it.
 class ExpectedTuples {
@@ -53,4 +53,4 @@ class ExpectedTuples {
   std::vector<std::int64_t> stops_;
 };
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

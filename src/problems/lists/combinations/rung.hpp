@@ -10,7 +10,7 @@
 #include "problems/lists/combinations/tuples.hpp"
 #include "upsweep/detail/combinations_call.hpp"
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 
 using Call = detail::CombinationsCall;
 using Rung = upsweep::Rung<Call>;
@@ -61,4 +61,4 @@ inline void set_lengths(Walk& walk, const TupleUnit& unit, std::int64_t i) {
   for (std::int64_t d = 0; d < walk.inputs(); ++d) walk.length(d) = unit.input(d).lengths[i];
 }
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

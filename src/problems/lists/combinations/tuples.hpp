@@ -11,7 +11,7 @@
 #include "cpu/kernels.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::combining {
+namespace upsweep::impl::combinations {
 
 /// Ways to choose n of so many elements; kNoIndex where they are more than int64 counts.
 inline std::int64_t combinations_of(std::int64_t elements, std::int64_t n, bool replacement) {
@@ -108,4 +108,4 @@ class Walk {
   std::vector<std::int64_t> lengths_;
 };
 
-}  // namespace upsweep::combining
+}  // namespace upsweep::impl::combinations

@@ -11,11 +11,11 @@
 #include "problems/lists/offsets/pieces.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 namespace {
 
-Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
   return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     const std::int64_t before = carry;
     const std::int64_t bad = cpu::for_each_block(call.n, pieces.block(), policy.threads,
@@ -25,7 +25,7 @@ Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
   });
 }
 
-const char* refusal(const detail::RaggedCall& call, const Policy& policy) noexcept {
+const char* refusal(const detail::OffsetsCall& call, const Policy& policy) noexcept {
   return is_adjacent(call) ? isa_refusal(policy.isa) : kNotAdjacent;
 }
 
@@ -38,4 +38,4 @@ extern const Rung cpu_adjacent{.info = {.id = "cpu.adjacent",
                                .refusal = refusal,
                                .run = run};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

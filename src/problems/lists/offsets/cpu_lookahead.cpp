@@ -15,11 +15,11 @@
 #include "problems/lists/offsets/pieces.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 namespace {
 
-Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
   return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_lookahead(pieces, call.n, policy.threads, carry);
   });
@@ -34,4 +34,4 @@ extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
                                 .refusal = needs_isa,
                                 .run = run};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

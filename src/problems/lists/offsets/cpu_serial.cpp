@@ -12,11 +12,11 @@
 #include "problems/lists/offsets/pieces.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 namespace {
 
-Status run(detail::RaggedCall& call, const Policy&) noexcept {
+Status run(detail::OffsetsCall& call, const Policy&) noexcept {
   return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_in_order(pieces, call.n, carry);
   });
@@ -31,4 +31,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

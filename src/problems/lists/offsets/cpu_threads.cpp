@@ -13,11 +13,11 @@
 #include "problems/lists/offsets/pieces.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 namespace {
 
-Status run(detail::RaggedCall& call, const Policy& policy) noexcept {
+Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
   return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
     return cpu::scan_segments(pieces, call.n, policy.threads, carry);
   });
@@ -31,4 +31,4 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .traffic = "3n read, 2n written"},
                               .run = run};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

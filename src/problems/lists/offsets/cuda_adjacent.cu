@@ -11,7 +11,7 @@
 #include "upsweep/detail/device.cuh"
 #endif
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 namespace {
 
@@ -84,7 +84,7 @@ __global__ void tell_first_bad(Lengths<T> lists, const std::int64_t* offsets, st
   *first_bad = 0;
 }
 
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::OffsetsCall& call, const Policy&) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const bool vectors = reinterpret_cast<std::uintptr_t>(call.starts) % 16 == 0 &&
                          reinterpret_cast<std::uintptr_t>(call.offsets) % 16 == 0;
@@ -101,10 +101,10 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::RaggedCall&) noexcept { return {.kept = sizeof(gpu::detail::Control)}; }
+gpu::WorkspaceSize workspace(const detail::OffsetsCall&) noexcept { return {.kept = sizeof(gpu::detail::Control)}; }
 #endif
 
-const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
   return is_adjacent(call) ? nullptr : kNotAdjacent;
 }
 
@@ -118,4 +118,4 @@ extern const Rung cuda_adjacent{.info = {.id = "cuda.adjacent",
                                 .run = launch,
                                 .workspace = workspace};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

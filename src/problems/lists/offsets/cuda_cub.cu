@@ -15,7 +15,7 @@
 #include <cub/device/device_scan.cuh>
 #endif
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -28,14 +28,14 @@ cudaError_t scan_lengths(void* temporary, std::size_t& bytes, const Lengths<T>& 
   return cub::DeviceScan::InclusiveScan(temporary, bytes, elements, out, lengths.op, n, stream);
 }
 
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::OffsetsCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
     return gpu::status_of(scan_lengths(call.launch->scratch, bytes, lengths, out, call.n, call.launch->stream));
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::OffsetsCall& call) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
     std::size_t bytes = 0;
     (void)scan_lengths(nullptr, bytes, lengths_of<T>(call), call.offsets, call.n, nullptr);
@@ -54,4 +54,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -9,7 +9,7 @@
 //        every later offset negative, and the first of those is searched for.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::Blocks<gpu::HillisSteeleTiles>>;
@@ -23,4 +23,4 @@ extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_b
                                             .run = launch,
                                             .workspace = workspace};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -8,7 +8,7 @@
 // From   The double-buffered scan of "scanCUDA" (A. Biswas 2020).
 #include "problems/lists/offsets/cuda_lists.cuh"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::Rounds>;
@@ -22,4 +22,4 @@ extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_g
                                             .run = launch,
                                             .workspace = workspace};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

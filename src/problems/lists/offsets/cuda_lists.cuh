@@ -16,7 +16,7 @@
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 /// What an inclusive scan turns into offsets[1 … n]: the lists' lengths, the first one added to what precedes them all.
 template <class T>
@@ -41,7 +41,7 @@ struct Lengths {
 };
 
 template <class T>
-Lengths<T> lengths_of(const detail::RaggedCall& call) {
+Lengths<T> lengths_of(const detail::OffsetsCall& call) {
   return {static_cast<const T*>(call.starts),
           static_cast<const T*>(call.stops),
           call.carry.total,
@@ -87,7 +87,7 @@ __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int
 /// Runs a rung: scan(lengths, offsets + 1) on the call's stream writes the inclusive scan of the lengths, and returns a
 /// Status.
 template <class Scan>
-Status with_lengths(const detail::RaggedCall& call, Scan scan) {
+Status with_lengths(const detail::OffsetsCall& call, Scan scan) {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> Status {
     const auto lengths = lengths_of<T>(call);
     if (call.n > 0) {
@@ -101,16 +101,16 @@ Status with_lengths(const detail::RaggedCall& call, Scan scan) {
 
 /// Runs a call in one of the ways of cuda/.
 template <class Way>
-Status launch_by(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch_by(detail::OffsetsCall& call, const Policy&) noexcept {
   return with_lengths(call, [&](const auto& lengths, std::int64_t* out) {
     return gpu::status_of(
         Way::scan(lengths, out, static_cast<std::int64_t*>(call.launch->scratch), call.n, false, call.launch->stream));
   });
 }
 template <class Way>
-gpu::WorkspaceSize scratch_of(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize scratch_of(const detail::OffsetsCall& call) noexcept {
   return {.scratch = Way::values(call.n) * std::int64_t{sizeof(std::int64_t)}};
 }
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets
 #endif

@@ -15,7 +15,7 @@
 #include "upsweep/detail/device_scan.cuh"
 #endif
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 namespace {
 
@@ -42,7 +42,7 @@ struct OffsetsProblem {
   }
 };
 
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::OffsetsCall& call, const Policy&) noexcept {
   return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
     const gpu::Launch& launch = *call.launch;
     const gpu::detail::DeviceScan<OffsetsProblem<T>> scan{.in = {lengths.starts, lengths.stops},
@@ -59,14 +59,14 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::OffsetsCall& call) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) -> gpu::WorkspaceSize {
     return {.kept = gpu::detail::workspace_bytes<OffsetsProblem<T>>(call.n)};
   });
 }
 #endif
 
-const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
   return gpu::lookahead_refusal(call.launch->device);
 }
 
@@ -80,4 +80,4 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                  .run = launch,
                                  .workspace = workspace};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -6,11 +6,11 @@
 // Needs  Any GPU.
 // Limit  The latency of memory and of one addition: a ten-thousandth of the device. cuda.turn_taking has many threads
 //        and is no faster; cuda.hillis_steele_global is.
-// From   Awkward Array's own CUDA kernel of compact_offsets, where
+// From   Awkward Array's own CUDA kernel of offsets, where
 //        "Evaluation task for Awkward Array GSoC project" (P. Das 2020) begins.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::OneThread>;
@@ -22,4 +22,4 @@ extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .traffic = "2n read, n written"},
                                   .run = launch};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -14,7 +14,7 @@
 #include "cuda/thrust.cuh"
 #endif
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -32,7 +32,7 @@ struct OnlyLengths {
   __device__ std::int64_t operator()(std::int64_t i) const { return lists.length(i); }
 };
 
-Status launch(detail::RaggedCall& call, const Policy&) noexcept {
+Status launch(detail::OffsetsCall& call, const Policy&) noexcept {
   return with_lengths(call, [&]<class T>(const Lengths<T>& lengths, std::int64_t*) {
     const auto stream = call.launch->stream;
     const auto blocks = static_cast<unsigned>((call.n + gpu::kRoundThreads - 1) / gpu::kRoundThreads);
@@ -49,7 +49,7 @@ Status launch(detail::RaggedCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::OffsetsCall& call) noexcept {
   return {.scratch = gpu::ThrustScratch::bytes_for(call.n)};
 }
 
@@ -58,7 +58,7 @@ gpu::WorkspaceSize workspace(const detail::RaggedCall& call) noexcept {
 
 namespace {
 
-const char* refusal(const detail::RaggedCall& call, const Policy&) noexcept {
+const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
   return call.before_at != nullptr ? "begins with an offset of the host's, not with one in device memory" : nullptr;
 }
 
@@ -73,4 +73,4 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                               .run = launch,
                               .workspace = workspace};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -9,7 +9,7 @@
 //        corrected.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<gpu::Turns>;
@@ -21,4 +21,4 @@ extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
                                             .traffic = "2n read, n written"},
                                    .run = launch};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -9,9 +9,9 @@
 #include "climb/guest.hpp"
 #include "problems/lists/offsets/reference.hpp"
 #include "problems/lists/offsets/rung.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 namespace {
 
 /// Lists of 0 to 8 elements, a third of them empty, anywhere in some array, in no order.
@@ -64,18 +64,18 @@ class OffsetsInstance final : public Instance {
             {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const auto ran = compact_offsets(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]));
+    const auto ran = offsets(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]));
     status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
     return ran.rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
-    return compact_offsets_async(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
-                                 static_cast<gpu::OffsetsStatus*>(at[3]));
+    return offsets_async(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
+                         static_cast<gpu::OffsetsStatus*>(at[3]));
   }
   void run_guest(int threads, Arrays at, std::int64_t n) override {
     status_ = {.first_bad = kNoIndex, .total = 0, .code = Code::ok};
-    guest->call<decltype(upsweep_rung_ragged)>(kCType<T>, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
-                                               threads);
+    guest->call<decltype(upsweep_rung_offsets)>(kCType<T>, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]),
+                                                threads);
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::offsets_workspace<T>(policy, group.n);
@@ -157,7 +157,7 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
 
 }  // namespace
 
-/// Every 25th length of the figures in the report that moves compact_offsets to CUDA: 10 to 575,010.
+/// Every 25th length of the figures in the report that moves offsets to CUDA: 10 to 575,010.
 constexpr auto kDas = [] {
   std::array<std::int64_t, 24> sizes{};
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = 10 + 25'000 * static_cast<std::int64_t>(i);
@@ -169,7 +169,7 @@ constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep},
                               {.name = "threads", .sizes = kLarge, .types = kInt64, .scales = true}};
 
 extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
-                                    return {.name = "ragged",
+                                    return {.name = "offsets",
                                             .rungs = rungs(),
                                             .inputs = kInputs,
                                             .types = kTypes,
@@ -179,4 +179,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kStudies};
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -8,20 +8,20 @@
 #include "core/visit.hpp"
 #include "upsweep/operators.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 namespace {
 
 // As in the scan: outputs from here on are stored past the caches.
 constexpr std::int64_t kNonTemporalLists = (std::int64_t{8} << 20) / std::int64_t{sizeof(std::int64_t)};
 
 template <class T>
-List<T> list_at(const detail::RaggedCall& call, std::int64_t i) {
+List<T> list_at(const detail::OffsetsCall& call, std::int64_t i) {
   return {static_cast<const T*>(call.starts)[i], static_cast<const T*>(call.stops)[i]};
 }
 
 }  // namespace
 
-Pieces::Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table)
+Pieces::Pieces(const detail::OffsetsCall& call, const cpu::KernelTable& table)
     : call_(call), kernel_(table.ragged[cpu::at(call.type)]), non_temporal_(call.n >= kNonTemporalLists) {}
 
 void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
@@ -107,4 +107,4 @@ std::int64_t Pieces::first_strip() const {
   return strip() + cpu::before_line(output(0)) / std::int64_t{sizeof(std::int64_t)};
 }
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

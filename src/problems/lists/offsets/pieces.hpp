@@ -8,15 +8,15 @@
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 class Pieces {
  public:
   using Carry = std::int64_t;  // the offset of the next list
 
-  Pieces(const detail::RaggedCall& call, const cpu::KernelTable& table);
+  Pieces(const detail::OffsetsCall& call, const cpu::KernelTable& table);
 
   static void clear(Carry& carry) { carry = 0; }
   static void merge(Carry& left, const Carry& right);
@@ -49,14 +49,14 @@ class Pieces {
   [[nodiscard]] std::int64_t find_bad(cpu::Range range, Carry before) const;
   [[nodiscard]] std::int64_t* output(std::int64_t list) const { return call_.offsets + 1 + list; }
 
-  const detail::RaggedCall& call_;
+  const detail::OffsetsCall& call_;
   const cpu::RaggedKernel& kernel_;
   bool non_temporal_;
 };
 
 /// Runs one rung: schedule(pieces, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.
 template <class Schedule>
-Status run_pieces(detail::RaggedCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
+Status run_pieces(detail::OffsetsCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
   const Pieces pieces(call, table);
   Pieces::Carry carry = call.carry.total;
   call.offsets[0] = carry;
@@ -72,4 +72,4 @@ Status run_pieces(detail::RaggedCall& call, const cpu::KernelTable& table, Sched
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -10,12 +10,12 @@
 #include "core/visit.hpp"
 #include "cuda/device_call.hpp"
 #include "problems/lists/offsets/rung.hpp"
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace ragged {
+namespace impl::offsets {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_lookahead, cpu_adjacent, cuda_one_thread, cuda_turn_taking,
@@ -33,7 +33,7 @@ constexpr const Rung* kRungs[] = {&cpu_serial,
                                   &cuda_cub,
                                   &cuda_lookahead,
                                   &cuda_adjacent};
-constexpr Ladder<detail::RaggedCall> kLadder = kRungs;
+constexpr Ladder<detail::OffsetsCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
@@ -42,14 +42,14 @@ namespace {
 // ---- Which rung.
 
 /// Of a call on a GPU whose lists lie anywhere.
-const Rung& scanning_rung(const detail::RaggedCall& call) {
+const Rung& scanning_rung(const detail::OffsetsCall& call) {
   if (refusal_of(cuda_lookahead, call, {}) == nullptr) return cuda_lookahead;
   detail::require_length_of_host(call.n_at, cuda_cub.info.id);
   return cuda_cub;
 }
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
-const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
+const Rung& choose(const detail::OffsetsCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
     if (&rung != &cuda_lookahead && &rung != &cuda_adjacent) detail::require_length_of_host(call.n_at, rung.info.id);
@@ -61,7 +61,7 @@ const Rung& choose(const detail::RaggedCall& call, const Policy& policy) {
 
 /// The rungs that such a call on a GPU may come to, wherever its lists lie: the named one, or those that the API chooses
 /// from. Throws unknown_rung.
-std::vector<const Rung*> possible_rungs(const detail::RaggedCall& call, std::string_view name) {
+std::vector<const Rung*> possible_rungs(const detail::OffsetsCall& call, std::string_view name) {
   if (name.empty()) return {&scanning_rung(call), &cuda_adjacent};
   return {rung_called(kLadder, name)};
 }
@@ -88,11 +88,11 @@ std::string message(const Status& status, Type type, const void* start_at, const
   }
 }
 
-const void* bound_at(const detail::RaggedCall& call, const void* bounds, std::int64_t list) {
+const void* bound_at(const detail::OffsetsCall& call, const void* bounds, std::int64_t list) {
   return static_cast<const std::byte*>(bounds) + (list - call.carry.lists) * size_of(call.type);
 }
 
-void require_arrays(const detail::RaggedCall& call) {
+void require_arrays(const detail::OffsetsCall& call) {
   detail::require_array(call.starts, call.n, "starts");
   detail::require_array(call.stops, call.n, "stops");
   if (call.offsets == nullptr) throw Error(Code::invalid_argument, "offsets: a null pointer");
@@ -105,7 +105,7 @@ void require_arrays(const detail::RaggedCall& call) {
 }
 
 /// Waits for the call and throws what it says; advances the carry.
-void await(const gpu::Launch& launch, detail::RaggedCall& call) {
+void await(const gpu::Launch& launch, detail::OffsetsCall& call) {
   gpu::OffsetsStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
   if (status.first_bad == kNoIndex) {
@@ -120,25 +120,25 @@ void await(const gpu::Launch& launch, detail::RaggedCall& call) {
 static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace ragged
+}  // namespace impl::offsets
 
-std::string_view detail::run_offsets(const Policy& policy, RaggedCall& call) {
-  ragged::require_arrays(call);
+std::string_view detail::run_offsets(const Policy& policy, OffsetsCall& call) {
+  impl::offsets::require_arrays(call);
   require_policy(policy);
-  const auto& rung = ragged::choose(call, policy);
+  const auto& rung = impl::offsets::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (status.ok()) return rung.info.id;
   if (status.index == kNoIndex) throw_status(status, rung.info.id);
-  const void* const start = ragged::bound_at(call, call.starts, status.index);
-  const void* const stop = ragged::bound_at(call, call.stops, status.index);
-  throw Error(status.code, ragged::message(status, call.type, start, stop), status.index);
+  const void* const start = impl::offsets::bound_at(call, call.starts, status.index);
+  const void* const stop = impl::offsets::bound_at(call, call.stops, status.index);
+  throw Error(status.code, impl::offsets::message(status, call.type, start, stop), status.index);
 }
 
-std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call) {
-  ragged::require_arrays(call);
+std::string_view detail::run_offsets(const gpu::Policy& policy, OffsetsCall& call) {
+  impl::offsets::require_arrays(call);
   const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "compact_offsets_async");
-  gpu::CallOnDevice on_device(policy, call, &ragged::choose, gpu::Fetches::result);
+  if (waits) gpu::require_no_capture(policy.stream, "offsets_async");
+  gpu::CallOnDevice on_device(policy, call, &impl::offsets::choose, gpu::Fetches::result);
   if (call.n > 0) {
     gpu::require_device_memory(call.starts, policy.device, "starts");
     gpu::require_device_memory(call.stops, policy.device, "stops");
@@ -149,28 +149,28 @@ std::string_view detail::run_offsets(const gpu::Policy& policy, RaggedCall& call
   void* const room = on_device.allocate();
   if (waits) call.status = static_cast<gpu::OffsetsStatus*>(room);
   on_device.run();
-  if (waits) ragged::await(*call.launch, call);
+  if (waits) impl::offsets::await(*call.launch, call);
   return on_device.rung().id;
 }
 
-void detail::throw_bad_offsets(const RaggedCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream) {
+void detail::throw_bad_offsets(const OffsetsCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream) {
   std::int64_t start = 0;
   std::int64_t stop = 0;
   const auto bytes = size_of(call.type);
-  gpu::fetch(&start, ragged::bound_at(call, call.starts, status.first_bad), bytes, stream);
-  gpu::fetch(&stop, ragged::bound_at(call, call.stops, status.first_bad), bytes, stream);
+  gpu::fetch(&start, impl::offsets::bound_at(call, call.starts, status.first_bad), bytes, stream);
+  gpu::fetch(&stop, impl::offsets::bound_at(call, call.stops, status.first_bad), bytes, stream);
   const Status bad{status.code, status.first_bad};
-  throw Error(status.code, ragged::message(bad, call.type, &start, &stop), status.first_bad);
+  throw Error(status.code, impl::offsets::message(bad, call.type, &start, &stop), status.first_bad);
 }
 
-gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const RaggedCall& asked) {
+gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const OffsetsCall& asked) {
   const gpu::CurrentDevice current(policy.device);
   const gpu::Launch bare = gpu::launch_on(policy);
-  RaggedCall call = asked;
+  OffsetsCall call = asked;
   call.launch = &bare;
   gpu::WorkspaceSize size;
   // Whether stops will be the starts one place on is not known yet.
-  for (const auto* rung : ragged::possible_rungs(call, policy.rung)) {
+  for (const auto* rung : impl::offsets::possible_rungs(call, policy.rung)) {
     const gpu::WorkspaceSize one = gpu::workspace_of(*rung, call, gpu::Fetches::result);
     size = {.kept = std::max(size.kept, one.kept), .scratch = std::max(size.scratch, one.scratch)};
   }

@@ -6,7 +6,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
 /// The first of the n + 1 offsets that is wrong, or kNoIndex; the lists are valid.
 template <class T>
@@ -20,4 +20,4 @@ std::int64_t first_wrong(const T* starts, const T* stops, std::int64_t n, const 
   return kNoIndex;
 }
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -3,20 +3,20 @@
 #pragma once
 
 #include "core/ladder.hpp"
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 
-namespace upsweep::ragged {
+namespace upsweep::impl::offsets {
 
-using Rung = upsweep::Rung<detail::RaggedCall>;
+using Rung = upsweep::Rung<detail::OffsetsCall>;
 
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
 inline constexpr const char* kNotAdjacent = "stops are not the starts one place on";
 
-inline bool is_adjacent(const detail::RaggedCall& call) {
+inline bool is_adjacent(const detail::OffsetsCall& call) {
   const auto* starts = static_cast<const std::byte*>(call.starts);
   return call.n > 0 && call.stops == starts + size_of(call.type);
 }
 
-}  // namespace upsweep::ragged
+}  // namespace upsweep::impl::offsets

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/conversion_kernels.cu: conversions of list_positions.hpp on a GPU.
+// problems/lists/pack/conversion_kernels.cu: conversions of broadcast.hpp on a GPU.
 //
 // Positions by given offsets are written for each element along the path of cuda/list_path.cuh, where lists are checked too.
 // Sorted parents make such lists as well: list k has the offsets that come to k. Offsets from lengths are the scan that pack has.
@@ -12,7 +12,7 @@
 #include "problems/lists/pack/cuda_fitting.cuh"
 #include "upsweep/detail/gpu_launch.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 namespace {
 
 using detail::ConversionCall;
@@ -199,4 +199,4 @@ std::int64_t conversion_scratch(std::int64_t lists, std::int64_t elements) noexc
   return Scratch(lists, elements, nullptr).parts.bytes();
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

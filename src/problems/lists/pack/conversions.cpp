@@ -18,7 +18,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace packing {
+namespace impl::pack {
 
 void throw_bad_length(std::int64_t list, std::int64_t length) {
   const std::string which = "list " + std::to_string(list);
@@ -133,38 +133,38 @@ template <class T>
 }
 
 }  // namespace
-}  // namespace packing
+}  // namespace impl::pack
 
 // ------------------------------------------------------------------------------------------------------------- lengths
 
 std::int64_t detail::run_lengths_to_offsets(const Policy& policy, Type type, const void* lengths, std::int64_t n,
                                             const Mask& valid, std::int64_t* offsets) {
-  packing::require(policy);
+  impl::pack::require(policy);
   require_array(lengths, n, "lengths");
   require_mask(valid, n, "the validity of the lists");
   require_array(offsets, 1, "offsets");
-  packing::require_apart(offsets, n + 1, [&](CallArrays& arrays) {
+  impl::pack::require_apart(offsets, n + 1, [&](CallArrays& arrays) {
     arrays.read(lengths, n, size_of(type));
     arrays.read(valid);
   });
   return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
     const auto* given = static_cast<const T*>(lengths);
-    const std::int64_t bad = packing::with_memory([&] {
-      return packing::visit_validity(packing::GivenLengths<T>{given}, valid, [&](const auto& each) {
-        return packing::lay_out(each, n, offsets, policy.threads);
+    const std::int64_t bad = impl::pack::with_memory([&] {
+      return impl::pack::visit_validity(impl::pack::GivenLengths<T>{given}, valid, [&](const auto& each) {
+        return impl::pack::lay_out(each, n, offsets, policy.threads);
       });
     });
     if (bad == kNoIndex) return offsets[n];
-    packing::throw_bad_length(bad, static_cast<std::int64_t>(given[bad]));
+    impl::pack::throw_bad_length(bad, static_cast<std::int64_t>(given[bad]));
   });
 }
 
 void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
-  packing::require(policy);
+  impl::pack::require(policy);
   require_adjacent(outer, "outer lists");
   require_adjacent(inner, "inner lists");
   require_array(offsets, 1, "offsets");
-  packing::require_apart(offsets, outer.count + 1, [&](CallArrays& arrays) {
+  impl::pack::require_apart(offsets, outer.count + 1, [&](CallArrays& arrays) {
     arrays.read(outer);
     arrays.read(inner);
   });
@@ -195,7 +195,7 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
       if (bad == kNoIndex) return;
       const std::int64_t start = of_outer(bad);
       const std::int64_t stop = outer.count == 0 ? start : of_outer(bad + 1);
-      packing::throw_bad_level(bad, start, stop, inner.count);
+      impl::pack::throw_bad_level(bad, start, stop, inner.count);
     });
   });
 }
@@ -204,14 +204,14 @@ void detail::run_flatten(const Policy& policy, const Lists& outer, const Lists& 
 
 std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
                                               std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
-  packing::require(policy);
+  impl::pack::require(policy);
   if (content < 0) throw Error(Code::invalid_argument, "the length of the content must not be negative");
   require_lists(lists, content);
   require_array(offsets, 1, "offsets");
   require_array(positions, capacity, "positions");
-  packing::require_apart(positions, capacity, [&](CallArrays& arrays) {
+  impl::pack::require_apart(positions, capacity, [&](CallArrays& arrays) {
     arrays.read(lists);
-    arrays.read(offsets, lists.count + 1, packing::kPositionBytes);
+    arrays.read(offsets, lists.count + 1, impl::pack::kPositionBytes);
   });
   // A call of pack without columns: what its content is, and what may be wrong with it, is the same.
   PackCall call;
@@ -224,50 +224,51 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
   const auto write_all = [&]<class Bounds, class Lengths>(Bounds bounds, const Lengths& lengths) {
     const cpu::Fit<Lengths> fit{lengths, offsets};
     const cpu::Laid<GivenOffsets<std::int64_t>, Bounds> laid{{offsets}, lists.count, bounds};
-    const bool non_temporal = call.total * packing::kPositionBytes >= cpu::kNonTemporalBytes;
+    const bool non_temporal = call.total * impl::pack::kPositionBytes >= cpu::kNonTemporalBytes;
     return cpu::for_each_list_share(
-        laid.offsets, laid.n, packing::kPositionBytes, policy.threads, [&](const cpu::ListShare& share) {
-          return laid.write(share, positions, packing::kPositionBytes, non_temporal, kernels,
+        laid.offsets, laid.n, impl::pack::kPositionBytes, policy.threads, [&](const cpu::ListShare& share) {
+          return laid.write(share, positions, impl::pack::kPositionBytes, non_temporal, kernels,
                             [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
                               return fit(first, run.count) && kernels.count_up(stage, run);
                             });
         });
   };
-  Status status = packing::with_memory([&] { return packing::lay_out(call, policy.threads); });
+  Status status = impl::pack::with_memory([&] { return impl::pack::lay_out(call, policy.threads); });
   const bool good =
-      status.ok() && packing::with_memory([&] {
+      status.ok() && impl::pack::with_memory([&] {
         return visit_bounds(lists, [&](auto bounds) {
-          return packing::visit_lengths(call, [&](const auto& lengths) { return write_all(bounds, lengths); });
+          return impl::pack::visit_lengths(call, [&](const auto& lengths) { return write_all(bounds, lengths); });
         });
       });
   if (good) return call.total;
-  if (status.ok()) status = packing::first_bad(call);
+  if (status.ok()) status = impl::pack::first_bad(call);
   if (status.code == Code::unequal_lengths && status.index == kNoIndex) throw_no_room(call.total, capacity);
-  packing::throw_bad_packed(call, status);
+  impl::pack::throw_bad_packed(call, status);
 }
 
 void detail::run_parents_to_offsets(const Policy& policy, Type type, const void* parents, std::int64_t elements,
                                     std::int64_t n, std::int64_t* offsets) {
-  packing::require(policy);
+  impl::pack::require(policy);
   require_array(parents, elements, "parents");
   if (n < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
   require_array(offsets, 1, "offsets");
-  packing::require_apart(offsets, n + 1, [&](CallArrays& arrays) { arrays.read(parents, elements, size_of(type)); });
+  impl::pack::require_apart(offsets, n + 1, [&](CallArrays& arrays) { arrays.read(parents, elements, size_of(type)); });
   visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
     const auto* given = static_cast<const T*>(parents);
     offsets[0] = 0;
     constexpr std::int64_t kBlock = cpu::kBlockBytes / std::int64_t{sizeof(T)};
     const std::int64_t bad = cpu::for_each_block(elements, kBlock, policy.threads, [&](cpu::Range range) {
       const std::int64_t last = range.first + range.count;
-      return packing::end_lists(given, elements, range.first, last, n, offsets) ? kNoIndex : range.first;
+      return impl::pack::end_lists(given, elements, range.first, last, n, offsets) ? kNoIndex : range.first;
     });
-    if (bad != kNoIndex) packing::throw_first_bad_parent(given, elements, n);
+    if (bad != kNoIndex) impl::pack::throw_first_bad_parent(given, elements, n);
     const std::int64_t ended = elements == 0 ? 0 : static_cast<std::int64_t>(given[elements - 1]) + 1;
     std::int64_t* const empty = offsets + ended + 1;
-    cpu::for_each_block(n - ended, cpu::kBlockBytes / packing::kPositionBytes, policy.threads, [&](cpu::Range range) {
-      std::fill_n(empty + range.first, range.count, elements);
-      return kNoIndex;
-    });
+    cpu::for_each_block(n - ended, cpu::kBlockBytes / impl::pack::kPositionBytes, policy.threads,
+                        [&](cpu::Range range) {
+                          std::fill_n(empty + range.first, range.count, elements);
+                          return kNoIndex;
+                        });
   });
 }
 

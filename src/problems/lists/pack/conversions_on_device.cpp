@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/conversions_on_device.cpp: conversions of list_positions.hpp on a GPU: validated, run, failures as Errors.
+// problems/lists/pack/conversions_on_device.cpp: conversions of broadcast.hpp on a GPU: validated, run, failures as Errors.
 #include "problems/lists/pack/conversions_on_device.hpp"
 
 #include <limits>
@@ -14,7 +14,7 @@
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep {
-namespace packing {
+namespace impl::pack {
 
 #if !UPSWEEP_HAS_CUDA
 Status launch_conversion(const detail::ConversionCall&) noexcept { return {Code::not_built}; }
@@ -116,19 +116,19 @@ ConversionCall prepared(ConversionCall call) {
 }
 
 }  // namespace
-}  // namespace packing
+}  // namespace impl::pack
 
 std::int64_t detail::run_conversion(const gpu::Policy& policy, ConversionCall call) {
   require_no_rung(policy.rung);
-  packing::require_call(call);
-  packing::require_apart(call);
+  impl::pack::require_call(call);
+  impl::pack::require_apart(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
   const gpu::CurrentDevice current(policy.device);
-  packing::require_device_arrays(call, policy.device);
+  impl::pack::require_device_arrays(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  call = packing::prepared(call);
-  const gpu::WorkspaceSize own{.scratch = packing::conversion_scratch(call.lists.count, call.capacity)};
+  call = impl::pack::prepared(call);
+  const gpu::WorkspaceSize own{.scratch = impl::pack::conversion_scratch(call.lists.count, call.capacity)};
   const gpu::WorkspaceSize size = gpu::followed_by(own, gpu::kResultBytes);
   const gpu::DeviceCall memory(policy, size);
   call.launch = &memory.launch();
@@ -136,16 +136,16 @@ std::int64_t detail::run_conversion(const gpu::Policy& policy, ConversionCall ca
     void* const result = static_cast<std::byte*>(memory.launch().scratch) + size.scratch - gpu::kResultBytes;
     call.status = static_cast<gpu::PackStatus*>(result);
   }
-  if (const Status status = packing::launch_conversion(call); !status.ok())
+  if (const Status status = impl::pack::launch_conversion(call); !status.ok())
     throw_status(status, "conversions of lists");
-  return waits ? packing::await(call) : 0;
+  return waits ? impl::pack::await(call) : 0;
 }
 
-gpu::WorkspaceSize detail::positions_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements) {
+gpu::WorkspaceSize detail::broadcast_workspace(const gpu::Policy& policy, std::int64_t lists, std::int64_t elements) {
   require_lists(Lists::of_size(lists, 0), 0);
   const gpu::CurrentDevice current(policy.device);
   // Of parents_to_offsets: a list and an offset past the last.
-  return gpu::followed_by({.scratch = packing::conversion_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
+  return gpu::followed_by({.scratch = impl::pack::conversion_scratch(lists + 1, elements + 1)}, gpu::kResultBytes);
 }
 
 }  // namespace upsweep

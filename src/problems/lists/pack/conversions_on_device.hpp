@@ -5,11 +5,11 @@
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 /// Puts the call, whose arrays are validated, into call.launch's stream.
 Status launch_conversion(const detail::ConversionCall& call) noexcept;
 /// Scratch bytes of any call on so many lists and elements.
 std::int64_t conversion_scratch(std::int64_t lists, std::int64_t elements) noexcept;
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -9,7 +9,7 @@
 // From   Awkward Array's awkward_ListArray_compact_offsets and carry, in one loop.
 #include "problems/lists/pack/moves.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 namespace {
 
@@ -42,4 +42,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

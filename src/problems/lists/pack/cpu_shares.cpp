@@ -13,7 +13,7 @@
 #include "cpu/list_cuts.hpp"
 #include "problems/lists/pack/moves.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 namespace {
 
@@ -43,4 +43,4 @@ extern const Rung cpu_shares{.info = {.id = "cpu.shares",
                                       .traffic = "bounds twice, content; offsets and outputs"},
                              .run = run};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

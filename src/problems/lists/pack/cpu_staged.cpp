@@ -12,7 +12,7 @@
 #include "cpu/list_runs.hpp"
 #include "problems/lists/pack/moves.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 namespace {
 
@@ -77,4 +77,4 @@ extern const Rung cpu_staged{.info = {.id = "cpu.staged",
                              .refusal = needs_isa,
                              .run = run};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

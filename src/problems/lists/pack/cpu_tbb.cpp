@@ -14,7 +14,7 @@
 #include "cpu/std_par.hpp"
 #include "problems/lists/pack/moves.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 namespace {
 
@@ -44,4 +44,4 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .threads = Threads::every},
                           .run = run};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

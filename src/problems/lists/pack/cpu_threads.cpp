@@ -10,7 +10,7 @@
 #include "cpu/blocks.hpp"
 #include "problems/lists/pack/moves.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 namespace {
 
@@ -62,4 +62,4 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .traffic = "bounds twice, content; offsets and outputs"},
                               .run = run};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -8,7 +8,7 @@
 // From   As cuda.warp_per_list.
 #include "problems/lists/pack/cuda_per_list.cuh"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<256>;
@@ -22,4 +22,4 @@ extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                       .run = launch,
                                       .workspace = workspace};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

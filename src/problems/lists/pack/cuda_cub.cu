@@ -15,7 +15,7 @@
 #include <cub/device/device_copy.cuh>
 #endif
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 namespace {
 
@@ -114,4 +114,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -8,7 +8,7 @@
 #include "cuda/moved_lists.cuh"
 #include "upsweep/error.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 /// As cuda/list_path.cuh wants them.
 struct FittingOffsets {
@@ -29,5 +29,5 @@ struct FittingOffsets {
   __device__ static std::int64_t elements(std::int64_t total) { return total; }
 };
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack
 #endif

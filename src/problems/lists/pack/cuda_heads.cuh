@@ -8,7 +8,7 @@
 
 #include "cuda/moved_lists.cuh"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 inline constexpr int kMoveThreads = 256;
 inline constexpr int kMoveWarps = kMoveThreads / 32;
@@ -334,5 +334,5 @@ __device__ __forceinline__ void move_tile(const gpu::MovedLists& lists, const st
   move_results(heads, is_run, content, count, to);
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack
 #endif

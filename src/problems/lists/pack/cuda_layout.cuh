@@ -8,7 +8,7 @@
 #include "cuda/moved_lists.cuh"
 #include "problems/lists/pack/cuda_fitting.cuh"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 inline gpu::MovedLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
 
@@ -81,5 +81,5 @@ inline cudaError_t launch_layout(const detail::PackCall& call, const Scratch& sc
   return gpu::launch_conclude(lists, call.offsets, call.capacity, scratch.outcome, call.status, stream);
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack
 #endif

@@ -7,7 +7,7 @@
 #if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 inline constexpr int kListThreads = 256;
 
@@ -48,5 +48,5 @@ inline gpu::WorkspaceSize layout_workspace(const detail::PackCall& call) noexcep
   return {.scratch = Scratch(call, nullptr).parts.bytes()};
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack
 #endif

@@ -8,7 +8,7 @@
 // From   How Awkward Array's CUDA kernels are written, a thread per list.
 #include "problems/lists/pack/cuda_per_list.cuh"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<1>;
@@ -22,4 +22,4 @@ extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                        .run = launch,
                                        .workspace = workspace};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -21,7 +21,7 @@
 #include "upsweep/detail/lookback_scan.cuh"
 #endif
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
@@ -386,4 +386,4 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -9,7 +9,7 @@
 #include "problems/lists/pack/rung.hpp"
 #include "upsweep/pack.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 namespace {
 
 /// Lists by starts and stops, int64, of one column of content.
@@ -163,4 +163,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 namespace {
 
 Code check_view(const detail::PackCall& call, std::int64_t i) {
@@ -97,4 +97,4 @@ void throw_bad_packed(const detail::PackCall& call, const Status& status) {
   }
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -13,7 +13,7 @@
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/error.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 // ------------------------------------------------------------------------------------------------------------- lengths
 // Of list i the length, or a negative number where its bounds are bad.
@@ -170,4 +170,4 @@ Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept;
 /// Throws that of a bad list view, which starts there and has that size.
 [[noreturn]] void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content);
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

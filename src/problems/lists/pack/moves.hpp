@@ -9,7 +9,7 @@
 #include "problems/lists/pack/layout.hpp"
 #include "problems/lists/pack/rung.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 /// Elements of a column, and where they go.
 inline const std::byte* content_at(const PackColumn& column, std::int64_t element) {
@@ -55,4 +55,4 @@ void copy_columns(const detail::PackCall& call, std::int64_t i, std::int64_t fro
   for (const PackColumn& column : call.columns) copy(column, start, to, count);
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

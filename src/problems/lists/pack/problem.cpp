@@ -16,7 +16,7 @@
 #include "upsweep/error.hpp"
 
 namespace upsweep {
-namespace packing {
+namespace impl::pack {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_shares, cpu_staged, cuda_thread_per_list, cuda_warp_per_list,
@@ -108,38 +108,38 @@ void await(const gpu::Launch& launch, detail::PackCall& call) {
 static_assert(sizeof(gpu::PackStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace packing
+}  // namespace impl::pack
 
 std::string_view detail::run_pack(const Policy& policy, PackCall& call) {
-  packing::require_call(call);
-  packing::require_outputs(call);
+  impl::pack::require_call(call);
+  impl::pack::require_outputs(call);
   require_policy(policy);
-  const auto& rung = packing::choose(call, policy);
+  const auto& rung = impl::pack::choose(call, policy);
   const Status status = rung.run(call, policy);
   if (status.code == Code::out_of_memory) throw_status(status, rung.info.id);
-  if (!status.ok()) packing::throw_bad_packed(call, status);
+  if (!status.ok()) impl::pack::throw_bad_packed(call, status);
   return rung.info.id;
 }
 
 std::string_view detail::run_pack(const gpu::Policy& policy, PackCall& call) {
-  packing::require_call(call);
-  packing::require_outputs(call);
+  impl::pack::require_call(call);
+  impl::pack::require_outputs(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "pack_async");
-  gpu::CallOnDevice on_device(policy, call, &packing::choose, gpu::Fetches::result);
-  packing::require_device_arrays(call, policy.device);
+  gpu::CallOnDevice on_device(policy, call, &impl::pack::choose, gpu::Fetches::result);
+  impl::pack::require_device_arrays(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const result = on_device.allocate();
   if (waits) call.status = static_cast<gpu::PackStatus*>(result);
   on_device.run();
-  if (waits) packing::await(*call.launch, call);
+  if (waits) impl::pack::await(*call.launch, call);
   return on_device.rung().id;
 }
 
 gpu::WorkspaceSize detail::pack_workspace(const gpu::Policy& policy, const PackCall& asked) {
   PackCall call = asked;
-  packing::require_call(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &packing::choose, gpu::Fetches::result).workspace();
+  impl::pack::require_call(call, ArraysAre::to_come);
+  return gpu::CallOnDevice(policy, call, &impl::pack::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -7,7 +7,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 /// The first of the n + 1 offsets that is wrong, or kNoIndex; the lists are valid.
 template <class T>
@@ -34,4 +34,4 @@ std::int64_t first_wrong_element(const T* starts, const T* stops, std::int64_t n
   return kNoIndex;
 }
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -7,11 +7,11 @@
 #include "core/ladder.hpp"
 #include "upsweep/detail/pack_call.hpp"
 
-namespace upsweep::packing {
+namespace upsweep::impl::pack {
 
 using Rung = upsweep::Rung<detail::PackCall>;
 
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-}  // namespace upsweep::packing
+}  // namespace upsweep::impl::pack

@@ -20,11 +20,11 @@
 #include "problems/lists/segmented_reduce/reduce_lists.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
-Status run(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   const int workers = workers_for(call, policy.threads);
   const std::int64_t each = cpu::range_lists(call.lists.count, call.n * call.in_size, workers);
   const std::int64_t lists = call.lists.count;
@@ -43,4 +43,4 @@ extern const Rung cpu_columns{.info = {.id = "cpu.columns",
                               .refusal = needs_isa,
                               .run = run};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -13,15 +13,15 @@
 #include "problems/lists/segmented_reduce/reduce_lists.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
-Status run(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   return reduce_lists(call, policy, cpu::list_kernels_plain(), 1, even_ranges(call, 1));
 }
 
-Status run_threads(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+Status run_threads(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   const int workers = workers_for(call, policy.threads);
   return reduce_lists(call, policy, cpu::list_kernels_plain(), workers, even_ranges(call, workers));
 }
@@ -47,4 +47,4 @@ extern const Rung cpu_threads{
     .info = {.id = "cpu.threads", .idea = "as many lists for every thread", .needs = "any CPU", .traffic = kOnePass},
     .run = run_threads};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -17,7 +17,7 @@
 #include "problems/lists/segmented_reduce/reduce_lists.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t kListBytes = 16;
 
 /// The first list with at least `bytes` of work before it; any list where offsets decrease.
-std::int64_t list_at(const detail::SegmentedCall& call, std::int64_t bytes) {
+std::int64_t list_at(const detail::SegmentedReduceCall& call, std::int64_t bytes) {
   return visit_bounds(call.lists, [&](auto bounds) {
     const std::int64_t begin = bounds.start(0);
     std::int64_t low = 0;
@@ -46,7 +46,7 @@ std::int64_t list_at(const detail::SegmentedCall& call, std::int64_t bytes) {
 }
 
 /// Where each worker's lists begin, and where the last one's end.
-std::vector<std::int64_t> cuts(const detail::SegmentedCall& call, int workers) {
+std::vector<std::int64_t> cuts(const detail::SegmentedReduceCall& call, int workers) {
   std::vector<std::int64_t> begins{0};
   const std::int64_t lists = call.lists.count;
   const std::int64_t share = (call.n * call.in_size + lists * kListBytes) / workers + 1;
@@ -55,11 +55,11 @@ std::vector<std::int64_t> cuts(const detail::SegmentedCall& call, int workers) {
   return begins;
 }
 
-const char* refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
+const char* refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return call.lists.are_adjacent() ? nullptr : "lists by starts and stops have no order to be searched in";
 }
 
-Status run(const detail::SegmentedCall& call, const Policy& policy) noexcept try {
+Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept try {
   const int workers = call.lists.count == 0 ? 1 : workers_for(call, policy.threads);
   const std::vector<std::int64_t> begins = cuts(call, workers);
   const auto lists = [&](std::int64_t range) -> cpu::Share {
@@ -79,4 +79,4 @@ extern const Rung cpu_shares{.info = {.id = "cpu.shares",
                              .refusal = refusal,
                              .run = run};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

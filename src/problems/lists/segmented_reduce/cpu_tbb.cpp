@@ -18,10 +18,10 @@
 #include "cpu/segments.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 namespace {
 
-const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (call.reducer != Reducer::fold || call.op == Operator::custom) return "folds by compiled operators alone";
   if (call.in_type != call.out_type || call.out_size < 4) return "elements of 4 or 8 bytes of the same type in and out";
   if (call.valid.is_given() || call.lists.valid.is_given()) return "it knows no nulls";
@@ -29,7 +29,7 @@ const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noe
 }
 
 template <class T, class Bounds, class Op>
-std::int64_t fold_lists(const detail::SegmentedCall& call, Bounds bounds, Op op) {
+std::int64_t fold_lists(const detail::SegmentedReduceCall& call, Bounds bounds, Op op) {
   const T* const x = static_cast<const T*>(call.in);
   T* const out = static_cast<T*>(call.out);
   const T init = *static_cast<const T*>(call.init);
@@ -49,7 +49,7 @@ std::int64_t fold_lists(const detail::SegmentedCall& call, Bounds bounds, Op op)
       cpu::first_index);
 }
 
-Status run(const detail::SegmentedCall& call, const Policy&) noexcept try {
+Status run(const detail::SegmentedReduceCall& call, const Policy&) noexcept try {
   const std::int64_t bad = visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (sizeof(T) < 4) {
       return kNoIndex;
@@ -76,4 +76,4 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                           .refusal = refusal,
                           .run = run};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -8,7 +8,7 @@
 // From   What cub::DeviceSegmentedReduce did for lists of any length.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   // [guide: end]
 }
 
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return with_taught(call, [&]<class R>(const R& reducer) {
     const auto blocks = static_cast<unsigned>(call.lists.count < kMostBlocks ? call.lists.count : kMostBlocks);
     return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream},
@@ -47,4 +47,4 @@ extern const Rung cuda_block_per_list{
     .refusal = taught_refusal,
     .run = launch};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

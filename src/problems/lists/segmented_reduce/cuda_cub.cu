@@ -17,7 +17,7 @@
 #include "cuda/cub.cuh"
 #endif
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
@@ -46,7 +46,7 @@ __global__ void zero_empty(GivenLists lists, T* out) {
 }
 
 template <class T, class Op>
-cudaError_t reduce_by_cub(const detail::SegmentedCall& call, Op op, void* temporary, std::size_t& bytes) {
+cudaError_t reduce_by_cub(const detail::SegmentedReduceCall& call, Op op, void* temporary, std::size_t& bytes) {
   gpu::forget_last_error();
   const GivenLists lists = lists_of(call);
   const thrust::counting_iterator<std::int64_t> first(0);
@@ -62,7 +62,7 @@ cudaError_t reduce_by_cub(const detail::SegmentedCall& call, Op op, void* tempor
 }
 
 /// The call by its type and operator.
-cudaError_t reduce_by_cub(const detail::SegmentedCall& call, void* temporary, std::size_t& bytes) {
+cudaError_t reduce_by_cub(const detail::SegmentedReduceCall& call, void* temporary, std::size_t& bytes) {
   cudaError_t error = cudaErrorNotSupported;
   (void)with_few_types(call.out_type, [&]<class T, class Any>(std::type_identity<T>, Any) -> Status {
     if constexpr (std::is_arithmetic_v<T>) {
@@ -77,21 +77,21 @@ cudaError_t reduce_by_cub(const detail::SegmentedCall& call, void* temporary, st
   return error;
 }
 
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return with_status(call, [&] {
     auto bytes = static_cast<std::size_t>(call.launch->size.scratch);
     return reduce_by_cub(call, call.launch->scratch, bytes);
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
   std::size_t bytes = 0;
   (void)reduce_by_cub(call, nullptr, bytes);
   return {.scratch = static_cast<std::int64_t>(bytes)};
 }
 #endif
 
-const char* refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
+const char* refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.checked) return kWraps;
   if (call.valid.is_given()) return "it knows no null elements";
   const bool is_picked = call.op == Operator::min || call.op == Operator::max;
@@ -113,4 +113,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch,
                            .workspace = workspace};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -4,7 +4,7 @@
 // Idea   A warp takes 32 lists. Each lane folds its own where that has up to 8 elements; those of up to 64 are folded by
 //        eight lanes, four lists at a time; those of up to 2,048 by the warp, one after the other. What is longer is left
 //        in a list of pieces of 16,384 elements, which a second kernel's blocks take; the last of a list's pieces to be
-//        folded folds them all, in their order. Operators that do not commute (segmented.cuh) fold rows of four elements a
+//        folded folds them all, in their order. Operators that do not commute (segmented_reduce.cuh) fold rows of four elements a
 //        lane, in order; the others columns.
 // Cost   One pass, by lines of the cache as far as short lists share them. Work n, depth n/(256·2112) and the folds.
 // Needs  Any GPU. 24 bytes of scratch per list that is long; where lists may overlap, for every list.
@@ -12,23 +12,23 @@
 // From   Own; the classes of lengths as in S. Baxter's moderngpu and in cub::DeviceBatchMemcpy.
 #include "problems/lists/segmented_reduce/cuda_lanes.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.device != nullptr) return call.device->run(call);
   return visit_kept(call, [&]<class T>(std::type_identity<T>) { return lanes_on<T>(call); });
 }
 
-gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
   if (call.device != nullptr) return call.device->workspace(call);
   return {.scratch = pieces_bytes(call, kCompiledSlotBytes)};
 }
 #endif
 
-const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   return call.device != nullptr ? nullptr : device_refusal(call, policy);
 }
 
@@ -43,4 +43,4 @@ extern const Rung cuda_lanes{.info = {.id = "cuda.lanes",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -5,16 +5,16 @@
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 
 #if UPSWEEP_HAS_CUDA
-#include "upsweep/detail/segmented_lanes.cuh"
+#include "upsweep/detail/segmented_reduce_lanes.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 /// Of the compiled reducers: a Picked<double> is the largest value there is.
 inline constexpr std::int64_t kCompiledSlotBytes = kSlotBytes<Picked<double>>;
 
 /// Compiled once per type that elements are kept as, in lanes_kernels.cu.
 template <class T>
-Status lanes_on(const detail::SegmentedCall& call) noexcept;
+Status lanes_on(const detail::SegmentedReduceCall& call) noexcept;
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce
 #endif

@@ -6,9 +6,9 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "problems/lists/segmented_reduce/cuda_reducers.cuh"
-#include "upsweep/detail/segmented_lists.cuh"
+#include "upsweep/detail/segmented_reduce_lists.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 // ---------------------------------------------------------------------------------------------------- simple rungs
 // Those that are there to be read are compiled for a few types and know no null elements.
@@ -24,7 +24,7 @@ inline constexpr bool kIsTaught<Count<T>> = true;
 
 /// run(reducer) of a call that taught_refusal() does not refuse, with the status around it.
 template <class Run>
-Status with_taught(const detail::SegmentedCall& call, Run run) {
+Status with_taught(const detail::SegmentedReduceCall& call, Run run) {
   return with_status(call, [&] {
     cudaError_t error = cudaErrorNotSupported;
     (void)visit_kept(call, [&]<class T>(std::type_identity<T>) {
@@ -37,5 +37,5 @@ Status with_taught(const detail::SegmentedCall& call, Run run) {
   });
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce
 #endif

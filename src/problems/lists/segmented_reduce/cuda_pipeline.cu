@@ -13,20 +13,20 @@
 #include "cuda/device_call.hpp"
 #include "problems/lists/segmented_reduce/cuda_pipeline.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.lists.count == 0) return with_status(call, [] { return cudaSuccess; });
   return visit_kept(call, [&]<class T>(std::type_identity<T>) { return pipeline_on<T>(call); });
 }
 
-gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept { return memory_for(shares_of(call)); }
+gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept { return memory_for(shares_of(call)); }
 #endif
 
-const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = device_refusal(call, policy)) return reason;
   if (call.checked) return kWraps;
   if (call.count_at != nullptr) return "shares are cut by the number of lists, which must be the host's";
@@ -48,4 +48,4 @@ extern const Rung cuda_pipeline{.info = {.id = "cuda.pipeline",
                                 .run = launch,
                                 .workspace = workspace};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -26,7 +26,7 @@
 #if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/tile_pipeline.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 // ---------------------------------------------------------------------------------------------------------------- the shape
 // Chosen on an H200: 14 warps of two blocks have 72 registers each; with three blocks of fewer warps the loader's state spills,
@@ -1385,12 +1385,12 @@ template <class T>
 inline constexpr bool kIsPiped<Count<T>> = true;
 
 /// With the widest bounds and results, so that one workspace serves all reductions of the same content.
-inline std::int64_t most_work(const detail::SegmentedCall& call) {
+inline std::int64_t most_work(const detail::SegmentedReduceCall& call) {
   return call.n * call.in_size + call.lists.count * 16;
 }
-inline std::int64_t shares_of(const detail::SegmentedCall& call) { return most_shares(most_work(call)); }
+inline std::int64_t shares_of(const detail::SegmentedReduceCall& call) { return most_shares(most_work(call)); }
 /// A block per share, at most.
-inline std::int64_t needed_blocks(const detail::SegmentedCall& call) {
+inline std::int64_t needed_blocks(const detail::SegmentedReduceCall& call) {
   return (most_work(call) >> kLeastShareBits) + 1;
 }
 /// Kept: what blocks count in. Scratch: the parts.
@@ -1412,7 +1412,7 @@ inline Parts parts_at(void* kept, void* scratch, std::int64_t shares) {
 
 /// Compiled once per type that elements are kept as, in pipeline_kernels.cu.
 template <class T>
-Status pipeline_on(const detail::SegmentedCall& call) noexcept;
+Status pipeline_on(const detail::SegmentedReduceCall& call) noexcept;
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce
 #endif

@@ -17,11 +17,11 @@
 
 #include "core/reducer_kind.hpp"
 #include "core/visit.hpp"
-#include "upsweep/detail/segmented_lists.cuh"
+#include "upsweep/detail/segmented_reduce_lists.cuh"
 #include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 /// init ⊕ x0 ⊕ x1 …
 template <class T, class Op>
@@ -31,7 +31,7 @@ struct Folded {
   static constexpr T kNone = Op::template identity<T>();
   T* out;
   T init;
-  bool empty_is_zero;  ///< of sums of floats: see SegmentedCall
+  bool empty_is_zero;  ///< of sums of floats: see SegmentedReduceCall
 
   __device__ bool reads() const { return true; }
   __device__ Value none() const { return kNone; }
@@ -192,13 +192,13 @@ using KeptAs = typename Kept<T>::Type;
 
 /// f(std::type_identity<T>{}) of the type that the call's elements are kept as.
 template <class F>
-auto visit_kept(const detail::SegmentedCall& call, F f) {
+auto visit_kept(const detail::SegmentedReduceCall& call, F f) {
   if (kind_of(call.reducer) == ReducerKind::length) return f(std::type_identity<std::uint8_t>{});
   return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) { return f(std::type_identity<KeptAs<T>>{}); });
 }
 
 template <class T>
-T init_of(const detail::SegmentedCall& call) {
+T init_of(const detail::SegmentedReduceCall& call) {
   T init{};
   if (call.init != nullptr) std::memcpy(&init, call.init, sizeof init);
   return init;
@@ -218,7 +218,7 @@ BitsOf<T> order_flip(Type type, bool is_least) {
 }
 
 template <class T>
-Pick<T> pick_of(const detail::SegmentedCall& call, bool is_least) {
+Pick<T> pick_of(const detail::SegmentedReduceCall& call, bool is_least) {
   const bool writes_value = call.reducer == Reducer::fold;
   const BitsOf<T> flip = order_flip<T>(call.in_type, is_least);
   return {call.out,
@@ -231,7 +231,7 @@ Pick<T> pick_of(const detail::SegmentedCall& call, bool is_least) {
 }
 
 template <class T>
-Count<T> count_of(const detail::SegmentedCall& call) {
+Count<T> count_of(const detail::SegmentedReduceCall& call) {
   switch (call.reducer) {
     case Reducer::any:
       return {call.out, Counted::not_zeros, Says::whether_any};
@@ -251,7 +251,7 @@ Count<T> count_of(const detail::SegmentedCall& call) {
 
 /// The reducer of a fold by that operator, same type in and out.
 template <class T, class Op>
-auto fold_of(const detail::SegmentedCall& call) {
+auto fold_of(const detail::SegmentedReduceCall& call) {
   T* const out = static_cast<T*>(call.out);
   const T init = init_of<T>(call);
   constexpr Operator kOp = Op::kOperator;
@@ -272,7 +272,7 @@ auto fold_of(const detail::SegmentedCall& call) {
 }
 
 template <class T, class F>
-Status with_fold(const detail::SegmentedCall& call, F f) {
+Status with_fold(const detail::SegmentedReduceCall& call, F f) {
   if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
     if (call.out_size > call.in_size) {
       return f(
@@ -284,7 +284,7 @@ Status with_fold(const detail::SegmentedCall& call, F f) {
 
 /// f(reducer) of a call whose elements are kept as T.
 template <class T, class F>
-Status with_reducer(const detail::SegmentedCall& call, F f) {
+Status with_reducer(const detail::SegmentedReduceCall& call, F f) {
   switch (kind_of(call.reducer)) {
     case ReducerKind::fold:
       return with_fold<T>(call, f);
@@ -298,5 +298,5 @@ Status with_reducer(const detail::SegmentedCall& call, F f) {
   detail::no_such_value();
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce
 #endif

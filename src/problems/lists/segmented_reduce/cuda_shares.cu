@@ -12,7 +12,7 @@
 // From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
@@ -31,7 +31,9 @@ struct Cut {
   Value part;
 };
 
-std::int64_t shares_of(const detail::SegmentedCall& call) { return (call.n + call.lists.count + kItems - 1) / kItems; }
+std::int64_t shares_of(const detail::SegmentedReduceCall& call) {
+  return (call.n + call.lists.count + kItems - 1) / kItems;
+}
 
 __global__ void check_all(GivenLists lists) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -112,7 +114,7 @@ __global__ void add_parts(GivenLists lists, R reducer, const Cut<typename R::Val
 
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return with_taught(call, [&]<class R>(const R& reducer) {
     using Cuts = Cut<typename R::Value>;
     static_assert(sizeof(Cuts) <= kCutBytes);
@@ -129,12 +131,12 @@ Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
   });
 }
 
-gpu::WorkspaceSize workspace(const detail::SegmentedCall& call) noexcept {
+gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
   return {.scratch = shares_of(call) * kCutBytes};
 }
 #endif
 
-const char* refusal(const detail::SegmentedCall& call, const Policy& policy) noexcept {
+const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = taught_refusal(call, policy)) return reason;
   if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
   if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
@@ -152,4 +154,4 @@ extern const Rung cuda_shares{.info = {.id = "cuda.shares",
                               .run = launch,
                               .workspace = workspace};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

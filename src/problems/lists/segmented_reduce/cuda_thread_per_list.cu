@@ -10,7 +10,7 @@
 //        sparse matrix-vector multiplication on throughput-oriented processors", SC 2009.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
@@ -32,7 +32,7 @@ __global__ void reduce_by_threads(GivenLists lists, const typename R::In* conten
   // [guide: end]
 }
 
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return with_taught(call, [&]<class R>(const R& reducer) {
     const auto blocks = static_cast<unsigned>((call.lists.count + kThreads - 1) / kThreads);
     return gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream},
@@ -50,4 +50,4 @@ extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                        .refusal = taught_refusal,
                                        .run = launch};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -10,7 +10,7 @@
 //        processors", SC 2009.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
@@ -29,7 +29,7 @@ __global__ void reduce_by_warps(GivenLists lists, Content<typename R::In> conten
   // [guide: end]
 }
 
-Status launch(const detail::SegmentedCall& call, const Policy&) noexcept {
+Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return with_taught(call, [&]<class R>(const R& reducer) {
     const auto blocks = static_cast<unsigned>((call.lists.count + kWarps - 1) / kWarps);
     return gpu::detail::launch({.blocks = blocks, .threads = kWarps * 32, .stream = call.launch->stream},
@@ -47,4 +47,4 @@ extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                      .refusal = taught_refusal,
                                      .run = launch};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -8,9 +8,9 @@
 #include "climb/list_reference.hpp"
 #include "climb/reference.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 namespace {
 
 /// Sums of lists.
@@ -23,7 +23,7 @@ class SumsInstance final : public ListInstance<T, Bound> {
 
  public:
   explicit SumsInstance(ListColumns<T, Bound> columns)
-      : Base("segmented", std::move(columns), &ListColumns<T, Bound>::lists) {}
+      : Base("segmented-reduce", std::move(columns), &ListColumns<T, Bound>::lists) {}
 
   [[nodiscard]] std::vector<HostArray> arrays() override {
     auto all = Base::arrays();
@@ -42,11 +42,12 @@ class SumsInstance final : public ListInstance<T, Bound> {
   void run_guest(int threads, Arrays at, std::int64_t n) override {
     status_ = {.first_bad = kNoIndex, .code = Code::ok};
     if constexpr (!std::is_same_v<Bound, std::int64_t>) throw Error(Code::unsupported, "takes offsets of int64 only");
-    this->guest->template call<decltype(upsweep_rung_segmented)>(
+    this->guest->template call<decltype(upsweep_rung_segmented_reduce)>(
         kCType<T>, at[0], static_cast<const std::int64_t*>(at[1]), this->lists_within(at, n).count, at[2], threads);
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
-    return gpu::segmented_workspace<T, T>(policy, Lists::by_offsets(this->offsets_.data(), lists_), this->group.n);
+    return gpu::segmented_reduce_workspace<T, T>(policy, Lists::by_offsets(this->offsets_.data(), lists_),
+                                                 this->group.n);
   }
   [[nodiscard]] std::string wrong(const RungInfo& rung) override {
     if (status_.code != Code::ok) return "finds list " + std::to_string(status_.first_bad) + " bad";
@@ -107,8 +108,8 @@ class SumsInstance final : public ListInstance<T, Bound> {
 
 }  // namespace
 
-extern constexpr Problem kProblem{.info = [] { return list_problem("segmented", rungs()); },
+extern constexpr Problem kProblem{.info = [] { return list_problem("segmented-reduce", rungs()); },
                                   .visit_instances = visit_lists<SumsInstance>,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -2,7 +2,7 @@
 // problems/lists/segmented_reduce/lanes_kernels.cu: cuda.lanes for elements kept as one type, UPSWEEP_ELEMENT: compiled once for each.
 #include "problems/lists/segmented_reduce/cuda_lanes.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 namespace {
 
 /// Exact sums: no list has elements enough to leave 128 bits. One that does not fit its output is reported as a bad list is.
@@ -19,7 +19,7 @@ struct Checked {
   bool is_signed;
   bool is_wide;  ///< the output is of 64 bits
 
-  Checked(const detail::SegmentedCall& call)
+  Checked(const detail::SegmentedReduceCall& call)
       : out(call.out),
         status(call.status),
         is_signed(upsweep::is_signed(call.in_type)),
@@ -52,13 +52,13 @@ struct Checked {
 };
 
 template <class R>
-cudaError_t launch_fitting(const detail::SegmentedCall& call, const R& reducer) {
+cudaError_t launch_fitting(const detail::SegmentedReduceCall& call, const R& reducer) {
   static_assert(kSlotBytes<typename R::Value> <= kCompiledSlotBytes);
   return launch_lanes(call, reducer);
 }
 
 template <class T>
-cudaError_t launch_for(const detail::SegmentedCall& call) {
+cudaError_t launch_for(const detail::SegmentedReduceCall& call) {
   if constexpr (std::is_integral_v<T>) {
     if (call.checked) return launch_fitting(call, Checked<T>(call));
   }
@@ -73,8 +73,8 @@ cudaError_t launch_for(const detail::SegmentedCall& call) {
 }  // namespace
 
 template <>
-Status lanes_on<UPSWEEP_ELEMENT>(const detail::SegmentedCall& call) noexcept {
+Status lanes_on<UPSWEEP_ELEMENT>(const detail::SegmentedReduceCall& call) noexcept {
   return with_status(call, [&] { return launch_for<UPSWEEP_ELEMENT>(call); });
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -6,7 +6,7 @@
 #include "problems/lists/segmented_reduce/cuda_pipeline.cuh"
 #include "upsweep/detail/large_launch.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 namespace {
 
 template <class R>
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kPipelineThreads, kBlocks)
 }
 
 template <class R>
-cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
+cudaError_t reduce(const detail::SegmentedReduceCall& call, const R& reducer) {
   const gpu::Launch& launch = *call.launch;
   const std::int64_t shares = shares_of(call);
   const ListsCall given{lists_of(call), control_at(launch.kept), parts_at(launch.kept, launch.scratch, shares), shares,
@@ -39,7 +39,8 @@ cudaError_t reduce(const detail::SegmentedCall& call, const R& reducer) {
 /// What the rung's refusal says is what there are kernels for.
 template <class T, class Op>
 constexpr bool is_as_refused(Op) {
-  return kIsPiped<decltype(fold_of<T, Op>(std::declval<const detail::SegmentedCall&>()))> == is_piped(Op::kOperator);
+  return kIsPiped<decltype(fold_of<T, Op>(std::declval<const detail::SegmentedReduceCall&>()))> ==
+         is_piped(Op::kOperator);
 }
 static_assert([] {
   bool all = true;
@@ -48,7 +49,7 @@ static_assert([] {
 }());
 
 template <>
-Status pipeline_on<UPSWEEP_ELEMENT>(const detail::SegmentedCall& call) noexcept {
+Status pipeline_on<UPSWEEP_ELEMENT>(const detail::SegmentedReduceCall& call) noexcept {
   return with_reducer<UPSWEEP_ELEMENT>(call, [&]<class R>(const R& reducer) -> Status {
     if constexpr (kIsPiped<R>) {
       return gpu::status_of(reduce(call, reducer));
@@ -58,4 +59,4 @@ Status pipeline_on<UPSWEEP_ELEMENT>(const detail::SegmentedCall& call) noexcept 
   });
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

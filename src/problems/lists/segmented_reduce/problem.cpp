@@ -8,10 +8,10 @@
 #include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 
 namespace upsweep {
-namespace segmented {
+namespace impl::segmented_reduce {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns, cuda_thread_per_list, cuda_warp_per_list,
@@ -20,14 +20,14 @@ extern const Rung cpu_serial, cpu_threads, cpu_shares, cpu_tbb, cpu_columns, cud
 constexpr const Rung* kRungs[] = {
     &cpu_serial,         &cpu_threads,         &cpu_shares,  &cpu_tbb,  &cpu_columns, &cuda_thread_per_list,
     &cuda_warp_per_list, &cuda_block_per_list, &cuda_shares, &cuda_cub, &cuda_lanes,  &cuda_pipeline};
-constexpr Ladder<const detail::SegmentedCall> kLadder = kRungs;
+constexpr Ladder<const detail::SegmentedReduceCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
-const Rung& choose(const detail::SegmentedCall& call, const Policy& policy) {
+const Rung& choose(const detail::SegmentedReduceCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {
     const Rung& rung = named_rung(kLadder, call, policy);
     if (&rung != &cuda_lanes) detail::require_length_of_host(call.count_at, rung.info.id);
@@ -39,7 +39,7 @@ const Rung& choose(const detail::SegmentedCall& call, const Policy& policy) {
   return cpu_columns;
 }
 
-void require_arrays(const detail::SegmentedCall& call) {
+void require_arrays(const detail::SegmentedReduceCall& call) {
   detail::require_array(call.in, call.n, "content");
   detail::require_lists(call.lists, call.n);
   detail::require_array(call.out, call.lists.count, "output");
@@ -52,14 +52,14 @@ void require_arrays(const detail::SegmentedCall& call) {
   arrays.require_apart();
 }
 
-[[noreturn]] void throw_overflow(const detail::SegmentedCall& call, std::int64_t list) {
+[[noreturn]] void throw_overflow(const detail::SegmentedReduceCall& call, std::int64_t list) {
   throw Error(Code::overflow,
               "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(call.out_type)) +
                   ": reduce into a wider type, or let it wrap around",
               list);
 }
 
-[[noreturn]] void throw_failure(const Status& status, const detail::SegmentedCall& call, std::string_view rung) {
+[[noreturn]] void throw_failure(const Status& status, const detail::SegmentedReduceCall& call, std::string_view rung) {
   if (status.index == kNoIndex) throw_status(status, rung);
   if (status.code != Code::overflow) throw_bad_list(call.lists, status.index, call.n);
   throw_overflow(call, status.index);
@@ -68,9 +68,9 @@ void require_arrays(const detail::SegmentedCall& call) {
 // ---- On a GPU.
 
 /// Bytes of the content that the call reads at all.
-bool reads_content(const detail::SegmentedCall& call) { return call.n > 0 && call.reducer != Reducer::count; }
+bool reads_content(const detail::SegmentedReduceCall& call) { return call.n > 0 && call.reducer != Reducer::count; }
 
-void require_on_device(const detail::SegmentedCall& call, int device) {
+void require_on_device(const detail::SegmentedReduceCall& call, int device) {
   if (call.lists.count == 0) return;
   if (reads_content(call)) gpu::require_device_memory(call.in, device, "content");
   gpu::require_device_mask(call.valid, device, "the validity of the elements");
@@ -79,7 +79,7 @@ void require_on_device(const detail::SegmentedCall& call, int device) {
 }
 
 /// Waits for the call and throws what it says.
-void await(const detail::SegmentedCall& call) {
+void await(const detail::SegmentedReduceCall& call) {
   gpu::ListsStatus status = {};
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
   if (status.first_bad == kNoIndex) return;
@@ -90,38 +90,38 @@ void await(const detail::SegmentedCall& call) {
 static_assert(sizeof(gpu::ListsStatus) <= gpu::kResultBytes);
 
 }  // namespace
-}  // namespace segmented
+}  // namespace impl::segmented_reduce
 
-std::string_view detail::run_segmented(const Policy& policy, const SegmentedCall& call) {
-  segmented::require_arrays(call);
+std::string_view detail::run_segmented_reduce(const Policy& policy, const SegmentedReduceCall& call) {
+  impl::segmented_reduce::require_arrays(call);
   require_policy(policy);
   require_checks(call, policy.overflow);
-  const auto& rung = segmented::choose(call, policy);
+  const auto& rung = impl::segmented_reduce::choose(call, policy);
   const Status status = rung.run(call, policy);
-  if (!status.ok()) segmented::throw_failure(status, call, rung.info.id);
+  if (!status.ok()) impl::segmented_reduce::throw_failure(status, call, rung.info.id);
   return rung.info.id;
 }
 
-std::string_view detail::run_segmented(const gpu::Policy& policy, const SegmentedCall& asked) {
-  segmented::require_arrays(asked);
-  SegmentedCall call = asked;
+std::string_view detail::run_segmented_reduce(const gpu::Policy& policy, const SegmentedReduceCall& asked) {
+  impl::segmented_reduce::require_arrays(asked);
+  SegmentedReduceCall call = asked;
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "segmented_reduce_async");
-  gpu::CallOnDevice on_device(policy, call, &segmented::choose, gpu::Fetches::result);
-  segmented::require_on_device(call, policy.device);
+  gpu::CallOnDevice on_device(policy, call, &impl::segmented_reduce::choose, gpu::Fetches::result);
+  impl::segmented_reduce::require_on_device(call, policy.device);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   gpu::require_length(call.count_at, call.out, call.lists.count * call.out_size, policy.device);
   void* const room = on_device.allocate();
   if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
   on_device.run();
-  if (waits) segmented::await(call);
+  if (waits) impl::segmented_reduce::await(call);
   return on_device.rung().id;
 }
 
-gpu::WorkspaceSize detail::segmented_workspace(const gpu::Policy& policy, const SegmentedCall& asked) {
-  SegmentedCall call = asked;
+gpu::WorkspaceSize detail::segmented_reduce_workspace(const gpu::Policy& policy, const SegmentedReduceCall& asked) {
+  SegmentedReduceCall call = asked;
   require_lists(call.lists, call.n, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &segmented::choose, gpu::Fetches::result).workspace();
+  return gpu::CallOnDevice(policy, call, &impl::segmented_reduce::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -27,7 +27,7 @@
 #include "cpu/segments.hpp"
 #include "upsweep/operators.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 namespace {
 
 using cpu::Int128;
@@ -53,7 +53,7 @@ struct Content {
 /// What a call's lists are reduced by: the same for every worker.
 class Plan {
  public:
-  Plan(const detail::SegmentedCall& call, const Policy& policy, const ListKernels& kernels)
+  Plan(const detail::SegmentedReduceCall& call, const Policy& policy, const ListKernels& kernels)
       : call_(call), kernels_(kernels), table_(cpu::kernels(Isa::best)) {
     const ReducerKind kind = kind_of(call.reducer);
     const bool folds = kind == ReducerKind::fold;
@@ -76,7 +76,7 @@ class Plan {
     }
   }
 
-  [[nodiscard]] const detail::SegmentedCall& call() const { return call_; }
+  [[nodiscard]] const detail::SegmentedReduceCall& call() const { return call_; }
   [[nodiscard]] const ListKernels& kernels() const { return kernels_; }
   [[nodiscard]] const cpu::KernelTable& table() const { return table_; }
   [[nodiscard]] bool is_checked() const { return is_checked_; }
@@ -153,7 +153,7 @@ class Plan {
     run(content.data, content.end, from, to, lists, static_cast<std::int64_t*>(out));
   }
 
-  const detail::SegmentedCall& call_;
+  const detail::SegmentedReduceCall& call_;
   const ListKernels& kernels_;
   const cpu::KernelTable& table_;
   bool is_checked_ = false;
@@ -170,7 +170,7 @@ class Plan {
 };
 
 /// The exact sum of elements first … last - 1 that are not null.
-Int128 exact_sum(const detail::SegmentedCall& call, std::int64_t first, std::int64_t last) {
+Int128 exact_sum(const detail::SegmentedReduceCall& call, std::int64_t first, std::int64_t last) {
   return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) -> Int128 {
     const T* const x = static_cast<const T*>(call.in);
     Int128 sum = 0;
@@ -184,7 +184,7 @@ Int128 exact_sum(const detail::SegmentedCall& call, std::int64_t first, std::int
 }
 
 /// The place in the content of the k-th element that is not null, from `start` on.
-std::int64_t place_of(const detail::SegmentedCall& call, std::int64_t start, std::int64_t k) {
+std::int64_t place_of(const detail::SegmentedReduceCall& call, std::int64_t start, std::int64_t k) {
   if (!call.valid.is_given()) return start + k;
   for (std::int64_t j = start;; ++j) {
     if (call.valid[j] && k-- == 0) return j;
@@ -192,14 +192,14 @@ std::int64_t place_of(const detail::SegmentedCall& call, std::int64_t start, std
 }
 
 /// Whether there is no element that is not null.
-bool is_all_null(const detail::SegmentedCall& call, std::int64_t start, std::int64_t stop) {
+bool is_all_null(const detail::SegmentedReduceCall& call, std::int64_t start, std::int64_t stop) {
   if (!call.valid.is_given()) return start == stop;
   while (start < stop && !call.valid[start]) ++start;
   return start == stop;
 }
 
 /// init + sum as an output, or false where it does not fit.
-bool put_sum(const detail::SegmentedCall& call, Int128 sum, std::int64_t list) {
+bool put_sum(const detail::SegmentedReduceCall& call, Int128 sum, std::int64_t list) {
   return visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       const Int128 total = sum + *static_cast<const T*>(call.init);
@@ -262,7 +262,7 @@ class Worker {
   void put_each(std::int64_t count, std::int64_t first, Reduce reduce) const;
 
   const Plan& plan_;
-  const detail::SegmentedCall& call_;
+  const detail::SegmentedReduceCall& call_;
   cpu::ListBatch batch_;
   std::int64_t elements_ = 0;       // that are staged
   const std::byte* raw_ = nullptr;  // they, before they are converted
@@ -668,7 +668,7 @@ class LongFolds {
 
   /// Whether the list's result fits.
   bool finish(const LongList& list) const {
-    const detail::SegmentedCall& call = plan_.call();
+    const detail::SegmentedReduceCall& call = plan_.call();
     std::byte* const parts = part(list.first_block);
     std::byte* const out = static_cast<std::byte*>(call.out) + list.list * call.out_size;
     if (plan_.is_checked()) {
@@ -703,7 +703,7 @@ class LongFolds {
 
   /// The place of the first smallest or greatest of the elements at these places; below 0: none.
   [[nodiscard]] std::int64_t pick(const LongList& list, const std::int64_t* places) const {
-    const detail::SegmentedCall& call = plan_.call();
+    const detail::SegmentedReduceCall& call = plan_.call();
     return visit_type(call.in_type, [&]<class T>(std::type_identity<T>) {
       const T* const x = static_cast<const T*>(call.in);
       std::int64_t best = -1;
@@ -758,24 +758,24 @@ std::int64_t reduce_all(const Plan& plan, int workers, const Ranges& ranges) {
 }
 
 /// What is wrong with a list that was found bad.
-Code code_of(const detail::SegmentedCall& call, std::int64_t list) {
+Code code_of(const detail::SegmentedReduceCall& call, std::int64_t list) {
   const Code code = check_list(call.lists, list, call.n);
   return code == Code::ok ? Code::overflow : code;
 }
 
 }  // namespace
 
-int workers_for(const detail::SegmentedCall& call, int threads) {
+int workers_for(const detail::SegmentedReduceCall& call, int threads) {
   return cpu::list_workers(call.lists.count, call.n * call.in_size, threads);
 }
 
-Ranges even_ranges(const detail::SegmentedCall& call, int workers) {
+Ranges even_ranges(const detail::SegmentedReduceCall& call, int workers) {
   return {workers, [lists = call.lists.count, workers](std::int64_t range) {
             return cpu::share_of(lists, static_cast<int>(range), workers);
           }};
 }
 
-Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, const cpu::ListKernels& kernels,
+Status reduce_lists(const detail::SegmentedReduceCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                     int workers, const Ranges& ranges) noexcept try {
   const Plan plan(call, policy, kernels);
   const std::int64_t bad = reduce_all(plan, workers, ranges);
@@ -785,4 +785,4 @@ Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, con
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -7,11 +7,11 @@
 
 #include "cpu/list_kernels.hpp"
 #include "cpu/parallel.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/policy.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 /// How lists are shared out: ranges of them, which workers take one after the other.
 struct Ranges {
@@ -21,13 +21,13 @@ struct Ranges {
 
 /// Reduces all lists by the kernels on so many workers. Lists of more than cpu::kListBlock elements are set aside, and their blocks are
 /// then folded by all workers, whoever is free. Of what is bad the first list is reported.
-Status reduce_lists(const detail::SegmentedCall& call, const Policy& policy, const cpu::ListKernels& kernels,
+Status reduce_lists(const detail::SegmentedReduceCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                     int workers, const Ranges& ranges) noexcept;
 
 /// As many ranges as workers, of as many lists each.
-Ranges even_ranges(const detail::SegmentedCall& call, int workers);
+Ranges even_ranges(const detail::SegmentedReduceCall& call, int workers);
 
 /// How many workers the call's bytes are worth.
-int workers_for(const detail::SegmentedCall& call, int threads);
+int workers_for(const detail::SegmentedReduceCall& call, int threads);
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

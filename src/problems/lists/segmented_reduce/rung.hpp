@@ -5,11 +5,11 @@
 #include "core/ladder.hpp"
 #include "core/reducer_kind.hpp"
 #include "cuda/compiled.hpp"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
-using Rung = upsweep::Rung<const detail::SegmentedCall>;
+using Rung = upsweep::Rung<const detail::SegmentedReduceCall>;
 
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
@@ -42,14 +42,14 @@ constexpr bool is_piped(Operator op) {
 }
 
 /// Why no kernel takes the call, or null.
-inline const char* device_refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
+inline const char* device_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.reducer != Reducer::fold) return nullptr;
   if (call.op == Operator::custom) return "runs the compiled operators and types only";
   return compiled_refusal(call.op, call.in_type, call.out_type);
 }
 
 /// The same of the simple rungs, which are compiled for less.
-inline const char* taught_refusal(const detail::SegmentedCall& call, const Policy&) noexcept {
+inline const char* taught_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.checked) return kWraps;
   if (call.valid.is_given()) return "it knows no null elements";
   if (kind_of(call.reducer) == ReducerKind::position && call.in_size < 4)
@@ -59,4 +59,4 @@ inline const char* taught_refusal(const detail::SegmentedCall& call, const Polic
   return sums ? nullptr : "folds are compiled for sums of 4 and 8 bytes, same type in and out";
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

@@ -14,7 +14,7 @@
 #include "problems/lists/segmented_scan/rung.hpp"
 #include "problems/lists/segmented_scan/scan_lists.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 namespace {
 
@@ -33,4 +33,4 @@ extern const Rung cpu_columns{.info = {.id = "cpu.columns",
                               .refusal = needs_isa,
                               .run = run};
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

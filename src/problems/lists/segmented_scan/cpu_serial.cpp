@@ -12,7 +12,7 @@
 #include "problems/lists/segmented_scan/rung.hpp"
 #include "problems/lists/segmented_scan/scan_lists.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 namespace {
 
@@ -29,4 +29,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

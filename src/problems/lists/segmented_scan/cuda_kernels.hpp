@@ -8,7 +8,7 @@
 #include "cuda/compiled.hpp"
 #include "problems/lists/segmented_scan/rung.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 enum class Way : std::uint8_t { thread_per_list, block_per_list, tiles };
 
@@ -38,4 +38,4 @@ gpu::WorkspaceSize workspace_of(const detail::SegmentedScanCall& call) noexcept 
   });
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

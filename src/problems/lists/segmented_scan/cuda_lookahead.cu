@@ -16,7 +16,7 @@
 #include "problems/lists/segmented_scan/cuda_kernels.hpp"
 #endif
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 namespace {
 
@@ -45,4 +45,4 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                  .run = launch,
                                  .workspace = workspace};
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -17,12 +17,12 @@ namespace upsweep::gpu::detail {
 // A tile's fold is published as its value, and whether it has a head in the bit of the tag that is free for that.
 
 template <class T>
-inline constexpr int kTaggedWords<segmented_scan::Fold<T>> = kTaggedWords<T>;
+inline constexpr int kTaggedWords<impl::segmented_scan::Fold<T>> = kTaggedWords<T>;
 
 inline constexpr unsigned kHeadTag = 0x80000000U;
 
 template <class T>
-struct Tagged<segmented_scan::Fold<T>> : Tagged<T> {
+struct Tagged<impl::segmented_scan::Fold<T>> : Tagged<T> {
   using Tagged<T>::kValues;
 
   __device__ __forceinline__ bool is_there(unsigned tag, std::int64_t count) const {
@@ -34,8 +34,8 @@ struct Tagged<segmented_scan::Fold<T>> : Tagged<T> {
     }
     return there;
   }
-  __device__ __forceinline__ segmented_scan::Fold<T> value(int which) const {
-    return segmented_scan::fold_of(Tagged<T>::value(which), (tag_of(kValues == 2 ? which : 0) & kHeadTag) != 0);
+  __device__ __forceinline__ impl::segmented_scan::Fold<T> value(int which) const {
+    return impl::segmented_scan::fold_of(Tagged<T>::value(which), (tag_of(kValues == 2 ? which : 0) & kHeadTag) != 0);
   }
 
  private:
@@ -44,7 +44,7 @@ struct Tagged<segmented_scan::Fold<T>> : Tagged<T> {
 
 }  // namespace upsweep::gpu::detail
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 /// Found by the type of its argument.
 template <class T>
@@ -60,7 +60,7 @@ struct ListProblem {
   using T = T_;
   using Op = Op_;
   using Carry = Fold<T>;
-  using Join = segmented_scan::Join<T, Op>;
+  using Join = impl::segmented_scan::Join<T, Op>;
   static constexpr int kInputs = 1;
   static constexpr int kWarps = 10;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
@@ -181,4 +181,4 @@ cudaError_t launch_lookahead(const detail::SegmentedScanCall& call, typename Pro
                                                call.status);
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

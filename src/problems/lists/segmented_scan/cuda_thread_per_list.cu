@@ -13,7 +13,7 @@
 #include "problems/lists/segmented_scan/cuda_kernels.hpp"
 #endif
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::thread_per_list>;
@@ -28,4 +28,4 @@ extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                        .run = launch,
                                        .workspace = workspace};
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -15,7 +15,7 @@
 #include "problems/lists/segmented_scan/cuda_kernels.hpp"
 #endif
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::tiles>;
@@ -30,4 +30,4 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -14,7 +14,7 @@
 #include "problems/lists/segmented_scan/folds.cuh"
 #include "upsweep/detail/device.cuh"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 inline constexpr int kThreads = 256;
 template <class T>
@@ -244,4 +244,4 @@ __global__ void __launch_bounds__(kThreads, 4) scan_tiles(const __grid_constant_
   }
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

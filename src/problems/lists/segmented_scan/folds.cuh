@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 /// A fold of consecutive elements: from the last head on, with init, where there is one.
 template <class T>
@@ -33,4 +33,4 @@ struct Join {
   }
 };
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -9,7 +9,7 @@
 #include "cuda/device_lists.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 namespace {
 
 constexpr int kMarkThreads = 256;
@@ -235,4 +235,4 @@ cudaError_t launch_heads(const Lists& lists, std::int64_t content, gpu::ListFact
   });
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -15,7 +15,7 @@
 #include "problems/lists/segmented_scan/rung.hpp"
 #include "upsweep/segmented_scan.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 namespace {
 
 /// Running sums of lists.
@@ -117,4 +117,4 @@ extern constexpr Problem kProblem{.info = [] { return list_problem("segmented-sc
                                   .visit_instances = visit_lists<RunningSumsInstance>,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -6,7 +6,7 @@
 #include "problems/lists/segmented_scan/heads.hpp"
 #include "upsweep/detail/cuda_status.cuh"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 namespace {
 
 using gpu::detail::launch;
@@ -170,4 +170,4 @@ std::int64_t scratch_from<In>(Way way, const detail::SegmentedScanCall& call) no
   return bytes;
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

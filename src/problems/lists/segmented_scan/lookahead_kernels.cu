@@ -4,7 +4,7 @@
 #include "problems/lists/segmented_scan/cuda_lookahead.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 using In = UPSWEEP_ELEMENT;
 
@@ -25,4 +25,4 @@ gpu::WorkspaceSize lookahead_memory<In>(const detail::SegmentedScanCall& call) n
   return size;
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -11,7 +11,7 @@
 #include "upsweep/detail/segmented_scan_call.hpp"
 
 namespace upsweep {
-namespace segmented_scan {
+namespace impl::segmented_scan {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_columns, cuda_thread_per_list, cuda_block_per_list, cuda_tiles, cuda_lookahead;
@@ -67,25 +67,25 @@ void require_memory(const gpu::Policy& policy, const detail::SegmentedScanCall& 
 }
 
 }  // namespace
-}  // namespace segmented_scan
+}  // namespace impl::segmented_scan
 
 std::string_view detail::run_segmented_scan(const Policy& policy, const SegmentedScanCall& call) {
-  segmented_scan::require_arrays(call);
+  impl::segmented_scan::require_arrays(call);
   require_policy(policy);
   require_checks(call, policy.overflow);
-  const auto& rung = segmented_scan::choose(call, policy);
+  const auto& rung = impl::segmented_scan::choose(call, policy);
   const Status status = rung.run(call, policy);
-  if (!status.ok()) segmented_scan::throw_failure(status, call, rung.info.id);
+  if (!status.ok()) impl::segmented_scan::throw_failure(status, call, rung.info.id);
   return rung.info.id;
 }
 
 std::string_view detail::run_segmented_scan(const gpu::Policy& policy, const SegmentedScanCall& asked) {
-  segmented_scan::require_arrays(asked);
+  impl::segmented_scan::require_arrays(asked);
   const bool waits = asked.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "segmented_inclusive_scan_async or segmented_exclusive_scan_async");
   SegmentedScanCall call = asked;
-  gpu::CallOnDevice on_device(policy, call, &segmented_scan::choose, gpu::Fetches::result);
-  segmented_scan::require_memory(policy, call);
+  gpu::CallOnDevice on_device(policy, call, &impl::segmented_scan::choose, gpu::Fetches::result);
+  impl::segmented_scan::require_memory(policy, call);
   if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
   void* const room = on_device.allocate();
   if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
@@ -96,7 +96,7 @@ std::string_view detail::run_segmented_scan(const gpu::Policy& policy, const Seg
 
 gpu::WorkspaceSize detail::segmented_scan_workspace(const gpu::Policy& policy, const SegmentedScanCall& asked) {
   SegmentedScanCall call = asked;
-  return gpu::CallOnDevice(policy, call, &segmented_scan::choose, gpu::Fetches::result).workspace();
+  return gpu::CallOnDevice(policy, call, &impl::segmented_scan::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

@@ -7,7 +7,7 @@
 #include "cuda/list_facts.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 using Rung = upsweep::Rung<const detail::SegmentedScanCall>;
 
@@ -26,4 +26,4 @@ inline const char* heads_only(const detail::SegmentedScanCall& call, const Polic
 
 inline constexpr const char* kOnePass = "content and bounds read, as much content written";
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -24,7 +24,7 @@
 #include "cpu/segments.hpp"
 #include "upsweep/operators.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 namespace {
 
 using cpu::Int128;
@@ -440,4 +440,4 @@ Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, c
   return {Code::out_of_memory};
 }
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

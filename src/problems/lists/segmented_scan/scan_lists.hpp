@@ -7,11 +7,11 @@
 #include "upsweep/error.hpp"
 #include "upsweep/policy.hpp"
 
-namespace upsweep::segmented_scan {
+namespace upsweep::impl::segmented_scan {
 
 /// Scans the lists by the kernels. Those of more than a block's elements are set aside, and their blocks are then folded and
 /// scanned by all workers. Of what is bad the first list is reported.
 Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                   int workers) noexcept;
 
-}  // namespace upsweep::segmented_scan
+}  // namespace upsweep::impl::segmented_scan

@@ -21,7 +21,7 @@
 #include "problems/lists/segmented_sort/long_list.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 namespace {
 
@@ -206,4 +206,4 @@ extern const Rung cpu_networks{.info = {.id = "cpu.networks",
                                .refusal = refusal,
                                .run = run};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -13,7 +13,7 @@
 
 #include "problems/lists/segmented_sort/rung.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 namespace {
 
@@ -69,4 +69,4 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .threads = Threads::one},
                              .run = run};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -14,7 +14,7 @@
 #include "cpu/std_par.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 namespace {
 
@@ -39,4 +39,4 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .threads = Threads::every},
                           .run = run};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

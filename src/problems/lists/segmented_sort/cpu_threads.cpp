@@ -12,7 +12,7 @@
 #include "cpu/parallel.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 namespace {
 
@@ -36,4 +36,4 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .traffic = "n read, n written"},
                               .run = run};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -14,7 +14,7 @@
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #endif
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::block_per_list>;
@@ -28,4 +28,4 @@ extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                       .run = launch,
                                       .workspace = workspace};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

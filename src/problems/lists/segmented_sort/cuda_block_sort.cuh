@@ -12,7 +12,7 @@
 
 #include "problems/lists/segmented_sort/cuda_order.cuh"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 inline constexpr int kItems = 8;
 
@@ -194,4 +194,4 @@ struct Tile {
   }
 };
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -18,7 +18,7 @@
 #include "upsweep/detail/cuda_status.cuh"
 #endif
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 namespace {
 
@@ -158,4 +158,4 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                            .run = launch_cub,
                            .workspace = workspace};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -7,7 +7,7 @@
 
 #include "problems/lists/segmented_sort/rung.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 enum class Way : std::uint8_t { thread_per_list, warp_per_list, block_per_list, tiles };
 
@@ -80,4 +80,4 @@ gpu::WorkspaceSize workspace_of(const Call& call) noexcept {
   return {.scratch = scratch_by<kWay>(lists.packed(call)) + lists.bytes};
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

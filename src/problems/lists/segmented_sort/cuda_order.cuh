@@ -6,7 +6,7 @@
 
 #include "upsweep/types.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 /// key() of an element's bits: unsigned words that compare as the elements do, equal where these are: -0.0 and 0.0, and all
 /// NaN. A comparison reads no type: kernels are compiled for four sizes instead of for ten types twice over.
@@ -51,4 +51,4 @@ Order<Word> order_of(Type type, bool descending, bool nan_first) {
   return order;
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

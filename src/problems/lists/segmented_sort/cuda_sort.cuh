@@ -8,7 +8,7 @@
 #include "cuda/scratch_parts.hpp"
 #include "problems/lists/segmented_sort/cuda_block_sort.cuh"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 /// Elements of a block's tile; lists of more are sorted in runs of so many.
 inline constexpr int kRun = 4096;
@@ -211,4 +211,4 @@ __device__ void merge_piece(Tile<Word, kPositions, kRunThreads>& tile, const Sor
   __syncthreads();  // before the tile is used again
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

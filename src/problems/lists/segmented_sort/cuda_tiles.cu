@@ -16,7 +16,7 @@
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #endif
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::tiles>;
@@ -39,4 +39,4 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                              .run = launch,
                              .workspace = workspace};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -13,7 +13,7 @@
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #endif
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::warp_per_list>;
@@ -27,4 +27,4 @@ extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                      .run = launch,
                                      .workspace = workspace};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -14,7 +14,7 @@
 #include "problems/lists/segmented_sort/rung.hpp"
 #include "upsweep/segmented_sort.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 namespace {
 
 /// What comes out.
@@ -189,4 +189,4 @@ extern constexpr Problem kProblem{.info = []() -> ProblemInfo {
                                   .visit_instances = visit_instances,
                                   .studies = kListStudies};
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -7,7 +7,7 @@
 #include "problems/lists/segmented_sort/cuda_sort.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 namespace {
 
 using gpu::detail::launch;
@@ -328,4 +328,4 @@ std::int64_t scratch_of<Word>(Way way, const Call& call) noexcept {
   return scratch_at(way, call, nullptr).bytes;
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

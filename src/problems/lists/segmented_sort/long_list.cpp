@@ -15,7 +15,7 @@
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 namespace {
 
 using cpu::kSortBlock;
@@ -253,4 +253,4 @@ void sort_long_list(const LongList& list, int workers, Scratch& scratch) {
   }
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

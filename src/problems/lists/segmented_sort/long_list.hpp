@@ -7,7 +7,7 @@
 #include "cpu/sort_kernels.hpp"
 #include "system/pages.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 /// A thread's memory for keys.
 class Scratch {
@@ -36,4 +36,4 @@ struct LongList {
 /// Throws std::bad_alloc before it writes any output.
 void sort_long_list(const LongList& list, int workers, Scratch& scratch);
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

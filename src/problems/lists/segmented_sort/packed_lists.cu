@@ -7,7 +7,7 @@
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #include "problems/lists/segmented_sort/cuda_sort.cuh"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 namespace {
 
 /// Elements of lists that have more together than int64 counts.
@@ -74,4 +74,4 @@ Status PackedLists::report(const Call& call) const noexcept {
                                             static_cast<SortFacts*>(call.launch->scratch), call.status));
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

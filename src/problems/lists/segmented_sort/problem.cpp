@@ -15,7 +15,7 @@
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
-namespace list_sorting {
+namespace impl::segmented_sort {
 
 // The ladder, from the naive loop up: every rung is declared in the file of its name.
 extern const Rung cpu_serial, cpu_threads, cpu_tbb, cpu_networks, cuda_thread_per_list, cuda_warp_per_list,
@@ -129,17 +129,17 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
 }
 
 }  // namespace
-}  // namespace list_sorting
+}  // namespace impl::segmented_sort
 
 std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortCall& call) try {
   require_policy(policy);
-  list_sorting::require_arrays(call);
-  list_sorting::require_apart_from_bounds(call);
-  const auto& rung = list_sorting::choose(call, policy);
+  impl::segmented_sort::require_arrays(call);
+  impl::segmented_sort::require_apart_from_bounds(call);
+  const auto& rung = impl::segmented_sort::choose(call, policy);
   const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
-  const list_sorting::Plan plan = list_sorting::make_plan(call, threads);
+  const impl::segmented_sort::Plan plan = impl::segmented_sort::make_plan(call, threads);
   call.plan = &plan;
-  list_sorting::require_room(call, !plan.first_out.empty(), plan.elements);
+  impl::segmented_sort::require_room(call, !plan.first_out.empty(), plan.elements);
   call.elements = plan.elements;
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
@@ -150,23 +150,23 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
 }
 
 std::string_view detail::run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call) {
-  list_sorting::require_arrays(call);
+  impl::segmented_sort::require_arrays(call);
   const bool is_packed = !call.lists.are_adjacent();
-  if (!is_packed) list_sorting::require_room(call, false, 0);
-  list_sorting::require_apart_from_bounds(call);
+  if (!is_packed) impl::segmented_sort::require_room(call, false, 0);
+  impl::segmented_sort::require_apart_from_bounds(call);
   const bool throws = call.status == nullptr;
   call.waits = call.waits || throws;
   if (call.waits) gpu::require_no_capture(policy.stream, "segmented_sort_async");
-  gpu::CallOnDevice on_device(policy, call, &list_sorting::choose, gpu::Fetches::result);
-  list_sorting::require_memory(policy, call);
+  gpu::CallOnDevice on_device(policy, call, &impl::segmented_sort::choose, gpu::Fetches::result);
+  impl::segmented_sort::require_memory(policy, call);
   if (!throws) gpu::require_device_memory(call.status, policy.device, "status");
   void* const room = on_device.allocate();
   if (throws) call.status = static_cast<gpu::ListsStatus*>(room);
   on_device.run();
   if (throws) {
     call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
-    if (call.elements == std::numeric_limits<std::int64_t>::max()) list_sorting::throw_too_many();
-    if (is_packed) list_sorting::require_room(call, true, call.elements);
+    if (call.elements == std::numeric_limits<std::int64_t>::max()) impl::segmented_sort::throw_too_many();
+    if (is_packed) impl::segmented_sort::require_room(call, true, call.elements);
   }
   return on_device.rung().id;
 }
@@ -175,7 +175,7 @@ gpu::WorkspaceSize detail::segmented_sort_workspace(const gpu::Policy& policy, c
   SegmentedSortCall call = asked;
   require_lists(call.lists, call.n, ArraysAre::to_come);
   call.waits = true;  // or not: that makes no difference
-  return gpu::CallOnDevice(policy, call, &list_sorting::choose, gpu::Fetches::result).workspace();
+  return gpu::CallOnDevice(policy, call, &impl::segmented_sort::choose, gpu::Fetches::result).workspace();
 }
 
 }  // namespace upsweep

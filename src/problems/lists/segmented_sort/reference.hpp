@@ -10,7 +10,7 @@
 
 #include "upsweep/error.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 /// Whether a comes before b for certain: neither does where they are equal.
 template <class T>
@@ -59,4 +59,4 @@ std::int64_t first_wrong(const T* list, std::int64_t n, bool descending, bool na
   return kNoIndex;
 }
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

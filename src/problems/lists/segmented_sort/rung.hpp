@@ -10,7 +10,7 @@
 #include "cpu/list_units.hpp"
 #include "upsweep/detail/segmented_sort_call.hpp"
 
-namespace upsweep::list_sorting {
+namespace upsweep::impl::segmented_sort {
 
 using Call = detail::SegmentedSortCall;
 using Rung = upsweep::Rung<Call>;
@@ -59,4 +59,4 @@ struct ComesBefore {
 /// Sorts the lists of a unit, one after the other, by std::stable_sort. Throws std::bad_alloc.
 void sort_unit(const Call& call, std::int64_t unit);
 
-}  // namespace upsweep::list_sorting
+}  // namespace upsweep::impl::segmented_sort

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/guests/ragged_offsets.c: a solution of exercise 5: a scan of lengths that are never written. */
+/* tests/guests/offsets_loop.c: a solution of exercise 5: a scan of lengths that are never written. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }
 
-int upsweep_rung_ragged(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
-                        int threads) {
+int upsweep_rung_offsets(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
+                         int threads) {
   (void)threads;
   if (type != UPSWEEP_INT64) return UPSWEEP_RUNG_SKIPS;
   const int64_t* const from = starts;

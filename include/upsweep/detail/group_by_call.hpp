@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/group_call.hpp: a call of group_by() as the compiled library receives it, with the types erased.
+// upsweep/detail/group_by_call.hpp: a call of group_by() as the compiled library receives it, with the types erased.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Grouped {
 
 namespace detail {
 
-struct GroupCall {
+struct GroupByCall {
   const void* keys = nullptr;
   Type key_type = Type::int64;
   const void* in = nullptr;  ///< the values
@@ -52,9 +52,9 @@ struct GroupCall {
 };
 
 /// Runs the rung that the policy names, or the top one that fits; throws Error.
-Grouped run_group(const Policy& policy, GroupCall call);
+Grouped run_group_by(const Policy& policy, GroupByCall call);
 /// The same on a GPU. Waits.
-Grouped run_group(const gpu::Policy& policy, GroupCall call);
+Grouped run_group_by(const gpu::Policy& policy, GroupByCall call);
 
 }  // namespace detail
 }  // namespace upsweep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/aggregate_rungs_test.cpp: every rung of the aggregate ladder against the reference: sizes, patterns, limits,
+// tests/filtered_sum_rungs_test.cpp: every rung of the aggregate ladder against the reference: sizes, patterns, limits,
 // misalignment, threads, instruction sets, single rows, and what calls refuse.
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "patterns.hpp"
 #include "rows.hpp"
 #include "rungs.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
 #include "workers.hpp"
@@ -58,8 +58,8 @@ class Placed {
     std::copy(rows.quantity.begin(), rows.quantity.end(), quantity_.data());
     std::copy(rows.price.begin(), rows.price.end(), price_.data());
   }
-  [[nodiscard]] SelectSum sum(const Policy& policy, std::uint32_t limit) {
-    return select_sum(policy, key_.data(), quantity_.data(), price_.data(), count_, limit);
+  [[nodiscard]] FilteredSum sum(const Policy& policy, std::uint32_t limit) {
+    return filtered_sum(policy, key_.data(), quantity_.data(), price_.data(), count_, limit);
   }
   [[nodiscard]] bool intact() const { return key_.intact() && quantity_.intact() && price_.intact(); }
 
@@ -71,8 +71,8 @@ class Placed {
 };
 
 void check_rungs(const Policy& policy, Placed& placed, std::uint32_t limit, std::int64_t expected) {
-  for (const auto& rung : tests::cpu_rungs("aggregate")) {
-    const SelectSum found = placed.sum(policy.with_rung(rung.id), limit);
+  for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
+    const FilteredSum found = placed.sum(policy.with_rung(rung.id), limit);
     EXPECT_EQ(found.rung, rung.id);
     EXPECT_EQ(found.sum, expected) << rung.id << " limit " << limit << " threads " << policy.threads << " isa "
                                    << name(policy.isa);
@@ -80,7 +80,7 @@ void check_rungs(const Policy& policy, Placed& placed, std::uint32_t limit, std:
   EXPECT_EQ(placed.sum(policy, limit), expected) << "the rung that the API picks";
 }
 
-TEST(AggregateRungs, EverySizePatternAndLimitMatchesTheReference) {
+TEST(FilteredSumRungs, EverySizePatternAndLimitMatchesTheReference) {
   for (const RowPattern pattern : tests::kRowPatterns) {
     for (const std::int64_t n : kSizes) {
       const Rows rows = make_rows(pattern, n, static_cast<unsigned>(n));
@@ -94,7 +94,7 @@ TEST(AggregateRungs, EverySizePatternAndLimitMatchesTheReference) {
   }
 }
 
-TEST(AggregateRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference) {
+TEST(FilteredSumRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReference) {
   for (const RowPattern pattern : tests::kRowPatterns) {
     for (const std::int64_t n : std::initializer_list<std::int64_t>{0, 1, 100, 4200, rows_for(4)}) {
       const Rows rows = make_rows(pattern, n, 7);
@@ -113,7 +113,7 @@ TEST(AggregateRungs, EveryInstructionSetThreadCountAndAlignmentMatchesTheReferen
   }
 }
 
-TEST(AggregateRungs, EveryRowAloneCounts) {
+TEST(FilteredSumRungs, EveryRowAloneCounts) {
   // No lane, vector, chunk or block border is left out, and none is counted twice.
   for (const std::int64_t n : {259, 4175}) {
     std::vector<std::uint32_t> key(static_cast<std::size_t>(n), 30);
@@ -126,10 +126,10 @@ TEST(AggregateRungs, EveryRowAloneCounts) {
     for (const Isa isa : isas()) {
       for (std::size_t i = 0; i < key.size(); ++i) {
         key[i] = 29;
-        for (const auto& rung : tests::cpu_rungs("aggregate")) {
+        for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
           const Policy policy = seq.with_rung(rung.id).with_isa(isa);
-          ASSERT_EQ(select_sum(policy, key, quantity, price, 30), quantity[i] * price[i]) << rung.id << " row " << i;
-          ASSERT_EQ(select_sum(policy, key, quantity, price, 29), 0) << rung.id << " row " << i;
+          ASSERT_EQ(filtered_sum(policy, key, quantity, price, 30), quantity[i] * price[i]) << rung.id << " row " << i;
+          ASSERT_EQ(filtered_sum(policy, key, quantity, price, 29), 0) << rung.id << " row " << i;
         }
         key[i] = 30;
       }
@@ -137,7 +137,7 @@ TEST(AggregateRungs, EveryRowAloneCounts) {
   }
 }
 
-TEST(AggregateRungs, EveryShareOfRowsIsCounted) {
+TEST(FilteredSumRungs, EveryShareOfRowsIsCounted) {
   // From one row in 4096 to all: where rows are noted down, where they are read in order, and where one turns into the
   //      other.
   for (const std::int64_t n : {4096, 4097, 100003}) {
@@ -154,34 +154,34 @@ TEST(AggregateRungs, EveryShareOfRowsIsCounted) {
   for (std::size_t kept = 500; kept < 530; ++kept) {
     std::fill(key.begin() + 4096, key.end(), 9U);
     std::fill(key.begin() + 2 * 4096 - static_cast<std::ptrdiff_t>(kept), key.begin() + 2 * 4096, 0U);
-    for (const auto& rung : tests::cpu_rungs("aggregate")) {
-      EXPECT_EQ(select_sum(seq.with_rung(rung.id), key, quantity, price, 1), static_cast<std::int64_t>(15 * kept));
+    for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
+      EXPECT_EQ(filtered_sum(seq.with_rung(rung.id), key, quantity, price, 1), static_cast<std::int64_t>(15 * kept));
     }
   }
 }
 
-TEST(AggregateRungs, SumsWrapAround) {
+TEST(FilteredSumRungs, SumsWrapAround) {
   const std::vector<std::uint32_t> key(1000, 0);
   const std::vector<std::int64_t> quantity(1000, std::numeric_limits<std::int64_t>::max());
   const std::vector<std::int64_t> price(1000, std::numeric_limits<std::int64_t>::min());
-  for (const auto& rung : tests::cpu_rungs("aggregate")) {
+  for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
     // (2^63 - 1)(-2^63) = 2^63 modulo 2^64, an even number of times.
-    EXPECT_EQ(select_sum(par.with_rung(rung.id), key, quantity, price, 1), 0) << rung.id;
-    EXPECT_EQ(select_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), 999, 1),
+    EXPECT_EQ(filtered_sum(par.with_rung(rung.id), key, quantity, price, 1), 0) << rung.id;
+    EXPECT_EQ(filtered_sum(par.with_rung(rung.id), key.data(), quantity.data(), price.data(), 999, 1),
               std::numeric_limits<std::int64_t>::min())
         << rung.id;
   }
 }
 
-TEST(AggregateRungs, SumsOfPartsAddUp) {
+TEST(FilteredSumRungs, SumsOfPartsAddUp) {
   const Rows rows = make_rows(RowPattern::extremes, 100003, 9);
-  for (const auto& rung : tests::cpu_rungs("aggregate")) {
+  for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
     std::uint64_t sum = 0;
     for (std::int64_t first = 0; first < rows.count(); first += 33333) {
       const std::int64_t count = std::min<std::int64_t>(33333, rows.count() - first);
-      sum += static_cast<std::uint64_t>(select_sum(par.with_rung(rung.id), rows.key.data() + first,
-                                                   rows.quantity.data() + first, rows.price.data() + first, count,
-                                                   0x80000001U)
+      sum += static_cast<std::uint64_t>(filtered_sum(par.with_rung(rung.id), rows.key.data() + first,
+                                                     rows.quantity.data() + first, rows.price.data() + first, count,
+                                                     0x80000001U)
                                             .sum);
     }
     EXPECT_EQ(static_cast<std::int64_t>(sum), rows.sum(0x80000001U)) << rung.id;
@@ -190,39 +190,39 @@ TEST(AggregateRungs, SumsOfPartsAddUp) {
 
 // ---------------------------------------------------------------------------------------------------------------- API
 
-TEST(AggregateApi, PicksByLengthOnly) {
+TEST(FilteredSumApi, PicksByLengthOnly) {
   for (const std::int64_t n : {0, 1, 31, 32, 1000, 300000}) {
     const Rows rows = make_rows(RowPattern::lineitem, n);
-    const auto one = select_sum(seq, rows.key, rows.quantity, rows.price, 30);
+    const auto one = filtered_sum(seq, rows.key, rows.quantity, rows.price, 30);
     EXPECT_EQ(one.rung, n < 32 ? "cpu.serial" : "cpu.predicate_first");
     for (const int threads : {0, 2, 100}) {
-      EXPECT_EQ(select_sum(par.with_threads(threads), rows.key, rows.quantity, rows.price, 30).rung, one.rung);
+      EXPECT_EQ(filtered_sum(par.with_threads(threads), rows.key, rows.quantity, rows.price, 30).rung, one.rung);
     }
   }
 }
 
-TEST(AggregateApi, SaysWhatIsWrong) {
+TEST(FilteredSumApi, SaysWhatIsWrong) {
   const Rows rows = make_rows(RowPattern::lineitem, 100);
   const auto* key = rows.key.data();
   const auto* quantity = rows.quantity.data();
   const auto* price = rows.price.data();
-  const auto call = [&](const Policy& policy) { (void)select_sum(policy, rows.key, rows.quantity, rows.price, 30); };
-  EXPECT_EQ(code_of([&] { (void)select_sum(par, key, quantity, price, -1, 30); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)select_sum(par, nullptr, quantity, price, 5, 30); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)select_sum(par, key, nullptr, price, 5, 30); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)select_sum(par, key, quantity, nullptr, 5, 30); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)select_sum(par, rows.key, rows.quantity, std::span(price, 99), 30); }),
+  const auto call = [&](const Policy& policy) { (void)filtered_sum(policy, rows.key, rows.quantity, rows.price, 30); };
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(par, key, quantity, price, -1, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(par, nullptr, quantity, price, 5, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(par, key, nullptr, price, 5, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(par, key, quantity, nullptr, 5, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(par, rows.key, rows.quantity, std::span(price, 99), 30); }),
             Code::unequal_lengths);
-  EXPECT_EQ(code_of([&] { (void)select_sum(par, rows.key, std::span(quantity, 99), rows.price, 30); }),
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(par, rows.key, std::span(quantity, 99), rows.price, 30); }),
             Code::unequal_lengths);
   EXPECT_EQ(code_of([&] { call(par.with_threads(-1)); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { call(par.with_rung("cpu.quick")); }), Code::unknown_rung);
   EXPECT_EQ(code_of([&] { call(par.with_rung("cpu.simd")); }), Code::unsupported) << "a rung of another ladder";
   EXPECT_EQ(code_of([&] { call(par.with_rung("cuda.fused")); }), Code::unsupported) << "the columns are the host's";
   EXPECT_EQ(code_of([&] { call(par.with_overflow(Overflow::checked)); }), Code::unsupported);
-  EXPECT_EQ(select_sum(par, nullptr, nullptr, nullptr, 0, 30), 0);
-  for (const auto& rung : tests::cpu_rungs("aggregate")) {
-    EXPECT_EQ(select_sum(par.with_rung(rung.id), nullptr, nullptr, nullptr, 0, 30), 0) << rung.id;
+  EXPECT_EQ(filtered_sum(par, nullptr, nullptr, nullptr, 0, 30), 0);
+  for (const auto& rung : tests::cpu_rungs("filtered-sum")) {
+    EXPECT_EQ(filtered_sum(par.with_rung(rung.id), nullptr, nullptr, nullptr, 0, 30), 0) << rung.id;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/aggregate_call.hpp: a filtered sum of products as the compiled library receives it.
+// upsweep/detail/filtered_sum_call.hpp: a filtered sum of products as the compiled library receives it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace upsweep::detail {
 
-struct AggregateCall {
+struct FilteredSumCall {
   const std::uint32_t* key = nullptr;
   const std::int64_t* quantity = nullptr;
   const std::int64_t* price = nullptr;
@@ -29,13 +29,13 @@ struct AggregateCall {
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
-std::string_view run_select_sum(const Policy& policy, AggregateCall& call);
+std::string_view run_filtered_sum(const Policy& policy, FilteredSumCall& call);
 /// The same on a GPU, into device memory.
-std::string_view run_select_sum(const gpu::Policy& policy, AggregateCall& call);
+std::string_view run_filtered_sum(const gpu::Policy& policy, FilteredSumCall& call);
 /// The same into `sum`, which is what it waits for; call.out is null.
-std::string_view run_select_sum_and_wait(const gpu::Policy& policy, AggregateCall& call, std::int64_t& sum);
+std::string_view run_filtered_sum_and_wait(const gpu::Policy& policy, FilteredSumCall& call, std::int64_t& sum);
 /// What both take for call.n rows.
-gpu::WorkspaceSize select_sum_workspace(const gpu::Policy& policy, const AggregateCall& call);
+gpu::WorkspaceSize filtered_sum_workspace(const gpu::Policy& policy, const FilteredSumCall& call);
 
 /// Throws unequal_lengths unless the columns have as many rows.
 void require_columns(std::int64_t keys, std::int64_t quantities, std::int64_t prices);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/ragged_rungs_test.cpp: every rung of the ragged ladder against 128-bit arithmetic: types, sizes, patterns,
+// tests/offsets_rungs_test.cpp: every rung of the ragged ladder against 128-bit arithmetic: types, sizes, patterns,
 // alignment, threads, instruction sets, the first bad list wherever it is, options and carries.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 #include "rungs.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 
 namespace upsweep {
 namespace {
@@ -50,8 +50,7 @@ template <class T>
 void check(const Policy& policy, const T* starts, const T* stops, std::int64_t n, const ExpectedOffsets& expected,
            Guarded<std::int64_t>& offsets, bool strict = false) {
   OffsetsResult result{-1, -1, ""};
-  const Failure outcome =
-      failure_of([&] { result = compact_offsets(policy, starts, stops, n, offsets.data(), strict); });
+  const Failure outcome = failure_of([&] { result = offsets(policy, starts, stops, n, offsets.data(), strict); });
   EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "")
       << policy.rung << " n " << n << " threads " << policy.threads << " isa " << name(policy.isa);
   EXPECT_TRUE(offsets.intact()) << policy.rung << " n " << n;
@@ -66,7 +65,7 @@ template <class T>
 void check_rungs(const Bounds<T>& lists, const Policy& policy, bool strict = false) {
   const auto n = std::ssize(lists.starts);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, strict);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     Guarded<std::int64_t> offsets(n + 1, n % 8);
     check(policy.with_rung(rung.id), lists.starts.data(), lists.stops.data(), n, expected, offsets, strict);
@@ -74,11 +73,11 @@ void check_rungs(const Bounds<T>& lists, const Policy& policy, bool strict = fal
 }
 
 template <class T>
-class RaggedRungs : public testing::Test {};
+class OffsetsRungs : public testing::Test {};
 using Types = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
-TYPED_TEST_SUITE(RaggedRungs, Types);
+TYPED_TEST_SUITE(OffsetsRungs, Types);
 
-TYPED_TEST(RaggedRungs, MatchTheReferenceAtEverySizeAndPattern) {
+TYPED_TEST(OffsetsRungs, MatchTheReferenceAtEverySizeAndPattern) {
   for (const ListPattern pattern : tests::kListPatterns) {
     for (const std::int64_t n : kSizes) {
       const auto lists = tests::make_lists<TypeParam>(pattern, n, static_cast<unsigned>(n));
@@ -89,13 +88,13 @@ TYPED_TEST(RaggedRungs, MatchTheReferenceAtEverySizeAndPattern) {
       Guarded<TypeParam> stops(n, n % 3);
       std::copy(lists.starts.begin(), lists.starts.end(), starts.data());
       std::copy(lists.stops.begin(), lists.stops.end(), stops.data());
-      for (const auto& rung : tests::cpu_rungs("ragged")) {
+      for (const auto& rung : tests::cpu_rungs("offsets")) {
         if (is_adjacent(rung)) continue;
         for (const std::int64_t misaligned : {1, 0, 7}) {
           if (kSanitized && misaligned != 1) continue;
           Guarded<std::int64_t> offsets(n + 1, misaligned);
           check(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), n, expected, offsets);
-          EXPECT_EQ(ragged::first_wrong(starts.data(), stops.data(), n, offsets.data()), kNoIndex)
+          EXPECT_EQ(impl::offsets::first_wrong(starts.data(), stops.data(), n, offsets.data()), kNoIndex)
               << rung.id << " " << name(pattern) << " n " << n;
         }
       }
@@ -103,7 +102,7 @@ TYPED_TEST(RaggedRungs, MatchTheReferenceAtEverySizeAndPattern) {
   }
 }
 
-TYPED_TEST(RaggedRungs, AgreeForAnyThreadsAndInstructionSet) {
+TYPED_TEST(OffsetsRungs, AgreeForAnyThreadsAndInstructionSet) {
   for (const std::int64_t n : {std::int64_t{100}, kBlock + 3, std::int64_t{600011}}) {
     const auto lists = tests::make_lists<TypeParam>(ListPattern::random, n, 3);
     for (const Isa isa : isas()) {
@@ -112,11 +111,11 @@ TYPED_TEST(RaggedRungs, AgreeForAnyThreadsAndInstructionSet) {
   }
 }
 
-TYPED_TEST(RaggedRungs, StorePastTheCachesWhereOffsetsAreMany) {
+TYPED_TEST(OffsetsRungs, StorePastTheCachesWhereOffsetsAreMany) {
   const std::int64_t n = (std::int64_t{1} << 20) + 5;  // 8 MB of offsets: from here on stores are non-temporal
   const auto lists = tests::make_lists<TypeParam>(ListPattern::random, n, 4);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     for (const Isa isa : isas()) {
       // offsets[1] is what the rung writes: aligned with 7, else not.
@@ -170,7 +169,7 @@ class Changed {
   std::vector<Old> old_;
 };
 
-TYPED_TEST(RaggedRungs, NameTheFirstListThatStopsBeforeItsStart) {
+TYPED_TEST(OffsetsRungs, NameTheFirstListThatStopsBeforeItsStart) {
   using Limits = std::numeric_limits<TypeParam>;
   for (const std::int64_t n : {std::int64_t{1}, std::int64_t{9}, std::int64_t{520}, std::int64_t{300001}}) {
     auto lists = tests::make_lists<TypeParam>(ListPattern::random, n, 5);
@@ -184,7 +183,7 @@ TYPED_TEST(RaggedRungs, NameTheFirstListThatStopsBeforeItsStart) {
   }
 }
 
-TYPED_TEST(RaggedRungs, NameTheFirstOfSeveralBadLists) {
+TYPED_TEST(OffsetsRungs, NameTheFirstOfSeveralBadLists) {
   const std::int64_t n = 300001;
   auto lists = tests::make_lists<TypeParam>(ListPattern::empty, n, 6);
   for (const std::int64_t first : places(n)) {
@@ -198,7 +197,7 @@ TYPED_TEST(RaggedRungs, NameTheFirstOfSeveralBadLists) {
   }
 }
 
-TYPED_TEST(RaggedRungs, StrictRefusesNegativeStartsAndOnlyThose) {
+TYPED_TEST(OffsetsRungs, StrictRefusesNegativeStartsAndOnlyThose) {
   const std::int64_t n = 300001;
   auto lists = tests::make_lists<TypeParam>(ListPattern::packed, n, 7);
   check_rungs(lists, par.with_threads(3), true);
@@ -220,7 +219,7 @@ TYPED_TEST(RaggedRungs, StrictRefusesNegativeStartsAndOnlyThose) {
   }
 }
 
-TEST(RaggedRungs, DifferencesOf32BitBoundsAreTakenIn64Bits) {
+TEST(OffsetsRungs, DifferencesOf32BitBoundsAreTakenIn64Bits) {
   const std::int32_t low = std::numeric_limits<std::int32_t>::min();
   const std::int32_t high = std::numeric_limits<std::int32_t>::max();
   for (const std::int64_t n : {1, 8, 100, 40000}) {
@@ -233,7 +232,7 @@ TEST(RaggedRungs, DifferencesOf32BitBoundsAreTakenIn64Bits) {
   }
 }
 
-TEST(RaggedRungs, ADifferenceThatLeavesInt64IsAnOverflow) {
+TEST(OffsetsRungs, ADifferenceThatLeavesInt64IsAnOverflow) {
   const std::int64_t n = 300001;
   auto lists = tests::make_lists<std::int64_t>(ListPattern::empty, n, 8);
   for (const std::int64_t at : places(n)) {
@@ -249,7 +248,7 @@ TEST(RaggedRungs, ADifferenceThatLeavesInt64IsAnOverflow) {
   }
 }
 
-TEST(RaggedRungs, ATotalThatLeavesInt64IsAnOverflowOfTheListThatTakesItThere) {
+TEST(OffsetsRungs, ATotalThatLeavesInt64IsAnOverflowOfTheListThatTakesItThere) {
   const std::int64_t n = 600011;
   auto lists = tests::make_lists<std::int64_t>(ListPattern::empty, n, 9);
   for (const std::int64_t first : {std::int64_t{0}, kBlock - 1, kSegment - 1, kSegment, std::int64_t{300000}, n - 3}) {
@@ -269,7 +268,7 @@ TEST(RaggedRungs, ATotalThatLeavesInt64IsAnOverflowOfTheListThatTakesItThere) {
   }
 }
 
-TEST(RaggedRungs, TheFirstOfABadListAndAnOverflowWins) {
+TEST(OffsetsRungs, TheFirstOfABadListAndAnOverflowWins) {
   const std::int64_t n = 600011;
   auto lists = tests::make_lists<std::int64_t>(ListPattern::empty, n, 10);
   for (const int threads : {1, 7}) {
@@ -293,13 +292,13 @@ TEST(RaggedRungs, TheFirstOfABadListAndAnOverflowWins) {
   }
 }
 
-TYPED_TEST(RaggedRungs, LetStartsAndStopsBeTheSameArray) {
+TYPED_TEST(OffsetsRungs, LetStartsAndStopsBeTheSameArray) {
   const auto lists = tests::make_lists<TypeParam>(ListPattern::random, 50000, 11);
   check_rungs(Bounds<TypeParam>{lists.starts, lists.starts}, par.with_threads(2));
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     std::vector<std::int64_t> offsets(lists.starts.size() + 1, 77);
-    compact_offsets(par.with_rung(rung.id), lists.starts, lists.starts, offsets);
+    offsets(par.with_rung(rung.id), lists.starts, lists.starts, offsets);
     EXPECT_EQ(offsets, std::vector<std::int64_t>(offsets.size(), 0)) << rung.id;
   }
 }
@@ -319,14 +318,14 @@ template <class T>
 void check_chain(const std::vector<T>& bounds, const Policy& policy, bool strict = false) {
   const std::int64_t n = std::ssize(bounds) - 1;
   const auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, n, strict);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     Guarded<std::int64_t> offsets(n + 1, n % 8);
     std::fill_n(offsets.data(), n + 1, kMost - 7);  // what a rung might take for an offset before it is written
     check(policy.with_rung(rung.id), bounds.data(), bounds.data() + 1, n, expected, offsets, strict);
   }
 }
 
-TYPED_TEST(RaggedRungs, TakeListsThatLieOneBehindTheOther) {
+TYPED_TEST(OffsetsRungs, TakeListsThatLieOneBehindTheOther) {
   for (const std::int64_t n : kSizes) {
     if (n == 0) continue;
     for (const TypeParam first : {TypeParam{0}, TypeParam{1000}, std::numeric_limits<TypeParam>::min()}) {
@@ -337,7 +336,7 @@ TYPED_TEST(RaggedRungs, TakeListsThatLieOneBehindTheOther) {
   check_chain(chain<TypeParam>((1 << 20) + 3), par.with_threads(2));
 }
 
-TYPED_TEST(RaggedRungs, NameTheFirstListOfAChainThatStopsBeforeItsStart) {
+TYPED_TEST(OffsetsRungs, NameTheFirstListOfAChainThatStopsBeforeItsStart) {
   for (const std::int64_t n : {std::int64_t{1}, std::int64_t{9}, std::int64_t{520}, std::int64_t{300001}}) {
     const auto good = chain<TypeParam>(n, 100);
     for (const std::int64_t at : places(n)) {
@@ -357,7 +356,7 @@ TYPED_TEST(RaggedRungs, NameTheFirstListOfAChainThatStopsBeforeItsStart) {
   }
 }
 
-TYPED_TEST(RaggedRungs, NameTheRightListOfAChainWhoeverOffsetsTheBlockBefore) {
+TYPED_TEST(OffsetsRungs, NameTheRightListOfAChainWhoeverOffsetsTheBlockBefore) {
   const std::int64_t blocks = kSanitized ? 9 : 24;
   const auto good = chain<TypeParam>(blocks * kBlock, 100);
   auto bounds = good;
@@ -371,7 +370,7 @@ TYPED_TEST(RaggedRungs, NameTheRightListOfAChainWhoeverOffsetsTheBlockBefore) {
   }
 }
 
-TEST(RaggedRungs, ChainsAreCheckedForNegativeStartsAndOverflow) {
+TEST(OffsetsRungs, ChainsAreCheckedForNegativeStartsAndOverflow) {
   const std::int64_t n = 300001;
   for (const std::int64_t at : places(n)) {
     auto bounds = chain<std::int64_t>(n, 1);
@@ -401,7 +400,7 @@ constexpr T kCorners[] = {std::numeric_limits<T>::min(),
                           std::numeric_limits<T>::max() - 1,
                           std::numeric_limits<T>::max()};
 
-TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
+TYPED_TEST(OffsetsRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
   constexpr std::size_t kCount = std::size(kCorners<TypeParam>);
   constexpr std::size_t kPairs = kCount * kCount;
   const auto start = [&](std::size_t pair) { return kCorners<TypeParam>[pair / kCount]; };
@@ -411,7 +410,7 @@ TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
     const TypeParam stops[] = {stop(at / kPairs), stop(at % kPairs)};
     for (const bool strict : {false, true}) {
       std::int64_t offsets[3];
-      const Failure outcome = failure_of([&] { compact_offsets(par, starts, stops, 2, offsets, strict); });
+      const Failure outcome = failure_of([&] { offsets(par, starts, stops, 2, offsets, strict); });
       ASSERT_EQ(tests::complaint(tests::expected_offsets(starts, stops, 2, strict), outcome, offsets), "")
           << starts[0] << ".." << stops[0] << ", " << starts[1] << ".." << stops[1] << " strict " << strict;
     }
@@ -419,7 +418,7 @@ TYPED_TEST(RaggedRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
 }
 
 // What the rungs on a GPU are made of.
-TYPED_TEST(RaggedRungs, ListsThatAreBadHaveANegativeLength) {
+TYPED_TEST(OffsetsRungs, ListsThatAreBadHaveANegativeLength) {
   for (const TypeParam start : kCorners<TypeParam>) {
     for (const TypeParam stop : kCorners<TypeParam>) {
       for (const bool strict : {false, true}) {
@@ -456,12 +455,12 @@ TEST(Extend, KeepsWhatIsBadOrDoesNotFitNegative) {
   }
 }
 
-TEST(RaggedApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
+TEST(OffsetsApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   const std::vector<std::int64_t> bounds{0, 1, 2, 3, 4};
   const std::vector<std::int64_t> others{1, 2, 3, 4};
   std::vector<std::int64_t> offsets(5, 77);
   const auto run = [&](const std::int64_t* starts, const std::int64_t* stops, std::int64_t n) {
-    return failure_of([&] { compact_offsets(par.with_rung("cpu.adjacent"), starts, stops, n, offsets.data()); }).code;
+    return failure_of([&] { offsets(par.with_rung("cpu.adjacent"), starts, stops, n, offsets.data()); }).code;
   };
   EXPECT_EQ(run(bounds.data(), others.data(), 4), Code::unsupported);
   EXPECT_EQ(run(bounds.data(), bounds.data(), 4), Code::unsupported);
@@ -472,15 +471,15 @@ TEST(RaggedApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   EXPECT_EQ(offsets, bounds);
 }
 
-TEST(RaggedApi, AFewListsAreCheckedLikeMany) {
+TEST(OffsetsApi, AFewListsAreCheckedLikeMany) {
   const std::vector<std::int64_t> starts{0, 5, -2, 7};
   const std::vector<std::int64_t> stops{3, 9, 4, 7};
   std::vector<std::int64_t> offsets(5);
-  EXPECT_EQ(compact_offsets(par, starts, stops, offsets).total, 13);
+  EXPECT_EQ(offsets(par, starts, stops, offsets).total, 13);
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 3, 7, 13, 13}));
   const auto outcome = [&](const std::vector<std::int64_t>& ends, std::int64_t before, bool strict) {
     OffsetsCarry carry{.total = before};
-    return failure_of([&] { compact_offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
+    return failure_of([&] { offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
   };
   EXPECT_EQ(outcome(stops, 0, true).code, Code::negative_start);
   EXPECT_EQ(outcome(stops, 0, true).index, 2);
@@ -490,13 +489,12 @@ TEST(RaggedApi, AFewListsAreCheckedLikeMany) {
   EXPECT_EQ(outcome(stops, kMost - 5, false).code, Code::overflow);
   EXPECT_EQ(outcome(stops, kMost - 5, false).index, 1);
   EXPECT_EQ(outcome(stops, kMost - 13, false).code, Code::ok);
-  EXPECT_EQ(failure_of([&] {
-              compact_offsets(par, starts.data(), stops.data(), 4, const_cast<std::int64_t*>(&stops[0]));
-            }).code,
-            Code::invalid_argument);
+  EXPECT_EQ(
+      failure_of([&] { offsets(par, starts.data(), stops.data(), 4, const_cast<std::int64_t*>(&stops[0])); }).code,
+      Code::invalid_argument);
 }
 
-TEST(RaggedApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
+TEST(OffsetsApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
   for (const std::int64_t n :
        {std::int64_t{1}, detail::kInlineLength, detail::kInlineLength + 1, std::int64_t{100000}}) {
     const bool few = n <= detail::kInlineLength;  // the loop, inlined
@@ -505,11 +503,11 @@ TEST(RaggedApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
     std::vector<std::int64_t> offsets(size + 1);
     const auto whole = std::span(bounds);
     const char* const adjacent = few ? "cpu.serial" : "cpu.adjacent";
-    EXPECT_EQ(compact_offsets(par, whole.first(size), whole.last(size), offsets).rung, adjacent);
-    EXPECT_EQ(compact_offsets(seq, whole, whole, offsets, {.stops_offset = 1, .length = n}).rung, adjacent);
+    EXPECT_EQ(offsets(par, whole.first(size), whole.last(size), offsets).rung, adjacent);
+    EXPECT_EQ(offsets(seq, whole, whole, offsets, {.stops_offset = 1, .length = n}).rung, adjacent);
     const std::vector<std::int32_t> stops(bounds.begin() + 1, bounds.end());
-    const auto one = compact_offsets(seq, whole.first(size), stops, offsets);
-    const auto many = compact_offsets(par.with_threads(8), whole.first(size), stops, offsets);
+    const auto one = offsets(seq, whole.first(size), stops, offsets);
+    const auto many = offsets(par.with_threads(8), whole.first(size), stops, offsets);
     EXPECT_EQ(one.rung, few ? "cpu.serial" : "cpu.lookahead");
     EXPECT_EQ(many.rung, one.rung);
   }
@@ -517,13 +515,13 @@ TEST(RaggedApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
 
 // ---------------------------------------------------------------------------------------------------------- options
 
-TEST(RaggedApi, OffsetsAndLengthChooseTheLists) {
+TEST(OffsetsApi, OffsetsAndLengthChooseTheLists) {
   const std::vector<std::int64_t> starts{90, 91, 0, 10, 20, 30};
   const std::vector<std::int64_t> stops{92, 1, 12, 23, 34};
   std::vector<std::int64_t> offsets(5);
   const auto run = [&](const ListOptions& options, std::size_t lists) {
     offsets.assign(lists + 1, 77);
-    const auto result = compact_offsets(par, starts, stops, offsets, options);
+    const auto result = offsets(par, starts, stops, offsets, options);
     EXPECT_EQ(result.lists, static_cast<std::int64_t>(lists));
     EXPECT_EQ(result.total, offsets.back());
     return offsets;
@@ -541,7 +539,7 @@ TEST(RaggedApi, OffsetsAndLengthChooseTheLists) {
   // No lists are left, and offsets follow in memory.
   std::vector<std::int64_t> memory(5, 77);
   const auto whole = std::span(memory);
-  compact_offsets(par, whole.first(4), whole.first(4), whole.last(1), {.starts_offset = 4, .stops_offset = 4});
+  offsets(par, whole.first(4), whole.first(4), whole.last(1), {.starts_offset = 4, .stops_offset = 4});
   EXPECT_EQ(memory.back(), 0);
 
   // i counts lists from the offsets on.
@@ -552,19 +550,19 @@ TEST(RaggedApi, OffsetsAndLengthChooseTheLists) {
   const std::vector<std::int64_t> zero{0, 0, 0};
   offsets.assign(3, 77);
   const auto refused = failure_of(
-      [&] { compact_offsets(par, negative, zero, offsets, {.starts_offset = 1, .stops_offset = 1, .strict = true}); });
+      [&] { offsets(par, negative, zero, offsets, {.starts_offset = 1, .stops_offset = 1, .strict = true}); });
   EXPECT_EQ(refused.code, Code::negative_start);
   EXPECT_EQ(refused.index, 1);
   EXPECT_EQ(offsets[0], 0);
   EXPECT_EQ(offsets[1], 0);
 }
 
-TEST(RaggedApi, SaysWhichLengthsDoNotFit) {
+TEST(OffsetsApi, SaysWhichLengthsDoNotFit) {
   const std::vector<std::int32_t> three{0, 0, 0};
   const std::vector<std::int32_t> four{1, 1, 1, 1};
   std::vector<std::int64_t> offsets(4, 77);
   const auto code_of = [&](const auto& starts, const auto& stops, const ListOptions& options) {
-    const Failure outcome = failure_of([&] { compact_offsets(par, starts, stops, offsets, options); });
+    const Failure outcome = failure_of([&] { offsets(par, starts, stops, offsets, options); });
     EXPECT_EQ(outcome.index, kNoIndex);
     EXPECT_TRUE(outcome.code == Code::ok || offsets == std::vector<std::int64_t>(4, 77)) << "an error writes nothing";
     return outcome.code;
@@ -597,13 +595,13 @@ TEST(RaggedApi, SaysWhichLengthsDoNotFit) {
   EXPECT_EQ(code_of(three, three, {}), Code::ok);
 }
 
-TEST(RaggedApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
+TEST(OffsetsApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   std::vector<std::int64_t> memory(64, 3);
   std::vector<std::int64_t> offsets(11, 77);
   const std::int64_t* nothing = nullptr;
   const auto code_of = [&](const Policy& policy, const std::int64_t* starts, const std::int64_t* stops, std::int64_t n,
                            std::int64_t* out) {
-    return failure_of([&] { compact_offsets(policy, starts, stops, n, out); }).code;
+    return failure_of([&] { offsets(policy, starts, stops, n, out); }).code;
   };
   const std::int64_t* in = memory.data();
   EXPECT_EQ(code_of(par, nothing, in, 10, offsets.data()), Code::invalid_argument);
@@ -625,13 +623,13 @@ TEST(RaggedApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   EXPECT_EQ(code_of(par, in + 11, in + 11, 10, memory.data()), Code::ok);  // side by side is apart
 }
 
-TEST(RaggedApi, MessagesNameTheListAndItsBounds) {
+TEST(OffsetsApi, MessagesNameTheListAndItsBounds) {
   const std::vector<std::int32_t> starts{0, -7, 5};
   const std::vector<std::int32_t> stops{1, -7, -4};
   std::vector<std::int64_t> offsets(4);
   const auto message = [&](const ListOptions& options) {
     try {
-      compact_offsets(par, starts, stops, offsets, options);
+      offsets(par, starts, stops, offsets, options);
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -645,19 +643,19 @@ TEST(RaggedApi, MessagesNameTheListAndItsBounds) {
 
 // ---------------------------------------------------------------------------------------------------------- carries
 
-TYPED_TEST(RaggedRungs, ListsInPartsMakeTheWhole) {
+TYPED_TEST(OffsetsRungs, ListsInPartsMakeTheWhole) {
   const std::int64_t n = 300001;
   const auto lists = tests::make_lists<TypeParam>(ListPattern::random, n, 12);
   const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     for (const std::int64_t part : {std::int64_t{977}, kBlock, kBlock + 1, kSegment}) {
       Guarded<std::int64_t> offsets(n + 1, 3);
       OffsetsCarry carry;
       for (std::int64_t first = 0; first < n; first += part) {
         const std::int64_t count = std::min(part, n - first);
-        const auto result = compact_offsets(par.with_rung(rung.id).with_threads(2), lists.starts.data() + first,
-                                            lists.stops.data() + first, count, offsets.data() + first, false, carry);
+        const auto result = offsets(par.with_rung(rung.id).with_threads(2), lists.starts.data() + first,
+                                    lists.stops.data() + first, count, offsets.data() + first, false, carry);
         EXPECT_EQ(result.lists, count);
         EXPECT_EQ(result.total, carry.total);
         EXPECT_EQ(carry.lists, first + count);
@@ -670,55 +668,54 @@ TYPED_TEST(RaggedRungs, ListsInPartsMakeTheWhole) {
   }
 }
 
-TYPED_TEST(RaggedRungs, ChainsInPartsMakeTheWhole) {
+TYPED_TEST(OffsetsRungs, ChainsInPartsMakeTheWhole) {
   const std::int64_t n = 100003;
   const auto bounds = chain<TypeParam>(n, 40);
   const auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, n);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     std::vector<std::int64_t> offsets(bounds.size(), 77);
     OffsetsCarry carry;
     for (std::int64_t first = 0; first < n; first += 30011) {
       const std::int64_t count = std::min<std::int64_t>(30011, n - first);
-      compact_offsets(par.with_rung(rung.id).with_threads(2), bounds.data() + first, bounds.data() + first + 1, count,
-                      offsets.data() + first, false, carry);
+      offsets(par.with_rung(rung.id).with_threads(2), bounds.data() + first, bounds.data() + first + 1, count,
+              offsets.data() + first, false, carry);
     }
     EXPECT_EQ(tests::complaint(expected, {}, offsets.data()), "") << rung.id;
   }
 }
 
-TYPED_TEST(RaggedRungs, AnErrorInAPartCountsFromTheFirstPart) {
+TYPED_TEST(OffsetsRungs, AnErrorInAPartCountsFromTheFirstPart) {
   const std::int64_t n = 120000;
   auto lists = tests::make_lists<TypeParam>(ListPattern::packed, n, 13);
   const std::int64_t bad = 90001;
   lists.starts[bad] = 9;
   lists.stops[bad] = 8;
   const std::int64_t part = 50000;
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     const Policy policy = par.with_rung(rung.id).with_threads(2);
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1, 77);
     OffsetsCarry carry;
-    compact_offsets(policy, lists.starts.data(), lists.stops.data(), part, offsets.data(), false, carry);
+    offsets(policy, lists.starts.data(), lists.stops.data(), part, offsets.data(), false, carry);
     const Failure outcome = failure_of([&] {
-      compact_offsets(policy, lists.starts.data() + part, lists.stops.data() + part, part, offsets.data() + part, false,
-                      carry);
+      offsets(policy, lists.starts.data() + part, lists.stops.data() + part, part, offsets.data() + part, false, carry);
     });
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
     EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << rung.id;
   }
 }
 
-TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
+TEST(OffsetsRungs, ATotalCanOverflowBehindACarry) {
   const std::vector<std::int64_t> starts(40000, 0);
   std::vector<std::int64_t> stops(starts.size(), 1);
   for (const std::int64_t left : {0, 1, 16383, 16384, 39999, 40000}) {
-    for (const auto& rung : tests::cpu_rungs("ragged")) {
+    for (const auto& rung : tests::cpu_rungs("offsets")) {
       if (is_adjacent(rung)) continue;
       OffsetsCarry carry{.total = kMost - left, .lists = 1000};
       std::vector<std::int64_t> offsets(starts.size() + 1, 77);
       const Failure outcome = failure_of([&] {
-        compact_offsets(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), std::ssize(starts),
-                        offsets.data(), false, carry);
+        offsets(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), std::ssize(starts), offsets.data(),
+                false, carry);
       });
       auto expected = tests::expected_offsets(starts.data(), stops.data(), std::ssize(starts), false, kMost - left);
       if (expected.outcome.index != kNoIndex) expected.outcome.index += 1000;
@@ -730,8 +727,8 @@ TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
     const auto bounds = chain<std::int64_t>(40000, 5);
     OffsetsCarry carry{.total = kMost - left, .lists = 7};
     std::vector<std::int64_t> offsets(bounds.size(), 77);
-    const Failure outcome = failure_of(
-        [&] { compact_offsets(par, bounds.data(), bounds.data() + 1, 40000, offsets.data(), false, carry); });
+    const Failure outcome =
+        failure_of([&] { offsets(par, bounds.data(), bounds.data() + 1, 40000, offsets.data(), false, carry); });
     auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, 40000, false, kMost - left);
     ASSERT_EQ(expected.outcome.code, Code::overflow);
     expected.outcome.index += 7;
@@ -739,7 +736,7 @@ TEST(RaggedRungs, ATotalCanOverflowBehindACarry) {
   }
 }
 
-TEST(RaggedCarry, PartsMergeInOrder) {
+TEST(OffsetsCarry, PartsMergeInOrder) {
   const OffsetsCarry none;
   const OffsetsCarry left{.total = 10, .lists = 4};
   const OffsetsCarry right{.total = 5, .lists = 3};
@@ -760,20 +757,20 @@ TEST(RaggedCarry, PartsMergeInOrder) {
   EXPECT_EQ(merge_carries({.total = kMost - 5, .lists = 2}, right).first_bad, kNoIndex);
 }
 
-TEST(RaggedCarry, CarriesOfPartsAloneMergeToTheWholes) {
+TEST(OffsetsCarry, CarriesOfPartsAloneMergeToTheWholes) {
   const std::int64_t n = 100003;
   const auto lists = tests::make_lists<std::int64_t>(ListPattern::random, n, 14);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1);
   OffsetsCarry whole;
-  compact_offsets(par, lists.starts.data(), lists.stops.data(), n, offsets.data(), false, whole);
-  for (const auto& rung : tests::cpu_rungs("ragged")) {
+  offsets(par, lists.starts.data(), lists.stops.data(), n, offsets.data(), false, whole);
+  for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     OffsetsCarry merged;
     for (std::int64_t first = 0; first < n; first += 20001) {
       const std::int64_t count = std::min<std::int64_t>(20001, n - first);
       OffsetsCarry part;
-      compact_offsets(par.with_rung(rung.id), lists.starts.data() + first, lists.stops.data() + first, count,
-                      offsets.data(), false, part);
+      offsets(par.with_rung(rung.id), lists.starts.data() + first, lists.stops.data() + first, count, offsets.data(),
+              false, part);
       merged = merge_carries(merged, part);
     }
     EXPECT_EQ(merged.total, whole.total) << rung.id;

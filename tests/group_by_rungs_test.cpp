@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/group_rungs_test.cpp: every rung of the group ladder against its reference: patterns and types of keys, types of values,
+// tests/group_by_rungs_test.cpp: every rung of the group ladder against its reference: patterns and types of keys, types of values,
 // operators, counts, threads and the bits of float sums, overflow, room, and what is refused.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -23,12 +23,12 @@
 #include "patterns.hpp"
 #include "problems/keys/group_by/reference.hpp"
 #include "rungs.hpp"
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 
 namespace upsweep {
 namespace {
 
-using grouping::ExpectedGroups;
+using impl::group_by::ExpectedGroups;
 using tests::code_of;
 using tests::failure_of;
 using tests::Guarded;
@@ -39,7 +39,7 @@ using tests::kSanitized;
 /// Every rung with such counts of threads, and what the API runs.
 std::vector<Policy> policies(const std::vector<int>& counts) {
   std::vector<Policy> all{par};
-  for (const RungInfo& rung : tests::cpu_rungs("group")) {
+  for (const RungInfo& rung : tests::cpu_rungs("group-by")) {
     for (const int threads : counts) {
       if (threads > counts[0] && rung.threads == Threads::one) continue;
       all.push_back(par.with_rung(rung.id).with_threads(threads));
@@ -75,7 +75,7 @@ template <class Key, class In, class Out, class Op>
 void check(const std::vector<Key>& keys, const std::vector<In>& values, std::type_identity<Out>, Op op,
            const std::vector<Policy>& on = policies()) {
   const ExpectedGroups<Key> expected(keys.data(), std::ssize(keys));
-  const auto folds = grouping::expected_folds<Out>(expected, values.data(), op);
+  const auto folds = impl::group_by::expected_folds<Out>(expected, values.data(), op);
   const std::int64_t groups = std::ssize(expected.keys);
   const bool rounds = std::is_floating_point_v<Out> && std::is_same_v<Op, Add>;
   std::map<std::string_view, std::vector<Out>> bits;  // of each rung, which has them with any threads
@@ -106,8 +106,9 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
     }
     const auto [first, is_new] = bits.try_emplace(result.rung, all.begin(), all.end());
     const std::vector<Out> uncounted(without.folds.span().begin(), without.folds.span().end());
-    EXPECT_TRUE(std::equal(all.begin(), all.end(), first->second.begin(), grouping::same_bits<Out>));
-    EXPECT_TRUE(std::equal(all.begin(), all.end(), uncounted.begin(), grouping::same_bits<Out>)) << "without counts";
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), first->second.begin(), impl::group_by::same_bits<Out>));
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), uncounted.begin(), impl::group_by::same_bits<Out>))
+        << "without counts";
     EXPECT_TRUE(std::equal(expected.keys.begin(), expected.keys.end(), without.keys.data())) << "without counts";
   }
 }
@@ -126,10 +127,10 @@ std::vector<std::int64_t> sizes() {
 }
 
 template <class T>
-class GroupRungs : public testing::Test {};
-TYPED_TEST_SUITE(GroupRungs, tests::ElementTypes);
+class GroupByRungs : public testing::Test {};
+TYPED_TEST_SUITE(GroupByRungs, tests::ElementTypes);
 
-TYPED_TEST(GroupRungs, ByKeysOfEveryTypeAndPatternMatchTheReference) {
+TYPED_TEST(GroupByRungs, ByKeysOfEveryTypeAndPatternMatchTheReference) {
   if constexpr (std::is_integral_v<TypeParam>) {
     for (const Keys pattern : tests::kAllKeys) {
       for (const std::int64_t n : sizes()) {
@@ -144,7 +145,7 @@ TYPED_TEST(GroupRungs, ByKeysOfEveryTypeAndPatternMatchTheReference) {
   }
 }
 
-TYPED_TEST(GroupRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
+TYPED_TEST(GroupByRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
   using T = TypeParam;
   for (const Keys pattern : {Keys::hot, Keys::dense}) {
     const std::int64_t n = kSanitized ? 5'000 : 66'000;
@@ -165,7 +166,7 @@ TYPED_TEST(GroupRungs, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
   }
 }
 
-TEST(GroupRungs, NanAndZerosAreAsTheOperatorsHaveThem) {
+TEST(GroupByRungs, NanAndZerosAreAsTheOperatorsHaveThem) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> values(70'000, 1.0);
   for (std::size_t i = 0; i < values.size(); i += 7) values[i] = i % 3 == 0 ? nan : i % 2 == 0 ? 0.0 : -0.0;
@@ -208,7 +209,7 @@ void group_in_little_memory(std::int64_t rows, std::int64_t groups, rlim_t memor
   }
 }
 
-TEST(GroupRungs, MemoryFollowsGroupsAndNotRows) {
+TEST(GroupByRungs, MemoryFollowsGroupsAndNotRows) {
   if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
   // An entry is a key, a row, a checked total of 16 bytes and a count: 30 bytes. Of 2^26 rows they would be 2 GB.
   constexpr std::int64_t kRows = std::int64_t{1} << 26;
@@ -254,7 +255,7 @@ struct Merged {
   std::vector<std::int64_t> counts;
 };
 
-TEST(GroupRungs, SeveralMergesComeToWhatOneDoes) {
+TEST(GroupByRungs, SeveralMergesComeToWhatOneDoes) {
   const std::int64_t rows = kSanitized ? 8'000'000 : std::int64_t{1} << 26;
   const auto check_rows = [&](const auto& merged, const Policy& policy) {
     auto keys = std::vector<std::uint32_t>(merged.out_keys.size());
@@ -272,7 +273,7 @@ TEST(GroupRungs, SeveralMergesComeToWhatOneDoes) {
   for (const int threads : {1, 3}) check_rows(integers, par.with_threads(threads).with_overflow(Overflow::checked));
 }
 
-TEST(GroupRungs, NameTheFirstGroupThatOverflowsAfterSeveralMerges) {
+TEST(GroupByRungs, NameTheFirstGroupThatOverflowsAfterSeveralMerges) {
   Merged<std::int64_t> rows(kSanitized ? 8'000'000 : std::int64_t{1} << 26);
   std::vector<std::uint32_t> keys(rows.out_keys.size());
   std::vector<std::int64_t> out(keys.size());
@@ -293,7 +294,7 @@ TEST(GroupRungs, NameTheFirstGroupThatOverflowsAfterSeveralMerges) {
   }
 }
 
-TEST(GroupRungs, ChecksAreRefusedWhereThereAreNone) {
+TEST(GroupByRungs, ChecksAreRefusedWhereThereAreNone) {
   const std::vector<int> keys{1, 1};
   std::vector<int> out_keys(2);
   std::vector<int> out(2);
@@ -302,7 +303,7 @@ TEST(GroupRungs, ChecksAreRefusedWhereThereAreNone) {
   EXPECT_EQ(code_of([&] { group_by(checked, keys, keys, out_keys, out, upsweep::max); }), Code::ok);
 }
 
-TEST(GroupRungs, NameTheFirstGroupThatOverflows) {
+TEST(GroupByRungs, NameTheFirstGroupThatOverflows) {
   const std::int64_t n = kSanitized ? 67'000 : 140'000;
   const auto keys = keys_of<std::int64_t>(Keys::hot, n);
   const ExpectedGroups<std::int64_t> expected(keys.data(), n);
@@ -342,7 +343,7 @@ TEST(GroupRungs, NameTheFirstGroupThatOverflows) {
   }
 }
 
-TEST(GroupRungs, SaysWhichKeyOverflows) {
+TEST(GroupByRungs, SaysWhichKeyOverflows) {
   const std::vector<std::int16_t> keys{5, -7, -7};
   const std::vector<std::int8_t> values{1, 100, 28};
   std::vector<std::int16_t> out_keys(2);
@@ -356,7 +357,7 @@ TEST(GroupRungs, SaysWhichKeyOverflows) {
   }
 }
 
-TEST(GroupRungs, WriteNothingWhereThereIsTooLittleRoom) {
+TEST(GroupByRungs, WriteNothingWhereThereIsTooLittleRoom) {
   const std::int64_t n = 70'000;
   const auto keys = keys_of<std::int32_t>(Keys::sorted, n);
   const std::vector<float> values(keys.size(), 1);
@@ -393,13 +394,13 @@ TEST(GroupRungs, WriteNothingWhereThereIsTooLittleRoom) {
   }
 }
 
-TEST(GroupApi, RunsTheTopRungOrTheOneThatIsNamed) {
+TEST(GroupByApi, RunsTheTopRungOrTheOneThatIsNamed) {
   const std::vector<int> keys{4, 2, 4};
   const std::vector<double> values{1, 2, 3};
   std::vector<int> out_keys(2);
   std::vector<double> out(2);
   std::vector<std::int64_t> counts(2);
-  for (const auto& rung : tests::cpu_rungs("group")) {
+  for (const auto& rung : tests::cpu_rungs("group-by")) {
     EXPECT_EQ(group_by(par.with_rung(rung.id), keys, values, out_keys, out, counts).rung, rung.id);
     EXPECT_EQ(out_keys, (std::vector<int>{4, 2}));
     EXPECT_EQ(out, (std::vector<double>{4, 2}));
@@ -416,7 +417,7 @@ TEST(GroupApi, RunsTheTopRungOrTheOneThatIsNamed) {
   EXPECT_EQ(group(par.with_threads(-1)), Code::invalid_argument);
 }
 
-TEST(GroupApi, SaysWhatIsWrong) {
+TEST(GroupByApi, SaysWhatIsWrong) {
   std::vector<int> keys{1, 1, 2};
   const std::vector<int> values{1, 2, 3};
   std::vector<int> two(2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/aggregate.hpp: a sum of products over the rows that a predicate keeps, in one pass over the columns.
+// upsweep/filtered_sum.hpp: a sum of products over the rows that a predicate keeps, in one pass over the columns.
 //
-//   select_sum = Σ quantity[i]·price[i] over the rows i with key[i] < limit
+//   filtered_sum = Σ quantity[i]·price[i] over the rows i with key[i] < limit
 //
 // which is SELECT SUM(quantity * price) FROM … WHERE key < limit, on columns of n rows each. No rows: 0.
 //
@@ -20,24 +20,24 @@
 #include <string_view>
 #include <type_traits>
 
-#include "upsweep/detail/aggregate_call.hpp"
+#include "upsweep/detail/filtered_sum_call.hpp"
 #include "upsweep/detail/result.hpp"
 #include "upsweep/scan.hpp"
 
 namespace upsweep {
 
 /// The sum and the rung that ran. Converts to the sum, as a Reduction does.
-struct SelectSum {
+struct FilteredSum {
   std::int64_t sum = 0;
   std::string_view rung;
 
-  constexpr SelectSum() = default;
-  constexpr SelectSum(std::int64_t answer, std::string_view id) : sum(answer), rung(id) {}
+  constexpr FilteredSum() = default;
+  constexpr FilteredSum(std::int64_t answer, std::string_view id) : sum(answer), rung(id) {}
   constexpr operator std::int64_t() const { return sum; }  // NOLINT(google-explicit-constructor): it is the answer
 
  private:
   template <detail::OtherNumber<std::int64_t> U>
-  SelectSum(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
+  FilteredSum(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
 namespace detail {
@@ -45,12 +45,12 @@ namespace detail {
 template <class R, class T>
 concept ColumnOf = InputArray<R> && std::is_same_v<ElementOf<R>, T>;
 
-inline AggregateCall aggregate_call(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
-                                    std::int64_t n, std::uint32_t limit) {
+inline FilteredSumCall filtered_sum_call(const std::uint32_t* key, const std::int64_t* quantity,
+                                         const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
   require_array(key, n, "key");
   require_array(quantity, n, "quantity");
   require_array(price, n, "price");
-  AggregateCall call;
+  FilteredSumCall call;
   call.key = key;
   call.quantity = quantity;
   call.price = price;
@@ -62,35 +62,35 @@ inline AggregateCall aggregate_call(const std::uint32_t* key, const std::int64_t
 }  // namespace detail
 
 /// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64.
-inline SelectSum select_sum(const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
-                            const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
-  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+inline FilteredSum filtered_sum(const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                                const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+  detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n, limit);
   std::int64_t sum = 0;
   call.out = &sum;
-  const std::string_view rung = detail::run_select_sum(policy, call);
+  const std::string_view rung = detail::run_filtered_sum(policy, call);
   return {sum, rung};
 }
 
 /// The same over arrays, vectors or spans of one length.
 template <detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
           detail::ColumnOf<std::int64_t> Price>
-SelectSum select_sum(const Policy& policy, const Key& key, const Quantity& quantity, const Price& price,
-                     std::uint32_t limit) {
+FilteredSum filtered_sum(const Policy& policy, const Key& key, const Quantity& quantity, const Price& price,
+                         std::uint32_t limit) {
   detail::require_columns(std::ssize(key), std::ssize(quantity), std::ssize(price));
-  return select_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
-                    std::ssize(key), limit);
+  return filtered_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
+                      std::ssize(key), limit);
 }
 
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
   requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
-auto select_sum(const First& /*first*/, Rest&&... /*rest*/) {
+auto filtered_sum(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 template <class... Rest>
   requires detail::PointerForArray<0, 3, Rest...>
-auto select_sum(const Policy& /*policy*/, Rest&&... /*rest*/) {
+auto filtered_sum(const Policy& /*policy*/, Rest&&... /*rest*/) {
   return detail::refuse_pointer<Rest...>();
 }
 /// @endcond
@@ -99,34 +99,34 @@ auto select_sum(const Policy& /*policy*/, Rest&&... /*rest*/) {
 // The same with a gpu::Policy and device memory: see gpu.hpp. cuda.zero_copy takes pinned host memory too.
 
 /// Waits for the stream, as the sum is returned.
-inline SelectSum select_sum(const gpu::Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
-                            const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
-  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n, limit);
+inline FilteredSum filtered_sum(const gpu::Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                                const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+  detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n, limit);
   std::int64_t sum = 0;
-  const std::string_view rung = detail::run_select_sum_and_wait(policy, call, sum);
+  const std::string_view rung = detail::run_filtered_sum_and_wait(policy, call, sum);
   return {sum, rung};
 }
 
 /// The same into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
 /// sums the host adds up refuse (unsupported). How many rows there are may be in device memory: gpu::Length(address, most),
 /// which cuda.fused and cuda.zero_copy take.
-inline std::string_view select_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
-                                         const std::int64_t* quantity, const std::int64_t* price, gpu::Length n,
-                                         std::uint32_t limit, std::int64_t* out) {
+inline std::string_view filtered_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
+                                           const std::int64_t* quantity, const std::int64_t* price, gpu::Length n,
+                                           std::uint32_t limit, std::int64_t* out) {
   detail::require_array(out, 1, "result");
-  detail::AggregateCall call = detail::aggregate_call(key, quantity, price, n.most, limit);
+  detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n.most, limit);
   call.n_at = n.at;
   call.out = out;
-  return detail::run_select_sum(policy, call);
+  return detail::run_filtered_sum(policy, call);
 }
 
 namespace gpu {
 
 /// The device memory that filtered sums of up to n rows need under that policy: for a Workspace.
-inline WorkspaceSize select_sum_workspace(const Policy& policy, std::int64_t n) {
-  upsweep::detail::AggregateCall call;
+inline WorkspaceSize filtered_sum_workspace(const Policy& policy, std::int64_t n) {
+  upsweep::detail::FilteredSumCall call;
   call.n = n;
-  return upsweep::detail::select_sum_workspace(policy, call);
+  return upsweep::detail::filtered_sum_workspace(policy, call);
 }
 
 }  // namespace gpu

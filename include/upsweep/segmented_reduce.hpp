@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/segmented.hpp: reduces every list of a ragged array by itself.
+// upsweep/segmented_reduce.hpp: reduces every list of a ragged array by itself.
 //
 //   segmented_reduce  out[i] = init ⊕ x0 ⊕ x1 …  of the elements x of list i, for any associative ⊕ (it need not commute),
 //   or whether any or all of them are not zero, how many there are or are not zero, or where the smallest or greatest is.
@@ -23,7 +23,7 @@
 // In place  `out` must not overlap any input.
 // On a GPU  with a gpu::Policy and device memory, for the compiled operators: the same type in and out, or sums of integers
 //           in the 64 bits of their sign. Floats are added in another order than on the CPU, in the same one on every run.
-//           Operators and types of one's own: see segmented.cuh.
+//           Operators and types of one's own: see segmented_reduce.cuh.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once
@@ -36,7 +36,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/scan.hpp"
 
@@ -76,7 +76,7 @@ inline constexpr ReducerOf<Reducer::argmax> argmax{};
 }
 
 /// The result of a call that writes something for every list.
-struct SegmentedResult {
+struct ListsResult {
   std::int64_t lists;     ///< how many there are
   std::string_view rung;  ///< the id of the rung that ran
 };
@@ -128,7 +128,7 @@ const Out& neutral_value() {
 template <class Out>
 struct Beginning {
   const Out* init;
-  bool empty_is_zero;  ///< see SegmentedCall
+  bool empty_is_zero;  ///< see SegmentedReduceCall
 };
 /// An initial value, which takes part as an element does. It must outlive the call.
 template <class Out>
@@ -147,8 +147,9 @@ void set_beginning(Call& call, const Beginning<Out>& begin) {
 }
 
 template <class In>
-SegmentedCall segmented_call(const Lists& lists, const In* content, std::int64_t n, void* out, const Mask& valid) {
-  SegmentedCall call;
+SegmentedReduceCall segmented_reduce_call(const Lists& lists, const In* content, std::int64_t n, void* out,
+                                          const Mask& valid) {
+  SegmentedReduceCall call;
   call.lists = lists;
   call.in = content;
   call.n = n;
@@ -159,22 +160,22 @@ SegmentedCall segmented_call(const Lists& lists, const In* content, std::int64_t
 
 /// A fold of those elements by that operator.
 template <class In, class Out, class Op>
-SegmentedCall fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                        const Mask& valid) {
-  auto call = segmented_call(lists, content, n, out, valid);
+SegmentedReduceCall fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                              const Mask& valid) {
+  auto call = segmented_reduce_call(lists, content, n, out, valid);
   describe_elements<ElementType<In>, Out>(call, op);
   return call;
 }
 
 /// One of the named reducers.
 template <class In, class Out, NamedReducer Op>
-SegmentedCall reducer_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Mask& valid) {
+SegmentedReduceCall reducer_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Mask& valid) {
   using Element = ElementType<In>;
   constexpr bool kIsBoolean = Op::kReducer == Reducer::any || Op::kReducer == Reducer::all;
   static_assert(kIsBoolean ? std::is_same_v<ElementType<Out>, std::uint8_t> : std::is_same_v<Out, std::int64_t>,
                 "any and all write bool or uint8, counts and positions are int64");
   static_assert(type_of<Element>() != Type::custom, "elements must be of a type of types.hpp, or bool");
-  auto call = segmented_call(lists, content, n, out, valid);
+  auto call = segmented_reduce_call(lists, content, n, out, valid);
   call.reducer = Op::kReducer;
   call.in_type = type_of<Element>();
   call.in_size = sizeof(Element);
@@ -185,8 +186,8 @@ SegmentedCall reducer_call(const Lists& lists, const In* content, std::int64_t n
 
 /// The same on the CPU. `op` must outlive the call.
 template <class In, class Out, class Op>
-SegmentedCall host_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                             const Beginning<Out>& begin, const Mask& valid) {
+SegmentedReduceCall host_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                                   const Beginning<Out>& begin, const Mask& valid) {
   using Element = ElementType<In>;
   auto call = fold_call(lists, content, n, out, op, valid);
   if constexpr (kCompiledOperator<Element, Out, Op> == Operator::custom) {
@@ -198,28 +199,28 @@ SegmentedCall host_fold_call(const Lists& lists, const In* content, std::int64_t
 
 /// A fold on a GPU.
 template <class In, class Out, class Op>
-SegmentedCall device_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                               const Mask& valid) {
+SegmentedReduceCall device_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                                     const Mask& valid) {
   static_assert(kCompiledOperator<ElementType<In>, Out, Op> != Operator::custom,
-                "operators and types of one's own fold lists on a GPU by segmented.cuh, which nvcc compiles");
+                "operators and types of one's own fold lists on a GPU by segmented_reduce.cuh, which nvcc compiles");
   return fold_call(lists, content, n, out, op, valid);
 }
 
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                                 const Op& op, const Beginning<Out>& begin, const Mask& valid) {
-  return {lists.count, run_segmented(policy, host_fold_call(lists, content, n, out, op, begin, valid))};
+ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             const Op& op, const Beginning<Out>& begin, const Mask& valid) {
+  return {lists.count, run_segmented_reduce(policy, host_fold_call(lists, content, n, out, op, begin, valid))};
 }
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                 Out* out, const Op& op, const Beginning<Out>& begin, const Mask& valid) {
+ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             const Op& op, const Beginning<Out>& begin, const Mask& valid) {
   auto call = device_fold_call(lists, content, n, out, op, valid);
   set_beginning(call, begin);
-  return {lists.count, run_segmented(policy, call)};
+  return {lists.count, run_segmented_reduce(policy, call)};
 }
 
 /// How many of the lists there are. Throws invalid_argument for more than there can be.
-inline void set_count(SegmentedCall& call, const std::optional<gpu::Length>& number) {
+inline void set_count(SegmentedReduceCall& call, const std::optional<gpu::Length>& number) {
   if (!number) return;
   if (number->most < 0 || number->most > call.lists.count) {
     throw Error(Code::invalid_argument, "the number of lists is not between 0 and how many there can be");
@@ -238,12 +239,12 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
   set_beginning(call, begin);
   call.status = status;
   set_count(call, number);
-  return run_segmented(policy, call);
+  return run_segmented_reduce(policy, call);
 }
 
 /// By it with_fold() is found in this namespace, wherever it is declared.
 struct OnDevice {};
-/// use(call) of a fold on a GPU. Operators and types of one's own have another one in segmented.cuh.
+/// use(call) of a fold on a GPU. Operators and types of one's own have another one in segmented_reduce.cuh.
 template <class In, class Out, class Op, class Use>
 auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                const Mask& valid, Use use) {
@@ -255,31 +256,31 @@ auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, 
 
 /// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                                 Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
 /// The same without an initial value: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
-SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                                 Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             Op op = {}, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.
 template <class In, class Out, detail::NamedReducer Op>
-SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                                 Op, const Mask& valid = {}) {
+ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op,
+                             const Mask& valid = {}) {
   const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
-  return {lists.count, detail::run_segmented(policy, call)};
+  return {lists.count, detail::run_segmented_reduce(policy, call)};
 }
 
 /// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`, with nulls or without.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
-SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                 Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
+                             const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_an_element_each(lists, detail::length_of(out));
@@ -287,8 +288,8 @@ SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const
 }
 /// The same, beginning with `init`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
-SegmentedResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
-                                 detail::ElementOf<Out> init, const Mask& valid = {}) {
+ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
+                             detail::ElementOf<Out> init, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_an_element_each(lists, detail::length_of(out));
@@ -314,25 +315,25 @@ auto segmented_reduce(const Policy& /*policy*/, Rest&&... /*rest*/) {
 
 /// out[i] = init ⊕ the elements of list i. Waits for the stream, as a bad list is an error.
 template <class In, class Out, class Op>
-SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                 Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
-SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                 Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             Op op = {}, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list. Waits for the stream.
 template <class In, class Out, detail::NamedReducer Op>
-SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                 Out* out, Op, const Mask& valid = {}) {
+ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             Op, const Mask& valid = {}) {
   const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
-  return {lists.count, detail::run_segmented(policy, call)};
+  return {lists.count, detail::run_segmented_reduce(policy, call)};
 }
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many of the lists there are may
@@ -366,7 +367,7 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
   auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
   call.status = status;
   detail::set_count(call, number);
-  return detail::run_segmented(policy, call);
+  return detail::run_segmented_reduce(policy, call);
 }
 
 namespace gpu {
@@ -374,16 +375,16 @@ namespace gpu {
 /// The device memory that such a call needs under that policy: for a Workspace. Calls with fewer lists and elements need no
 /// more, where their lists lie one after the other as these do or do not. Of `lists` only what they are is looked at.
 template <class In, class Out, class Op = Add>
-WorkspaceSize segmented_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op = {},
-                                  const Mask& valid = {}) {
+WorkspaceSize segmented_reduce_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op = {},
+                                         const Mask& valid = {}) {
   const In* const content = nullptr;
   Out* const out = nullptr;
   if constexpr (upsweep::detail::NamedReducer<Op>) {
-    return upsweep::detail::segmented_workspace(
+    return upsweep::detail::segmented_reduce_workspace(
         policy, upsweep::detail::reducer_call<In, Out, Op>(lists, content, n, out, valid));
   } else {
-    return upsweep::detail::segmented_workspace(policy,
-                                                upsweep::detail::device_fold_call(lists, content, n, out, op, valid));
+    return upsweep::detail::segmented_reduce_workspace(
+        policy, upsweep::detail::device_fold_call(lists, content, n, out, op, valid));
   }
 }
 

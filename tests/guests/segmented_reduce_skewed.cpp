@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/guests/segmented_skewed.cpp: a solution of exercise 6: each worker has as many elements, and hands on the
+// tests/guests/segmented_reduce_skewed.cpp: a solution of exercise 6: each worker has as many elements, and hands on the
 // sum of the list that it began within, which belongs to a worker before it.
 #include <upsweep/rung.h>
 
@@ -26,8 +26,8 @@ double sum_of(const double* x, int64_t first, int64_t stop) {
 
 int upsweep_rung_version() { return UPSWEEP_RUNG_VERSION; }
 
-int upsweep_rung_segmented(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists, void* sums,
-                           int threads) {
+int upsweep_rung_segmented_reduce(upsweep_type type, const void* content, const int64_t* offsets, int64_t lists,
+                                  void* sums, int threads) {
   if (type != UPSWEEP_FLOAT64) return UPSWEEP_RUNG_SKIPS;
   const auto* const x = static_cast<const double*>(content);
   auto* const out = static_cast<double*>(sums);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/group.hpp: folds the values of equal keys, wherever these stand: GROUP BY.
+// upsweep/group_by.hpp: folds the values of equal keys, wherever these stand: GROUP BY.
 //
 //   keys      7    2    7    5    2    7
 //   values    a    b    c    d    e    f
 //   group_by  7 2 5,    a⊕c⊕f  b⊕e  d        and where counts are asked for 3 2 1
 //
 // Groups    come in the order of their first rows, on every rung, count of threads and device. There may be as many as fit memory.
-// Rungs     those of the ladder group. Grouped::groups is how many groups there are.
+// Rungs     those of the ladder group-by. Grouped::groups is how many groups there are.
 // Shapes    n keys and n values; outputs have room for the groups, or more. n is always enough.
 // Types     keys are integers, and equal where their bits are. Values are of the ten types of types.hpp, results of the same type;
 //           sums of integers also of the 64 bits of their sign.
@@ -39,7 +39,7 @@
 #include <ranges>
 #include <type_traits>
 
-#include "upsweep/detail/group_call.hpp"
+#include "upsweep/detail/group_by_call.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/scan.hpp"
@@ -59,8 +59,8 @@ template <class T>
 concept GroupKey = std::integral<T> && type_of<T>() != Type::custom;
 
 template <class Key, class In, class Out, class Op>
-GroupCall group_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, std::int64_t keys_room, Out* out,
-                     std::int64_t room, const Op&) {
+GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, std::int64_t keys_room,
+                          Out* out, std::int64_t room, const Op&) {
   return {.keys = keys,
           .key_type = type_of<Key>(),
           .in = values,
@@ -76,7 +76,7 @@ GroupCall group_call(const Key* keys, const In* values, std::int64_t n, Key* out
 
 /// The same of arrays, vectors, spans.
 template <class Keys, class Values, class OutKeys, class Out, class Op>
-GroupCall group_call(const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, const Op& op) {
+GroupByCall group_by_call(const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, const Op& op) {
   const auto* const key = data_of(keys);
   const auto* const value = data_of(values);
   auto* const out_key = output_of(out_keys);
@@ -90,7 +90,7 @@ GroupCall group_call(const Keys& keys, const Values& values, OutKeys&& out_keys,
       "group_by takes the operators of upsweep/operators.hpp and values of the types of upsweep/types.hpp; results "
       "are of the values' type, or sums of integers of the 64 bits of their sign");
   require_equal_lengths(length_of(keys), length_of(values));
-  return group_call(key, value, length_of(keys), out_key, length_of(out_keys), result, length_of(out), op);
+  return group_by_call(key, value, length_of(keys), out_key, length_of(out_keys), result, length_of(out), op);
 }
 
 }  // namespace detail
@@ -101,7 +101,7 @@ template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::Arra
   requires(!std::ranges::range<Op>)
 Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                  Op op = {}) {
-  return detail::run_group(policy, detail::group_call(keys, values, out_keys, out, op));
+  return detail::run_group_by(policy, detail::group_by_call(keys, values, out_keys, out, op));
 }
 
 /// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
@@ -110,10 +110,10 @@ template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::Arra
 Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                  Counts&& counts, Op op = {}) {
   static_assert(std::same_as<detail::ElementOf<Counts>, std::int64_t>, "counts are of std::int64_t");
-  auto call = detail::group_call(keys, values, out_keys, out, op);
+  auto call = detail::group_by_call(keys, values, out_keys, out, op);
   call.out_counts = detail::output_of(counts);
   call.counts_room = detail::length_of(counts);
-  return detail::run_group(policy, call);
+  return detail::run_group_by(policy, call);
 }
 
 /// @cond
@@ -138,7 +138,7 @@ template <detail::GroupKey Key, class In, class Out, class Op = Add>
   requires detail::GroupsCompiled<In, Out, Op>
 Grouped group_by(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t room, Op op = {}) {
-  return detail::run_group(policy, detail::group_call(keys, values, n, out_keys, room, out, room, op));
+  return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, room, out, room, op));
 }
 
 /// The same, and counts[g] = how many rows group g has, for which there is as much room.
@@ -146,10 +146,10 @@ template <detail::GroupKey Key, class In, class Out, class Op = Add>
   requires detail::GroupsCompiled<In, Out, Op>
 Grouped group_by(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t* counts, std::int64_t room, Op op = {}) {
-  auto call = detail::group_call(keys, values, n, out_keys, room, out, room, op);
+  auto call = detail::group_by_call(keys, values, n, out_keys, room, out, room, op);
   call.out_counts = counts;
   call.counts_room = room;
-  return detail::run_group(policy, call);
+  return detail::run_group_by(policy, call);
 }
 
 }  // namespace upsweep

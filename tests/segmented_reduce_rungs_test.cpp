@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/segmented_rungs_test.cpp: every rung of the segmented ladder on the CPU against the reference: operators, reducers,
+// tests/segmented_reduce_rungs_test.cpp: every rung of the segmented ladder on the CPU against the reference: operators, reducers,
 // types, patterns of lists, bounds, nulls, overflow, threads, instruction sets, and what calls refuse.
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ bool same_bits(const T& a, const T& b) {
 /// The rungs that run every call; the library's are looked at by themselves.
 std::vector<std::string> steps() {
   std::vector<std::string> ids{""};
-  for (const auto& rung : tests::cpu_rungs("segmented")) {
+  for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
     if (rung.kind == Kind::step) ids.emplace_back(rung.id);
   }
   return ids;
@@ -268,7 +268,7 @@ void check_sums_of_zeros(const Lists& lists, const std::vector<std::int64_t>& st
     expected[i] = static_cast<T>(elements[0]);
     for (std::size_t j = 1; j < elements.size(); ++j) expected[i] += static_cast<T>(elements[j]);
   }
-  for (const auto& rung : tests::cpu_rungs("segmented")) {
+  for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
     const std::string id(rung.id);  // outlives the policies
     if (!takes(id, lists)) continue;
     const bool has_nulls = valid.is_given() || lists.valid.is_given();
@@ -767,7 +767,7 @@ TEST(Segmented, NamesTheFirstOffsetThatDecreases) {
       const std::int64_t index = at == 0 ? 0 : static_cast<std::int64_t>(at) - 1;
       const Code code = at == 0 ? (is_past ? Code::stop_before_start : Code::negative_start)
                                 : (is_past ? Code::stop_past_end : Code::stop_before_start);
-      for (const auto& rung : tests::cpu_rungs("segmented")) {
+      for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
         std::vector<float> out(offsets.size() - 1);
         try {
           segmented_reduce(par.with_rung(rung.id).with_threads(3), offsets, content, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_call.hpp: a reduction of every list as the compiled library receives it, with the types erased.
+// upsweep/detail/segmented_reduce_call.hpp: a reduction of every list as the compiled library receives it, with the types erased.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ListsStatus {
 namespace detail {
 
 /// The folds of lists by a custom operator or type, one after the other.
-struct SegmentedKernel {
+struct ListFoldKernel {
   /// out[i] ← *init ⊕ the elements starts[i] … stops[i] - 1 of content; without init lists are not empty. Elements from
   /// `end` on must not be read.
   void (*fold)(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
@@ -61,10 +61,10 @@ struct PlainFold : CheckedOperator<Out, Op> {
 };
 
 template <class In, class Out, class Op>
-inline constexpr SegmentedKernel kCustomFold{&PlainFold<In, Out, Op>::lists, &PlainFold<Out, Out, Op>::lists};
+inline constexpr ListFoldKernel kCustomFold{&PlainFold<In, Out, Op>::lists, &PlainFold<Out, Out, Op>::lists};
 
 /// `in` is the content of `n` elements; `out` has an element per list.
-struct SegmentedCall : ElementsCall {
+struct SegmentedReduceCall : ElementsCall {
   Lists lists = {};
   Reducer reducer = Reducer::fold;
   const void* init = nullptr;  ///< of a fold: an element of the output type, in host memory
@@ -72,11 +72,12 @@ struct SegmentedCall : ElementsCall {
   /// elements give 0.0.
   bool empty_is_zero = false;
   Mask valid = {};  ///< false where an element is null, and skipped
-  const SegmentedKernel* custom_fold = nullptr;
+  const ListFoldKernel* custom_fold = nullptr;
   gpu::ListsStatus* status = nullptr;      ///< on a GPU: where the outcome goes
   const std::int64_t* count_at = nullptr;  ///< there: how many of the lists there are, where that is in device memory
   bool checked = false;                    ///< there: a sum of integers that does not fit is an error
-  const DeviceKernel<SegmentedCall>* device = nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
+  const DeviceKernel<SegmentedReduceCall>* device =
+      nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
   /// There: the content's first element is number `first` of those that bounds count, and what of the last list is past the end is
   /// not here: a part of an array whose offsets count over all parts.
   std::int64_t first = 0;
@@ -85,10 +86,10 @@ struct SegmentedCall : ElementsCall {
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
-std::string_view run_segmented(const Policy& policy, const SegmentedCall& call);
+std::string_view run_segmented_reduce(const Policy& policy, const SegmentedReduceCall& call);
 /// On a GPU: waits where the call has no status.
-std::string_view run_segmented(const gpu::Policy& policy, const SegmentedCall& call);
-gpu::WorkspaceSize segmented_workspace(const gpu::Policy& policy, const SegmentedCall& call);
+std::string_view run_segmented_reduce(const gpu::Policy& policy, const SegmentedReduceCall& call);
+gpu::WorkspaceSize segmented_reduce_workspace(const gpu::Policy& policy, const SegmentedReduceCall& call);
 
 }  // namespace detail
 }  // namespace upsweep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/ragged_call.hpp: ragged offsets as the compiled library receives them, and their carry.
+// upsweep/detail/offsets_call.hpp: ragged offsets as the compiled library receives them, and their carry.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ constexpr OffsetsCarry merge_carries(const OffsetsCarry& left, const OffsetsCarr
 
 namespace gpu {
 
-/// How a compact_offsets() ended that does not wait, in device memory.
+/// How a offsets() ended that does not wait, in device memory.
 struct OffsetsStatus {
   std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
   std::int64_t total;      ///< elements in all lists; unspecified where there is an invalid one
@@ -42,7 +42,7 @@ struct OffsetsStatus {
 
 namespace detail {
 
-struct RaggedCall {
+struct OffsetsCall {
   const void* starts = nullptr;
   const void* stops = nullptr;
   Type type = Type::int64;
@@ -57,13 +57,13 @@ struct RaggedCall {
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
-std::string_view run_offsets(const Policy& policy, RaggedCall& call);
+std::string_view run_offsets(const Policy& policy, OffsetsCall& call);
 /// The same on a GPU. Without call.status it waits, advances the carry, and throws for a bad list.
-std::string_view run_offsets(const gpu::Policy& policy, RaggedCall& call);
+std::string_view run_offsets(const gpu::Policy& policy, OffsetsCall& call);
 /// Throws for the bad list that the outcome of a call on the current device names.
-[[noreturn]] void throw_bad_offsets(const RaggedCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream);
+[[noreturn]] void throw_bad_offsets(const OffsetsCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream);
 /// What run_offsets() on a GPU takes for call.n lists.
-gpu::WorkspaceSize offsets_workspace(const gpu::Policy& policy, const RaggedCall& call);
+gpu::WorkspaceSize offsets_workspace(const gpu::Policy& policy, const OffsetsCall& call);
 
 /// How many lists there are between the offsets and the ends. Throws unequal_lengths and invalid_argument.
 std::int64_t list_count(std::int64_t starts, std::int64_t stops, std::int64_t starts_offset, std::int64_t stops_offset,

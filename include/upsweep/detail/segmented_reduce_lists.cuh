@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_lists.cuh: lists, masks and the outcome of a call as kernels see them that reduce lists, and how
+// upsweep/detail/segmented_reduce_lists.cuh: lists, masks and the outcome of a call as kernels see them that reduce lists, and how
 // lanes fold.
 #pragma once
 
@@ -12,12 +12,12 @@
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
-#include "upsweep/detail/segmented_call.hpp"
+#include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/error.hpp"
 
 // The folder of the library that most of this is for has this namespace. What launches or is a kernel is static: each file
 // has its own, as each may be compiled for other architectures.
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 // A reducer has the types In of elements and Value of folds, and
 //   reads()               whether the elements' values are needed at all
@@ -113,7 +113,7 @@ struct GivenLists {
   }
 };
 
-inline GivenLists lists_of(const detail::SegmentedCall& call) {
+inline GivenLists lists_of(const detail::SegmentedReduceCall& call) {
   const Lists& lists = call.lists;
   const BoundKind kind = lists.has_size               ? BoundKind::one_size
                          : lists.type == Type::int32  ? BoundKind::int32
@@ -139,7 +139,7 @@ struct Content {
   Booleans valid;
 };
 template <class T>
-Content<T> content_of(const detail::SegmentedCall& call) {
+Content<T> content_of(const detail::SegmentedReduceCall& call) {
   return {static_cast<const T*>(call.in) - call.first, booleans(call.valid, call.first)};
 }
 
@@ -194,7 +194,7 @@ static __global__ void end_status(GivenLists lists) {
 
 /// Puts run(), which returns the error of its launches, between both.
 template <class Run>
-static Status with_status(const detail::SegmentedCall& call, Run run) {
+static Status with_status(const detail::SegmentedReduceCall& call, Run run) {
   const gpu::Stream stream = call.launch->stream;
   cudaError_t error = gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, begin_status<>, call.status);
   if (error == cudaSuccess && call.lists.count > 0) error = run();
@@ -294,4 +294,4 @@ __device__ __forceinline__ typename R::Value fold_block(const R& reducer, typena
   return fold_warps(reducer, fold_lanes<32>(reducer, value), room);
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

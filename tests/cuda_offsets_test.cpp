@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_ragged_test.cpp: every CUDA rung of the ragged ladder: offsets, the first bad list, and what calls refuse.
+// tests/cuda_offsets_test.cpp: every CUDA rung of the ragged ladder: offsets, the first bad list, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "golden.hpp"
 #include "lists.hpp"
 #include "rungs.hpp"
-#include "upsweep/ragged.hpp"
+#include "upsweep/offsets.hpp"
 
 namespace upsweep {
 namespace {
@@ -30,15 +30,15 @@ using tests::require;
 constexpr std::int64_t kSizes[] = {0,     1,     2,     31,    33,    1023,  1024,  1025,   32767, 32768,
                                    32769, 76799, 76800, 76801, 61439, 61440, 61441, 100003, 700001};
 
-std::vector<RungInfo> rungs() { return tests::rungs_of("ragged", Backend::cuda); }
+std::vector<RungInfo> rungs() { return tests::rungs_of("offsets", Backend::cuda); }
 
 /// Rungs that take their time are spared the long arrays.
 bool is_slow(const RungInfo& rung) { return rung.id == "cuda.one_thread" || rung.id == "cuda.turn_taking"; }
 
 template <class T>
-class CudaRagged : public GpuTest {};
+class CudaOffsets : public GpuTest {};
 using Types = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
-TYPED_TEST_SUITE(CudaRagged, Types);
+TYPED_TEST_SUITE(CudaOffsets, Types);
 
 struct Case {
   bool strict = false;
@@ -56,7 +56,7 @@ void check(const gpu::Policy& policy, const Bounds<T>& lists, const Case& how) {
   DeviceArray<std::int64_t> offsets(n + 1, how.misaligned % 2);
   OffsetsCarry carry{.total = how.before};
   const Failure found = failure_of([&] {
-    const auto result = compact_offsets(policy, starts.data(), stops.data(), n, offsets.data(), how.strict, carry);
+    const auto result = offsets(policy, starts.data(), stops.data(), n, offsets.data(), how.strict, carry);
     EXPECT_EQ(result.rung, policy.rung.empty() ? result.rung : policy.rung);
     EXPECT_EQ(result.lists, n);
     EXPECT_EQ(result.total, expected.offsets.back());
@@ -68,7 +68,7 @@ void check(const gpu::Policy& policy, const Bounds<T>& lists, const Case& how) {
   EXPECT_TRUE(starts.intact() && stops.intact() && offsets.intact()) << policy.rung << " n " << n;
 }
 
-TYPED_TEST(CudaRagged, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
+TYPED_TEST(CudaOffsets, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
   for (const auto& rung : rungs()) {
     if (rung.id == "cuda.adjacent") continue;
     for (const ListPattern pattern : tests::kListPatterns) {
@@ -84,7 +84,7 @@ TYPED_TEST(CudaRagged, OffsetsMatchTheReferenceAtEverySizeAndPattern) {
   }
 }
 
-TYPED_TEST(CudaRagged, EveryRungPassesAwkwardsCases) {
+TYPED_TEST(CudaOffsets, EveryRungPassesAwkwardsCases) {
   std::string reason;
   const auto cases = tests::golden_cases(reason);
   if (!reason.empty()) GTEST_SKIP() << reason;
@@ -98,14 +98,14 @@ TYPED_TEST(CudaRagged, EveryRungPassesAwkwardsCases) {
       const auto n = std::ssize(bounds.starts);
       DeviceArray<std::int64_t> offsets(n + 1);
       const Failure found = failure_of(
-          [&] { compact_offsets(gpu::Policy{}.with_rung(rung.id), starts.data(), stops.data(), n, offsets.data()); });
+          [&] { offsets(gpu::Policy{}.with_rung(rung.id), starts.data(), stops.data(), n, offsets.data()); });
       EXPECT_EQ(tests::complaint(expected, found, offsets.values().data()), "") << rung.id;
       EXPECT_TRUE(offsets.intact()) << rung.id;
     }
   }
 }
 
-TYPED_TEST(CudaRagged, TheFirstBadListIsNamed) {
+TYPED_TEST(CudaOffsets, TheFirstBadListIsNamed) {
   for (const auto& rung : rungs()) {
     if (rung.id == "cuda.adjacent") continue;
     const auto policy = gpu::Policy{}.with_rung(rung.id);
@@ -130,7 +130,7 @@ TYPED_TEST(CudaRagged, TheFirstBadListIsNamed) {
   }
 }
 
-TYPED_TEST(CudaRagged, OffsetsThatLeaveInt64AreErrors) {
+TYPED_TEST(CudaOffsets, OffsetsThatLeaveInt64AreErrors) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   for (const auto& rung : rungs()) {
     if (rung.id == "cuda.adjacent") continue;
@@ -155,7 +155,7 @@ TYPED_TEST(CudaRagged, OffsetsThatLeaveInt64AreErrors) {
   }
 }
 
-TYPED_TEST(CudaRagged, AdjacentListsAreReadOnceAndChecked) {
+TYPED_TEST(CudaOffsets, AdjacentListsAreReadOnceAndChecked) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 7, 500, 4095, 4096, 8191, 100003, 700001}) {
     for (const std::int64_t misaligned : {0, 1, 2, 3}) {
@@ -173,7 +173,7 @@ TYPED_TEST(CudaRagged, AdjacentListsAreReadOnceAndChecked) {
         OffsetsCarry carry{.total = before};
         const Failure found = failure_of([&] {
           const auto result =
-              compact_offsets(gpu::Policy{}, array.data(), array.data() + 1, n, offsets.data(), flaw == 2, carry);
+              offsets(gpu::Policy{}, array.data(), array.data() + 1, n, offsets.data(), flaw == 2, carry);
           EXPECT_EQ(result.rung, "cuda.adjacent");
           EXPECT_EQ(result.total, expected.offsets.back());
         });
@@ -193,14 +193,13 @@ TEST_F(GpuTest, PartsOfASequenceCarryOn) {
   DeviceArray<std::int64_t> offsets(30001);
   OffsetsCarry carry;
   for (const std::int64_t first : {0, 10000, 20000}) {
-    compact_offsets(gpu::Policy{}, starts.data() + first, stops.data() + first, 10000, offsets.data() + first, false,
-                    carry);
+    offsets(gpu::Policy{}, starts.data() + first, stops.data() + first, 10000, offsets.data() + first, false, carry);
   }
   EXPECT_EQ(offsets.values(), expected.offsets);
   const std::int32_t wrong = std::numeric_limits<std::int32_t>::max();
   tests::copy_in(starts.data() + 10, &wrong, sizeof wrong);
-  const Failure found = failure_of(
-      [&] { compact_offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
+  const Failure found =
+      failure_of([&] { offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
   EXPECT_EQ(found.code, Code::stop_before_start);
   EXPECT_EQ(found.index, 30010);
 }
@@ -218,9 +217,9 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
   gpu::Workspace workspace(gpu::offsets_workspace<std::int64_t>(policy, n), 0, stream);
   policy = policy.with_workspace(workspace);
   const tests::Replay replay(stream, [&] {
-    EXPECT_EQ(failure_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
+    EXPECT_EQ(failure_of([&] { offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
               Code::invalid_argument);  // it would have to wait
-    compact_offsets_async(policy, starts.data(), stops.data(), n, offsets.data(), status.data());
+    offsets_async(policy, starts.data(), stops.data(), n, offsets.data(), status.data());
   });
   for (int run = 0; run < 20; ++run) {
     const bool bad = run % 3 == 1;
@@ -256,9 +255,9 @@ void check_counts_on_device(bool are_adjacent) {
   gpu::Workspace workspace(gpu::offsets_workspace<T>(policy, kMost), 0, stream);
   policy = policy.with_workspace(workspace);
   const tests::Replay replay(stream, [&] {
-    EXPECT_EQ(compact_offsets_async(policy, starts.data(), stops, gpu::Length(count.data(), kMost), offsets.data(),
-                                    status.data()),
-              are_adjacent ? "cuda.adjacent" : "cuda.lookahead");
+    EXPECT_EQ(
+        offsets_async(policy, starts.data(), stops, gpu::Length(count.data(), kMost), offsets.data(), status.data()),
+        are_adjacent ? "cuda.adjacent" : "cuda.lookahead");
   });
   for (const std::int64_t n : {kMost, std::int64_t{0}, std::int64_t{1}, kMost - 1, std::int64_t{100'000}, kMost + 5}) {
     require(cudaMemcpyAsync(count.data(), &n, sizeof n, cudaMemcpyHostToDevice, stream));
@@ -288,8 +287,7 @@ TEST_F(GpuTest, OnlySomeRungsTakeACountInDeviceMemory) {
   DeviceArray<gpu::OffsetsStatus> status(1);
   const auto run = [&](const gpu::Policy& policy, const std::int64_t* at) {
     return failure_of([&] {
-      compact_offsets_async(policy, bounds.data(), bounds.data() + 1, gpu::Length(at, 3), offsets.data(),
-                            status.data());
+      offsets_async(policy, bounds.data(), bounds.data() + 1, gpu::Length(at, 3), offsets.data(), status.data());
     });
   };
   EXPECT_EQ(run(gpu::Policy{}.with_rung("cuda.cub"), count.data()).code, Code::unsupported);
@@ -314,7 +312,7 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
     require(cudaMemsetAsync(elsewhere.data(), run, 32 << 20, other));
     tests::fill(workspace.scratch(), run, static_cast<std::size_t>(size.scratch));
     tests::fill(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8);
-    const auto result = compact_offsets(policy, starts.data(), stops.data(), n, offsets.data());
+    const auto result = offsets(policy, starts.data(), stops.data(), n, offsets.data());
     ASSERT_EQ(result.total, expected.offsets.back()) << run;
     if (run % 20 == 0) {
       ASSERT_EQ(offsets.values(), expected.offsets) << run;
@@ -333,8 +331,7 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
     if (rung.id == "cuda.adjacent" || is_slow(rung)) continue;
     const auto run = [&](tests::CountingMemory& memory) {
       const auto policy = gpu::Policy{}.with_rung(rung.id).with_memory(memory);
-      const Code code =
-          failure_of([&] { compact_offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
+      const Code code = failure_of([&] { offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
       EXPECT_EQ(memory.held, 0) << rung.id;
       return code;
     };
@@ -358,8 +355,7 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheOffsets) {
     const auto policy = gpu::Policy{}.with_rung(rung.id);
     DeviceArray<std::int64_t> offsets(n + 1);
     tests::leave_stale_error();
-    const Failure found =
-        failure_of([&] { compact_offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
+    const Failure found = failure_of([&] { offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
     tests::expect_stale_error(rung);
     EXPECT_EQ(found.code, Code::ok) << rung.id;
     EXPECT_EQ(offsets.values(), expected) << rung.id;
@@ -371,7 +367,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
   DeviceArray<std::int64_t> bounds(host, 0);
   DeviceArray<std::int64_t> offsets(101);
   const auto code = [&](const gpu::Policy& policy, const std::int64_t* starts, std::int64_t* out) {
-    return failure_of([&] { compact_offsets(policy, starts, bounds.data(), 100, out); }).code;
+    return failure_of([&] { offsets(policy, starts, bounds.data(), 100, out); }).code;
   };
   EXPECT_EQ(code({}, host.data(), offsets.data()), Code::invalid_argument);
   EXPECT_EQ(code({}, bounds.data(), host.data()), Code::invalid_argument);
@@ -384,7 +380,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
     const std::int64_t early = 0;
     tests::copy_in(bounds.data() + 42, &early, sizeof early);
     DeviceArray<std::int64_t> ones(host, 0);
-    compact_offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
+    offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
     FAIL() << "a list that stops before it starts passed";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "list 42 stops at 0, before its start 1");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/ragged.hpp: ragged arrays: the offsets of lists that are given by where each starts and stops.
+// upsweep/offsets.hpp: ragged arrays: the offsets of lists that are given by where each starts and stops.
 //
-// compact_offsets writes, for lists starts[i] … stops[i],
+// offsets writes, for lists starts[i] … stops[i],
 //   offsets[0] = 0,  offsets[i+1] = offsets[i] + (stops[i] - starts[i])
 // which is the offsets array of the same lists packed one after another.
 //
@@ -21,7 +21,7 @@
 #include <ranges>
 #include <string_view>
 
-#include "upsweep/detail/ragged_call.hpp"
+#include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
@@ -36,7 +36,7 @@ struct ListOptions {
   bool strict = false;             ///< negative starts are errors too
 };
 
-/// The result of compact_offsets.
+/// The result of offsets.
 struct OffsetsResult {
   std::int64_t lists;     ///< offsets written, less one
   std::int64_t total;     ///< the last offset: elements in all lists
@@ -46,8 +46,8 @@ struct OffsetsResult {
 namespace detail {
 
 template <ListBound T>
-RaggedCall ragged_call(const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets, bool strict) {
-  RaggedCall call;
+OffsetsCall offsets_call(const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets, bool strict) {
+  OffsetsCall call;
   call.starts = starts;
   call.stops = stops;
   call.type = type_of<T>();
@@ -59,7 +59,7 @@ RaggedCall ragged_call(const T* starts, const T* stops, std::int64_t n, std::int
 
 /// A few lists, by the reference loop; false where something is wrong, which the library then finds and names.
 template <ListBound T>
-bool offset_few(const RaggedCall& call) {
+bool offset_few(const OffsetsCall& call) {
   const auto* starts = static_cast<const T*>(call.starts);
   const auto* stops = static_cast<const T*>(call.stops);
   const std::int64_t in_bytes = call.n * std::int64_t{sizeof(T)};
@@ -99,9 +99,9 @@ bool offset_few(const RaggedCall& call) {
 /// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
 /// in parts. An error's index counts from the first list of the sequence. offsets holds n + 1.
 template <ListBound T>
-OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
-                              std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
-  auto call = detail::ragged_call(starts, stops, n, offsets, strict);
+OffsetsResult offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
+                      bool strict, OffsetsCarry& carry) {
+  auto call = detail::offsets_call(starts, stops, n, offsets, strict);
   call.carry = carry;
   if (detail::runs_inline(policy, n) && detail::offset_few<T>(call)) {
     carry.total = offsets[n];
@@ -115,35 +115,35 @@ OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* st
 
 /// Offsets of n lists; offsets holds n + 1.
 template <ListBound T>
-OffsetsResult compact_offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n,
-                              std::int64_t* offsets, bool strict = false) {
+OffsetsResult offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
+                      bool strict = false) {
   OffsetsCarry carry;
-  return compact_offsets(policy, starts, stops, n, offsets, strict, carry);
+  return offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
-/// Offsets of arrays, vectors, spans: `compact_offsets(par, starts, stops, offsets)`.
+/// Offsets of arrays, vectors, spans: `offsets(par, starts, stops, offsets)`.
 template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges::range Offsets>
-OffsetsResult compact_offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
-                              const ListOptions& options = {}) {
+OffsetsResult offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
+                      const ListOptions& options = {}) {
   const auto* const first = detail::bounds_of(starts);
   const auto* const last = detail::bounds_beside<Bounds>(stops);
   std::int64_t* const out = detail::offsets_of(offsets);
   const std::int64_t n = detail::list_count(detail::length_of(starts), detail::length_of(stops), options.starts_offset,
                                             options.stops_offset, options.length);
   detail::require_offsets(detail::length_of(offsets), n);
-  return compact_offsets(policy, first + options.starts_offset, last + options.stops_offset, n, out, options.strict);
+  return offsets(policy, first + options.starts_offset, last + options.stops_offset, n, out, options.strict);
 }
 
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
   requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto compact_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+auto offsets(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
 template <class... Rest>
   requires detail::PointerForArray<0, 4, Rest...>
-auto compact_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
+auto offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
   return detail::refuse_pointer<Rest...>();
 }
 /// @endcond
@@ -153,9 +153,9 @@ auto compact_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
 
 /// Offsets of n lists that continue a sequence, as above. Waits for the stream, as a bad list is an error.
 template <ListBound T>
-OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
-                              std::int64_t* offsets, bool strict, OffsetsCarry& carry) {
-  auto call = detail::ragged_call(starts, stops, n, offsets, strict);
+OffsetsResult offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
+                      bool strict, OffsetsCarry& carry) {
+  auto call = detail::offsets_call(starts, stops, n, offsets, strict);
   call.carry = carry;
   const std::string_view rung = detail::run_offsets(policy, call);
   carry = call.carry;
@@ -164,19 +164,19 @@ OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const 
 
 /// Offsets of n lists; offsets holds n + 1. Waits for the stream, as a bad list is an error.
 template <ListBound T>
-OffsetsResult compact_offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n,
-                              std::int64_t* offsets, bool strict = false) {
+OffsetsResult offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
+                      bool strict = false) {
   OffsetsCarry carry;
-  return compact_offsets(policy, starts, stops, n, offsets, strict, carry);
+  return offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may be in
 /// device memory, too: gpu::Length(address, most), outside the offsets; there is room for most + 1 of these. Returns the rung.
 template <ListBound T>
-std::string_view compact_offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, gpu::Length n,
-                                       std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {
+std::string_view offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, gpu::Length n,
+                               std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {
   detail::require_array(status, 1, "status");
-  auto call = detail::ragged_call(starts, stops, n.most, offsets, strict);
+  auto call = detail::offsets_call(starts, stops, n.most, offsets, strict);
   call.n_at = n.at;
   call.status = status;
   return detail::run_offsets(policy, call);
@@ -187,7 +187,7 @@ namespace gpu {
 /// The device memory that offsets of up to n lists with bounds of type T need under that policy: for a Workspace.
 template <ListBound T>
 WorkspaceSize offsets_workspace(const Policy& policy, std::int64_t n) {
-  upsweep::detail::RaggedCall call;
+  upsweep::detail::OffsetsCall call;
   call.type = type_of<T>();
   call.n = n;
   return upsweep::detail::offsets_workspace(policy, call);

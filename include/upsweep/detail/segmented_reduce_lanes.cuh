@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_lanes.cuh: cuda.lanes: the kernels that fold each list by as many lanes as it has elements for, for
+// upsweep/detail/segmented_reduce_lanes.cuh: cuda.lanes: the kernels that fold each list by as many lanes as it has elements for, for
 // any reducer; src/problems/lists/segmented_reduce/cuda_lanes.cu says how.
 #pragma once
 
 #include <cstdint>
 
-#include "upsweep/detail/segmented_lists.cuh"
+#include "upsweep/detail/segmented_reduce_lists.cuh"
 
-namespace upsweep::segmented {
+namespace upsweep::impl::segmented_reduce {
 
 // Lists of up to kLaneList elements are folded by a lane, up to kGroupList by eight, up to kWarpList by a warp; longer ones
 // in pieces of kPiece elements by blocks. Who folds a list, and in which order, depends on its length alone.
@@ -46,7 +46,7 @@ inline constexpr std::int64_t kSlotBytes = [] {
 
 /// Lists one after the other have n elements together; others may have any number, as those between offsets that go back
 /// over null lists have, so that there is room for each list as a whole.
-inline Pieces room_for(const detail::SegmentedCall& call) {
+inline Pieces room_for(const detail::SegmentedReduceCall& call) {
   Pieces room{};
   room.slot_room = call.n / kPiece * 2 + 2;
   const std::int64_t most_long = call.n / kWarpList + 1;
@@ -56,11 +56,11 @@ inline Pieces room_for(const detail::SegmentedCall& call) {
   return room;
 }
 /// The scratch of a call whose folds take slots of so many bytes.
-inline std::int64_t pieces_bytes(const detail::SegmentedCall& call, std::int64_t slot_bytes) {
+inline std::int64_t pieces_bytes(const detail::SegmentedReduceCall& call, std::int64_t slot_bytes) {
   const Pieces room = room_for(call);
   return kCountersBytes + room.piece_room * std::int64_t{sizeof(Piece)} + room.slot_room * (slot_bytes + 4);
 }
-inline Pieces pieces_at(void* scratch, const detail::SegmentedCall& call, std::int64_t slot_bytes) {
+inline Pieces pieces_at(void* scratch, const detail::SegmentedReduceCall& call, std::int64_t slot_bytes) {
   Pieces pieces = room_for(call);
   char* at = static_cast<char*>(scratch);
   pieces.piece_count = reinterpret_cast<unsigned long long*>(at);
@@ -252,7 +252,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
 }
 
 template <class R>
-static cudaError_t launch_lanes(const detail::SegmentedCall& call, const R& reducer) {
+static cudaError_t launch_lanes(const detail::SegmentedReduceCall& call, const R& reducer) {
   const gpu::Launch& launch = *call.launch;
   const Pieces pieces = pieces_at(launch.scratch, call, kSlotBytes<typename R::Value>);
   const GivenLists lists = lists_of(call);
@@ -268,4 +268,4 @@ static cudaError_t launch_lanes(const detail::SegmentedCall& call, const R& redu
                              reduce_pieces<R>, lists, content, reducer, pieces);
 }
 
-}  // namespace upsweep::segmented
+}  // namespace upsweep::impl::segmented_reduce

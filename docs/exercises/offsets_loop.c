@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/exercises/ragged_offsets.c: exercise 5, offsets of lists from their starts and stops. It writes lengths, and is refused. */
+/* docs/exercises/offsets_loop.c: exercise 5, offsets of lists from their starts and stops. It writes lengths, and is refused. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }
 
-int upsweep_rung_ragged(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
-                        int threads) {
+int upsweep_rung_offsets(upsweep_type type, const void* starts, const void* stops, int64_t n, int64_t* offsets,
+                         int threads) {
   (void)threads;
   if (type != UPSWEEP_INT64) return UPSWEEP_RUNG_SKIPS;
   const int64_t* const from = starts;

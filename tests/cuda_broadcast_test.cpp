@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_positions_test.cpp: conversions of positions in lists on a GPU: patterns, types, borders, addresses, and errors,
+// tests/cuda_broadcast_test.cpp: conversions of positions in lists on a GPU: patterns, types, borders, addresses, and errors,
 // which are the CPU's.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "climb/generated_lists.hpp"
 #include "device_array.hpp"
 #include "failure.hpp"
-#include "upsweep/list_positions.hpp"
+#include "upsweep/broadcast.hpp"
 
 namespace upsweep {
 namespace {
@@ -126,11 +126,11 @@ void check_positions(const Positions& offsets, std::int64_t first, std::int64_t 
 }
 
 template <class T>
-class CudaPositions : public GpuTest {};
+class CudaBroadcast : public GpuTest {};
 using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
-TYPED_TEST_SUITE(CudaPositions, BoundTypes);
+TYPED_TEST_SUITE(CudaBroadcast, BoundTypes);
 
-TYPED_TEST(CudaPositions, OfEveryPattern) {
+TYPED_TEST(CudaBroadcast, OfEveryPattern) {
   std::int64_t turn = 0;
   for (const ListPattern pattern : kPatterns) {
     for (const std::int64_t elements : kSizes) {
@@ -142,7 +142,7 @@ TYPED_TEST(CudaPositions, OfEveryPattern) {
   }
 }
 
-TYPED_TEST(CudaPositions, OffsetsMayBeginAnywhere) {
+TYPED_TEST(CudaBroadcast, OffsetsMayBeginAnywhere) {
   using T = TypeParam;
   const Positions offsets = generated_offsets(ListPattern::zero_to_4, 5000);
   const std::int64_t total = offsets.back();
@@ -453,8 +453,8 @@ TEST_F(GpuTest, AGraphReplaysPositionsWhoseStatusStaysOnTheDevice) {
   DeviceArray<gpu::PackStatus> status(7);
   const tests::OwnStream stream;
   auto policy = gpu::Policy{}.with_stream(stream);
-  gpu::Workspace workspace(gpu::list_positions_workspace({}, n, total), 0, stream);
-  gpu::Workspace of_parents(gpu::list_positions_workspace({}, total, n), 0, stream);
+  gpu::Workspace workspace(gpu::broadcast_workspace({}, n, total), 0, stream);
+  gpu::Workspace of_parents(gpu::broadcast_workspace({}, total, n), 0, stream);
   const auto with_parents = policy.with_workspace(of_parents);
   policy = policy.with_workspace(workspace);
   const Lists lists = lists_at(made, n);

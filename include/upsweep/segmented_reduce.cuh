@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/segmented.cuh: reductions of lists on a GPU with operators and types of your own, compiled into your code by nvcc.
+// upsweep/segmented_reduce.cuh: reductions of lists on a GPU with operators and types of your own, compiled into your code by nvcc.
 //
-// As in segmented.hpp, with a gpu::Policy; by keys too, with by_key.hpp. Elements and operators are as in scan.cuh: an operator
+// As in segmented_reduce.hpp, with a gpu::Policy; by keys too, with by_key.hpp. Elements and operators are as in scan.cuh: an operator
 // that is not known to commute is folded in order, and sees valid elements only. Which elements are folded together first
 // depends on the length of their list alone. The rung is cuda.lanes.
 #pragma once
@@ -11,11 +11,11 @@
 #include <type_traits>
 
 #include "upsweep/detail/cuda_operators.cuh"
-#include "upsweep/detail/segmented_lanes.cuh"
-#include "upsweep/segmented.hpp"
+#include "upsweep/detail/segmented_reduce_lanes.cuh"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace upsweep {
-namespace segmented {
+namespace impl::segmented_reduce {
 
 /// A value, or none yet: an operator of one's own need not have an identity.
 template <class T>
@@ -47,7 +47,7 @@ struct CustomFold {
 template <class Element, class T, class Op>
 inline constexpr bool kFoldsInOrder<CustomFold<Element, T, Op>> = !is_commutative<Op, T>;
 
-}  // namespace segmented
+}  // namespace impl::segmented_reduce
 
 namespace detail {
 
@@ -55,15 +55,16 @@ template <class In, class Out, class Op>
 concept RunsCustomFold = !NamedReducer<Op> && RunsCustom<ElementType<In>, Out, Op>;
 
 template <class In, class Out, class Op>
-static constexpr DeviceKernel<SegmentedCall> kDeviceFold{
-    [](const SegmentedCall& call) noexcept {
-      const segmented::CustomFold<In, Out, Op> fold{static_cast<Out*>(call.out), *static_cast<const Out*>(call.init),
-                                                    *static_cast<const Op*>(call.op_object)};
-      return segmented::with_status(call, [&] { return segmented::launch_lanes(call, fold); });
+static constexpr DeviceKernel<SegmentedReduceCall> kDeviceFold{
+    [](const SegmentedReduceCall& call) noexcept {
+      const impl::segmented_reduce::CustomFold<In, Out, Op> fold{
+          static_cast<Out*>(call.out), *static_cast<const Out*>(call.init), *static_cast<const Op*>(call.op_object)};
+      return impl::segmented_reduce::with_status(call,
+                                                 [&] { return impl::segmented_reduce::launch_lanes(call, fold); });
     },
-    [](const SegmentedCall& call) noexcept {
-      constexpr std::int64_t kSlot = segmented::kSlotBytes<segmented::MaybeValue<Out>>;
-      return gpu::WorkspaceSize{.scratch = segmented::pieces_bytes(call, kSlot)};
+    [](const SegmentedReduceCall& call) noexcept {
+      constexpr std::int64_t kSlot = impl::segmented_reduce::kSlotBytes<impl::segmented_reduce::MaybeValue<Out>>;
+      return gpu::WorkspaceSize{.scratch = impl::segmented_reduce::pieces_bytes(call, kSlot)};
     }};
 
 /// use(call) with the operator and its kernel as the device has them.
@@ -84,12 +85,13 @@ static auto with_fold(OnDevice, const Lists& lists, const In* content, std::int6
 /// out[i] = init ⊕ the elements of list i. Waits for the stream, as a bad list is an error.
 template <class In, class Out, class Op>
   requires detail::RunsCustomFold<In, Out, Op>
-SegmentedResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                 Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
-    call.init = std::addressof(init);
-    return SegmentedResult{lists.count, detail::run_segmented(policy, call)};
-  });
+ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+  return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid,
+                           [&](detail::SegmentedReduceCall& call) {
+                             call.init = std::addressof(init);
+                             return ListsResult{lists.count, detail::run_segmented_reduce(policy, call)};
+                           });
 }
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
@@ -100,26 +102,28 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
                                         std::type_identity_t<Out> init, const Mask& valid = {},
                                         const std::optional<gpu::Length>& number = {}) {
   detail::require_array(status, 1, "status");
-  return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid, [&](detail::SegmentedCall& call) {
-    call.init = std::addressof(init);
-    call.status = status;
-    detail::set_count(call, number);
-    return detail::run_segmented(policy, call);
-  });
+  return detail::with_fold(detail::OnDevice{}, lists, content, n, out, op, valid,
+                           [&](detail::SegmentedReduceCall& call) {
+                             call.init = std::addressof(init);
+                             call.status = status;
+                             detail::set_count(call, number);
+                             return detail::run_segmented_reduce(policy, call);
+                           });
 }
 
 namespace gpu {
 
-/// As in segmented.hpp.
+/// As in segmented_reduce.hpp.
 template <class In, class Out, class Op>
   requires upsweep::detail::RunsCustomFold<In, Out, Op>
-WorkspaceSize segmented_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op,
-                                  const Mask& valid = {}) {
+WorkspaceSize segmented_reduce_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op,
+                                         const Mask& valid = {}) {
   const In* const content = nullptr;
   Out* const out = nullptr;
-  return upsweep::detail::with_fold(
-      upsweep::detail::OnDevice{}, lists, content, n, out, op, valid,
-      [&](upsweep::detail::SegmentedCall& call) { return upsweep::detail::segmented_workspace(policy, call); });
+  return upsweep::detail::with_fold(upsweep::detail::OnDevice{}, lists, content, n, out, op, valid,
+                                    [&](upsweep::detail::SegmentedReduceCall& call) {
+                                      return upsweep::detail::segmented_reduce_workspace(policy, call);
+                                    });
 }
 
 }  // namespace gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_segmented_test.cpp: every CUDA rung of the segmented ladder: patterns of lists, types, bounds, misalignments,
+// tests/cuda_segmented_reduce_test.cpp: every CUDA rung of the segmented ladder: patterns of lists, types, bounds, misalignments,
 // operators, reducers, nulls, bad lists, graphs, workspaces, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 #include "device_booleans.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
-#include "upsweep/segmented.hpp"
+#include "upsweep/segmented_reduce.hpp"
 
 namespace upsweep {
 namespace {
@@ -178,7 +178,7 @@ class DeviceLists {
 /// The top rung, and every one by its name.
 std::vector<std::string> rungs() {
   std::vector<std::string> ids{""};
-  for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) ids.emplace_back(rung.id);
+  for (const auto& rung : tests::rungs_of("segmented-reduce", Backend::cuda)) ids.emplace_back(rung.id);
   return ids;
 }
 
@@ -189,7 +189,7 @@ void check_rungs(const Given& given, const std::vector<Out>& expected, std::int6
   for (const std::string& rung : rungs()) {
     DeviceArray<Out> out(given.count(), misaligned);
     try {
-      const SegmentedResult result = call(gpu::Policy{}.with_rung(rung), out.data());
+      const ListsResult result = call(gpu::Policy{}.with_rung(rung), out.data());
       EXPECT_EQ(result.lists, given.count());
       EXPECT_TRUE(rung.empty() || result.rung == rung);
     } catch (const Error& error) {
@@ -290,10 +290,10 @@ void check_reducers(const Given& given, const std::vector<T>& content, std::int6
 // ------------------------------------------------------------------------------------------------------- folds, reducers
 
 template <class T>
-class CudaSegmented : public GpuTest {};
-TYPED_TEST_SUITE(CudaSegmented, tests::ElementTypes);
+class CudaSegmentedReduce : public GpuTest {};
+TYPED_TEST_SUITE(CudaSegmentedReduce, tests::ElementTypes);
 
-TYPED_TEST(CudaSegmented, SumsOfEveryPatternMatchTheReference) {
+TYPED_TEST(CudaSegmentedReduce, SumsOfEveryPatternMatchTheReference) {
   using T = TypeParam;
   for (const ListPattern pattern : kPatterns) {
     for (const std::int64_t n : {0, 1, 33, 771, 20'001, 400'003}) {
@@ -311,7 +311,7 @@ TYPED_TEST(CudaSegmented, SumsOfEveryPatternMatchTheReference) {
   }
 }
 
-TYPED_TEST(CudaSegmented, ListsMayEndOnEveryBorder) {
+TYPED_TEST(CudaSegmentedReduce, ListsMayEndOnEveryBorder) {
   using T = TypeParam;
   for (const std::int64_t bytes : {4096, 16'384, 23'552, 65'536, 262'144}) {
     for (const std::int64_t away : {-1, 0, 1}) {
@@ -324,7 +324,7 @@ TYPED_TEST(CudaSegmented, ListsMayEndOnEveryBorder) {
   }
 }
 
-TYPED_TEST(CudaSegmented, EveryOperatorMatchesTheReference) {
+TYPED_TEST(CudaSegmentedReduce, EveryOperatorMatchesTheReference) {
   using T = TypeParam;
   for_each_operator<T>([]<class Op>(Op op) {
     for (const ListPattern pattern :
@@ -343,7 +343,7 @@ TYPED_TEST(CudaSegmented, EveryOperatorMatchesTheReference) {
   });
 }
 
-TYPED_TEST(CudaSegmented, EveryReducerMatchesTheReference) {
+TYPED_TEST(CudaSegmentedReduce, EveryReducerMatchesTheReference) {
   using T = TypeParam;
   for (const ListPattern pattern : kPatterns) {
     for (const std::int64_t n : {1, 257, 9001, 200'000}) {
@@ -355,7 +355,7 @@ TYPED_TEST(CudaSegmented, EveryReducerMatchesTheReference) {
   }
 }
 
-TYPED_TEST(CudaSegmented, SumsOfIntegersIn64BitsMatchTheReference) {
+TYPED_TEST(CudaSegmentedReduce, SumsOfIntegersIn64BitsMatchTheReference) {
   using T = TypeParam;
   if constexpr (std::is_integral_v<T> && sizeof(T) < 8) {
     using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
@@ -367,11 +367,11 @@ TYPED_TEST(CudaSegmented, SumsOfIntegersIn64BitsMatchTheReference) {
 }
 
 template <class Bound>
-class CudaSegmentedBounds : public GpuTest {};
+class CudaSegmentedReduceBounds : public GpuTest {};
 using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
-TYPED_TEST_SUITE(CudaSegmentedBounds, BoundTypes);
+TYPED_TEST_SUITE(CudaSegmentedReduceBounds, BoundTypes);
 
-TYPED_TEST(CudaSegmentedBounds, OfEveryTypeAndAlignmentAreRead) {
+TYPED_TEST(CudaSegmentedReduceBounds, OfEveryTypeAndAlignmentAreRead) {
   using Bound = TypeParam;
   for (const ListPattern pattern : kPatterns) {
     for (const std::int64_t misaligned : {0, 1, 2, 3, 5}) {
@@ -446,7 +446,7 @@ TEST_F(GpuTest, SumsOfFloatsAreCloseAndTheSameOnEveryRun) {
     DeviceLists<std::int64_t> lists(given, 0);
     DeviceArray<float> in(content, 0);
     DeviceArray<float> elsewhere(content, 3);
-    for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) {
+    for (const auto& rung : tests::rungs_of("segmented-reduce", Backend::cuda)) {
       const auto run = [&](DeviceArray<float>& from) {
         DeviceArray<float> out(given.count());
         segmented_reduce(gpu::Policy{}.with_rung(rung.id), lists.view(), from.data(), given.content, out.data());
@@ -583,13 +583,14 @@ TEST_F(GpuTest, AGraphReplaysCallsWhoseStatusStaysOnTheDevice) {
     const auto right = expected_folds(given, content, add, 0.0);
     DeviceLists<std::int64_t> lists(given, 0);
     DeviceArray<double> in(content, 0);
-    for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) {
+    for (const auto& rung : tests::rungs_of("segmented-reduce", Backend::cuda)) {
       DeviceArray<double> out(given.count());
       DeviceArray<gpu::ListsStatus> status(1);
       const tests::OwnStream stream;
       auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
       const Lists to_come = Lists::by_offsets<std::int64_t>(nullptr, given.count());
-      gpu::Workspace workspace(gpu::segmented_workspace<double, double>(policy, to_come, given.content), 0, stream);
+      gpu::Workspace workspace(gpu::segmented_reduce_workspace<double, double>(policy, to_come, given.content), 0,
+                               stream);
       policy = policy.with_workspace(workspace);
       const tests::Replay replay(stream, [&] {
         EXPECT_EQ(tests::code_of([&] { segmented_reduce(policy, lists.view(), in.data(), given.content, out.data()); }),
@@ -692,7 +693,7 @@ TEST_F(GpuTest, AWorkspaceServesCallsOfOtherSizesAndReducers) {
   const auto content = few_values<float>(large.content);
   DeviceArray<float> in(content, 0);
   // Measured for results of 4 bytes, used for those of 8.
-  gpu::WorkspaceSize size = gpu::segmented_workspace<float, float>({}, most.view(), large.content);
+  gpu::WorkspaceSize size = gpu::segmented_reduce_workspace<float, float>({}, most.view(), large.content);
   gpu::Workspace workspace(size);
   const auto policy = gpu::Policy{}.with_workspace(workspace);
   for (const ListPattern pattern : kPatterns) {
@@ -743,7 +744,7 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheCalls) {
   DeviceLists<std::int64_t> lists(given, 0);
   DeviceArray<float> in(exact_values<float>(given.content), 0);
   DeviceArray<float> out(given.count());
-  for (const auto& rung : tests::rungs_of("segmented", Backend::cuda)) {
+  for (const auto& rung : tests::rungs_of("segmented-reduce", Backend::cuda)) {
     tests::leave_stale_error();
     const Code code = tests::code_of([&] {
       segmented_reduce(gpu::Policy{}.with_rung(rung.id), lists.view(), in.data(), given.content, out.data());
@@ -792,7 +793,7 @@ void expect_checked_as_on_cpu(const std::vector<In>& content, const Given& given
   EXPECT_TRUE(out.intact());
 }
 
-TYPED_TEST(CudaSegmented, CheckedSumsAreExactOrNameTheFirstListThatDoesNotFit) {
+TYPED_TEST(CudaSegmentedReduce, CheckedSumsAreExactOrNameTheFirstListThatDoesNotFit) {
   using T = TypeParam;
   if constexpr (std::is_integral_v<T>) {
     using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
@@ -865,8 +866,9 @@ TEST_F(GpuTest, CallsSayWhatIsWrong) {
   EXPECT_EQ(code({}, Lists::of_size(200, 2), in.data(), 300, out.data()), Code::unequal_lengths);
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(code({}, Lists::of_size(kMost, 0), in.data(), 300, out.data()), Code::invalid_argument);
-  EXPECT_EQ(tests::code_of([] { (void)gpu::segmented_workspace<float, float>({}, Lists::of_size(kMost, 0), 300); }),
-            Code::invalid_argument);
+  EXPECT_EQ(
+      tests::code_of([] { (void)gpu::segmented_reduce_workspace<float, float>({}, Lists::of_size(kMost, 0), 300); }),
+      Code::invalid_argument);
   EXPECT_EQ(code({}, good.with_validity(Mask::bytes(host.data(), 3)), in.data(), 300, out.data()),
             Code::unequal_lengths);
   EXPECT_EQ(code(gpu::Policy{}.with_rung("cpu.serial"), good, in.data(), 300, out.data()), Code::unsupported);

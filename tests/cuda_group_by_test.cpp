@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_group_test.cpp: groups on a GPU against those of the CPU: every rung, types of keys and values, operators, patterns of
+// tests/cuda_group_by_test.cpp: groups on a GPU against those of the CPU: every rung, types of keys and values, operators, patterns of
 // keys, counts, bits of float sums from run to run, memory, room and errors.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@
 #include "patterns.hpp"
 #include "problems/keys/group_by/reference.hpp"
 #include "rungs.hpp"
-#include "upsweep/group.hpp"
+#include "upsweep/group_by.hpp"
 
 namespace upsweep {
 namespace {
 
-using grouping::ExpectedGroups;
+using impl::group_by::ExpectedGroups;
 using tests::code_of;
 using tests::DeviceArray;
 using tests::failure_of;
@@ -49,11 +49,11 @@ template <class Key, class In, class Out, class Op>
 void check(const std::vector<Key>& keys, const std::vector<In>& values, std::type_identity<Out>, Op op) {
   const std::int64_t n = std::ssize(keys);
   const ExpectedGroups<Key> expected(keys.data(), n);
-  const auto folds = grouping::expected_folds<Out>(expected, values.data(), op);
+  const auto folds = impl::group_by::expected_folds<Out>(expected, values.data(), op);
   const std::int64_t groups = std::ssize(expected.keys);
   DeviceArray<Key> on_device(keys, 1);
   DeviceArray<In> content(values, 1);
-  auto rungs = tests::rungs_of("group", Backend::cuda);
+  auto rungs = tests::rungs_of("group-by", Backend::cuda);
   rungs.insert(rungs.begin(), RungInfo{});  // the API's choice
   for (const RungInfo& rung : rungs) {
     SCOPED_TRACE(rung.id);
@@ -84,9 +84,9 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
   }
 }
 
-using CudaGroup = GpuTest;
+using CudaGroupBy = GpuTest;
 
-TEST_F(CudaGroup, EveryRungByKeysOfEveryPatternMatchesTheReference) {
+TEST_F(CudaGroupBy, EveryRungByKeysOfEveryPatternMatchesTheReference) {
   for (const Keys pattern : tests::kAllKeys) {
     for (const std::int64_t n : kSizes) {
       SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " n " + std::to_string(n));
@@ -121,7 +121,7 @@ TYPED_TEST(CudaGroups, OfValuesOfEveryTypeByEveryOperatorMatchTheReference) {
   }
 }
 
-TEST_F(CudaGroup, FloatSumsHaveTheSameBitsOnEveryRun) {
+TEST_F(CudaGroupBy, FloatSumsHaveTheSameBitsOnEveryRun) {
   const auto keys = keys_of<std::int64_t>(Keys::hot, 300'007);
   const std::int64_t n = std::ssize(keys);
   const auto values = tests::rounded<double>(n, 3);
@@ -143,7 +143,7 @@ TEST_F(CudaGroup, FloatSumsHaveTheSameBitsOnEveryRun) {
 }
 
 // Threads launch the same kernels with tables of different sizes.
-TEST_F(CudaGroup, ThreadsGroupAtTheSameTime) {
+TEST_F(CudaGroupBy, ThreadsGroupAtTheSameTime) {
   constexpr std::int64_t n = 70'001;
   std::atomic<int> wrong{0};
   const auto group_often = [&](std::int64_t groups, std::string_view rung) {
@@ -151,7 +151,7 @@ TEST_F(CudaGroup, ThreadsGroupAtTheSameTime) {
     for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i) % groups;
     const auto values = small_values<double>(n);
     const ExpectedGroups<std::int64_t> expected(keys.data(), n);
-    const auto folds = grouping::expected_folds<double>(expected, values.data(), add);
+    const auto folds = impl::group_by::expected_folds<double>(expected, values.data(), add);
     DeviceArray<std::int64_t> on_device(keys, 0);
     DeviceArray<double> content(values, 0);
     DeviceArray<std::int64_t> out_keys(groups);
@@ -180,7 +180,7 @@ TEST_F(CudaGroup, ThreadsGroupAtTheSameTime) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(CudaGroup, ThatHaveAnEmptySlotsKeyAreGroups) {
+TEST_F(CudaGroupBy, ThatHaveAnEmptySlotsKeyAreGroups) {
   constexpr std::uint64_t kNoKey = 0x9E37'79B9'7F4A'7C15;  // of problems/keys/group_by/device_table.cuh
   for (const std::int64_t n : {std::int64_t{7}, std::int64_t{70'001}}) {
     auto keys = keys_of<std::uint64_t>(Keys::few, n);
@@ -204,12 +204,12 @@ void check_sums(const std::vector<std::int64_t>& keys, const std::vector<In>& va
   const auto result = group_by(gpu::Policy{}.with_overflow(Overflow::checked), on_device.data(), content.data(), n,
                                out_keys.data(), out.data(), n);
   ASSERT_EQ(result.groups, std::ssize(expected.keys));
-  ASSERT_EQ(first_wrong_group(expected, grouping::expected_folds<std::int64_t>(expected, values.data(), add),
+  ASSERT_EQ(first_wrong_group(expected, impl::group_by::expected_folds<std::int64_t>(expected, values.data(), add),
                               out_keys.values().data(), out.values().data(), nullptr),
             kNoIndex);
 }
 
-TEST_F(CudaGroup, CheckedSumsOfManyRowsAreThoseThatFit) {
+TEST_F(CudaGroupBy, CheckedSumsOfManyRowsAreThoseThatFit) {
   const std::int64_t n = 70'001;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   for (const Keys pattern : {Keys::few, Keys::some, Keys::sorted, Keys::hot}) {
@@ -246,7 +246,7 @@ TEST_F(CudaGroup, CheckedSumsOfManyRowsAreThoseThatFit) {
       (tests::Failure{Code::overflow, 1}));
 }
 
-TEST_F(CudaGroup, NameTheFirstGroupThatOverflows) {
+TEST_F(CudaGroupBy, NameTheFirstGroupThatOverflows) {
   const std::vector<std::int64_t> keys{9, 2, -4, 2, -4, 9};
   const std::int32_t most = std::numeric_limits<std::int32_t>::max();
   DeviceArray<std::int64_t> on_device(keys, 0);
@@ -274,11 +274,11 @@ TEST_F(CudaGroup, NameTheFirstGroupThatOverflows) {
             Code::unsupported);
 }
 
-TEST_F(CudaGroup, WriteNothingWhereThereIsTooLittleRoom) {
+TEST_F(CudaGroupBy, WriteNothingWhereThereIsTooLittleRoom) {
   const auto keys = keys_of<std::int32_t>(Keys::sorted, 5'000);
   DeviceArray<std::int32_t> on_device(keys, 0);
   DeviceArray<float> content(std::vector<float>(keys.size(), 1), 0);
-  for (const RungInfo& rung : tests::rungs_of("group", Backend::cuda)) {
+  for (const RungInfo& rung : tests::rungs_of("group-by", Backend::cuda)) {
     SCOPED_TRACE(rung.id);
     DeviceArray<std::int32_t> out_keys(999);
     DeviceArray<float> out(999);
@@ -291,14 +291,14 @@ TEST_F(CudaGroup, WriteNothingWhereThereIsTooLittleRoom) {
   }
 }
 
-TEST_F(CudaGroup, MemoryIsThePoliciesAndIsGivenBack) {
+TEST_F(CudaGroupBy, MemoryIsThePoliciesAndIsGivenBack) {
   const auto keys = keys_of<std::int64_t>(Keys::few, 70'001);
   const std::int64_t n = std::ssize(keys);
   DeviceArray<std::int64_t> on_device(keys, 0);
   DeviceArray<double> content(small_values<double>(n), 0);
   DeviceArray<std::int64_t> out_keys(n);
   DeviceArray<double> out(n);
-  for (const RungInfo& rung : tests::rungs_of("group", Backend::cuda)) {
+  for (const RungInfo& rung : tests::rungs_of("group-by", Backend::cuda)) {
     for (const int refused_from : {1, 2, 3, 4, 1000}) {
       SCOPED_TRACE(std::string(rung.id) + " " + std::to_string(refused_from));
       tests::CountingMemory memory(refused_from);
@@ -312,7 +312,7 @@ TEST_F(CudaGroup, MemoryIsThePoliciesAndIsGivenBack) {
   }
 }
 
-TEST_F(CudaGroup, SaysHowMuchMemoryIsNeededBeforeAnythingIsWritten) {
+TEST_F(CudaGroupBy, SaysHowMuchMemoryIsNeededBeforeAnythingIsWritten) {
   const std::int64_t n = 1 << 25;
   const std::int64_t groups = 1 << 20;
   std::vector<std::int32_t> keys(static_cast<std::size_t>(n));
@@ -346,7 +346,7 @@ TEST_F(CudaGroup, SaysHowMuchMemoryIsNeededBeforeAnythingIsWritten) {
   EXPECT_EQ(code_of(group), Code::ok);
 }
 
-TEST_F(CudaGroup, OnASecondDeviceAreThoseOfTheFirst) {
+TEST_F(CudaGroupBy, OnASecondDeviceAreThoseOfTheFirst) {
   if (gpu::devices().size() < 2) GTEST_SKIP() << "needs two devices";
   for (const Keys pattern : {Keys::few, Keys::sorted, Keys::hot}) {
     const auto keys = keys_of<std::int64_t>(pattern, 300'007);
@@ -370,7 +370,7 @@ TEST_F(CudaGroup, OnASecondDeviceAreThoseOfTheFirst) {
   }
 }
 
-TEST_F(CudaGroup, WhatIsWrongIsReported) {
+TEST_F(CudaGroupBy, WhatIsWrongIsReported) {
   const std::vector<std::int64_t> host{1, 2};
   DeviceArray<std::int64_t> on_device(host, 0);
   DeviceArray<std::int64_t> out_keys(2);

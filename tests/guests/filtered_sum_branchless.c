@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/guests/aggregate_branchless.c: a solution of exercise 7: a mask of all bits or none. */
+/* tests/guests/filtered_sum_branchless.c: a solution of exercise 7: a mask of all bits or none. */
 #include <upsweep/rung.h>
 
 int upsweep_rung_version(void) { return UPSWEEP_RUNG_VERSION; }
 
-int upsweep_rung_aggregate(const uint32_t* key, const int64_t* quantity, const int64_t* price, int64_t n,
-                           uint32_t limit, int64_t* sum, int threads) {
+int upsweep_rung_filtered_sum(const uint32_t* key, const int64_t* quantity, const int64_t* price, int64_t n,
+                              uint32_t limit, int64_t* sum, int threads) {
   (void)threads;
   uint64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {

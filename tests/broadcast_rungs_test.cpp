@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/positions_rungs_test.cpp: every rung of the positions ladder against its reference: patterns of lists, bounds, element
+// tests/broadcast_rungs_test.cpp: every rung of the positions ladder against its reference: patterns of lists, bounds, element
 // sizes, misalignment, threads, instruction sets, and bad lists.
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "problems/lists/broadcast/reference.hpp"
 #include "rungs.hpp"
 #include "sixteen.hpp"
-#include "upsweep/list_positions.hpp"
+#include "upsweep/broadcast.hpp"
 
 namespace upsweep {
 namespace {
@@ -58,7 +58,8 @@ void check_broadcast(const Policy& policy, const std::vector<T>& offsets) {
   }
   Guarded<V> out(total, 1);
   EXPECT_EQ(broadcast(policy, offsets, values, out.span()), total) << describe(policy, n);
-  EXPECT_EQ(positions::first_wrong(offsets.data(), n, out.data(), positions::ValueOf<V>{values.data()}), kNoIndex)
+  EXPECT_EQ(impl::broadcast::first_wrong(offsets.data(), n, out.data(), impl::broadcast::ValueOf<V>{values.data()}),
+            kNoIndex)
       << sizeof(V) << " bytes, " << describe(policy, n);
   EXPECT_TRUE(out.intact()) << sizeof(V) << " bytes, " << describe(policy, n);
 }
@@ -69,11 +70,11 @@ void check_rung(const Policy& policy, const std::vector<T>& offsets) {
   const auto total = static_cast<std::int64_t>(offsets.back() - offsets.front());
   Guarded<std::int64_t> local(total, 1);
   EXPECT_EQ(local_index(policy, offsets, local.span()), total) << describe(policy, n);
-  EXPECT_EQ(positions::first_wrong(offsets.data(), n, local.data(), positions::LocalIndex{}), kNoIndex)
+  EXPECT_EQ(impl::broadcast::first_wrong(offsets.data(), n, local.data(), impl::broadcast::LocalIndex{}), kNoIndex)
       << describe(policy, n);
   Guarded<std::int64_t> parents(total, 3);
   EXPECT_EQ(offsets_to_parents(policy, offsets, parents.span()), total) << describe(policy, n);
-  EXPECT_EQ(positions::first_wrong(offsets.data(), n, parents.data(), positions::Parent{}), kNoIndex)
+  EXPECT_EQ(impl::broadcast::first_wrong(offsets.data(), n, parents.data(), impl::broadcast::Parent{}), kNoIndex)
       << describe(policy, n);
   EXPECT_TRUE(local.intact() && parents.intact()) << describe(policy, n);
   check_broadcast<std::uint8_t>(policy, offsets);
@@ -90,11 +91,11 @@ std::vector<std::int64_t> sizes() {
 }
 
 template <class T>
-class PositionsRungs : public testing::Test {};
+class BroadcastRungs : public testing::Test {};
 using BoundTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t>;
-TYPED_TEST_SUITE(PositionsRungs, BoundTypes);
+TYPED_TEST_SUITE(BroadcastRungs, BoundTypes);
 
-TYPED_TEST(PositionsRungs, OfEveryPattern) {
+TYPED_TEST(BroadcastRungs, OfEveryPattern) {
   for (const LengthPattern pattern : tests::kLengthPatterns) {
     for (const std::int64_t elements : sizes()) {
       SCOPED_TRACE(std::string(tests::name(pattern)) + " " + std::to_string(elements));
@@ -110,30 +111,32 @@ TYPED_TEST(PositionsRungs, OfEveryPattern) {
   }
 }
 
-TEST(PositionsRungs, OfListsOfOneSize) {
+TEST(BroadcastRungs, OfListsOfOneSize) {
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{5}, std::int64_t{kSanitized ? 20'000 : 90'000}}) {
     Offsets offsets{0};
     for (std::int64_t i = 0; i < n; ++i) offsets.push_back(offsets.back() + 3);
-    for (const auto& rung : tests::cpu_rungs("positions")) {
+    for (const auto& rung : tests::cpu_rungs("broadcast")) {
       for (const int threads : {1, 3}) {
         const Policy policy = par.with_rung(rung.id).with_threads(threads);
         Offsets out(static_cast<std::size_t>(3 * n));
         EXPECT_EQ(local_index(policy, Lists::of_size(n, 3), out), 3 * n);
-        EXPECT_EQ(positions::first_wrong(offsets.data(), n, out.data(), positions::LocalIndex{}), kNoIndex) << rung.id;
+        EXPECT_EQ(impl::broadcast::first_wrong(offsets.data(), n, out.data(), impl::broadcast::LocalIndex{}), kNoIndex)
+            << rung.id;
         EXPECT_EQ(offsets_to_parents(policy, Lists::of_size(n, 3), out), 3 * n);
-        EXPECT_EQ(positions::first_wrong(offsets.data(), n, out.data(), positions::Parent{}), kNoIndex) << rung.id;
+        EXPECT_EQ(impl::broadcast::first_wrong(offsets.data(), n, out.data(), impl::broadcast::Parent{}), kNoIndex)
+            << rung.id;
       }
     }
   }
 }
 
-TEST(PositionsRungs, NameTheFirstBadList) {
+TEST(BroadcastRungs, NameTheFirstBadList) {
   const Offsets offsets = offsets_of(LengthPattern::poisson, kSanitized ? 60'000 : 300'000);
   const auto n = std::ssize(offsets) - 1;
   const std::int64_t total = offsets.back();
   const std::vector<std::int64_t> values(static_cast<std::size_t>(n));
   constexpr std::int64_t kHuge = std::int64_t{1} << 60;
-  for (const auto& rung : tests::cpu_rungs("positions")) {
+  for (const auto& rung : tests::cpu_rungs("broadcast")) {
     for (const std::int64_t at : {std::int64_t{1}, n / 2, n - 1}) {
       for (const std::int64_t by : {total, -total - 1, kHuge, -kHuge}) {
         Offsets bad = offsets;
@@ -152,18 +155,18 @@ TEST(PositionsRungs, NameTheFirstBadList) {
   }
 }
 
-TEST(PositionsApi, RunsTheTopRungOrTheOneThatIsNamed) {
+TEST(BroadcastApi, RunsTheTopRungOrTheOneThatIsNamed) {
   const Offsets offsets{0, 2, 2, 5};
   Offsets out(5);
   const auto call = detail::parents_call(offsets, out.data(), 5);
-  EXPECT_EQ(detail::run_positions(par, call).rung, "cpu.staged");
-  EXPECT_EQ(detail::run_positions(par.with_rung("cpu.serial"), call).rung, "cpu.serial");
+  EXPECT_EQ(detail::run_broadcast(par, call).rung, "cpu.staged");
+  EXPECT_EQ(detail::run_broadcast(par.with_rung("cpu.serial"), call).rung, "cpu.serial");
   EXPECT_EQ(out, (Offsets{0, 0, 2, 2, 2}));
   EXPECT_EQ(code_of([&] { (void)local_index(par.with_rung("cpu.shares"), offsets, out); }), Code::unsupported);
   EXPECT_NE(code_of([&] { (void)local_index(par.with_rung("cuda.merge_path"), offsets, out); }), Code::ok);
 }
 
-TEST(PositionsApi, SaysWhatIsWrong) {
+TEST(BroadcastApi, SaysWhatIsWrong) {
   const Offsets starts{0, 2};
   const Offsets stops{2, 3};
   const Offsets offsets{0, 2, 3};
@@ -183,7 +186,7 @@ TEST(PositionsApi, SaysWhatIsWrong) {
   EXPECT_EQ(local_index(par, Lists::of_size(kMost, 0), nullptr, 0), 0) << "as many as no memory has bounds for";
 }
 
-TEST(PositionsApi, RefusesOutputsThatOverlapInputs) {
+TEST(BroadcastApi, RefusesOutputsThatOverlapInputs) {
   Offsets offsets{0, 2, 2, 5, 0, 0, 0};
   Offsets values{7, 8, 9, 0, 0};
   Offsets out(5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_aggregate_test.cpp: every CUDA rung of the aggregate ladder against the reference, and what calls refuse.
+// tests/cuda_filtered_sum_test.cpp: every CUDA rung of the aggregate ladder against the reference, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "problems/dense/filtered_sum/rung.hpp"
 #include "rows.hpp"
 #include "rungs.hpp"
-#include "upsweep/aggregate.hpp"
+#include "upsweep/filtered_sum.hpp"
 
 namespace upsweep {
 namespace {
@@ -33,7 +33,7 @@ constexpr std::int64_t kSizes[] = {0,    1,    2,    3,    4,     5,     31,    
                                    131,  132,  255,  256,  257,   511,   512,    513,     515,     516,    640,
                                    1023, 1025, 4095, 4097, 65537, 70001, 262145, 2162688, 2162701, 6001215};
 
-std::vector<RungInfo> rungs() { return tests::rungs_of("aggregate", Backend::cuda); }
+std::vector<RungInfo> rungs() { return tests::rungs_of("filtered-sum", Backend::cuda); }
 
 /// The columns on the device, at some distance from a 256-byte boundary, each at another one.
 struct OnDevice {
@@ -42,8 +42,8 @@ struct OnDevice {
         key(rows.key, misaligned),
         quantity(rows.quantity, misaligned / 2),
         price(rows.price, misaligned) {}
-  [[nodiscard]] SelectSum sum(const gpu::Policy& policy, std::uint32_t limit) {
-    return select_sum(policy, key.data(), quantity.data(), price.data(), count, limit);
+  [[nodiscard]] FilteredSum sum(const gpu::Policy& policy, std::uint32_t limit) {
+    return filtered_sum(policy, key.data(), quantity.data(), price.data(), count, limit);
   }
   std::int64_t count;
   DeviceArray<std::uint32_t> key;
@@ -68,9 +68,9 @@ class PinnedArray {
   std::vector<T> values_;
 };
 
-class CudaAggregate : public GpuTest {};
+class CudaFilteredSum : public GpuTest {};
 
-TEST_F(CudaAggregate, EverySizePatternLimitAndAlignmentMatchesTheReference) {
+TEST_F(CudaFilteredSum, EverySizePatternLimitAndAlignmentMatchesTheReference) {
   for (const RowPattern pattern : tests::kRowPatterns) {
     for (const std::int64_t n : kSizes) {
       if (n > 300000 && pattern == RowPattern::extremes) continue;
@@ -80,7 +80,7 @@ TEST_F(CudaAggregate, EverySizePatternLimitAndAlignmentMatchesTheReference) {
         for (const std::uint32_t limit : tests::kLimits) {
           const std::int64_t expected = rows.sum(limit);
           for (const auto& rung : rungs()) {
-            const SelectSum found = columns.sum(gpu::Policy{}.with_rung(rung.id), limit);
+            const FilteredSum found = columns.sum(gpu::Policy{}.with_rung(rung.id), limit);
             EXPECT_EQ(found.rung, rung.id);
             EXPECT_EQ(found.sum, expected) << rung.id << " " << tests::name(pattern) << " n " << n << " misaligned "
                                            << misaligned << " limit " << limit;
@@ -92,7 +92,7 @@ TEST_F(CudaAggregate, EverySizePatternLimitAndAlignmentMatchesTheReference) {
   }
 }
 
-TEST_F(CudaAggregate, EveryRowAloneCounts) {
+TEST_F(CudaFilteredSum, EveryRowAloneCounts) {
   // In front of a 16-byte boundary, in every lane and place of a unit, in the rows after the last unit: nothing is left
   // out.
   const std::int64_t n = 1300;
@@ -114,7 +114,7 @@ TEST_F(CudaAggregate, EveryRowAloneCounts) {
   }
 }
 
-TEST_F(CudaAggregate, EveryShareOfRowsIsCounted) {
+TEST_F(CudaFilteredSum, EveryShareOfRowsIsCounted) {
   // Units of which nothing is kept, few rows, as many as just do or do not go through the queue, and all.
   const Rows rows = make_rows(RowPattern::lineitem, 300007, 3);
   OnDevice columns(rows, 2);
@@ -125,23 +125,23 @@ TEST_F(CudaAggregate, EveryShareOfRowsIsCounted) {
   }
 }
 
-TEST_F(CudaAggregate, EveryVariantOfOccupancyIsRight) {
-  const auto variants = aggregate::occupancy_variants();
+TEST_F(CudaFilteredSum, EveryVariantOfOccupancyIsRight) {
+  const auto variants = impl::filtered_sum::occupancy_variants();
   ASSERT_EQ(variants.size(), 6U);
   for (const std::int64_t n : {0, 1, 127, 128, 257, 767, 769, 100003}) {
     const Rows rows = make_rows(RowPattern::lineitem, n, 5);
     OnDevice columns(rows, 1);
     for (int i = 0; i < 6; ++i) {
       const auto policy = gpu::Policy{}.with_rung("cuda.occupancy");
-      const gpu::Workspace workspace(gpu::select_sum_workspace(policy, n));
+      const gpu::Workspace workspace(gpu::filtered_sum_workspace(policy, n));
       gpu::Launch launch = gpu::launch_on(policy);
       launch.scratch = workspace.scratch();
       launch.size = workspace.size();
-      detail::AggregateCall call =
-          detail::aggregate_call(columns.key.data(), columns.quantity.data(), columns.price.data(), n, 5000);
+      detail::FilteredSumCall call =
+          detail::filtered_sum_call(columns.key.data(), columns.quantity.data(), columns.price.data(), n, 5000);
       call.launch = &launch;
       call.waits = true;
-      ASSERT_TRUE(aggregate::run_occupancy_variant(call, i).ok());
+      ASSERT_TRUE(impl::filtered_sum::run_occupancy_variant(call, i).ok());
       std::vector<std::int64_t> sums(static_cast<std::size_t>(call.partial_count));
       gpu::fetch(sums.data(), call.partials, call.partial_count * 8, nullptr);
       std::uint64_t sum = 0;
@@ -151,7 +151,7 @@ TEST_F(CudaAggregate, EveryVariantOfOccupancyIsRight) {
   }
 }
 
-TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
+TEST_F(CudaFilteredSum, AGraphReplaysSumsIntoDeviceMemory) {
   const Rows rows = make_rows(RowPattern::lineitem, 3000017, 1);
   OnDevice columns(rows, 1);
   DeviceArray<std::int64_t> out(1);
@@ -159,12 +159,12 @@ TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
   for (const auto& rung : rungs()) {
     if (rung.host_adds) continue;
     auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung.id);
-    gpu::Workspace workspace(gpu::select_sum_workspace(policy, columns.count), 0, stream);
+    gpu::Workspace workspace(gpu::filtered_sum_workspace(policy, columns.count), 0, stream);
     policy = policy.with_workspace(workspace);
     const tests::Replay replay(stream, [&] {
       EXPECT_EQ(code_of([&] { (void)columns.sum(policy, 30); }), Code::invalid_argument);
-      EXPECT_EQ(select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
-                                 columns.count, 30, out.data()),
+      EXPECT_EQ(filtered_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
+                                   columns.count, 30, out.data()),
                 rung.id);
     });
     for (int run = 0; run < 300; ++run) {
@@ -176,18 +176,18 @@ TEST_F(CudaAggregate, AGraphReplaysSumsIntoDeviceMemory) {
   }
 }
 
-TEST_F(CudaAggregate, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
+TEST_F(CudaFilteredSum, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
   const Rows rows = make_rows(RowPattern::lineitem, 3000017, 2);
   OnDevice columns(rows, 1);  // the first 16-byte boundary of the keys is past the first three rows
   DeviceArray<std::int64_t> out(1);
   DeviceArray<std::int64_t> length(1);
   const tests::OwnStream stream;
-  gpu::Workspace workspace(gpu::select_sum_workspace(gpu::Policy{}, columns.count), 0, stream);
+  gpu::Workspace workspace(gpu::filtered_sum_workspace(gpu::Policy{}, columns.count), 0, stream);
   for (const auto& rung : {"cuda.fused", "cuda.zero_copy"}) {
     const auto policy = gpu::Policy{}.with_stream(stream).with_rung(rung).with_workspace(workspace);
     const tests::Replay replay(stream, [&] {
-      select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
-                       gpu::Length(length.data(), columns.count), 5000, out.data());
+      filtered_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
+                         gpu::Length(length.data(), columns.count), 5000, out.data());
     });
     for (const std::int64_t n : {std::int64_t{-7}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
                                  std::int64_t{131}, std::int64_t{1'000'003}, columns.count, columns.count + 5}) {
@@ -196,13 +196,13 @@ TEST_F(CudaAggregate, AGraphSumsAsManyRowsAsAreInDeviceMemory) {
       require(cudaStreamSynchronize(stream));
       const std::int64_t kept = std::clamp<std::int64_t>(n, 0, columns.count);
       ASSERT_EQ(out.values()[0],
-                aggregate::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), kept, 5000))
+                impl::filtered_sum::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), kept, 5000))
           << rung << " n " << n;
     }
   }
 }
 
-TEST_F(CudaAggregate, LengthsThatCannotBeTakenAreRefused) {
+TEST_F(CudaFilteredSum, LengthsThatCannotBeTakenAreRefused) {
   const Rows rows = make_rows(RowPattern::lineitem, 1000, 2);
   OnDevice columns(rows, 0);
   DeviceArray<std::int64_t> out(1);
@@ -210,8 +210,8 @@ TEST_F(CudaAggregate, LengthsThatCannotBeTakenAreRefused) {
   const std::int64_t on_host = 10;
   const auto code = [&](const gpu::Policy& policy, const std::int64_t* at) {
     return code_of([&] {
-      (void)select_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
-                             gpu::Length(at, columns.count), 30, out.data());
+      (void)filtered_sum_async(policy, columns.key.data(), columns.quantity.data(), columns.price.data(),
+                               gpu::Length(at, columns.count), 30, out.data());
     });
   };
   EXPECT_EQ(code({}, nullptr), Code::invalid_argument);
@@ -223,24 +223,24 @@ TEST_F(CudaAggregate, LengthsThatCannotBeTakenAreRefused) {
   }
 }
 
-TEST_F(CudaAggregate, OneWorkspaceServesCallsOfAnyLength) {
+TEST_F(CudaFilteredSum, OneWorkspaceServesCallsOfAnyLength) {
   const Rows rows = make_rows(RowPattern::lineitem, 700001, 4);
   OnDevice columns(rows, 0);
   for (const auto& rung : rungs()) {
     const auto policy = gpu::Policy{}.with_rung(rung.id);
-    gpu::Workspace workspace(gpu::select_sum_workspace(policy, columns.count));
+    gpu::Workspace workspace(gpu::filtered_sum_workspace(policy, columns.count));
     for (const std::int64_t n : {700001, 0, 5, 700000, 3000}) {
       const std::int64_t expected =
-          aggregate::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), n, 5000);
-      EXPECT_EQ(select_sum(policy.with_workspace(workspace), columns.key.data(), columns.quantity.data(),
-                           columns.price.data(), n, 5000),
+          impl::filtered_sum::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), n, 5000);
+      EXPECT_EQ(filtered_sum(policy.with_workspace(workspace), columns.key.data(), columns.quantity.data(),
+                             columns.price.data(), n, 5000),
                 expected)
           << rung.id << " n " << n;
     }
   }
 }
 
-TEST_F(CudaAggregate, PinnedColumnsAreReadWhereTheyAre) {
+TEST_F(CudaFilteredSum, PinnedColumnsAreReadWhereTheyAre) {
   for (const std::int64_t n : {1, 1000, 1000003}) {
     const Rows rows = make_rows(RowPattern::lineitem, n, 6);
     const PinnedArray<std::uint32_t> key(rows.key);
@@ -248,20 +248,21 @@ TEST_F(CudaAggregate, PinnedColumnsAreReadWhereTheyAre) {
     const PinnedArray<std::int64_t> price(rows.price);
     const auto policy = gpu::Policy{}.with_rung("cuda.zero_copy");
     for (const std::uint32_t limit : {0U, 30U, 10001U}) {
-      EXPECT_EQ(select_sum(policy, key.data(), quantity.data(), price.data(), n, limit), rows.sum(limit)) << n;
+      EXPECT_EQ(filtered_sum(policy, key.data(), quantity.data(), price.data(), n, limit), rows.sum(limit)) << n;
     }
     DeviceArray<std::int64_t> length(std::vector<std::int64_t>{n / 2}, 0);
     DeviceArray<std::int64_t> out(1);
-    select_sum_async(policy, key.data(), quantity.data(), price.data(), gpu::Length(length.data(), n), 30, out.data());
+    filtered_sum_async(policy, key.data(), quantity.data(), price.data(), gpu::Length(length.data(), n), 30,
+                       out.data());
     EXPECT_EQ(out.values()[0],
-              aggregate::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), n / 2, 30));
+              impl::filtered_sum::expected_sum(rows.key.data(), rows.quantity.data(), rows.price.data(), n / 2, 30));
     // Any other rung refuses host memory.
-    EXPECT_EQ(code_of([&] { (void)select_sum(gpu::Policy{}, key.data(), quantity.data(), price.data(), n, 30); }),
+    EXPECT_EQ(code_of([&] { (void)filtered_sum(gpu::Policy{}, key.data(), quantity.data(), price.data(), n, 30); }),
               Code::invalid_argument);
   }
 }
 
-TEST_F(CudaAggregate, AnErrorThatTheCallerHasNotAskedForIsNotTheSums) {
+TEST_F(CudaFilteredSum, AnErrorThatTheCallerHasNotAskedForIsNotTheSums) {
   for (const std::int64_t n : {0, 70001}) {
     const Rows rows = make_rows(RowPattern::lineitem, n, 7);
     OnDevice columns(rows, 1);
@@ -276,7 +277,7 @@ TEST_F(CudaAggregate, AnErrorThatTheCallerHasNotAskedForIsNotTheSums) {
   }
 }
 
-TEST_F(CudaAggregate, SaysWhatIsWrong) {
+TEST_F(CudaFilteredSum, SaysWhatIsWrong) {
   const Rows rows = make_rows(RowPattern::lineitem, 1000, 2);
   OnDevice columns(rows, 0);
   DeviceArray<std::int64_t> out(1);
@@ -288,22 +289,23 @@ TEST_F(CudaAggregate, SaysWhatIsWrong) {
   const auto zero_copy = any.with_rung("cuda.zero_copy");
   EXPECT_EQ(columns.sum(any, 30).rung, "cuda.fused");
   for (const auto& policy : {any, zero_copy, any.with_rung("cuda.select")}) {
-    EXPECT_EQ(code_of([&] { (void)select_sum(policy, rows.key.data(), quantity, price, 1000, 30); }),
+    EXPECT_EQ(code_of([&] { (void)filtered_sum(policy, rows.key.data(), quantity, price, 1000, 30); }),
               Code::invalid_argument);
-    EXPECT_EQ(code_of([&] { (void)select_sum(policy, key, rows.quantity.data(), price, 1000, 30); }),
+    EXPECT_EQ(code_of([&] { (void)filtered_sum(policy, key, rows.quantity.data(), price, 1000, 30); }),
               Code::invalid_argument);
-    EXPECT_EQ(code_of([&] { (void)select_sum(policy, key, quantity, rows.price.data(), 1000, 30); }),
+    EXPECT_EQ(code_of([&] { (void)filtered_sum(policy, key, quantity, rows.price.data(), 1000, 30); }),
               Code::invalid_argument);
   }
-  EXPECT_EQ(code_of([&] { select_sum_async(any, key, quantity, price, 1000, 30, &on_host); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { select_sum_async(any, key, quantity, price, 1000, 30, nullptr); }), Code::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)select_sum(any, key, quantity, price, -1, 30); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { filtered_sum_async(any, key, quantity, price, 1000, 30, &on_host); }),
+            Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { filtered_sum_async(any, key, quantity, price, 1000, 30, nullptr); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { (void)filtered_sum(any, key, quantity, price, -1, 30); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { (void)columns.sum(any.with_rung("cpu.serial"), 30); }), Code::unsupported);
   EXPECT_EQ(code_of([&] { (void)columns.sum(any.with_rung("cuda.none"), 30); }), Code::unknown_rung);
   EXPECT_EQ(code_of([&] { (void)columns.sum(any.with_overflow(Overflow::checked), 30); }), Code::unsupported);
   for (const auto& rung : rungs()) {
     const Code code =
-        code_of([&] { select_sum_async(any.with_rung(rung.id), key, quantity, price, 1000, 30, out.data()); });
+        code_of([&] { filtered_sum_async(any.with_rung(rung.id), key, quantity, price, 1000, 30, out.data()); });
     EXPECT_EQ(code, rung.host_adds ? Code::unsupported : Code::ok) << rung.id;
   }
   require(cudaDeviceSynchronize());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/positions_call.hpp: what is written for each element of lists, as the compiled library receives it.
+// upsweep/detail/broadcast_call.hpp: what is written for each element of lists, as the compiled library receives it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace upsweep::detail {
 
-struct PositionsCall {
+struct BroadcastCall {
   enum class Kind : std::uint8_t { local_index, parents, broadcast };
 
   Kind kind = Kind::local_index;
@@ -25,20 +25,20 @@ struct PositionsCall {
   gpu::PackStatus* status = nullptr;    ///< on a GPU: where the outcome goes
 };
 
-struct PositionsResult {
+struct BroadcastResult {
   std::int64_t total;     ///< elements in all lists; 0 of a call that does not wait
   std::string_view rung;  ///< the id of the rung that ran
 };
 
-inline PositionsCall local_index_call(const Lists& lists, std::int64_t* index, std::int64_t capacity) {
-  return {.kind = PositionsCall::Kind::local_index, .lists = lists, .out = index, .capacity = capacity};
+inline BroadcastCall local_index_call(const Lists& lists, std::int64_t* index, std::int64_t capacity) {
+  return {.kind = BroadcastCall::Kind::local_index, .lists = lists, .out = index, .capacity = capacity};
 }
-inline PositionsCall parents_call(const Lists& lists, std::int64_t* parents, std::int64_t capacity) {
-  return {.kind = PositionsCall::Kind::parents, .lists = lists, .out = parents, .capacity = capacity};
+inline BroadcastCall parents_call(const Lists& lists, std::int64_t* parents, std::int64_t capacity) {
+  return {.kind = BroadcastCall::Kind::parents, .lists = lists, .out = parents, .capacity = capacity};
 }
-inline PositionsCall broadcast_call(const Lists& lists, const void* values, std::int64_t element_size, void* out,
+inline BroadcastCall broadcast_call(const Lists& lists, const void* values, std::int64_t element_size, void* out,
                                     std::int64_t capacity) {
-  return {.kind = PositionsCall::Kind::broadcast,
+  return {.kind = BroadcastCall::Kind::broadcast,
           .lists = lists,
           .values = values,
           .element_size = element_size,
@@ -47,10 +47,10 @@ inline PositionsCall broadcast_call(const Lists& lists, const void* values, std:
 }
 
 /// Runs the rung that the policy names, or the top one that fits; throws Error.
-PositionsResult run_positions(const Policy& policy, const PositionsCall& call);
+BroadcastResult run_broadcast(const Policy& policy, const BroadcastCall& call);
 /// The same on a GPU. Without call.status it waits, and throws what is wrong with the lists or the room.
-PositionsResult run_positions(const gpu::Policy& policy, const PositionsCall& call);
+BroadcastResult run_broadcast(const gpu::Policy& policy, const BroadcastCall& call);
 /// Does not wait. Returns the rung.
-std::string_view run_positions_async(const gpu::Policy& policy, PositionsCall call, gpu::PackStatus* status);
+std::string_view run_broadcast_async(const gpu::Policy& policy, BroadcastCall call, gpu::PackStatus* status);
 
 }  // namespace upsweep::detail

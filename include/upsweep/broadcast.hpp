@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/list_positions.hpp: offsets, lengths, parents and positions of lists, each from the other, and values per list.
+// upsweep/broadcast.hpp: offsets, lengths, parents and positions of lists, each from the other, and values per list.
 //
 //   lengths      2  0  3            of each list
 //   offsets      0  2  2  5         where each begins, and the last ends
@@ -8,7 +8,7 @@
 //   broadcast    a  a  c  c  c      of values a, b, c of the lists
 //
 // Lists     that have elements by position are adjacent: given by offsets or of one size, and none null. Of others, packed
-//           offsets are to be had (pack_offsets of pack.hpp, compact_offsets of ragged.hpp). Offsets may begin with any value:
+//           offsets are to be had (pack_offsets of pack.hpp, offsets of offsets.hpp). Offsets may begin with any value:
 //           outputs begin with the first list's first element.
 // Types     offsets, lengths and parents that are read are int32, uint32 or int64; what is written is int64. Values of 1, 2,
 //           4, 8 or 16 bytes are moved as bytes.
@@ -28,8 +28,8 @@
 #include <iterator>
 #include <ranges>
 
+#include "upsweep/detail/broadcast_call.hpp"
 #include "upsweep/detail/pack_call.hpp"
-#include "upsweep/detail/positions_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
@@ -77,7 +77,7 @@ void flatten(const Policy& policy, const Lists& outer, const Lists& inner, Offse
 /// Of every element the list that it is in.
 inline std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
                                        std::int64_t capacity) {
-  return detail::run_positions(policy, detail::parents_call(lists, parents, capacity)).total;
+  return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
 }
 template <std::ranges::range Parents>
 std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, Parents&& parents) {
@@ -103,7 +103,7 @@ void parents_to_offsets(const Policy& policy, const Parents& parents, Offsets&& 
 
 /// Of every element its position in its list.
 inline std::int64_t local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
-  return detail::run_positions(policy, detail::local_index_call(lists, index, capacity)).total;
+  return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
 }
 template <std::ranges::range Index>
 std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index) {
@@ -113,7 +113,7 @@ std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index
 /// Of every element the value of its list.
 inline std::int64_t broadcast(const Policy& policy, const Lists& lists, const void* values, std::int64_t element_size,
                               void* out, std::int64_t capacity) {
-  return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
+  return detail::run_broadcast(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
 }
 template <std::ranges::range Values, std::ranges::range Out>
 std::int64_t broadcast(const Policy& policy, const Lists& lists, const Values& values, Out&& out) {
@@ -276,11 +276,11 @@ inline void flatten_async(const gpu::Policy& policy, const Lists& outer, const L
 
 inline std::int64_t offsets_to_parents(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
                                        std::int64_t capacity) {
-  return detail::run_positions(policy, detail::parents_call(lists, parents, capacity)).total;
+  return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
 }
 inline void offsets_to_parents_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
                                      std::int64_t capacity, gpu::PackStatus* status) {
-  detail::run_positions_async(policy, detail::parents_call(lists, parents, capacity), status);
+  detail::run_broadcast_async(policy, detail::parents_call(lists, parents, capacity), status);
 }
 
 template <ListBound T>
@@ -296,20 +296,20 @@ void parents_to_offsets_async(const gpu::Policy& policy, const T* parents, std::
 
 inline std::int64_t local_index(const gpu::Policy& policy, const Lists& lists, std::int64_t* index,
                                 std::int64_t capacity) {
-  return detail::run_positions(policy, detail::local_index_call(lists, index, capacity)).total;
+  return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
 }
 inline void local_index_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity,
                               gpu::PackStatus* status) {
-  detail::run_positions_async(policy, detail::local_index_call(lists, index, capacity), status);
+  detail::run_broadcast_async(policy, detail::local_index_call(lists, index, capacity), status);
 }
 
 inline std::int64_t broadcast(const gpu::Policy& policy, const Lists& lists, const void* values,
                               std::int64_t element_size, void* out, std::int64_t capacity) {
-  return detail::run_positions(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
+  return detail::run_broadcast(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
 }
 inline void broadcast_async(const gpu::Policy& policy, const Lists& lists, const void* values,
                             std::int64_t element_size, void* out, std::int64_t capacity, gpu::PackStatus* status) {
-  detail::run_positions_async(policy, detail::broadcast_call(lists, values, element_size, out, capacity), status);
+  detail::run_broadcast_async(policy, detail::broadcast_call(lists, values, element_size, out, capacity), status);
 }
 
 inline std::int64_t broadcast_to_offsets(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
@@ -326,8 +326,8 @@ namespace gpu {
 
 /// The device memory that any of these needs under that policy on so many lists, and room for so many elements (of
 /// parents_to_offsets, on n lists and the elements that the parents are of): for a Workspace.
-inline WorkspaceSize list_positions_workspace(const Policy& policy, std::int64_t lists, std::int64_t elements) {
-  return upsweep::detail::positions_workspace(policy, lists, elements);
+inline WorkspaceSize broadcast_workspace(const Policy& policy, std::int64_t lists, std::int64_t elements) {
+  return upsweep::detail::broadcast_workspace(policy, lists, elements);
 }
 
 }  // namespace gpu
