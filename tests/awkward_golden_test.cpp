@@ -93,7 +93,7 @@ TYPED_TEST(AwkwardGolden, EveryRungPasses) {
       Guarded<std::int64_t> offsets(std::ssize(bounds.starts) + 1, 1);
       Failure outcome;
       try {
-        offsets(par.with_rung(rung.id), bounds.starts, bounds.stops, offsets.span());
+        upsweep::offsets(par.with_rung(rung.id), bounds.starts, bounds.stops, offsets.span());
       } catch (const Error& error) {
         if (error.code() == Code::unsupported) continue;  // two arrays are nothing for the rung that needs one
         outcome = {error.code(), error.index()};

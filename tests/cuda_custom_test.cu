@@ -622,8 +622,8 @@ TEST_F(GpuTest, TagsBeginAgain) {
     set_epoch(workspace, kLast - 2);
     for (int run = 0; run < 5; ++run) {  // another function on the same words
       offsets.poison();
-      const auto result =
-          offsets(gpu::Policy{}.with_workspace(workspace), bounds[0].data(), bounds[1].data(), n, offsets.data());
+      const auto result = upsweep::offsets(gpu::Policy{}.with_workspace(workspace), bounds[0].data(), bounds[1].data(),
+                                           n, offsets.data());
       ASSERT_EQ(result.total, 3 * n) << run;
       ASSERT_EQ(offsets.values()[n - 1], 3 * (n - 1)) << run;
       ASSERT_TRUE(scan(n)) << rung << " run " << run;
@@ -872,7 +872,7 @@ void use_lost_device() {
   };
   fails([&] { inclusive_scan(gpu::Policy{}, in.data(), n, out.data()); });
   fails([&] { reduce(gpu::Policy{}, in.data(), n, std::int64_t{0}); });
-  fails([&] { offsets(gpu::Policy{}, in.data(), in.data(), n, out.data()); });
+  fails([&] { upsweep::offsets(gpu::Policy{}, in.data(), in.data(), n, out.data()); });
   fails([&] { const gpu::Workspace workspace({.kept = 4096}); });
   std::_Exit(failed);
 }

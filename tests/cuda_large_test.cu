@@ -160,7 +160,7 @@ TEST_F(LargeGpu, ListsInShardsPast31Bits) {
     require(cudaDeviceSynchronize());
   }
   require(cudaSetDevice(0));
-  EXPECT_EQ(offsets(group, offsets_shards).total, 2 * n * kOnes);
+  EXPECT_EQ(upsweep::offsets(group, offsets_shards).total, 2 * n * kOnes);
   std::uint64_t first = 0;
   for (const int member : {0, 1}) {
     require(cudaSetDevice(group.policy(member).device));
@@ -191,12 +191,12 @@ TEST_F(LargeGpu, OffsetsOfMoreThan31BitsOfLists) {
   for (const auto& rung : long_rungs("offsets")) {
     offsets.fill(0xA5);
     const auto policy = gpu::Policy{}.with_rung(rung);
-    EXPECT_EQ(offsets(policy, starts.data(), stops.data(), n, offsets.data()).total, n * kOnes) << rung;
+    EXPECT_EQ(upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data()).total, n * kOnes) << rung;
     EXPECT_EQ(first_off(offsets.data(), n + 1, 0, kOnes), -1) << rung;
     const std::int64_t bad = (std::int64_t{1} << 31) + 5;
     tests::fill(stops.data() + bad, 0xFF, 4);
     try {
-      offsets(policy, starts.data(), stops.data(), n, offsets.data());
+      upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data());
       ADD_FAILURE() << rung << " missed the bad list";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::stop_before_start) << rung;
@@ -215,7 +215,7 @@ TEST_F(LargeGpu, AdjacentListsPast31Bits) {
   // The last four bounds: one list of kOnes·2^32 + kOnes elements, and three of none.
   tests::fill(bounds.data() + place, 1, 32);
   const std::int64_t total = (std::int64_t{kOnes} << 32) | kOnes;
-  const auto result = offsets(gpu::Policy{}, bounds.data(), bounds.data() + 1, n, offsets.data());
+  const auto result = upsweep::offsets(gpu::Policy{}, bounds.data(), bounds.data() + 1, n, offsets.data());
   EXPECT_EQ(result.rung, "cuda.adjacent");
   EXPECT_EQ(result.total, total);
   EXPECT_EQ(first_off(offsets.data(), place, 0, 0), -1);

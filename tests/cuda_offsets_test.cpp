@@ -56,7 +56,7 @@ void check(const gpu::Policy& policy, const Bounds<T>& lists, const Case& how) {
   DeviceArray<std::int64_t> offsets(n + 1, how.misaligned % 2);
   OffsetsCarry carry{.total = how.before};
   const Failure found = failure_of([&] {
-    const auto result = offsets(policy, starts.data(), stops.data(), n, offsets.data(), how.strict, carry);
+    const auto result = upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data(), how.strict, carry);
     EXPECT_EQ(result.rung, policy.rung.empty() ? result.rung : policy.rung);
     EXPECT_EQ(result.lists, n);
     EXPECT_EQ(result.total, expected.offsets.back());
@@ -98,7 +98,7 @@ TYPED_TEST(CudaOffsets, EveryRungPassesAwkwardsCases) {
       const auto n = std::ssize(bounds.starts);
       DeviceArray<std::int64_t> offsets(n + 1);
       const Failure found = failure_of(
-          [&] { offsets(gpu::Policy{}.with_rung(rung.id), starts.data(), stops.data(), n, offsets.data()); });
+          [&] { upsweep::offsets(gpu::Policy{}.with_rung(rung.id), starts.data(), stops.data(), n, offsets.data()); });
       EXPECT_EQ(tests::complaint(expected, found, offsets.values().data()), "") << rung.id;
       EXPECT_TRUE(offsets.intact()) << rung.id;
     }
@@ -173,7 +173,7 @@ TYPED_TEST(CudaOffsets, AdjacentListsAreReadOnceAndChecked) {
         OffsetsCarry carry{.total = before};
         const Failure found = failure_of([&] {
           const auto result =
-              offsets(gpu::Policy{}, array.data(), array.data() + 1, n, offsets.data(), flaw == 2, carry);
+              upsweep::offsets(gpu::Policy{}, array.data(), array.data() + 1, n, offsets.data(), flaw == 2, carry);
           EXPECT_EQ(result.rung, "cuda.adjacent");
           EXPECT_EQ(result.total, expected.offsets.back());
         });
@@ -193,13 +193,14 @@ TEST_F(GpuTest, PartsOfASequenceCarryOn) {
   DeviceArray<std::int64_t> offsets(30001);
   OffsetsCarry carry;
   for (const std::int64_t first : {0, 10000, 20000}) {
-    offsets(gpu::Policy{}, starts.data() + first, stops.data() + first, 10000, offsets.data() + first, false, carry);
+    upsweep::offsets(gpu::Policy{}, starts.data() + first, stops.data() + first, 10000, offsets.data() + first, false,
+                     carry);
   }
   EXPECT_EQ(offsets.values(), expected.offsets);
   const std::int32_t wrong = std::numeric_limits<std::int32_t>::max();
   tests::copy_in(starts.data() + 10, &wrong, sizeof wrong);
-  const Failure found =
-      failure_of([&] { offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
+  const Failure found = failure_of(
+      [&] { upsweep::offsets(gpu::Policy{}, starts.data(), stops.data(), 100, offsets.data(), false, carry); });
   EXPECT_EQ(found.code, Code::stop_before_start);
   EXPECT_EQ(found.index, 30010);
 }
@@ -217,7 +218,7 @@ TEST_F(GpuTest, AGraphReplaysOffsetsWhoseStatusStaysOnTheDevice) {
   gpu::Workspace workspace(gpu::offsets_workspace<std::int64_t>(policy, n), 0, stream);
   policy = policy.with_workspace(workspace);
   const tests::Replay replay(stream, [&] {
-    EXPECT_EQ(failure_of([&] { offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
+    EXPECT_EQ(failure_of([&] { upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code,
               Code::invalid_argument);  // it would have to wait
     offsets_async(policy, starts.data(), stops.data(), n, offsets.data(), status.data());
   });
@@ -312,7 +313,7 @@ TEST_F(GpuTest, OffsetsAreRightAThousandTimesOnAPoisonedWorkspaceBesideOtherWork
     require(cudaMemsetAsync(elsewhere.data(), run, 32 << 20, other));
     tests::fill(workspace.scratch(), run, static_cast<std::size_t>(size.scratch));
     tests::fill(offsets.data(), run, static_cast<std::size_t>(n + 1) * 8);
-    const auto result = offsets(policy, starts.data(), stops.data(), n, offsets.data());
+    const auto result = upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data());
     ASSERT_EQ(result.total, expected.offsets.back()) << run;
     if (run % 20 == 0) {
       ASSERT_EQ(offsets.values(), expected.offsets) << run;
@@ -331,7 +332,8 @@ TEST_F(GpuTest, NoMemoryIsHeldAfterAnError) {
     if (rung.id == "cuda.adjacent" || is_slow(rung)) continue;
     const auto run = [&](tests::CountingMemory& memory) {
       const auto policy = gpu::Policy{}.with_rung(rung.id).with_memory(memory);
-      const Code code = failure_of([&] { offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
+      const Code code =
+          failure_of([&] { upsweep::offsets(policy, starts.data(), stops.data(), n, offsets.data()); }).code;
       EXPECT_EQ(memory.held, 0) << rung.id;
       return code;
     };
@@ -355,7 +357,8 @@ TEST_F(GpuTest, AnErrorThatTheCallerHasNotAskedForIsNotTheOffsets) {
     const auto policy = gpu::Policy{}.with_rung(rung.id);
     DeviceArray<std::int64_t> offsets(n + 1);
     tests::leave_stale_error();
-    const Failure found = failure_of([&] { offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
+    const Failure found =
+        failure_of([&] { upsweep::offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data()); });
     tests::expect_stale_error(rung);
     EXPECT_EQ(found.code, Code::ok) << rung.id;
     EXPECT_EQ(offsets.values(), expected) << rung.id;
@@ -367,7 +370,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
   DeviceArray<std::int64_t> bounds(host, 0);
   DeviceArray<std::int64_t> offsets(101);
   const auto code = [&](const gpu::Policy& policy, const std::int64_t* starts, std::int64_t* out) {
-    return failure_of([&] { offsets(policy, starts, bounds.data(), 100, out); }).code;
+    return failure_of([&] { upsweep::offsets(policy, starts, bounds.data(), 100, out); }).code;
   };
   EXPECT_EQ(code({}, host.data(), offsets.data()), Code::invalid_argument);
   EXPECT_EQ(code({}, bounds.data(), host.data()), Code::invalid_argument);
@@ -380,7 +383,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
     const std::int64_t early = 0;
     tests::copy_in(bounds.data() + 42, &early, sizeof early);
     DeviceArray<std::int64_t> ones(host, 0);
-    offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
+    upsweep::offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
     FAIL() << "a list that stops before it starts passed";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "list 42 stops at 0, before its start 1");

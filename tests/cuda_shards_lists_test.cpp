@@ -139,12 +139,12 @@ void check_offsets() {
     for (const std::int64_t n : {0, 1, 1000, 700'001}) {
       const auto [starts, stops] = random_bounds<T>(n);
       std::vector<std::int64_t> wanted(static_cast<std::size_t>(n) + 1);
-      offsets(par, starts.data(), stops.data(), n, wanted.data());
+      upsweep::offsets(par, starts.data(), stops.data(), n, wanted.data());
       int misaligned = 0;
       for (const auto& begin : cuts(n, group.size())) {
         SCOPED_TRACE(members.text() + ", n = " + std::to_string(n));
         const BoundsInShards<T> shards(group, starts, stops, begin, misaligned++);
-        const OffsetsResult result = offsets(group, shards.all());
+        const OffsetsResult result = upsweep::offsets(group, shards.all());
         ASSERT_EQ(result.lists, n);
         ASSERT_EQ(result.total, wanted.back());
         ASSERT_EQ(shards.offsets(), wanted);
@@ -169,7 +169,7 @@ TEST_F(CudaShardsLists, OffsetsOfListsThatFollowOneAnother) {
     for (std::size_t i = 0; i < starts.size(); ++i) bounds.push_back(bounds[i] + stops[i] - starts[i]);
     for (const auto& begin : cuts(kLists, group.size())) {
       const BoundsInShards<std::int32_t> shards(group, bounds, begin);
-      const OffsetsResult result = offsets(group, shards.all());
+      const OffsetsResult result = upsweep::offsets(group, shards.all());
       EXPECT_EQ(result.rung, "cuda.adjacent");
       EXPECT_EQ(result.total, bounds.back() - 77);
       const std::vector<std::int64_t> offsets = shards.offsets();
@@ -191,7 +191,7 @@ TEST_F(CudaShardsLists, TheFirstBadListOfAllShardsIsReported) {
     expect_error(Code::stop_before_start, list,
                  "shard " + std::to_string(bad / 30'000) + ": list " + std::to_string(bad) + " stops at " +
                      std::to_string(starts[bad] - 1),
-                 [&] { offsets(group, shards.all()); });
+                 [&] { upsweep::offsets(group, shards.all()); });
     DeviceArray<gpu::OffsetsStatus> status(1);
     offsets_async(group, shards.all(), status.data());
     group.wait();
@@ -201,8 +201,8 @@ TEST_F(CudaShardsLists, TheFirstBadListOfAllShardsIsReported) {
   auto [starts, stops] = random_bounds<std::int32_t>(kLists);
   starts[40'000] = -1;
   const BoundsInShards<std::int32_t> shards(group, starts, stops, begin);
-  offsets(group, shards.all());
-  expect_error(Code::negative_start, 40'000, "list 40000", [&] { offsets(group, shards.all(), true); });
+  upsweep::offsets(group, shards.all());
+  expect_error(Code::negative_start, 40'000, "list 40000", [&] { upsweep::offsets(group, shards.all(), true); });
 }
 
 TEST_F(CudaShardsLists, OffsetsThatLeaveInt64InALaterShard) {
@@ -214,7 +214,7 @@ TEST_F(CudaShardsLists, OffsetsThatLeaveInt64InALaterShard) {
     const std::int64_t bad = length == std::int64_t{1} << 62 ? 1 : 4;
     for (const auto& begin : {std::vector<std::int64_t>{0, 1, 4, 6}, {0, 4, 4, 6}, {0, 0, 6, 6}, {0, 2, 4, 6}}) {
       const BoundsInShards<std::int64_t> shards(group, starts, stops, begin);
-      expect_error(Code::overflow, bad, "past the largest int64", [&] { offsets(group, shards.all()); });
+      expect_error(Code::overflow, bad, "past the largest int64", [&] { upsweep::offsets(group, shards.all()); });
     }
   }
 }
@@ -226,7 +226,7 @@ TEST_F(CudaShardsLists, AGraphReplaysOffsets) {
     constexpr std::int64_t kLists = 200'003;
     const auto [starts, stops] = random_bounds<std::int64_t>(kLists);
     std::vector<std::int64_t> wanted(kLists + 1);
-    offsets(par, starts.data(), stops.data(), kLists, wanted.data());
+    upsweep::offsets(par, starts.data(), stops.data(), kLists, wanted.data());
     const BoundsInShards<std::int64_t> shards(group, starts, stops, cuts(kLists, group.size())[3]);
     DeviceArray<gpu::OffsetsStatus> status(1);
     const tests::Replay replay(group.policy(0).stream, [&] { offsets_async(group, shards.all(), status.data()); });
@@ -653,11 +653,11 @@ TEST_F(CudaShardsLists, RefusesWhatItCannotDo) {
                [&] { segmented_reduce(checked, Shards{{lists, x.data(), 100, out.data()}, {}}, mul); });
   DeviceArray<std::int64_t> room(11);
   expect_error(Code::invalid_argument, kNoIndex, "shard 1: starts is host memory", [&] {
-    offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, room.data()},
-                                                                {host.data(), x.data(), 10, room.data()}});
+    upsweep::offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, room.data()},
+                                                                         {host.data(), x.data(), 10, room.data()}});
   });
   expect_error(Code::invalid_argument, kNoIndex, "offsets: a null pointer", [&] {
-    offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, nullptr}, {}});
+    upsweep::offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, nullptr}, {}});
   });
 }
 

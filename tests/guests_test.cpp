@@ -102,7 +102,7 @@ class Calls {
     all.sums.resize(4000000 / 64 + 1);
     inclusive_scan(policy, values_, all.prefixes);
     all.sum = sum_of(policy, values_);
-    offsets(policy, starts_, stops_, all.offsets);
+    upsweep::offsets(policy, starts_, stops_, all.offsets);
     reachable_sums(policy, items_.data(), std::ssize(items_), 4000000, all.sums.data());
     all.in_lists = static_cast<std::int64_t>(query_->run(policy, *table_).rows[0][0].exact);
     return all;

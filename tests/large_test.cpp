@@ -103,7 +103,7 @@ void check_offsets(std::int64_t n, std::int64_t each, int threads) {
   for (const auto& rung : tests::cpu_rungs("offsets")) {
     // Stops one place on are the adjacent case, which every rung must get right.
     const Policy policy = par.with_threads(threads).with_rung(rung.id);
-    const auto result = offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data());
+    const auto result = upsweep::offsets(policy, bounds.data(), bounds.data() + 1, n, offsets.data());
     EXPECT_EQ(result.total, each * n) << rung.id;
     std::int64_t wrong = -1;
     for (std::int64_t i = 0; i <= n && wrong < 0; ++i) wrong = offsets[i] == each * i ? -1 : i;
@@ -205,7 +205,7 @@ TEST(Large, TotalsPassTwoToTheThirtyTwo) {
   std::vector<std::int64_t> offsets(n + 1);
   for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (rung.id == "cpu.adjacent") continue;
-    offsets(par.with_rung(rung.id), starts, stops, offsets);
+    upsweep::offsets(par.with_rung(rung.id), starts, stops, offsets);
     for (std::int64_t i = 0; i <= n; ++i)
       EXPECT_EQ(offsets[static_cast<std::size_t>(i)], i * INT64_C(4294967295)) << rung.id;
   }

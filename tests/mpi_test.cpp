@@ -302,7 +302,7 @@ TEST(Offsets, GoOnFromRankToRank) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
     const Bounds all = bounds(n);
     std::vector<Index> whole(at(n + 1));
-    const Index total = offsets(par, all.starts, all.stops, whole).total;
+    const Index total = upsweep::offsets(par, all.starts, all.stops, whole).total;
     std::vector<Index> offsets;
     EXPECT_EQ(compact_mine(all, cuts, offsets, false).total, total);
     EXPECT_EQ(offsets, my_offsets(whole, cuts));
@@ -327,7 +327,8 @@ TEST(Offsets, NameTheFirstBadListOfAll) {
         all.starts[at(bad)] = 0;  // so that kind 2 leaves int64 where anything precedes
         spoil(bad, kind);
         spoil(n - 1, 2 - kind);
-        const Outcome expected = outcome_here([&] { offsets(par, all.starts, all.stops, whole, {.strict = true}); });
+        const Outcome expected =
+            outcome_here([&] { upsweep::offsets(par, all.starts, all.stops, whole, {.strict = true}); });
         const Outcome outcome = outcome_of([&] { compact_mine(all, cuts, offsets, true); });
         EXPECT_EQ(outcome.code, expected.code) << outcome << "; alone: " << expected;
         EXPECT_EQ(outcome.index, expected.index) << outcome << "; alone: " << expected;

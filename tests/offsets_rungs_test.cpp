@@ -50,7 +50,8 @@ template <class T>
 void check(const Policy& policy, const T* starts, const T* stops, std::int64_t n, const ExpectedOffsets& expected,
            Guarded<std::int64_t>& offsets, bool strict = false) {
   OffsetsResult result{-1, -1, ""};
-  const Failure outcome = failure_of([&] { result = offsets(policy, starts, stops, n, offsets.data(), strict); });
+  const Failure outcome =
+      failure_of([&] { result = upsweep::offsets(policy, starts, stops, n, offsets.data(), strict); });
   EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "")
       << policy.rung << " n " << n << " threads " << policy.threads << " isa " << name(policy.isa);
   EXPECT_TRUE(offsets.intact()) << policy.rung << " n " << n;
@@ -298,7 +299,7 @@ TYPED_TEST(OffsetsRungs, LetStartsAndStopsBeTheSameArray) {
   for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     std::vector<std::int64_t> offsets(lists.starts.size() + 1, 77);
-    offsets(par.with_rung(rung.id), lists.starts, lists.starts, offsets);
+    upsweep::offsets(par.with_rung(rung.id), lists.starts, lists.starts, offsets);
     EXPECT_EQ(offsets, std::vector<std::int64_t>(offsets.size(), 0)) << rung.id;
   }
 }
@@ -410,7 +411,7 @@ TYPED_TEST(OffsetsRungs, ChecksAFewListsAtEveryCornerOfTheirType) {
     const TypeParam stops[] = {stop(at / kPairs), stop(at % kPairs)};
     for (const bool strict : {false, true}) {
       std::int64_t offsets[3];
-      const Failure outcome = failure_of([&] { offsets(par, starts, stops, 2, offsets, strict); });
+      const Failure outcome = failure_of([&] { upsweep::offsets(par, starts, stops, 2, offsets, strict); });
       ASSERT_EQ(tests::complaint(tests::expected_offsets(starts, stops, 2, strict), outcome, offsets), "")
           << starts[0] << ".." << stops[0] << ", " << starts[1] << ".." << stops[1] << " strict " << strict;
     }
@@ -460,7 +461,7 @@ TEST(OffsetsApi, AdjacentIsRefusedUnlessStopsAreTheStartsOnePlaceOn) {
   const std::vector<std::int64_t> others{1, 2, 3, 4};
   std::vector<std::int64_t> offsets(5, 77);
   const auto run = [&](const std::int64_t* starts, const std::int64_t* stops, std::int64_t n) {
-    return failure_of([&] { offsets(par.with_rung("cpu.adjacent"), starts, stops, n, offsets.data()); }).code;
+    return failure_of([&] { upsweep::offsets(par.with_rung("cpu.adjacent"), starts, stops, n, offsets.data()); }).code;
   };
   EXPECT_EQ(run(bounds.data(), others.data(), 4), Code::unsupported);
   EXPECT_EQ(run(bounds.data(), bounds.data(), 4), Code::unsupported);
@@ -475,11 +476,11 @@ TEST(OffsetsApi, AFewListsAreCheckedLikeMany) {
   const std::vector<std::int64_t> starts{0, 5, -2, 7};
   const std::vector<std::int64_t> stops{3, 9, 4, 7};
   std::vector<std::int64_t> offsets(5);
-  EXPECT_EQ(offsets(par, starts, stops, offsets).total, 13);
+  EXPECT_EQ(upsweep::offsets(par, starts, stops, offsets).total, 13);
   EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 3, 7, 13, 13}));
   const auto outcome = [&](const std::vector<std::int64_t>& ends, std::int64_t before, bool strict) {
     OffsetsCarry carry{.total = before};
-    return failure_of([&] { offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
+    return failure_of([&] { upsweep::offsets(par, starts.data(), ends.data(), 4, offsets.data(), strict, carry); });
   };
   EXPECT_EQ(outcome(stops, 0, true).code, Code::negative_start);
   EXPECT_EQ(outcome(stops, 0, true).index, 2);
@@ -489,9 +490,10 @@ TEST(OffsetsApi, AFewListsAreCheckedLikeMany) {
   EXPECT_EQ(outcome(stops, kMost - 5, false).code, Code::overflow);
   EXPECT_EQ(outcome(stops, kMost - 5, false).index, 1);
   EXPECT_EQ(outcome(stops, kMost - 13, false).code, Code::ok);
-  EXPECT_EQ(
-      failure_of([&] { offsets(par, starts.data(), stops.data(), 4, const_cast<std::int64_t*>(&stops[0])); }).code,
-      Code::invalid_argument);
+  EXPECT_EQ(failure_of([&] {
+              upsweep::offsets(par, starts.data(), stops.data(), 4, const_cast<std::int64_t*>(&stops[0]));
+            }).code,
+            Code::invalid_argument);
 }
 
 TEST(OffsetsApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
@@ -503,11 +505,11 @@ TEST(OffsetsApi, PicksAdjacentForChainsAndAScanForEverythingElse) {
     std::vector<std::int64_t> offsets(size + 1);
     const auto whole = std::span(bounds);
     const char* const adjacent = few ? "cpu.serial" : "cpu.adjacent";
-    EXPECT_EQ(offsets(par, whole.first(size), whole.last(size), offsets).rung, adjacent);
-    EXPECT_EQ(offsets(seq, whole, whole, offsets, {.stops_offset = 1, .length = n}).rung, adjacent);
+    EXPECT_EQ(upsweep::offsets(par, whole.first(size), whole.last(size), offsets).rung, adjacent);
+    EXPECT_EQ(upsweep::offsets(seq, whole, whole, offsets, {.stops_offset = 1, .length = n}).rung, adjacent);
     const std::vector<std::int32_t> stops(bounds.begin() + 1, bounds.end());
-    const auto one = offsets(seq, whole.first(size), stops, offsets);
-    const auto many = offsets(par.with_threads(8), whole.first(size), stops, offsets);
+    const auto one = upsweep::offsets(seq, whole.first(size), stops, offsets);
+    const auto many = upsweep::offsets(par.with_threads(8), whole.first(size), stops, offsets);
     EXPECT_EQ(one.rung, few ? "cpu.serial" : "cpu.lookahead");
     EXPECT_EQ(many.rung, one.rung);
   }
@@ -521,7 +523,7 @@ TEST(OffsetsApi, OffsetsAndLengthChooseTheLists) {
   std::vector<std::int64_t> offsets(5);
   const auto run = [&](const ListOptions& options, std::size_t lists) {
     offsets.assign(lists + 1, 77);
-    const auto result = offsets(par, starts, stops, offsets, options);
+    const auto result = upsweep::offsets(par, starts, stops, offsets, options);
     EXPECT_EQ(result.lists, static_cast<std::int64_t>(lists));
     EXPECT_EQ(result.total, offsets.back());
     return offsets;
@@ -539,7 +541,7 @@ TEST(OffsetsApi, OffsetsAndLengthChooseTheLists) {
   // No lists are left, and offsets follow in memory.
   std::vector<std::int64_t> memory(5, 77);
   const auto whole = std::span(memory);
-  offsets(par, whole.first(4), whole.first(4), whole.last(1), {.starts_offset = 4, .stops_offset = 4});
+  upsweep::offsets(par, whole.first(4), whole.first(4), whole.last(1), {.starts_offset = 4, .stops_offset = 4});
   EXPECT_EQ(memory.back(), 0);
 
   // i counts lists from the offsets on.
@@ -550,7 +552,7 @@ TEST(OffsetsApi, OffsetsAndLengthChooseTheLists) {
   const std::vector<std::int64_t> zero{0, 0, 0};
   offsets.assign(3, 77);
   const auto refused = failure_of(
-      [&] { offsets(par, negative, zero, offsets, {.starts_offset = 1, .stops_offset = 1, .strict = true}); });
+      [&] { upsweep::offsets(par, negative, zero, offsets, {.starts_offset = 1, .stops_offset = 1, .strict = true}); });
   EXPECT_EQ(refused.code, Code::negative_start);
   EXPECT_EQ(refused.index, 1);
   EXPECT_EQ(offsets[0], 0);
@@ -562,7 +564,7 @@ TEST(OffsetsApi, SaysWhichLengthsDoNotFit) {
   const std::vector<std::int32_t> four{1, 1, 1, 1};
   std::vector<std::int64_t> offsets(4, 77);
   const auto code_of = [&](const auto& starts, const auto& stops, const ListOptions& options) {
-    const Failure outcome = failure_of([&] { offsets(par, starts, stops, offsets, options); });
+    const Failure outcome = failure_of([&] { upsweep::offsets(par, starts, stops, offsets, options); });
     EXPECT_EQ(outcome.index, kNoIndex);
     EXPECT_TRUE(outcome.code == Code::ok || offsets == std::vector<std::int64_t>(4, 77)) << "an error writes nothing";
     return outcome.code;
@@ -601,7 +603,7 @@ TEST(OffsetsApi, SaysWhatIsWrongWithPointersPoliciesAndOverlap) {
   const std::int64_t* nothing = nullptr;
   const auto code_of = [&](const Policy& policy, const std::int64_t* starts, const std::int64_t* stops, std::int64_t n,
                            std::int64_t* out) {
-    return failure_of([&] { offsets(policy, starts, stops, n, out); }).code;
+    return failure_of([&] { upsweep::offsets(policy, starts, stops, n, out); }).code;
   };
   const std::int64_t* in = memory.data();
   EXPECT_EQ(code_of(par, nothing, in, 10, offsets.data()), Code::invalid_argument);
@@ -629,7 +631,7 @@ TEST(OffsetsApi, MessagesNameTheListAndItsBounds) {
   std::vector<std::int64_t> offsets(4);
   const auto message = [&](const ListOptions& options) {
     try {
-      offsets(par, starts, stops, offsets, options);
+      upsweep::offsets(par, starts, stops, offsets, options);
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -654,8 +656,8 @@ TYPED_TEST(OffsetsRungs, ListsInPartsMakeTheWhole) {
       OffsetsCarry carry;
       for (std::int64_t first = 0; first < n; first += part) {
         const std::int64_t count = std::min(part, n - first);
-        const auto result = offsets(par.with_rung(rung.id).with_threads(2), lists.starts.data() + first,
-                                    lists.stops.data() + first, count, offsets.data() + first, false, carry);
+        const auto result = upsweep::offsets(par.with_rung(rung.id).with_threads(2), lists.starts.data() + first,
+                                             lists.stops.data() + first, count, offsets.data() + first, false, carry);
         EXPECT_EQ(result.lists, count);
         EXPECT_EQ(result.total, carry.total);
         EXPECT_EQ(carry.lists, first + count);
@@ -677,8 +679,8 @@ TYPED_TEST(OffsetsRungs, ChainsInPartsMakeTheWhole) {
     OffsetsCarry carry;
     for (std::int64_t first = 0; first < n; first += 30011) {
       const std::int64_t count = std::min<std::int64_t>(30011, n - first);
-      offsets(par.with_rung(rung.id).with_threads(2), bounds.data() + first, bounds.data() + first + 1, count,
-              offsets.data() + first, false, carry);
+      upsweep::offsets(par.with_rung(rung.id).with_threads(2), bounds.data() + first, bounds.data() + first + 1, count,
+                       offsets.data() + first, false, carry);
     }
     EXPECT_EQ(tests::complaint(expected, {}, offsets.data()), "") << rung.id;
   }
@@ -696,9 +698,10 @@ TYPED_TEST(OffsetsRungs, AnErrorInAPartCountsFromTheFirstPart) {
     const Policy policy = par.with_rung(rung.id).with_threads(2);
     std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1, 77);
     OffsetsCarry carry;
-    offsets(policy, lists.starts.data(), lists.stops.data(), part, offsets.data(), false, carry);
+    upsweep::offsets(policy, lists.starts.data(), lists.stops.data(), part, offsets.data(), false, carry);
     const Failure outcome = failure_of([&] {
-      offsets(policy, lists.starts.data() + part, lists.stops.data() + part, part, offsets.data() + part, false, carry);
+      upsweep::offsets(policy, lists.starts.data() + part, lists.stops.data() + part, part, offsets.data() + part,
+                       false, carry);
     });
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
     EXPECT_EQ(tests::complaint(expected, outcome, offsets.data()), "") << rung.id;
@@ -714,8 +717,8 @@ TEST(OffsetsRungs, ATotalCanOverflowBehindACarry) {
       OffsetsCarry carry{.total = kMost - left, .lists = 1000};
       std::vector<std::int64_t> offsets(starts.size() + 1, 77);
       const Failure outcome = failure_of([&] {
-        offsets(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), std::ssize(starts), offsets.data(),
-                false, carry);
+        upsweep::offsets(par.with_rung(rung.id).with_threads(3), starts.data(), stops.data(), std::ssize(starts),
+                         offsets.data(), false, carry);
       });
       auto expected = tests::expected_offsets(starts.data(), stops.data(), std::ssize(starts), false, kMost - left);
       if (expected.outcome.index != kNoIndex) expected.outcome.index += 1000;
@@ -727,8 +730,8 @@ TEST(OffsetsRungs, ATotalCanOverflowBehindACarry) {
     const auto bounds = chain<std::int64_t>(40000, 5);
     OffsetsCarry carry{.total = kMost - left, .lists = 7};
     std::vector<std::int64_t> offsets(bounds.size(), 77);
-    const Failure outcome =
-        failure_of([&] { offsets(par, bounds.data(), bounds.data() + 1, 40000, offsets.data(), false, carry); });
+    const Failure outcome = failure_of(
+        [&] { upsweep::offsets(par, bounds.data(), bounds.data() + 1, 40000, offsets.data(), false, carry); });
     auto expected = tests::expected_offsets(bounds.data(), bounds.data() + 1, 40000, false, kMost - left);
     ASSERT_EQ(expected.outcome.code, Code::overflow);
     expected.outcome.index += 7;
@@ -762,15 +765,15 @@ TEST(OffsetsCarry, CarriesOfPartsAloneMergeToTheWholes) {
   const auto lists = tests::make_lists<std::int64_t>(ListPattern::random, n, 14);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(n) + 1);
   OffsetsCarry whole;
-  offsets(par, lists.starts.data(), lists.stops.data(), n, offsets.data(), false, whole);
+  upsweep::offsets(par, lists.starts.data(), lists.stops.data(), n, offsets.data(), false, whole);
   for (const auto& rung : tests::cpu_rungs("offsets")) {
     if (is_adjacent(rung)) continue;
     OffsetsCarry merged;
     for (std::int64_t first = 0; first < n; first += 20001) {
       const std::int64_t count = std::min<std::int64_t>(20001, n - first);
       OffsetsCarry part;
-      offsets(par.with_rung(rung.id), lists.starts.data() + first, lists.stops.data() + first, count, offsets.data(),
-              false, part);
+      upsweep::offsets(par.with_rung(rung.id), lists.starts.data() + first, lists.stops.data() + first, count,
+                       offsets.data(), false, part);
       merged = merge_carries(merged, part);
     }
     EXPECT_EQ(merged.total, whole.total) << rung.id;

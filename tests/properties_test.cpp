@@ -371,7 +371,7 @@ TYPED_TEST(ListProperties, DifferencesOfOffsetsAreTheLengths) {
     const auto lists = bounds_of<TypeParam>(expected);
     const auto n = std::ssize(expected);
     Guarded<std::int64_t> offsets(n + 1, *rc::gen::inRange(0, 8).as("misaligned"));
-    const auto result = offsets(any_policy<TypeParam>("offsets"), lists.starts, lists.stops, offsets.span());
+    const auto result = upsweep::offsets(any_policy<TypeParam>("offsets"), lists.starts, lists.stops, offsets.span());
     RC_ASSERT(offsets.data()[0] == 0);
     std::vector<std::int64_t> differences(expected.size());
     std::transform(offsets.data() + 1, offsets.data() + n + 1, offsets.data(), differences.begin(), std::minus<>{});
@@ -391,7 +391,7 @@ TYPED_TEST(ListProperties, OffsetsOfOffsetsAreThemselves) {
     const auto n = std::ssize(sizes);
     std::vector<std::int64_t> offsets(bounds.size(), 77);
     const Policy policy = *rc::gen::arbitrary<bool>().as("as the API picks") ? par : any_policy<TypeParam>("offsets");
-    offsets(policy, bounds, bounds, offsets, {.stops_offset = 1, .length = n});
+    upsweep::offsets(policy, bounds, bounds, offsets, {.stops_offset = 1, .length = n});
     RC_ASSERT(offsets == std::vector<std::int64_t>(bounds.begin(), bounds.end()));
   });
 }
@@ -413,8 +413,8 @@ TYPED_TEST(ListProperties, WhereverBadListsAreTheFirstIsNamed) {
     }
     const Policy policy = any_policy<TypeParam>("offsets");
     Guarded<std::int64_t> offsets(n + 1);
-    const tests::Failure outcome =
-        tests::failure_of([&] { offsets(policy, lists.starts, lists.stops, offsets.span(), {.strict = strict}); });
+    const tests::Failure outcome = tests::failure_of(
+        [&] { upsweep::offsets(policy, lists.starts, lists.stops, offsets.span(), {.strict = strict}); });
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n, strict);
     RC_ASSERT(tests::complaint(expected, outcome, offsets.data()) == "");
     RC_ASSERT(offsets.intact());
@@ -434,11 +434,11 @@ TYPED_TEST(ListProperties, ListsInPartsAreTheWhole) {
       const std::int64_t count = cuts[p] - first;
       std::vector<std::int64_t> alone(static_cast<std::size_t>(count) + 1);
       OffsetsCarry part;
-      offsets(any_policy<TypeParam>("offsets"), lists.starts.data() + first, lists.stops.data() + first, count,
-              alone.data(), false, part);
+      upsweep::offsets(any_policy<TypeParam>("offsets"), lists.starts.data() + first, lists.stops.data() + first, count,
+                       alone.data(), false, part);
       merged = merge_carries(merged, part);
-      offsets(any_policy<TypeParam>("offsets"), lists.starts.data() + first, lists.stops.data() + first, count,
-              offsets.data() + first, false, carry);
+      upsweep::offsets(any_policy<TypeParam>("offsets"), lists.starts.data() + first, lists.stops.data() + first, count,
+                       offsets.data() + first, false, carry);
     }
     const auto expected = tests::expected_offsets(lists.starts.data(), lists.stops.data(), n);
     RC_ASSERT(tests::complaint(expected, {}, offsets.data()) == "");

@@ -142,7 +142,7 @@ TEST(Stress, Offsets) {
         for_a_while([&] {
           tests::Failure found;
           try {
-            offsets(par.with_rung(rung.id), lists.starts, lists.stops, offsets);
+            upsweep::offsets(par.with_rung(rung.id), lists.starts, lists.stops, offsets);
           } catch (const Error& error) {
             if (error.code() == Code::unsupported) return;
             found = {error.code(), error.index()};

@@ -36,6 +36,9 @@ while IFS= read -r file; do
 done < <(files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile .ci/run)
 [ $bad -eq 0 ]
 
+echo "lint: layers"
+python3 tools/layers.py
+
 echo "lint: ruff"
 if [ -x .venv/bin/ruff ]; then
   .venv/bin/ruff check --quiet

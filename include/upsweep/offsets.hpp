@@ -118,10 +118,10 @@ template <ListBound T>
 OffsetsResult offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict = false) {
   OffsetsCarry carry;
-  return offsets(policy, starts, stops, n, offsets, strict, carry);
+  return upsweep::offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
-/// Offsets of arrays, vectors, spans: `offsets(par, starts, stops, offsets)`.
+/// Offsets of arrays, vectors, spans: `upsweep::offsets(par, starts, stops, offsets)`.
 template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges::range Offsets>
 OffsetsResult offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
                       const ListOptions& options = {}) {
@@ -131,7 +131,7 @@ OffsetsResult offsets(const Policy& policy, const Bounds& starts, const OtherBou
   const std::int64_t n = detail::list_count(detail::length_of(starts), detail::length_of(stops), options.starts_offset,
                                             options.stops_offset, options.length);
   detail::require_offsets(detail::length_of(offsets), n);
-  return offsets(policy, first + options.starts_offset, last + options.stops_offset, n, out, options.strict);
+  return upsweep::offsets(policy, first + options.starts_offset, last + options.stops_offset, n, out, options.strict);
 }
 
 /// @cond
@@ -167,7 +167,7 @@ template <ListBound T>
 OffsetsResult offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict = false) {
   OffsetsCarry carry;
-  return offsets(policy, starts, stops, n, offsets, strict, carry);
+  return upsweep::offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may be in

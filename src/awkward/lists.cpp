@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 KernelError compact(std::int64_t* tooffsets, const T* starts, const T* stops, std::int64_t length) {
-  return run([&] { offsets(par, starts, stops, count_of(length), tooffsets); }, as_refused);
+  return run([&] { upsweep::offsets(par, starts, stops, count_of(length), tooffsets); }, as_refused);
 }
 
 /// Inner offsets by outer ones in any order, one after the other: what flatten() refuses, or has no list to tell them by.

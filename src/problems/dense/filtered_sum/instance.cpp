@@ -84,7 +84,7 @@ auto with_columns(Arrays at, const Call& call) {
 
 std::string_view FilteredSumInstance::run(const Policy& policy, Arrays at, std::int64_t n) {
   return with_columns(at, [&](const auto*... columns) {
-    const FilteredSum result = filtered_sum(policy, columns..., n, limit_);
+    const FilteredSum result = upsweep::filtered_sum(policy, columns..., n, limit_);
     sum_ = result.sum;
     return result.rung;
   });
@@ -98,7 +98,7 @@ std::string_view FilteredSumInstance::run(const gpu::Policy& policy, Arrays at, 
                                        [&](const RungInfo& rung) { return rung.id == policy.rung && rung.host_adds; });
     }
     if (!host_adds_) return filtered_sum_async(policy, columns..., n, limit_, static_cast<std::int64_t*>(at[3]));
-    const FilteredSum result = filtered_sum(policy, columns..., n, limit_);
+    const FilteredSum result = upsweep::filtered_sum(policy, columns..., n, limit_);
     sum_ = result.sum;
     return result.rung;
   });

@@ -7,7 +7,7 @@
 #include "core/ladder.hpp"
 #include "upsweep/detail/partition_call.hpp"
 
-namespace upsweep::impl::partition {  // partition() is the public function
+namespace upsweep::impl::partition {
 
 using Call = detail::PartitionCall;
 /// Outputs have room for all elements when a rung runs.

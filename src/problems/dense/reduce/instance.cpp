@@ -32,7 +32,7 @@ class ReduceInstance final : public ColumnInstance<T> {
     for (std::int64_t i = 0; i < group.n; ++i) close_.next(static_cast<long double>(in_.data()[i]));
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const auto result = reduce(policy, static_cast<const T*>(at[0]), n, T{});
+    const auto result = upsweep::reduce(policy, static_cast<const T*>(at[0]), n, T{});
     *static_cast<T*>(at[1]) = result.value;
     return result.rung;
   }

@@ -65,9 +65,9 @@ class SelectInstance final : public Instance {
     const std::span<const SelectColumn> columns(&given.column, 1);
     if (shape_ == Shape::array) {
       out_offsets_[1] = kept_;
-      return select(policy, given.mask, columns).rung;
+      return upsweep::select(policy, given.mask, columns).rung;
     }
-    return select(policy, given.lists, given.mask, static_cast<std::int64_t*>(at[3]), columns).rung;
+    return upsweep::select(policy, given.lists, given.mask, static_cast<std::int64_t*>(at[3]), columns).rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
     const Given given = given_within(at, n);

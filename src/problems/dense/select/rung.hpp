@@ -9,7 +9,7 @@
 #include "core/lists.hpp"
 #include "upsweep/detail/select_call.hpp"
 
-namespace upsweep::impl::select {  // select() is the public function
+namespace upsweep::impl::select {
 
 using Rung = upsweep::Rung<detail::SelectCall>;
 

@@ -9,7 +9,7 @@
 #include "core/visit.hpp"
 #include "upsweep/detail/take_call.hpp"
 
-namespace upsweep::impl::take {  // take() is the public function
+namespace upsweep::impl::take {
 
 using Call = detail::TakeCall;
 /// Of arrays, outputs have room for all that is taken when a rung runs.

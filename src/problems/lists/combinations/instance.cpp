@@ -44,8 +44,8 @@ class PairsInstance final : public Instance {
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     std::int64_t* const out[] = {static_cast<std::int64_t*>(at[2]), static_cast<std::int64_t*>(at[3])};
-    const auto made =
-        combinations(policy, lists_within(at, n), n, 2, replacement_, static_cast<std::int64_t*>(at[1]), out, total_);
+    const auto made = upsweep::combinations(policy, lists_within(at, n), n, 2, replacement_,
+                                            static_cast<std::int64_t*>(at[1]), out, total_);
     status_ = {.first_bad = kNoIndex, .total = made.total, .code = Code::ok};  // it would have thrown
     return made.rung;
   }

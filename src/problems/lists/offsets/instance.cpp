@@ -64,7 +64,7 @@ class OffsetsInstance final : public Instance {
             {&status_, sizeof status_, true}};
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
-    const auto ran = offsets(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]));
+    const auto ran = upsweep::offsets(policy, starts(at), stops(at), n, static_cast<std::int64_t*>(at[2]));
     status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
     return ran.rung;
   }

@@ -65,7 +65,8 @@ class PackInstance final : public Instance {
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     const PackColumn column = column_of(at);
-    const auto ran = pack(policy, lists_within(at, n), static_cast<std::int64_t*>(at[3]), std::span(&column, 1));
+    const auto ran =
+        upsweep::pack(policy, lists_within(at, n), static_cast<std::int64_t*>(at[3]), std::span(&column, 1));
     status_ = {.first_bad = kNoIndex, .total = ran.total, .code = Code::ok};  // it would have thrown
     return ran.rung;
   }

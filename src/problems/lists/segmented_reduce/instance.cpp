@@ -32,7 +32,8 @@ class SumsInstance final : public ListInstance<T, Bound> {
   }
   std::string_view run(const Policy& policy, Arrays at, std::int64_t n) override {
     status_ = {.first_bad = kNoIndex, .code = Code::ok};  // it would throw
-    return segmented_reduce(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n, static_cast<T*>(at[2]))
+    return upsweep::segmented_reduce(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
+                                     static_cast<T*>(at[2]))
         .rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
