@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_filtered_sum_test.cpp: every CUDA rung of the aggregate ladder against the reference, and what calls refuse.
+// tests/cuda_filtered_sum_test.cpp: every CUDA rung of the ladder against the reference, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

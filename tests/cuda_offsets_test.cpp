@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_offsets_test.cpp: every CUDA rung of the ragged ladder: offsets, the first bad list, and what calls refuse.
+// tests/cuda_offsets_test.cpp: every CUDA rung of the ladder: offsets, the first bad list, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/cuda_segmented_reduce_test.cpp: every CUDA rung of the segmented ladder: patterns of lists, types, bounds, misalignments,
+// tests/cuda_segmented_reduce_test.cpp: every CUDA rung of the ladder of segmented-reduce: patterns of lists, types, bounds, misalignments,
 // operators, reducers, nulls, bad lists, graphs, workspaces, and what calls refuse.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/filtered_sum_rungs_test.cpp: every rung of the aggregate ladder against the reference: sizes, patterns, limits,
+// tests/filtered_sum_rungs_test.cpp: every rung of the ladder against the reference: sizes, patterns, limits,
 // misalignment, threads, instruction sets, single rows, and what calls refuse.
 #include <gtest/gtest.h>
 

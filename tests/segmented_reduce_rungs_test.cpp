@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/segmented_reduce_rungs_test.cpp: every rung of the segmented ladder on the CPU against the reference: operators, reducers,
+// tests/segmented_reduce_rungs_test.cpp: every rung of the ladder of segmented-reduce on the CPU against the reference: operators, reducers,
 // types, patterns of lists, bounds, nulls, overflow, threads, instruction sets, and what calls refuse.
 #include "upsweep/segmented_reduce.hpp"
 

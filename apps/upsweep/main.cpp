@@ -228,7 +228,7 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
       ->check(CLI::Validator(require_seconds, "S"));
   command.add_option("--with", o.guest,
                      "a rung of your own beside the others: a shared library with a function of upsweep/rung.h (scan, "
-                     "reduce, ragged, segmented, aggregate, subset-sum)");
+                     "reduce, offsets, segmented-reduce, filtered-sum, subset-sum)");
   std::map<std::string_view, std::vector<std::string_view>> having;  // several problems may have one setting
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) having[setting.name].push_back(problem.name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
-// The functions of scan, reduce, ragged, segmented…, by_key, group, select, pack, list_positions, combinations and filtered_sum.hpp with
+// The functions of scan, reduce, offsets, segmented_…, by_key, group_by, select, pack, broadcast, combinations and filtered_sum.hpp with
 // a gpu::Policy take device pointers (but the items of subset_sum.hpp are the host's):
 //
 //   auto policy = upsweep::gpu::Policy{}.with_stream(stream);

@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _add_bench_peers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="scan, reduce, segmented, … (default: all)")
+    parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="scan, reduce, segmented-reduce, … (default: all)")
     parser.add_argument("-o", "--output", required=True, metavar="PEERS.json")
     parser.add_argument("--quick", action="store_true", help="two sizes, and few rounds")
     parser.add_argument("--sizes", type=_sizes, default=(), help="these lengths, such as 2^10,1e6, instead of each study's own")

@@ -20,7 +20,7 @@ inline constexpr int kVectorBytes = 64;
 /// Elements converted to another type, one by one: integers modulo 2^bits, to floats rounded to nearest.
 using Convert = void (*)(const void* in, void* out, std::int64_t n);
 
-/// The lists of one ragged column: list i is starts[i] … stops[i].
+/// The lists of one column: list i is starts[i] … stops[i].
 struct ListBounds {
   const void* starts;
   const void* stops;
@@ -33,8 +33,8 @@ struct ListTotal {
   bool bad;            ///< some list is invalid, or an offset went past 2^63-1
 };
 
-/// Ragged offsets over a piece of n lists. Types: int32, uint32, int64.
-struct RaggedKernel {
+/// Offsets of a piece of n lists. Types: int32, uint32, int64.
+struct OffsetsKernel {
   /// The sum of lengths, modulo 2^64; nothing is checked.
   std::int64_t (*reduce)(const ListBounds& lists, std::int64_t n);
   /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used. Of what
@@ -54,7 +54,7 @@ struct KernelTable {
   detail::ScanKernel scan[kTypeCount]
                          [kOperatorCount];  ///< same type in and out; empty for operators of integers only on floats
   Convert convert[kTypeCount][kTypeCount];  ///< empty from floats to integers
-  RaggedKernel ragged[kTypeCount];          ///< empty but for is_list_bound
+  OffsetsKernel offsets[kTypeCount];        ///< empty but for is_list_bound
   /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats. Sums find it on
   /// their way too (ScanMode::note).
   std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
@@ -67,7 +67,7 @@ struct KernelTable {
   FilteredSum filtered_sum;
 };
 
-const KernelTable& kernels_plain() noexcept;  ///< the loops: scan, of ragged scan, and filtered_sum; the rest is empty
+const KernelTable& kernels_plain() noexcept;  ///< the loops: scan, that of offsets, and filtered_sum; the rest is empty
 const KernelTable& kernels_baseline() noexcept;  ///< SIMD with what every CPU of the architecture has
 const KernelTable& kernels_avx2() noexcept;
 const KernelTable& kernels_avx512() noexcept;

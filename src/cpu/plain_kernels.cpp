@@ -49,7 +49,7 @@ constexpr void add_type(KernelTable& table) {
     kernel = detail::PlainScan<T, T, Local<Op>>::kernel();
     kernel.merge = &merge<T, Op>;
   });
-  if constexpr (is_list_bound(type_of<T>())) table.ragged[at(type_of<T>())].scan = &PlainLists<T>::scan;
+  if constexpr (is_list_bound(type_of<T>())) table.offsets[at(type_of<T>())].scan = &PlainLists<T>::scan;
 }
 
 std::uint64_t filtered_sum(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,

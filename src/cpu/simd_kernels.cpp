@@ -370,7 +370,7 @@ void convert(const void* in, void* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(x[i]);
 }
 
-// ----------------------------------------------------------------------------------------------------- ragged offsets
+// ----------------------------------------------------------------------------------------------------- offsets
 
 UPSWEEP_INLINE bool any_negative(const Vector<std::int64_t>& v) {
   std::int64_t all = 0;
@@ -713,7 +713,7 @@ constexpr void add_type(KernelTable& table) {
     table.exact_sum[at(type_of<T>())] = &exact_sum<T>;
   }
   if constexpr (is_list_bound(type_of<T>())) {
-    table.ragged[at(type_of<T>())] = {&SimdLists<T>::reduce, &SimdLists<T>::scan, &SimdLists<T>::difference};
+    table.offsets[at(type_of<T>())] = {&SimdLists<T>::reduce, &SimdLists<T>::scan, &SimdLists<T>::difference};
   }
 }
 

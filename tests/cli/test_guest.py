@@ -95,7 +95,7 @@ def test_a_stub_is_refused_or_right(upsweep, build, name):
     refused = {
         "scan_loop": "scan of 1 int64, with 1 thread: wrong from index 0: -1 expected, nothing written",
         "scan_threads": "scan of 2 int64, with 2 threads: wrong from index 1: 5 expected, 6 found",
-        "offsets_loop": "ragged of 0 lists, bounds int64, with 1 thread: wrong from index 0: 0 expected, nothing written",
+        "offsets_loop": "offsets of 0 lists, bounds int64, with 1 thread: wrong from index 0: 0 expected, nothing written",
     }
     problem, types = PROBLEMS[name]
     args = options_of(name)
@@ -301,7 +301,7 @@ def test_what_is_no_guest(upsweep, build):
     scan = build(VERSION + SCAN + "return 0; }", ".c", "scan")
     assert "has a rung of scan, none of reduce" in said("invalid_argument", "reduce", "--with", scan)
     assert (
-        "the select ladder takes no rung of one's own; these do: scan, reduce, ragged, segmented, aggregate, subset-sum"
+        "the select ladder takes no rung of one's own; these do: scan, reduce, offsets, segmented-reduce, filtered-sum, subset-sum"
         in said("invalid_argument", "select", "--with", scan)
     )
     assert "leaves out the rung of --with, which is guest.scan" in said(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/offsets_call.hpp: ragged offsets as the compiled library receives them, and their carry.
+// upsweep/detail/offsets_call.hpp: offsets of lists as the compiled library receives them, and their carry.
 #pragma once
 
 #include <cstdint>

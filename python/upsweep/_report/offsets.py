@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_report/offsets.py: how the rungs of ragged make offsets of starts and stops, as models on a few lists.
+# upsweep/_report/offsets.py: how the rungs of offsets make offsets of starts and stops, as models on a few lists.
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -44,7 +44,7 @@ class Row(NamedTuple):
     samples: Sequence[float]
     seconds: float | None  # the median
     bytes: float
-    limit: float | None  # bytes per second of a copy, or of a read (aggregate), in the same rounds
+    limit: float | None  # bytes per second of a copy, or of a read (filtered-sum), in the same rounds
     speedup: float | None  # over the first rung of the ladder
     details: dict[str, Any]
 

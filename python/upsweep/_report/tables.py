@@ -246,7 +246,7 @@ def _kernels() -> Table:
         *(Column(name, "", "", _numbers(lines, key)) for name, key in counts),
         Column("time", "", "s", _numbers(lines, "us", 1e-6)),
     ]
-    text = f"Every kernel of the ladder of aggregate, counted by ncu on an {COUNTED_ON}: 6,001,215 rows, key < 30, caches empty before each."
+    text = f"Every kernel of the ladder of filtered-sum, counted by ncu on an {COUNTED_ON}: 6,001,215 rows, key < 30, caches empty before each."
     return Table("Counters of every kernel here", text, columns)
 
 

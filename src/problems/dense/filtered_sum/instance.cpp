@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/instance.cpp: the aggregate problem as the climber sees it: lineitems, the calls, and whether sums are right.
+// problems/dense/filtered_sum/instance.cpp: the problem as the climber sees it: lineitems, the calls, and whether sums are right.
 #include "problems/dense/filtered_sum/instance.hpp"
 
 #include <algorithm>
@@ -51,7 +51,8 @@ FilteredSumInstance::FilteredSumInstance(Table& table, std::uint32_t limit, Back
   const std::int64_t* const price = table.price.data();
   expected_ = expected_sum(key, quantity, price, n, limit);
   const std::int64_t kept = expected_rows(key, n, limit);
-  group.title = "aggregate of " + grouped(n) + " rows, key < " + std::to_string(limit) + ": " + grouped(kept) + " kept";
+  group.title =
+      "filtered-sum of " + grouped(n) + " rows, key < " + std::to_string(limit) + ": " + grouped(kept) + " kept";
   group.lines = {"the sum: " + grouped(expected_)};
   group.input = table.name;
   group.n = n;

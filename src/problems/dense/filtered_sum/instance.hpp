@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/instance.hpp: the three columns that the aggregate ladder is climbed on, and the calls on them.
+// problems/dense/filtered_sum/instance.hpp: the three columns that the ladder is climbed on, and the calls on them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/on_device.cpp: what only the aggregate ladder measures on a GPU: columns that are sent there first, as in "GPU
+// problems/dense/filtered_sum/on_device.cpp: what only the ladder measures on a GPU: columns that are sent there first, as in "GPU
 // optimization of a SQL aggregate", and the ways to launch cuda.occupancy.
 #include "problems/dense/filtered_sum/instance.hpp"
 

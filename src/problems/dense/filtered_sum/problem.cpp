@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/problem.cpp: the aggregate ladder in order, which rung runs a call, and the calls: validated, run, failures as
+// problems/dense/filtered_sum/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as
 // Errors.
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/filtered_sum/rung.hpp: what the files of the aggregate ladder's rungs declare their rows with.
+// problems/dense/filtered_sum/rung.hpp: what the files of the rungs declare their rows with.
 #pragma once
 
 #include "core/ladder.hpp"

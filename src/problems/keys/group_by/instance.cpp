@@ -33,7 +33,8 @@ class GroupByInstance final : public Instance {
   GroupByInstance(Elements<std::int64_t> keys, Elements<T> values, std::int64_t n, const std::string& input)
       : keys_(std::move(keys)), values_(std::move(values)), groups_(keys_.data(), n), out_keys_(n), out_(n) {
     const std::int64_t count = std::ssize(groups_.keys);
-    group.title = "group of " + grouped(n) + " " + std::string(name(type_of<T>())) + " by " + grouped(count) + " keys";
+    group.title =
+        "group-by of " + grouped(n) + " " + std::string(name(type_of<T>())) + " by " + grouped(count) + " keys";
     group.input = input;
     group.type = type_of<T>();
     group.n = n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/cuda_lists.cuh: a ragged call as the rungs on CUDA get it: lengths to be scanned, and the outcome.
+// problems/lists/offsets/cuda_lists.cuh: a call as the rungs on CUDA get it: lengths to be scanned, and the outcome.
 #pragma once
 
 #include "problems/lists/offsets/rung.hpp"

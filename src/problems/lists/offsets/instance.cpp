@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/instance.cpp: the ragged problem as the climber sees it: its lists, its calls, and whether their offsets are right.
+// problems/lists/offsets/instance.cpp: the problem as the climber sees it: its lists, its calls, and whether their offsets are right.
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -41,7 +41,7 @@ class OffsetsInstance final : public Instance {
  public:
   OffsetsInstance(Elements<T> starts, Elements<T> stops, std::int64_t n, const std::string& input, Placement placement)
       : starts_(std::move(starts)), stops_(std::move(stops)), placement_(placement), offsets_(n + 1) {
-    group.title = "ragged of " + grouped(n) + " lists, bounds " + std::string(name(type_of<T>()));
+    group.title = "offsets of " + grouped(n) + " lists, bounds " + std::string(name(type_of<T>()));
     group.input = placement == Placement::adjacent ? "adjacent lists" : input;
     group.type = type_of<T>();
     group.n = n;

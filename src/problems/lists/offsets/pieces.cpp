@@ -22,7 +22,7 @@ List<T> list_at(const detail::OffsetsCall& call, std::int64_t i) {
 }  // namespace
 
 Pieces::Pieces(const detail::OffsetsCall& call, const cpu::KernelTable& table)
-    : call_(call), kernel_(table.ragged[cpu::at(call.type)]), non_temporal_(call.n >= kNonTemporalLists) {}
+    : call_(call), kernel_(table.offsets[cpu::at(call.type)]), non_temporal_(call.n >= kNonTemporalLists) {}
 
 void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
 

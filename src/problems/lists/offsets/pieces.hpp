@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/pieces.hpp: what ragged offsets do to a range of lists; every rung is an order in which ranges are done.
+// problems/lists/offsets/pieces.hpp: what offsets() does to a range of lists; every rung is an order in which ranges are done.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class Pieces {
   [[nodiscard]] std::int64_t* output(std::int64_t list) const { return call_.offsets + 1 + list; }
 
   const detail::OffsetsCall& call_;
-  const cpu::RaggedKernel& kernel_;
+  const cpu::OffsetsKernel& kernel_;
   bool non_temporal_;
 };
 

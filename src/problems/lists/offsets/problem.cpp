@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/problem.cpp: the ragged ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
+// problems/lists/offsets/problem.cpp: the ladder in order, which rung runs a call, and the calls: validated, run, failures as Errors.
 #include <algorithm>
 #include <cstddef>
 #include <string>

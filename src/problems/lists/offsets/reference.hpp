@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/reference.hpp: the one answer that every rung of ragged offsets is checked against.
+// problems/lists/offsets/reference.hpp: the one answer that every rung is checked against.
 #pragma once
 
 #include <cstdint>

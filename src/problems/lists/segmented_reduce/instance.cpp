@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/instance.cpp: the segmented problem as the climber sees it: its lists, their sums, and whether these are right.
+// problems/lists/segmented_reduce/instance.cpp: the problem as the climber sees it: its lists, their sums, and whether these are right.
 #include <cstring>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/problem.cpp: the segmented ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+// problems/lists/segmented_reduce/problem.cpp: the ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
 #include <cstddef>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_reduce/rung.hpp: what the files of the segmented ladder's rungs declare their rows with.
+// problems/lists/segmented_reduce/rung.hpp: what the files of the rungs declare their rows with.
 #pragma once
 
 #include "core/ladder.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_scan/cpu_columns.cpp: lists side by side in vector lanes, on every core.
 //
-// Idea   As cpu.columns of the segmented ladder: eight elements of each of 8 or 16 lists are transposed, scanned lane by lane,
+// Idea   As cpu.columns of the ladder of segmented-reduce: eight elements of each of 8 or 16 lists are transposed, scanned lane by lane,
 //        transposed back, and stored as far as their lists go. Groups with a list of more than 32 elements are done by the
 //        loop. Threads take ranges of lists as they come; blocks of long lists are folded, and then scanned.
 // Cost   One pass: content and bounds read, as much content written; lists of more than 4,096 elements are read twice. Work n,

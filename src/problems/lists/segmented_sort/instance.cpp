@@ -53,7 +53,7 @@ class SortInstance final : public Instance {
     const Lists lists = lists_within(at, n);
     const T* const content = static_cast<const T*>(at[1]);
     status_ = {kNoIndex, Code::ok};  // it would have thrown
-    if (of_ == Of::elements) return segmented_sort(policy, lists, content, n, static_cast<T*>(at[2]), n).rung;
+    if (of_ == Of::elements) return upsweep::segmented_sort(policy, lists, content, n, static_cast<T*>(at[2]), n).rung;
     return segmented_argsort(policy, lists, content, n, static_cast<std::int64_t*>(at[2]), n).rung;
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/group.cpp: sums and counts of two keys' values.
+// tests/consume/group_by.cpp: sums and counts of two keys' values.
 #include "upsweep/group_by.hpp"
 
 #include <cstdint>

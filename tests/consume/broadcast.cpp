@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/list_positions.cpp: offsets of three lists, and where their elements are.
+// tests/consume/broadcast.cpp: offsets of three lists, and where their elements are.
 #include "upsweep/broadcast.hpp"
 
 #include <cstdint>

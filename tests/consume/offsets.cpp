@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/consume/ragged.cpp: offsets of a thousand lists.
+// tests/consume/offsets.cpp: offsets of a thousand lists.
 #include "upsweep/offsets.hpp"
 
 #include <cstdint>
