@@ -16,6 +16,8 @@ command -v doxygen >/dev/null || fail "doxygen is missing; make setup installs i
 $python -c 'import sphinx' 2>/dev/null || fail ".venv has no Sphinx; make setup installs it"
 $python -c 'import upsweep' 2>/dev/null || fail "the Python package is not in build/python; make build makes it"
 
+$python tools/rung_tables.py --check
+
 rm -rf $out # pages that are no longer made must not be found by a link
 mkdir -p $out/doxygen
 doxygen docs/Doxyfile

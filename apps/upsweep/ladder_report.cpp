@@ -462,8 +462,12 @@ Json ladders_json() {
   Json json{{"schema", 1}, {"ladders", Json::object()}};
   for (const ProblemInfo& problem : problems()) {
     for (const RungInfo& rung : problem.rungs) {
-      json["ladders"][std::string(problem.name)].push_back(
-          {{"rung", rung.id}, {"idea", rung.idea}, {"needs", rung.needs}, {"traffic", rung.traffic}});
+      json["ladders"][std::string(problem.name)].push_back({{"rung", rung.id},
+                                                            {"idea", rung.idea},
+                                                            {"needs", rung.needs},
+                                                            {"traffic", rung.traffic},
+                                                            {"cost", rung.cost},
+                                                            {"limit", rung.limit}});
     }
   }
   return json;

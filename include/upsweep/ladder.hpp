@@ -47,6 +47,8 @@ struct RungInfo {
   std::string_view idea;     ///< one line
   std::string_view needs;    ///< instruction set or device; "any CPU"
   std::string_view traffic;  ///< memory traffic beyond caches, n: elements or lists
+  std::string_view cost;     ///< work, and depth: operations, and how many of them wait for each other
+  std::string_view limit;    ///< what keeps it from being faster
   Kind kind = Kind::step;
   Threads threads = Threads::asked;
   Determinism determinism = Determinism::always;

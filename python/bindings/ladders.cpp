@@ -41,6 +41,8 @@ nb::list problems() {
       entry["idea"] = text(rung.idea);
       entry["needs"] = text(rung.needs);
       entry["traffic"] = text(rung.traffic);
+      entry["cost"] = text(rung.cost);
+      entry["limit"] = text(rung.limit);
       entry["library"] = rung.kind == Kind::library;
       rungs.append(entry);
     }

@@ -128,9 +128,13 @@ Guest::Guest(std::string id, void* function, const GuestProblem& problem)
     : id_(std::move(id)),
       function_(function),
       problem_(problem),
-      info_{
-          .id = id_, .idea = "a rung of one's own", .needs = "any CPU", .traffic = "", .determinism = Determinism::no} {
-}  // its sums may be added up in any order: the serial bound holds for all
+      info_{.id = id_,
+            .idea = "a rung of one's own",
+            .needs = "any CPU",
+            .traffic = "",
+            .cost = "",
+            .limit = "",
+            .determinism = Determinism::no} {}  // its sums may be added up in any order: the serial bound holds for all
 
 const Guest& Guest::load(const std::string& path, std::string_view problem) {
   const GuestProblem& wanted = guest_problem(problem);

@@ -46,6 +46,8 @@ extern const Rung cpu_bits{.info = {.id = "cpu.bits",
                                     .idea = "a bit per sum, shifted and or'ed",
                                     .needs = "any CPU",
                                     .traffic = kBitTraffic,
+                                    .cost = "n·S/64, n·S/64",
+                                    .limit = "one core, 64 sums a step, the bitmap from memory per item",
                                     .threads = Threads::one},
                            .run = run};
 

@@ -20,6 +20,8 @@ extern const Rung cpu_columns{.info = {.id = "cpu.columns",
                                        .idea = "two columns in turn",
                                        .needs = "any CPU",
                                        .traffic = kByteTraffic,
+                                       .cost = "n·S, n·S",
+                                       .limit = "one core; a byte for a bit",
                                        .threads = Threads::one},
                               .run = run};
 

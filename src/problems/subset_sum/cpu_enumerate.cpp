@@ -112,6 +112,8 @@ extern const Rung cpu_enumerate{.info = {.id = "cpu.enumerate",
                                          .idea = "the sum of every subset",
                                          .needs = "any CPU; up to 30 items",
                                          .traffic = "the bitmap, where one is filled",
+                                         .cost = "2^n, 2^n",
+                                         .limit = "twice the work per item",
                                          .threads = Threads::one},
                                 .refusal = refusal,
                                 .run = run};

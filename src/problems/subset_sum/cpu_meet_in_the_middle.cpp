@@ -185,7 +185,9 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 extern const Rung cpu_meet_in_the_middle{.info = {.id = "cpu.meet_in_the_middle",
                                                   .idea = "the sums of both halves as sorted lists",
                                                   .needs = "any CPU; up to 66 items",
-                                                  .traffic = "40 bytes per sum of a half"},
+                                                  .traffic = "40 bytes per sum of a half",
+                                                  .cost = "2^(n/2), 2^(n/2)/p",
+                                                  .limit = "memory: 5.4 GB at n = 56"},
                                          .refusal = refusal,
                                          .run = run};
 

@@ -307,7 +307,9 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 extern const Rung cpu_schroeppel_shamir{.info = {.id = "cpu.schroeppel_shamir",
                                                  .idea = "those lists piece by piece, from quarters",
                                                  .needs = "any CPU; up to 72 items",
-                                                 .traffic = "none: its lists fit the cache"},
+                                                 .traffic = "none: its lists fit the cache",
+                                                 .cost = "2^(n/2), 2^(n/2)/p",
+                                                 .limit = "twice the work per two items"},
                                         .refusal = refusal,
                                         .run = run};
 

@@ -38,6 +38,8 @@ extern const Rung cpu_table{.info = {.id = "cpu.table",
                                      .idea = "a column of bytes per item",
                                      .needs = "any CPU",
                                      .traffic = kByteTraffic,
+                                     .cost = "n·S, n·S",
+                                     .limit = "memory: every column is kept",
                                      .threads = Threads::one},
                             .run = run};
 

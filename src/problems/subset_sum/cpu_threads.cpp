@@ -19,7 +19,9 @@ Status run(detail::SubsetSumCall& call, const Policy& policy) noexcept { return 
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "each column split over threads",
                                        .needs = "any CPU",
-                                       .traffic = kByteTraffic},
+                                       .traffic = kByteTraffic,
+                                       .cost = "n·S, n·S/p",
+                                       .limit = "a byte for a bit"},
                               .run = run};
 
 }  // namespace upsweep::impl::subset_sum

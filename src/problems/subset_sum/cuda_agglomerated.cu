@@ -47,7 +47,9 @@ namespace upsweep::impl::subset_sum {
 extern const Rung cuda_agglomerated{.info = {.id = "cuda.agglomerated",
                                              .idea = "several sums per thread, round-robin",
                                              .needs = "any GPU",
-                                             .traffic = kByteTraffic},
+                                             .traffic = kByteTraffic,
+                                             .cost = "n·S, n·per_thread",
+                                             .limit = "a byte for a bit"},
                                     .run = launch,
                                     .workspace = workspace};
 

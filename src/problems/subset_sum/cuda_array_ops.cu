@@ -68,7 +68,9 @@ namespace upsweep::impl::subset_sum {
 extern const Rung cuda_array_ops{.info = {.id = "cuda.array_ops",
                                           .idea = "a copy and an OR of whole columns per item",
                                           .needs = "any GPU",
-                                          .traffic = "5 bytes per sum and item"},
+                                          .traffic = "5 bytes per sum and item",
+                                          .cost = "n·S, n",
+                                          .limit = "two passes per column"},
                                  .run = launch,
                                  .workspace = workspace};
 

@@ -83,9 +83,13 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 
 namespace upsweep::impl::subset_sum {
 
-extern const Rung cuda_bits{
-    .info = {.id = "cuda.bits", .idea = "a bit per sum, a kernel per item", .needs = "any GPU", .traffic = kBitTraffic},
-    .run = launch,
-    .workspace = workspace};
+extern const Rung cuda_bits{.info = {.id = "cuda.bits",
+                                     .idea = "a bit per sum, a kernel per item",
+                                     .needs = "any GPU",
+                                     .traffic = kBitTraffic,
+                                     .cost = "n·S/64, n",
+                                     .limit = "memory and a launch per item"},
+                            .run = launch,
+                            .workspace = workspace};
 
 }  // namespace upsweep::impl::subset_sum

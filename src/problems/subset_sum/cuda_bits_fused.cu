@@ -374,7 +374,9 @@ namespace upsweep::impl::subset_sum {
 extern const Rung cuda_bits_fused{.info = {.id = "cuda.bits_fused",
                                            .idea = "two items per pass of one persistent kernel",
                                            .needs = "any GPU with cooperative launches",
-                                           .traffic = "2 bits per sum and pass"},
+                                           .traffic = "2 bits per sum and pass",
+                                           .cost = "n·S/64, n/2",
+                                           .limit = "the L2 cache"},
                                   .run = launch,
                                   .workspace = workspace};
 

@@ -43,7 +43,9 @@ namespace upsweep::impl::subset_sum {
 extern const Rung cuda_column{.info = {.id = "cuda.column",
                                        .idea = "a kernel per column, a sum per thread",
                                        .needs = "any GPU",
-                                       .traffic = kByteTraffic},
+                                       .traffic = kByteTraffic,
+                                       .cost = "n·S, n",
+                                       .limit = "a byte for a bit"},
                               .run = launch,
                               .workspace = workspace};
 

@@ -122,7 +122,9 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 extern const Rung cuda_slices{.info = {.id = "cuda.slices",
                                        .idea = "blocks look for the sums of their slice",
                                        .needs = "any GPU; up to 20 items",
-                                       .traffic = "the bitmap, once"},
+                                       .traffic = "the bitmap, once",
+                                       .cost = "2^n, 2^10",
+                                       .limit = "the launch"},
                               .refusal = refusal,
                               .run = launch};
 

@@ -348,7 +348,9 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 extern const Rung cuda_two_list{.info = {.id = "cuda.two_list",
                                          .idea = "the sums of both halves as sorted lists",
                                          .needs = "any GPU; up to 64 items",
-                                         .traffic = "40 bytes per sum of a half"},
+                                         .traffic = "40 bytes per sum of a half",
+                                         .cost = "2^(n/2), n/2 rounds",
+                                         .limit = "memory"},
                                 .refusal = refusal,
                                 .run = launch,
                                 .workspace = workspace};

@@ -28,6 +28,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop, row after row",
                                       .needs = "any CPU",
                                       .traffic = kTouched,
+                                      .cost = "n, n",
+                                      .limit = "a row per step, a mispredicted branch per kept row",
                                       .threads = Threads::one},
                              .run = run};
 

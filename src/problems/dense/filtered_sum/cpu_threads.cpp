@@ -56,9 +56,13 @@ Status run_vectors(detail::FilteredSumCall& call, const Policy& policy) noexcept
 
 }  // namespace
 
-extern const Rung cpu_threads{
-    .info = {.id = "cpu.threads", .idea = "threads take blocks of rows", .needs = "any CPU", .traffic = kTouched},
-    .run = run};
+extern const Rung cpu_threads{.info = {.id = "cpu.threads",
+                                       .idea = "threads take blocks of rows",
+                                       .needs = "any CPU",
+                                       .traffic = kTouched,
+                                       .cost = "n, n/p",
+                                       .limit = "a row per step, a mispredicted branch per kept row on each core"},
+                              .run = run};
 
 // cpu.predicate_first: vectors of keys first, then the payload of the rows that are kept; on every core.
 //
@@ -73,7 +77,9 @@ extern const Rung cpu_threads{
 extern const Rung cpu_predicate_first{.info = {.id = "cpu.predicate_first",
                                                .idea = "vectors of keys, then the payload that is kept",
                                                .needs = "AVX2, AVX-512 or baseline",
-                                               .traffic = kTouched},
+                                               .traffic = kTouched,
+                                               .cost = "n/w + k, n/(w·p)",
+                                               .limit = "the memory"},
                                       .refusal = needs_isa,
                                       .run = run_vectors};
 

@@ -52,6 +52,8 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "cub::DeviceReduce over products by index",
                                     .needs = "any GPU",
                                     .traffic = kSectors,
+                                    .cost = "library",
+                                    .limit = "4 bytes per load, a second launch",
                                     .kind = Kind::library},
                            .run = launch,
                            .workspace = workspace};

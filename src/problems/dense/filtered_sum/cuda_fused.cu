@@ -257,7 +257,9 @@ Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {
 extern const Rung cuda_fused{.info = {.id = "cuda.fused",
                                       .idea = "one kernel: keys by 16 bytes, kept rows queued",
                                       .needs = "any GPU",
-                                      .traffic = kSectors},
+                                      .traffic = kSectors,
+                                      .cost = "n, n/threads + log n",
+                                      .limit = "the memory"},
                              .run = launch,
                              .workspace = workspace};
 
@@ -275,6 +277,8 @@ extern const Rung cuda_zero_copy{.info = {.id = "cuda.zero_copy",
                                           .idea = "columns stay in the host's pinned memory",
                                           .needs = "any GPU; pinned, managed or device memory",
                                           .traffic = kSectors,
+                                          .cost = "n, n/threads",
+                                          .limit = "the link",
                                           .host_memory = true},
                                  .run = launch,
                                  .workspace = workspace};

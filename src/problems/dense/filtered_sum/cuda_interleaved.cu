@@ -38,6 +38,7 @@ constexpr auto workspace = &block_sums<>;
 #endif
 
 extern const Rung cuda_interleaved =
-    host_adds_rung("cuda.interleaved", "blocks sum by a tree of strided neighbours", launch, workspace);
+    host_adds_rung("cuda.interleaved", "blocks sum by a tree of strided neighbours", "n, 8 + n/256 on the host",
+                   "bank conflicts, idle warps", launch, workspace);
 
 }  // namespace upsweep::impl::filtered_sum

@@ -120,6 +120,7 @@ gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {
 #endif
 
 extern const Rung cuda_occupancy =
-    host_adds_rung("cuda.occupancy", "two_loads in the block that fills the GPU best", launch, workspace);
+    host_adds_rung("cuda.occupancy", "two_loads in the block that fills the GPU best", "n, 9 + n/512 on the host",
+                   "still a tree per 512 rows", launch, workspace);
 
 }  // namespace upsweep::impl::filtered_sum

@@ -50,6 +50,7 @@ gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {
 #endif
 
 extern const Rung cuda_reduce_again =
-    host_adds_rung("cuda.reduce_again", "a second kernel sums the blocks' sums", launch, workspace);
+    host_adds_rung("cuda.reduce_again", "a second kernel sums the blocks' sums", "n, 18 + n/262144 on the host",
+                   "the launch of a second kernel", launch, workspace);
 
 }  // namespace upsweep::impl::filtered_sum

@@ -33,7 +33,8 @@ gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept { ret
 }  // namespace
 #endif
 
-extern const Rung cuda_select = host_adds_rung("cuda.select", "a product per row; the host adds up all of them", launch,
+extern const Rung cuda_select = host_adds_rung("cuda.select", "a product per row; the host adds up all of them",
+                                               "2n, n on the host", "8 bytes written, sent and read per row", launch,
                                                workspace, "as below, and n products written, sent, read");
 
 }  // namespace upsweep::impl::filtered_sum

@@ -72,7 +72,9 @@ gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept { ret
 extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                         .idea = "many rows per thread, warps sum by shuffles",
                                         .needs = "any GPU",
-                                        .traffic = kSectors},
+                                        .traffic = kSectors,
+                                        .cost = "n, n/threads + 2·log 32",
+                                        .limit = "4 bytes per load, a second launch"},
                                .run = launch,
                                .workspace = workspace};
 

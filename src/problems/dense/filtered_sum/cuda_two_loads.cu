@@ -24,6 +24,7 @@ constexpr auto workspace = &block_sums<2 * kBlock>;
 #endif
 
 extern const Rung cuda_two_loads =
-    host_adds_rung("cuda.two_loads", "two rows per thread, half as many blocks", launch, workspace);
+    host_adds_rung("cuda.two_loads", "two rows per thread, half as many blocks", "n, 9 + n/512 on the host",
+                   "one sum per 512 rows left to the host", launch, workspace);
 
 }  // namespace upsweep::impl::filtered_sum

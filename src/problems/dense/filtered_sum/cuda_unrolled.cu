@@ -30,6 +30,7 @@ constexpr auto workspace = &block_sums<>;
 #endif
 
 extern const Rung cuda_unrolled =
-    host_adds_rung("cuda.unrolled", "the tree's last warp without loop or barrier", launch, workspace);
+    host_adds_rung("cuda.unrolled", "the tree's last warp without loop or barrier", "n, 8 + n/256 on the host",
+                   "half of the threads idle from the start", launch, workspace);
 
 }  // namespace upsweep::impl::filtered_sum

@@ -26,9 +26,16 @@ inline const char* host_adds_refusal(const detail::FilteredSumCall& call, const 
 }
 
 /// The row of a rung whose kernel leaves partial sums, which the host adds up.
-constexpr Rung host_adds_rung(std::string_view id, std::string_view idea, decltype(Rung::run) run,
-                              decltype(Rung::workspace) workspace, std::string_view traffic = kSectors) {
-  return {.info = {.id = id, .idea = idea, .needs = "any GPU", .traffic = traffic, .host_adds = true},
+constexpr Rung host_adds_rung(std::string_view id, std::string_view idea, std::string_view cost, std::string_view limit,
+                              decltype(Rung::run) run, decltype(Rung::workspace) workspace,
+                              std::string_view traffic = kSectors) {
+  return {.info = {.id = id,
+                   .idea = idea,
+                   .needs = "any GPU",
+                   .traffic = traffic,
+                   .cost = cost,
+                   .limit = limit,
+                   .host_adds = true},
           .refusal = host_adds_refusal,
           .run = run,
           .workspace = workspace};

@@ -53,7 +53,9 @@ Status run(Call& call, const Policy& policy) noexcept try {
 extern const Rung cpu_compress{.info = {.id = "cpu.compress",
                                         .idea = "mask to bits; vectors compressed by them, twice",
                                         .needs = "AVX2, AVX-512 or baseline",
-                                        .traffic = "n read, n written"},
+                                        .traffic = "n read, n written",
+                                        .cost = "n/8 + 2n/w, that / p",
+                                        .limit = "the memory"},
                                .refusal = needs_isa,
                                .run = run};
 

@@ -31,6 +31,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "if (mask[j]) out[k++] = content[j], then the others",
                                       .needs = "any CPU",
                                       .traffic = "2n read, n written",
+                                      .cost = "2n, 2n",
+                                      .limit = "two mispredicted branches per element, on one thread",
                                       .threads = Threads::one},
                              .run = run};
 

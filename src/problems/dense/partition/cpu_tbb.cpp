@@ -67,6 +67,8 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .idea = "oneTBB's parallel_reduce, parallel_scan: count, move",
                                    .needs = "any CPU",
                                    .traffic = "the mask three times, n read, n written",
+                                   .cost = "3n, 3n/p",
+                                   .limit = "the branches; two places to write to per element",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .run = run};

@@ -120,7 +120,9 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scr
 extern const Rung cuda_ranks{.info = {.id = "cuda.ranks",
                                       .idea = "mask to bits; both runs by their ranks",
                                       .needs = "any GPU",
-                                      .traffic = "n read, n written"},
+                                      .traffic = "n read, n written",
+                                      .cost = "2n",
+                                      .limit = "the memory; marks and their scan before anything moves"},
                              .run = launch,
                              .workspace = workspace};
 

@@ -29,6 +29,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop with one running value",
                                       .needs = "any CPU",
                                       .traffic = "n read",
+                                      .cost = "n, n",
+                                      .limit = "one operation at a time, at its latency",
                                       .threads = Threads::one,
                                       .float_bound = kPlainBound},
                              .run = run};
@@ -46,6 +48,8 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "threads fold blocks, the totals are folded in order",
                                        .needs = "any CPU",
                                        .traffic = "n read",
+                                       .cost = "n, n/p",
+                                       .limit = "that latency on each thread",
                                        .float_bound = kPlainBound},
                               .run = run_threads};
 

@@ -39,7 +39,9 @@ const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
 extern const Rung cuda_one_kernel{.info = {.id = "cuda.one_kernel",
                                            .idea = "long parts per warp; the last block folds the totals",
                                            .needs = "any GPU",
-                                           .traffic = "n read"},
+                                           .traffic = "n read",
+                                           .cost = "n, n/(32·8448)",
+                                           .limit = "the memory"},
                                   .refusal = refusal,
                                   .run = launch,
                                   .workspace = workspace};

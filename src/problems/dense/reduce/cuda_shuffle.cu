@@ -101,7 +101,9 @@ const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
 extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                         .idea = "warps by shuffles, blocks, then a launch for totals",
                                         .needs = "any GPU",
-                                        .traffic = "n read"},
+                                        .traffic = "n read",
+                                        .cost = "n·log 32, n/warps",
+                                        .limit = "one element per load, five shuffles for it, a second launch"},
                                .refusal = refusal,
                                .run = launch,
                                .workspace = workspace};

@@ -107,6 +107,8 @@ extern const Rung cpu_chained{.info = {.id = "cpu.chained",
                                        .idea = "one pass: blocks in cache, linked by their carries",
                                        .needs = "any CPU",
                                        .traffic = "n read, n written",
+                                       .cost = "n + n·log w, n/(p·w) + blocks",
+                                       .limit = "on few cores the memory; on many, the chain",
                                        .float_bound = {.serial = false, .constant = 1300}},
                               .refusal = needs_isa,
                               .run = run};

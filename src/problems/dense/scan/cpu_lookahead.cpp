@@ -35,6 +35,8 @@ extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
                                          .idea = "one pass: blocks folded early, and by whoever comes first",
                                          .needs = "any CPU",
                                          .traffic = "n read, n written",
+                                         .cost = "n + n·log w, n/(p·w) + blocks",
+                                         .limit = "the memory",
                                          .float_bound = {.serial = false, .constant = 1100}},
                                 .refusal = needs_isa,
                                 .run = run};

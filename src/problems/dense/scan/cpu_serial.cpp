@@ -37,6 +37,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop: each output is the last one plus the next element",
                                       .needs = "any CPU",
                                       .traffic = "n read, n written",
+                                      .cost = "n, n",
+                                      .limit = "one operation at a time, at its latency",
                                       .threads = Threads::one},
                              .run = run};
 
@@ -55,6 +57,8 @@ extern const Rung cpu_simd{.info = {.id = "cpu.simd",
                                     .idea = "log-step scans of vectors with a running carry",
                                     .needs = "compiled operator; AVX2, AVX-512 or baseline",
                                     .traffic = "n read, n written",
+                                    .cost = "n·log w, n/w",
+                                    .limit = "one core's share of the bandwidth",
                                     .threads = Threads::one},
                            .refusal = cpu::simd_refusal,
                            .run = run_vectors};

@@ -43,7 +43,9 @@ const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "segments alone, a scan of their totals, broadcast back",
                                        .needs = "any CPU",
-                                       .traffic = "2n read, 2n written"},
+                                       .traffic = "2n read, 2n written",
+                                       .cost = "2n, n/p + n/segment",
+                                       .limit = "the second pass"},
                               .refusal = broadcast_refusal,
                               .run = run};
 
@@ -58,7 +60,9 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
 extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
                                             .idea = "segments of vectors: both at once",
                                             .needs = "compiled operator; AVX2, AVX-512 or baseline",
-                                            .traffic = "2n read, 2n written"},
+                                            .traffic = "2n read, 2n written",
+                                            .cost = "n·log w + n, n/(p·w) + n/segment",
+                                            .limit = "the second pass"},
                                    .refusal = refusal,
                                    .run = run_vectors};
 

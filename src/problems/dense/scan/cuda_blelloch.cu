@@ -71,6 +71,7 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 #endif
 
 extern const Rung cuda_blelloch =
-    tiles_rung("cuda.blelloch", "up-sweep, down-sweep in blocks, totals added back", launch, workspace);
+    tiles_rung("cuda.blelloch", "up-sweep, down-sweep in blocks, totals added back", "2n, 2·log n",
+               "the second pass, idle threads near the root", launch, workspace);
 
 }  // namespace upsweep::impl::scan

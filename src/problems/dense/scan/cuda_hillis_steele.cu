@@ -37,6 +37,8 @@ extern const Rung cuda_hillis_steele{.info = {.id = "cuda.hillis_steele",
                                               .idea = "one block: strides 1, 2, 4, … in shared memory",
                                               .needs = "any GPU; at most 1024 elements",
                                               .traffic = "n read, n written",
+                                              .cost = "n·log n, log n",
+                                              .limit = "one block: at most 1024 elements",
                                               .float_bound = kTreeBound},
                                      .refusal = refusal,
                                      .run = launch};

@@ -19,6 +19,7 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
 #endif
 
 extern const Rung cuda_hillis_steele_blocks =
-    tiles_rung("cuda.hillis_steele_blocks", "strides within blocks, totals scanned, added back", launch, workspace);
+    tiles_rung("cuda.hillis_steele_blocks", "strides within blocks, totals scanned, added back", "n·log T, log n",
+               "the second pass, a barrier per round", launch, workspace);
 
 }  // namespace upsweep::impl::scan

@@ -20,6 +20,8 @@ extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_g
                                                      .idea = "strides over the whole array, a launch for each",
                                                      .needs = "any GPU; a copy of the array",
                                                      .traffic = "n·(1 + log2 n) read and written",
+                                                     .cost = "n·log n, log n",
+                                                     .limit = "the traffic",
                                                      .float_bound = kTreeBound},
                                             .refusal = taught,
                                             .run = launch,

@@ -40,7 +40,9 @@ const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept
 extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .idea = "one pass: every block folds all totals before it",
                                           .needs = "compute capability 9.0",
-                                          .traffic = "n read, n written"},
+                                          .traffic = "n read, n written",
+                                          .cost = "4n, n/(32·132)",
+                                          .limit = "the memory"},
                                  .refusal = refusal,
                                  .run = launch,
                                  .workspace = workspace};

@@ -18,7 +18,9 @@ constexpr auto launch = &launch_by<gpu::OneThread>;
 extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .idea = "the loop, in one thread",
                                            .needs = "any GPU",
-                                           .traffic = "n read, n written"},
+                                           .traffic = "n read, n written",
+                                           .cost = "n, n",
+                                           .limit = "one lane of one of thousands"},
                                   .refusal = taught,
                                   .run = launch};
 

@@ -58,7 +58,7 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<Tiles>>;
 }  // namespace
 #endif
 
-extern const Rung cuda_shuffle =
-    tiles_rung("cuda.shuffle", "warps in registers, then blocks, totals added back", launch, workspace);
+extern const Rung cuda_shuffle = tiles_rung("cuda.shuffle", "warps in registers, then blocks, totals added back",
+                                            "n·log 32, log n", "the second pass", launch, workspace);
 
 }  // namespace upsweep::impl::scan

@@ -21,7 +21,9 @@ constexpr auto launch = &launch_by<gpu::Turns>;
 extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
                                             .idea = "a thread per element, one after the other",
                                             .needs = "any GPU",
-                                            .traffic = "n read, n written"},
+                                            .traffic = "n read, n written",
+                                            .cost = "n, n barriers",
+                                            .limit = "a barrier per element; a launch per block"},
                                    .refusal = tiles_refusal,
                                    .run = launch};
 

@@ -39,13 +39,18 @@ inline const char* tiles_refusal(const detail::ScanCall& call, const Policy& pol
 }
 
 /// The row of a rung whose blocks scan tiles alone; totals are added back.
-constexpr Rung tiles_rung(std::string_view id, std::string_view idea, decltype(Rung::run) run,
-                          decltype(Rung::workspace) workspace) {
-  return {
-      .info = {.id = id, .idea = idea, .needs = "any GPU", .traffic = "2n read, 2n written", .float_bound = kTreeBound},
-      .refusal = tiles_refusal,
-      .run = run,
-      .workspace = workspace};
+constexpr Rung tiles_rung(std::string_view id, std::string_view idea, std::string_view cost, std::string_view limit,
+                          decltype(Rung::run) run, decltype(Rung::workspace) workspace) {
+  return {.info = {.id = id,
+                   .idea = idea,
+                   .needs = "any GPU",
+                   .traffic = "2n read, 2n written",
+                   .cost = cost,
+                   .limit = limit,
+                   .float_bound = kTreeBound},
+          .refusal = tiles_refusal,
+          .run = run,
+          .workspace = workspace};
 }
 
 inline const char* single_pass_refusal(const detail::ScanCall& call, const Policy&) noexcept {

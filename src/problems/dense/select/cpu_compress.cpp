@@ -239,7 +239,9 @@ Status run(detail::SelectCall& call, const Policy& policy) noexcept try {
 extern const Rung cpu_compress{.info = {.id = "cpu.compress",
                                         .idea = "mask to bits; offsets are ranks, vectors are compressed",
                                         .needs = "AVX2, AVX-512 or baseline",
-                                        .traffic = "n read, kept written, once"},
+                                        .traffic = "n read, kept written, once",
+                                        .cost = "n/w + lists, that / p",
+                                        .limit = "the memory"},
                                .refusal = needs_isa,
                                .run = run};
 

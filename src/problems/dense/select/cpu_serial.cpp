@@ -41,6 +41,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "if (mask[j]) out[k++] = content[j]",
                                       .needs = "any CPU",
                                       .traffic = "n read, kept written, once",
+                                      .cost = "n, n",
+                                      .limit = "a mispredicted branch per element and per list",
                                       .threads = Threads::one},
                              .run = run};
 

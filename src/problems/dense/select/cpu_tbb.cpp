@@ -72,6 +72,8 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .idea = "oneTBB's parallel_scan: count, then move",
                                    .needs = "any CPU",
                                    .traffic = "the mask twice, content once",
+                                   .cost = "2n, 2n/p",
+                                   .limit = "the branches; ranges of lists",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .run = run};

@@ -101,6 +101,8 @@ extern const Rung cpu_branchless{.info = {.id = "cpu.branchless",
                                           .idea = "out[k] = content[j]; k += mask[j]",
                                           .needs = "any CPU",
                                           .traffic = "the mask three times, content once",
+                                          .cost = "3n, 3n",
+                                          .limit = "an element per step",
                                           .threads = Threads::one},
                                  .run = run_one};
 
@@ -114,7 +116,9 @@ extern const Rung cpu_branchless{.info = {.id = "cpu.branchless",
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "shares of lists: count, then fill, by threads",
                                        .needs = "any CPU",
-                                       .traffic = "the mask three times, content once"},
+                                       .traffic = "the mask three times, content once",
+                                       .cost = "3n, 3n/p if lists are alike",
+                                       .limit = "shares of lists: one may hold everything"},
                               .run = run_all};
 
 }  // namespace upsweep::impl::select

@@ -18,7 +18,9 @@ constexpr auto workspace = &workspace_by<256>;
 extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "a block per list: votes, scan, move",
                                                .needs = "any GPU",
-                                               .traffic = "mask twice, n read, kept written"},
+                                               .traffic = "mask twice, n read, kept written",
+                                               .cost = "2n + 256 per list, the longest list / 256",
+                                               .limit = "idle threads of short lists; one long list"},
                                       .run = launch,
                                       .workspace = workspace};
 

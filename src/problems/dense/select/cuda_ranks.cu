@@ -241,7 +241,9 @@ gpu::WorkspaceSize workspace(const detail::SelectCall& call) noexcept {
 extern const Rung cuda_ranks{.info = {.id = "cuda.ranks",
                                       .idea = "mask to bits; offsets and places are ranks",
                                       .needs = "any GPU",
-                                      .traffic = "n read, kept written, once"},
+                                      .traffic = "n read, kept written, once",
+                                      .cost = "2n + lists",
+                                      .limit = "the memory; marks and their scan before anything moves"},
                              .run = launch,
                              .workspace = workspace};
 

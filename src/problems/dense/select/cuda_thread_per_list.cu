@@ -18,7 +18,9 @@ constexpr auto workspace = &workspace_by<1>;
 extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                                 .idea = "a thread per list: count, scan, move",
                                                 .needs = "any GPU",
-                                                .traffic = "mask twice, n read, kept written"},
+                                                .traffic = "mask twice, n read, kept written",
+                                                .cost = "2n, the longest list",
+                                                .limit = "accesses apart from each other; one long list"},
                                        .run = launch,
                                        .workspace = workspace};
 

@@ -18,7 +18,9 @@ constexpr auto workspace = &workspace_by<32>;
 extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                               .idea = "a warp per list: votes, scan, move",
                                               .needs = "any GPU",
-                                              .traffic = "mask twice, n read, kept written"},
+                                              .traffic = "mask twice, n read, kept written",
+                                              .cost = "2n + 32 per list, the longest list / 32",
+                                              .limit = "idle threads of short lists; one long list"},
                                      .run = launch,
                                      .workspace = workspace};
 

@@ -179,7 +179,9 @@ Status run(Call& call, const Policy& policy) noexcept try {
 extern const Rung cpu_gather{.info = {.id = "cpu.gather",
                                       .idea = "indices to positions by vectors, then gathered",
                                       .needs = "AVX2, AVX-512 or baseline",
-                                      .traffic = "indices once; elements read and written"},
+                                      .traffic = "indices once; elements read and written",
+                                      .cost = "n/w + n + lists, that / p",
+                                      .limit = "misses of every cache"},
                              .refusal = needs_isa,
                              .run = run};
 

@@ -76,6 +76,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "out[k] = content[indices[k]], one loop",
                                       .needs = "any CPU",
                                       .traffic = "indices and elements read, elements written",
+                                      .cost = "n + lists, n + lists",
+                                      .limit = "branches per index and list, on one thread",
                                       .threads = Threads::one},
                              .run = run};
 

@@ -345,7 +345,9 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .idea = "tiles of the result; indices checked where they are used",
                                       .needs = "any GPU",
-                                      .traffic = "indices per column; elements read and written"},
+                                      .traffic = "indices per column; elements read and written",
+                                      .cost = "n + lists",
+                                      .limit = "32 bytes read for each element in disorder"},
                              .run = launch,
                              .workspace = workspace};
 

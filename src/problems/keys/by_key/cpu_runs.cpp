@@ -39,7 +39,9 @@ Status run(Call& call, const Policy& policy) noexcept try {
 extern const Rung cpu_runs{.info = {.id = "cpu.runs",
                                     .idea = "a bit where a run begins; runs done as lists",
                                     .needs = "AVX2, AVX-512 or baseline",
-                                    .traffic = "keys and values read, results written; offsets of runs both ways"},
+                                    .traffic = "keys and values read, results written; offsets of runs both ways",
+                                    .cost = "n, n/p",
+                                    .limit = "of short runs their offsets, new memory in each call"},
                            .refusal = needs_isa,
                            .run = run};
 

@@ -67,6 +67,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop over the keys, run after run",
                                       .needs = "any CPU",
                                       .traffic = kOnePass,
+                                      .cost = "n, n",
+                                      .limit = "a mispredicted branch at the end of each short run, one thread",
                                       .threads = Threads::one},
                              .run = run};
 

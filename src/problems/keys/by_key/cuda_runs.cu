@@ -45,6 +45,8 @@ extern const Rung cuda_runs{.info = {.id = "cuda.runs",
                                      .idea = "a bit where a run begins; runs done as lists",
                                      .needs = "any GPU",
                                      .traffic = "keys and values read, results written; offsets of runs both ways",
+                                     .cost = "n, that of the lists",
+                                     .limit = "the host's wait for the number of runs; of short runs their offsets",
                                      .host_adds = true},
                             .refusal = device_refusal,
                             .run = launch};

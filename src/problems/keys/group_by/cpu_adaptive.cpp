@@ -26,7 +26,9 @@ extern const Rung cpu_adaptive{
     .info = {.id = "cpu.adaptive",
              .idea = "tables of pieces while they fold rows, then partitions",
              .needs = "any CPU",
-             .traffic = "keys and values read; what tables do not fold both ways; groups written"},
+             .traffic = "keys and values read; what tables do not fold both ways; groups written",
+             .cost = "n, n/p",
+             .limit = "random writes and reads within the second cache"},
     .run = run};
 
 }  // namespace upsweep::impl::group_by

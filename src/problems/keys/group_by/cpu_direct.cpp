@@ -214,7 +214,9 @@ const char* refusal(const Call& call, const Policy&) noexcept {
 extern const Rung cpu_direct{.info = {.id = "cpu.direct",
                                       .idea = "keys that are near one another as places of totals",
                                       .needs = "any CPU",
-                                      .traffic = "keys read twice, values once, tables, groups written"},
+                                      .traffic = "keys read twice, values once, tables, groups written",
+                                      .cost = "n + range, n/p where the range is short",
+                                      .limit = "keys that are far apart are refused"},
                              .refusal = refusal,
                              .run = run};
 

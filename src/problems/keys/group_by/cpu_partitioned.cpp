@@ -22,10 +22,13 @@ Status run(Call& call, const Policy& policy) noexcept { return run_pieces(call, 
 
 }  // namespace
 
-extern const Rung cpu_partitioned{.info = {.id = "cpu.partitioned",
-                                           .idea = "rows by partition of their hashes, then a table each",
-                                           .needs = "any CPU",
-                                           .traffic = "keys and values read, entries both ways, groups written"},
-                                  .run = run};
+extern const Rung cpu_partitioned{
+    .info = {.id = "cpu.partitioned",
+             .idea = "rows by partition of their hashes, then a table each",
+             .needs = "any CPU",
+             .traffic = "keys and values read, entries both ways, groups written",
+             .cost = "n, n/p",
+             .limit = "rows of few keys are moved too; a key with most rows is one thread's"},
+    .run = run};
 
 }  // namespace upsweep::impl::group_by

@@ -66,6 +66,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop over the rows, one map",
                                       .needs = "any CPU",
                                       .traffic = kOnePass,
+                                      .cost = "n, n",
+                                      .limit = "one thread; a map of nodes, two misses a row where it fits no cache",
                                       .threads = Threads::one},
                              .refusal = one_table_refusal,
                              .run = run};

@@ -156,7 +156,9 @@ Status run(Call& call, const Policy& policy) noexcept try {
 extern const Rung cpu_sorted{.info = {.id = "cpu.sorted",
                                       .idea = "rows in the order of their keys, run after run",
                                       .needs = "AVX2, AVX-512 or baseline",
-                                      .traffic = "keys and positions sorted; values read in the order of the keys"},
+                                      .traffic = "keys and positions sorted; values read in the order of the keys",
+                                      .cost = "n log n, that / p",
+                                      .limit = "the sort, which knows nothing of groups"},
                              .refusal = needs_isa,
                              .run = run};
 

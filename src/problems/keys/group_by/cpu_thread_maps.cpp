@@ -69,7 +69,9 @@ Status run(Call& call, const Policy& policy) noexcept try {
 extern const Rung cpu_thread_maps{.info = {.id = "cpu.thread_maps",
                                            .idea = "a table for each stretch of rows, merged in order",
                                            .needs = "any CPU",
-                                           .traffic = kOnePass},
+                                           .traffic = kOnePass,
+                                           .cost = "n + g per stretch, n/p + g per stretch",
+                                           .limit = "every table has most groups, and one thread merges them"},
                                   .refusal = one_table_refusal,
                                   .run = run};
 

@@ -262,6 +262,8 @@ extern const Rung cuda_adaptive{
              .idea = "few groups in one reading; others numbered, then in parts",
              .needs = "any GPU",
              .traffic = "of few keys keys and values read; of many numbers and values sorted",
+             .cost = "n, that of the lists",
+             .limit = "the passes, fewer than those of keys",
              .host_adds = true},
     .refusal = device_refusal,
     .run = launch};

@@ -93,6 +93,8 @@ extern const Rung cuda_partitioned{
              .idea = "rows by partition of their hashes, tables in shared memory",
              .needs = "any GPU",
              .traffic = "parts and rows both ways, keys and values at random, groups written",
+             .cost = "n, n by threads",
+             .limit = "values at random",
              .determinism = Determinism::no,
              .host_adds = true},
     .refusal = refusal,

@@ -162,6 +162,8 @@ extern const Rung cuda_sort{.info = {.id = "cuda.sort",
                                      .idea = "radix sort of keys and rows; runs done as lists",
                                      .needs = "any GPU",
                                      .traffic = "keys and rows both ways in each pass; values in the order of the keys",
+                                     .cost = "n, that of the lists",
+                                     .limit = "the passes of the sort",
                                      .host_adds = true},
                             .refusal = device_refusal,
                             .run = launch};

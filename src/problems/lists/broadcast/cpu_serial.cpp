@@ -79,6 +79,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop, list after list",
                                       .needs = "any CPU",
                                       .traffic = kOnePass,
+                                      .cost = "n + e, n + e",
+                                      .limit = "a mispredicted branch at the end of each short list",
                                       .threads = Threads::one},
                              .run = run};
 

@@ -64,7 +64,9 @@ Status run(const Call& call, const Policy& policy) noexcept try {
 extern const Rung cpu_staged{.info = {.id = "cpu.staged",
                                       .idea = "short lists by a vector each, staged, stored by cache lines",
                                       .needs = "AVX2, AVX-512 or baseline",
-                                      .traffic = kOnePass},
+                                      .traffic = kOnePass,
+                                      .cost = "n + e/8, (n + e/8)/p",
+                                      .limit = "the memory"},
                              .refusal = needs_isa,
                              .run = run};
 

@@ -78,7 +78,9 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scr
 extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
                                            .idea = "equal pieces of lists and elements; lists found by bits",
                                            .needs = "any GPU",
-                                           .traffic = kOnePass},
+                                           .traffic = kOnePass,
+                                           .cost = "n + e, that of 2048 places",
+                                           .limit = "the memory; of short lists the bits in shared memory"},
                                   .run = launch,
                                   .workspace = workspace};
 

@@ -67,6 +67,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "nested loops, list after list",
                                       .needs = "any CPU",
                                       .traffic = "lists read, tuples written",
+                                      .cost = "t·n, t·n",
+                                      .limit = "a mispredicted branch at the end of each loop over a few elements",
                                       .threads = Threads::one},
                              .run = run};
 

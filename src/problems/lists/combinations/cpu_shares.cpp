@@ -240,7 +240,9 @@ const char* refusal(const Call&, const Policy& policy) noexcept { return isa_ref
 extern const Rung cpu_shares{.info = {.id = "cpu.shares",
                                       .idea = "short lists from a table, by vectors; shares of tuples",
                                       .needs = "AVX2, AVX-512 or baseline",
-                                      .traffic = "lists read, tuples written"},
+                                      .traffic = "lists read, tuples written",
+                                      .cost = "t·n/8, t·n/(8p) for lists of up to 15 elements and 64 tuples",
+                                      .limit = "the memory"},
                              .refusal = refusal,
                              .run = run};
 

@@ -419,7 +419,9 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scr
 extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
                                            .idea = "equal pieces of lists and tuples; roots",
                                            .needs = "any GPU",
-                                           .traffic = "lists read, tuples written"},
+                                           .traffic = "lists read, tuples written",
+                                           .cost = "t·n for n up to 3, else t·n·log(length); a constant each",
+                                           .limit = "the memory; past 3 positions the bisection"},
                                   .run = launch,
                                   .workspace = workspace};
 

@@ -34,7 +34,9 @@ const char* refusal(const detail::OffsetsCall& call, const Policy& policy) noexc
 extern const Rung cpu_adjacent{.info = {.id = "cpu.adjacent",
                                         .idea = "no scan: stops are the starts one place on",
                                         .needs = "stops == starts + 1",
-                                        .traffic = "n read, n written"},
+                                        .traffic = "n read, n written",
+                                        .cost = "2n, 1",
+                                        .limit = "the memory; needs `stops == starts + 1`"},
                                .refusal = refusal,
                                .run = run};
 

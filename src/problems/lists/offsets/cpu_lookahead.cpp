@@ -30,7 +30,9 @@ Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
 extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
                                          .idea = "one pass: difference, checks and scan of blocks in cache",
                                          .needs = "any CPU",
-                                         .traffic = "2n read, n written"},
+                                         .traffic = "2n read, n written",
+                                         .cost = "3n + n·log 8, n/(8p) + blocks",
+                                         .limit = "the memory"},
                                 .refusal = needs_isa,
                                 .run = run};
 

@@ -28,6 +28,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "the reference kernel: check, subtract, add",
                                       .needs = "any CPU",
                                       .traffic = "2n read, n written",
+                                      .cost = "2n, n",
+                                      .limit = "one dependent addition per list",
                                       .threads = Threads::one},
                              .run = run};
 

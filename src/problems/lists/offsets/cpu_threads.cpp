@@ -28,7 +28,9 @@ Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "segments alone, a scan of their totals, broadcast back",
                                        .needs = "any CPU",
-                                       .traffic = "3n read, 2n written"},
+                                       .traffic = "3n read, 2n written",
+                                       .cost = "3n, n/p + n/segment",
+                                       .limit = "the second pass"},
                               .run = run};
 
 }  // namespace upsweep::impl::offsets

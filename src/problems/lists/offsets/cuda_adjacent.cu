@@ -113,7 +113,9 @@ const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
 extern const Rung cuda_adjacent{.info = {.id = "cuda.adjacent",
                                          .idea = "no scan: stops are the starts one place on",
                                          .needs = "any GPU; stops == starts + 1",
-                                         .traffic = "n read, n written"},
+                                         .traffic = "n read, n written",
+                                         .cost = "2n, 1",
+                                         .limit = "the memory; needs `stops == starts + 1`"},
                                 .refusal = refusal,
                                 .run = launch,
                                 .workspace = workspace};

@@ -50,6 +50,8 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .idea = "one CUB scan over an iterator of differences",
                                     .needs = "any GPU",
                                     .traffic = "2n read, n written",
+                                    .cost = "library",
+                                    .limit = "blocks that load nothing while they wait",
                                     .kind = Kind::library},
                            .run = launch,
                            .workspace = workspace};

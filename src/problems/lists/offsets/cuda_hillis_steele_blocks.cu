@@ -19,7 +19,9 @@ constexpr auto workspace = &scratch_of<gpu::Blocks<gpu::HillisSteeleTiles>>;
 extern const Rung cuda_hillis_steele_blocks{.info = {.id = "cuda.hillis_steele_blocks",
                                                      .idea = "strides within blocks, totals scanned, added back",
                                                      .needs = "any GPU",
-                                                     .traffic = "3n read, 2n written"},
+                                                     .traffic = "3n read, 2n written",
+                                                     .cost = "n·log 1024, log n",
+                                                     .limit = "the second pass, a barrier per round"},
                                             .run = launch,
                                             .workspace = workspace};
 

@@ -18,7 +18,9 @@ constexpr auto workspace = &scratch_of<gpu::Rounds>;
 extern const Rung cuda_hillis_steele_global{.info = {.id = "cuda.hillis_steele_global",
                                                      .idea = "differences, then strides over the whole array",
                                                      .needs = "any GPU; a second array of offsets",
-                                                     .traffic = "2n read, n written, n·log2 n both ways"},
+                                                     .traffic = "2n read, n written, n·log2 n both ways",
+                                                     .cost = "n·log n, log n",
+                                                     .limit = "the traffic"},
                                             .run = launch,
                                             .workspace = workspace};
 

@@ -75,7 +75,9 @@ const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
 extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .idea = "one pass: difference, checks and scan",
                                           .needs = "compute capability 9.0",
-                                          .traffic = "2n read, n written"},
+                                          .traffic = "2n read, n written",
+                                          .cost = "4n, n/(32·132)",
+                                          .limit = "the memory"},
                                  .refusal = refusal,
                                  .run = launch,
                                  .workspace = workspace};

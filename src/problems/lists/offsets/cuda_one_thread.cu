@@ -19,7 +19,9 @@ constexpr auto launch = &launch_by<gpu::OneThread>;
 extern const Rung cuda_one_thread{.info = {.id = "cuda.one_thread",
                                            .idea = "the reference kernel, in one thread",
                                            .needs = "any GPU",
-                                           .traffic = "2n read, n written"},
+                                           .traffic = "2n read, n written",
+                                           .cost = "2n, n",
+                                           .limit = "one lane of one of thousands"},
                                   .run = launch};
 
 }  // namespace upsweep::impl::offsets

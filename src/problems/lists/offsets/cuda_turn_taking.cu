@@ -18,7 +18,9 @@ constexpr auto launch = &launch_by<gpu::Turns>;
 extern const Rung cuda_turn_taking{.info = {.id = "cuda.turn_taking",
                                             .idea = "a thread per list, one after the other",
                                             .needs = "any GPU",
-                                            .traffic = "2n read, n written"},
+                                            .traffic = "2n read, n written",
+                                            .cost = "2n, n barriers",
+                                            .limit = "a barrier per list"},
                                    .run = launch};
 
 }  // namespace upsweep::impl::offsets

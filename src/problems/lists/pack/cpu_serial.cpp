@@ -39,6 +39,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop, memcpy list after list",
                                       .needs = "any CPU",
                                       .traffic = "bounds and content read, offsets and outputs written",
+                                      .cost = "lists + elements",
+                                      .limit = "a call and a mispredicted branch per short list",
                                       .threads = Threads::one},
                              .run = run};
 

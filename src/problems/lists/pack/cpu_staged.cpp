@@ -73,7 +73,9 @@ Status run(detail::PackCall& call, const Policy& policy) noexcept try {
 extern const Rung cpu_staged{.info = {.id = "cpu.staged",
                                       .idea = "short lists by a vector each, staged, stored by cache lines",
                                       .needs = "AVX2, AVX-512 or baseline",
-                                      .traffic = "bounds twice, content; offsets and outputs"},
+                                      .traffic = "bounds twice, content; offsets and outputs",
+                                      .cost = "lists + elements/w, that / p",
+                                      .limit = "the memory; of permuted lists, whole cache lines for a part of each"},
                              .refusal = needs_isa,
                              .run = run};
 

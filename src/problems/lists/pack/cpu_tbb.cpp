@@ -40,6 +40,8 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .idea = "oneTBB's parallel_for over lists, std::copy_n",
                                    .needs = "any CPU",
                                    .traffic = "bounds twice, content; offsets and outputs",
+                                   .cost = "lists + elements, that / p",
+                                   .limit = "shares of as many lists are not as much content within a range",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .run = run};

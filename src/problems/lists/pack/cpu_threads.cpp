@@ -59,7 +59,9 @@ Status run(detail::PackCall& call, const Policy& policy) noexcept {
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "as many lists for each thread, element by element",
                                        .needs = "any CPU",
-                                       .traffic = "bounds twice, content; offsets and outputs"},
+                                       .traffic = "bounds twice, content; offsets and outputs",
+                                       .cost = "lists + elements, that / p if lists are alike",
+                                       .limit = "shares of as many lists are not as much content"},
                               .run = run};
 
 }  // namespace upsweep::impl::pack

@@ -18,7 +18,9 @@ constexpr auto workspace = &layout_workspace;
 extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "scan of lengths; a block per list",
                                                .needs = "any GPU",
-                                               .traffic = "n read, n written"},
+                                               .traffic = "n read, n written",
+                                               .cost = "elements + 256 per list, the longest list / 256",
+                                               .limit = "idle threads of short lists; one long list"},
                                       .run = launch,
                                       .workspace = workspace};
 

@@ -18,7 +18,9 @@ constexpr auto workspace = &layout_workspace;
 extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                                 .idea = "scan of lengths; a thread per list",
                                                 .needs = "any GPU",
-                                                .traffic = "n read, n written"},
+                                                .traffic = "n read, n written",
+                                                .cost = "lists + elements, the longest list",
+                                                .limit = "accesses apart from each other; one long list"},
                                        .run = launch,
                                        .workspace = workspace};
 

@@ -382,7 +382,9 @@ gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
 extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .idea = "lists by ticket and look-back; long ones by 4096 results",
                                       .needs = "any GPU",
-                                      .traffic = "n read, n written"},
+                                      .traffic = "n read, n written",
+                                      .cost = "lists + elements, tiles/blocks",
+                                      .limit = "the memory; of permuted lists, whole lines for a part of each"},
                              .run = launch,
                              .workspace = workspace};
 

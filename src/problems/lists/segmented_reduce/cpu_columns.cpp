@@ -39,7 +39,9 @@ Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexce
 extern const Rung cpu_columns{.info = {.id = "cpu.columns",
                                        .idea = "lists side by side in vector lanes, on every core",
                                        .needs = "AVX2, AVX-512 or baseline",
-                                       .traffic = kOnePass},
+                                       .traffic = kOnePass,
+                                       .cost = "n, n/p",
+                                       .limit = "the memory"},
                               .refusal = needs_isa,
                               .run = run};
 

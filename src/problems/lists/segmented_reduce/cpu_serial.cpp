@@ -32,6 +32,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop, list after list",
                                       .needs = "any CPU",
                                       .traffic = kOnePass,
+                                      .cost = "n, n",
+                                      .limit = "a mispredicted branch per list, an operation's latency per element",
                                       .threads = Threads::one},
                              .run = run};
 
@@ -44,7 +46,13 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
 //        cpu.shares cuts by elements.
 // From   The OpenMP loop over events that jagged arrays are usually given.
 extern const Rung cpu_threads{
-    .info = {.id = "cpu.threads", .idea = "as many lists for every thread", .needs = "any CPU", .traffic = kOnePass},
+    .info = {.id = "cpu.threads",
+             .idea = "as many lists for every thread",
+             .needs = "any CPU",
+             .traffic = kOnePass,
+             .cost = "n, the range with most elements",
+             .limit =
+                 "a mispredicted branch per list, an operation's latency per element, and lists of unequal lengths"},
     .run = run_threads};
 
 }  // namespace upsweep::impl::segmented_reduce

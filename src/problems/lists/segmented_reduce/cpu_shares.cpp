@@ -75,7 +75,10 @@ Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexce
 extern const Rung cpu_shares{.info = {.id = "cpu.shares",
                                       .idea = "as much content for every thread, lists found by search",
                                       .needs = "any CPU; lists one after the other",
-                                      .traffic = kOnePass},
+                                      .traffic = kOnePass,
+                                      .cost = "n, n/p",
+                                      .limit = "a mispredicted branch per list, an operation's latency per element, "
+                                               "and lists of unequal lengths branch, on each core"},
                              .refusal = refusal,
                              .run = run};
 

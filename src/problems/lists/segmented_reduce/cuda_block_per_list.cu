@@ -42,9 +42,13 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
 
 }  // namespace
 
-extern const Rung cuda_block_per_list{
-    .info = {.id = "cuda.block_per_list", .idea = "a block folds each list", .needs = "any GPU", .traffic = kOnePass},
-    .refusal = taught_refusal,
-    .run = launch};
+extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
+                                               .idea = "a block folds each list",
+                                               .needs = "any GPU",
+                                               .traffic = kOnePass,
+                                               .cost = "n + 256 a list, the longest list / 256",
+                                               .limit = "threads without an element"},
+                                      .refusal = taught_refusal,
+                                      .run = launch};
 
 }  // namespace upsweep::impl::segmented_reduce

@@ -149,7 +149,9 @@ const char* refusal(const detail::SegmentedReduceCall& call, const Policy& polic
 extern const Rung cuda_shares{.info = {.id = "cuda.shares",
                                        .idea = "as many elements and ends for every thread, by search",
                                        .needs = "any GPU; offsets, no nulls",
-                                       .traffic = "content and bounds read, bounds again, results written"},
+                                       .traffic = "content and bounds read, bounds again, results written",
+                                       .cost = "n, 128 and the parts of one list",
+                                       .limit = "lanes that read far apart"},
                               .refusal = refusal,
                               .run = launch,
                               .workspace = workspace};

@@ -43,11 +43,14 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
 
 }  // namespace
 
-extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
-                                                .idea = "a thread loops over each list",
-                                                .needs = "any GPU",
-                                                .traffic = kOnePass},
-                                       .refusal = taught_refusal,
-                                       .run = launch};
+extern const Rung cuda_thread_per_list{
+    .info = {.id = "cuda.thread_per_list",
+             .idea = "a thread loops over each list",
+             .needs = "any GPU",
+             .traffic = kOnePass,
+             .cost = "n, the longest list",
+             .limit = "the longest list of a warp; lines of the cache that no neighbour shares"},
+    .refusal = taught_refusal,
+    .run = launch};
 
 }  // namespace upsweep::impl::segmented_reduce

@@ -43,7 +43,9 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
 extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                               .idea = "a warp folds each list, lane beside lane",
                                               .needs = "any GPU",
-                                              .traffic = kOnePass},
+                                              .traffic = kOnePass,
+                                              .cost = "n + 32 a list, the longest list / 32",
+                                              .limit = "lanes without an element"},
                                      .refusal = taught_refusal,
                                      .run = launch};
 

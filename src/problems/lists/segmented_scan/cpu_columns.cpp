@@ -26,11 +26,14 @@ Status run(const detail::SegmentedScanCall& call, const Policy& policy) noexcept
 
 }  // namespace
 
-extern const Rung cpu_columns{.info = {.id = "cpu.columns",
-                                       .idea = "lists side by side in vector lanes, on every core",
-                                       .needs = "AVX2, AVX-512 or baseline",
-                                       .traffic = kOnePass},
-                              .refusal = needs_isa,
-                              .run = run};
+extern const Rung cpu_columns{
+    .info = {.id = "cpu.columns",
+             .idea = "lists side by side in vector lanes, on every core",
+             .needs = "AVX2, AVX-512 or baseline",
+             .traffic = kOnePass,
+             .cost = "n, n/p",
+             .limit = "the memory; of lists of 33 to 4,096 elements beside much shorter ones the latency"},
+    .refusal = needs_isa,
+    .run = run};
 
 }  // namespace upsweep::impl::segmented_scan

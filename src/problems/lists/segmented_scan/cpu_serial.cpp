@@ -26,6 +26,8 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
                                       .idea = "one loop, list after list",
                                       .needs = "any CPU",
                                       .traffic = kOnePass,
+                                      .cost = "n, n",
+                                      .limit = "a mispredicted branch per list, an operation's latency per element",
                                       .threads = Threads::one},
                              .run = run};
 

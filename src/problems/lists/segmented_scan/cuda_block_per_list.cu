@@ -23,7 +23,9 @@ constexpr auto workspace = &workspace_of<Way::block_per_list>;
 extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "scans of 256 elements at a time, a list per block",
                                                .needs = "any GPU",
-                                               .traffic = kOnePass},
+                                               .traffic = kOnePass,
+                                               .cost = "n, a 256th of the longest",
+                                               .limit = "idle threads of short lists"},
                                       .refusal = compiled_only,
                                       .run = launch,
                                       .workspace = workspace};

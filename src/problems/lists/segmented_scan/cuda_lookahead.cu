@@ -40,7 +40,9 @@ const char* refusal(const detail::SegmentedScanCall& call, const Policy& policy)
 extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .idea = "one pass: scan's pipeline, heads of lists as bits",
                                           .needs = "compute capability 9.0",
-                                          .traffic = kOnePass},
+                                          .traffic = kOnePass,
+                                          .cost = "n, n/(32·132)",
+                                          .limit = "the memory"},
                                  .refusal = refusal,
                                  .run = launch,
                                  .workspace = workspace};

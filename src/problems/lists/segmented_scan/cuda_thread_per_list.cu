@@ -23,7 +23,9 @@ constexpr auto workspace = &workspace_of<Way::thread_per_list>;
 extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                                 .idea = "the loop, a list per thread",
                                                 .needs = "any GPU",
-                                                .traffic = "content in sectors, bounds"},
+                                                .traffic = "content in sectors, bounds",
+                                                .cost = "n, the longest list",
+                                                .limit = "scattered reads, the longest list"},
                                        .refusal = compiled_only,
                                        .run = launch,
                                        .workspace = workspace};

@@ -25,7 +25,9 @@ constexpr auto workspace = &workspace_of<Way::tiles>;
 extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .idea = "tiles of the content, heads of lists as bits",
                                       .needs = "any GPU",
-                                      .traffic = kOnePass},
+                                      .traffic = kOnePass,
+                                      .cost = "n, log n",
+                                      .limit = "the memory; of long lists the second read"},
                              .refusal = heads_only,
                              .run = launch,
                              .workspace = workspace};

@@ -202,7 +202,9 @@ const char* refusal(const Call&, const Policy& policy) noexcept { return isa_ref
 extern const Rung cpu_networks{.info = {.id = "cpu.networks",
                                         .idea = "rows of lanes through sorting networks, long lists merged",
                                         .needs = "AVX2, AVX-512 or baseline",
-                                        .traffic = "n read, n written"},
+                                        .traffic = "n read, n written",
+                                        .cost = "rows of 8, 16, 32 or 64 lanes; log2(m/64) merges",
+                                        .limit = "the memory; of long lists the merges"},
                                .refusal = refusal,
                                .run = run};
 

@@ -62,11 +62,14 @@ void sort_unit(const Call& call, std::int64_t which) {
   });
 }
 
-extern const Rung cpu_serial{.info = {.id = "cpu.serial",
-                                      .idea = "std::stable_sort, list after list",
-                                      .needs = "any CPU",
-                                      .traffic = "n read, n written",
-                                      .threads = Threads::one},
-                             .run = run};
+extern const Rung cpu_serial{
+    .info = {.id = "cpu.serial",
+             .idea = "std::stable_sort, list after list",
+             .needs = "any CPU",
+             .traffic = "n read, n written",
+             .cost = "m·log2 m comparisons",
+             .limit = "a mispredicted branch at every second one, and at the end of every list",
+             .threads = Threads::one},
+    .run = run};
 
 }  // namespace upsweep::impl::segmented_sort

@@ -35,6 +35,8 @@ extern const Rung cpu_tbb{.info = {.id = "cpu.tbb",
                                    .idea = "oneTBB's parallel_for, std::stable_sort in it",
                                    .needs = "any CPU",
                                    .traffic = "n read, n written",
+                                   .cost = "m·log m comparisons, lists stolen by idle threads",
+                                   .limit = "one list of everything is one thread's",
                                    .kind = Kind::library,
                                    .threads = Threads::every},
                           .run = run};

@@ -33,7 +33,9 @@ Status run(Call& call, const Policy& policy) noexcept {
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .idea = "threads take ranges of lists",
                                        .needs = "any CPU",
-                                       .traffic = "n read, n written"},
+                                       .traffic = "n read, n written",
+                                       .cost = "m·log m comparisons, equally many lists per thread",
+                                       .limit = "one list of everything is one thread's"},
                               .run = run};
 
 }  // namespace upsweep::impl::segmented_sort

@@ -24,7 +24,9 @@ constexpr auto workspace = &workspace_of<Way::block_per_list>;
 extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
                                                .idea = "merge sort in shared memory, a list per block",
                                                .needs = "any GPU",
-                                               .traffic = "n read, n written, per pass"},
+                                               .traffic = "n read, n written, per pass",
+                                               .cost = "m·log2 m, by 512 threads",
+                                               .limit = "idle threads of short lists; one block for the longest"},
                                       .run = launch,
                                       .workspace = workspace};
 

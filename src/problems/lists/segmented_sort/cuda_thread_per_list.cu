@@ -23,7 +23,9 @@ constexpr auto workspace = &workspace_of<Way::thread_per_list>;
 extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
                                                 .idea = "insertion sort, a list per thread",
                                                 .needs = "any GPU",
-                                                .traffic = "n read, n written, in sectors"},
+                                                .traffic = "n read, n written, in sectors",
+                                                .cost = "m²/4 comparisons, by one thread",
+                                                .limit = "scattered reads, m², the longest list"},
                                        .run = launch,
                                        .workspace = workspace};
 

@@ -34,7 +34,9 @@ const char* refusal(const Call& call, const Policy&) noexcept {
 extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .idea = "tiles of whole lists per block; long lists merged",
                                       .needs = "any GPU",
-                                      .traffic = "n read, n written, per pass"},
+                                      .traffic = "n read, n written, per pass",
+                                      .cost = "m·log2 m; of m > 4,096 by all blocks, log2(m/4096) passes",
+                                      .limit = "of short lists barriers, of long ones the passes"},
                              .refusal = refusal,
                              .run = launch,
                              .workspace = workspace};

@@ -23,7 +23,9 @@ constexpr auto workspace = &workspace_of<Way::warp_per_list>;
 extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
                                               .idea = "ranks by counting, a list per warp",
                                               .needs = "any GPU",
-                                              .traffic = "n read, n written"},
+                                              .traffic = "n read, n written",
+                                              .cost = "m² comparisons by 32 lanes",
+                                              .limit = "m², idle lanes of short lists"},
                                      .run = launch,
                                      .workspace = workspace};
 
