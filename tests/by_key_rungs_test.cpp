@@ -60,7 +60,7 @@ void check_scans(const Policy& policy, const std::vector<Key>& keys, const std::
                  const std::vector<std::int64_t>& offsets, Op op, Out init) {
   for (const bool exclusive : {false, true}) {
     const auto scan = [&](const auto& from, auto&& to) {
-      if (exclusive) return exclusive_scan_by_key(policy, keys, from, to, op, init);
+      if (exclusive) return exclusive_scan_by_key(policy, keys, from, to, init, op);
       return inclusive_scan_by_key(policy, keys, from, to, op, init);
     };
     Guarded<Out> out(std::ssize(keys), 1);

@@ -60,7 +60,7 @@ TYPED_TEST(ByKeys, AllRunsAreFoundReducedAndScanned) {
         std::vector<std::int64_t> exclusive(keys.size());
         ASSERT_EQ(reduce_by_key(policy, keys, values, out_keys, sums).runs, runs);
         inclusive_scan_by_key(policy, keys, values, inclusive);
-        exclusive_scan_by_key(policy, keys, values, exclusive, add, 5);
+        exclusive_scan_by_key(policy, keys, values, exclusive, 5, add);
         for (std::size_t r = 0; r < sums.size(); ++r) {
           std::int64_t sum = 0;
           for (auto i = static_cast<std::size_t>(right[r]); i < static_cast<std::size_t>(right[r + 1]); ++i) {

@@ -234,6 +234,8 @@ WRONG = [
     (ORDER, "upsweep::reduce(par, doubles, [](double a, double b) { return a + b; }, 0.0);"),
     (ORDER, "upsweep::reduce(par, doubles, upsweep::max);"),
     (ORDER, "upsweep::exclusive_scan(par, ints, int_out, upsweep::add, 0);"),
+    (ORDER, "upsweep::segmented_exclusive_scan(par, offsets, doubles, out, upsweep::add, 0.0);"),
+    (ORDER, "upsweep::exclusive_scan_by_key(par, ints, doubles, out, upsweep::add, 0.0);"),
     ("after the operator", "upsweep::inclusive_scan(par, ints, int_out, 0, upsweep::add);"),
     # A result in a conditional would take the other operand's type.
     (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),

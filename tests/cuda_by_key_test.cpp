@@ -74,8 +74,8 @@ void expect_as_on_cpu(const std::vector<Key>& keys, std::int64_t misaligned) {
   DeviceArray<Value> device_scanned(n, misaligned);
   inclusive_scan_by_key(gpu::Policy{}, on_device.data(), content.data(), n, device_scanned.data());
   ASSERT_EQ(device_scanned.values(), scanned);
-  exclusive_scan_by_key(par, keys, values, scanned, max, Value{2});
-  exclusive_scan_by_key(gpu::Policy{}, on_device.data(), content.data(), n, device_scanned.data(), max, Value{2});
+  exclusive_scan_by_key(par, keys, values, scanned, Value{2}, max);
+  exclusive_scan_by_key(gpu::Policy{}, on_device.data(), content.data(), n, device_scanned.data(), Value{2}, max);
   ASSERT_EQ(device_scanned.values(), scanned);
   ASSERT_TRUE(device_scanned.intact());
 }
@@ -139,7 +139,7 @@ void expect_of_every_rung(const std::vector<Key>& keys) {
   out_keys.resize(static_cast<std::size_t>(runs));
   sums.resize(static_cast<std::size_t>(runs));
   inclusive_scan_by_key(par, keys, values, inclusive);
-  exclusive_scan_by_key(par, keys, values, exclusive, add, Value{5});
+  exclusive_scan_by_key(par, keys, values, exclusive, Value{5}, add);
   DeviceArray<Key> on_device(keys, 1);
   DeviceArray<Value> content(values, 1);
   for (const RungInfo& rung : tests::rungs_of("by-key", Backend::cuda)) {
@@ -162,7 +162,7 @@ void expect_of_every_rung(const std::vector<Key>& keys) {
     EXPECT_EQ(scanned.rung, rung.id);
     EXPECT_EQ(scanned.lists, rung.id == "cuda.cub" ? kNoIndex : runs);
     EXPECT_EQ(device_out.values(), inclusive);
-    exclusive_scan_by_key(policy, on_device.data(), content.data(), n, device_out.data(), add, Value{5});
+    exclusive_scan_by_key(policy, on_device.data(), content.data(), n, device_out.data(), Value{5}, add);
     EXPECT_EQ(device_out.values(), exclusive);
     EXPECT_TRUE(device_keys.intact() && device_out.intact());
   }

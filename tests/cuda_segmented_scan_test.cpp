@@ -66,7 +66,7 @@ std::vector<Out> expected_of(const Offsets& offsets, const std::vector<In>& cont
 template <class Out, class In, class Op>
 ListsResult scan_by(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op op,
                     Out init, bool exclusive, const Mask& valid = {}) {
-  if (exclusive) return segmented_exclusive_scan(policy, lists, content, n, out, op, init, valid);
+  if (exclusive) return segmented_exclusive_scan(policy, lists, content, n, out, init, op, valid);
   return segmented_inclusive_scan(policy, lists, content, n, out, op, init, valid);
 }
 

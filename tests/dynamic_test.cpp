@@ -200,7 +200,7 @@ TEST(DynamicLists, ScanAsTheTemplatesDo) {
     const T init{3};
     visit_operator<T>(op, [&](auto function) {
       (void)segmented_inclusive_scan(par, kOffsets, in, inclusive, function);
-      (void)segmented_exclusive_scan(par, kOffsets, in, exclusive, function, init);
+      (void)segmented_exclusive_scan(par, kOffsets, in, exclusive, init, function);
     });
     const Lists lists = dynamic::lists_of_offsets(array(kOffsets));
     dynamic::segmented_scan(par, {.op = op}, lists, array(in), array(out));

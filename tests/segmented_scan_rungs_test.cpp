@@ -60,7 +60,7 @@ template <class Out, class In, class Op>
 void scan_by(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op op, Out init,
              bool exclusive, const Mask& valid = {}) {
   if (exclusive) {
-    segmented_exclusive_scan(policy, lists, content, n, out, op, init, valid);
+    segmented_exclusive_scan(policy, lists, content, n, out, init, op, valid);
   } else {
     segmented_inclusive_scan(policy, lists, content, n, out, op, init, valid);
   }

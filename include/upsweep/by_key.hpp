@@ -154,13 +154,14 @@ ListsResult inclusive_scan_by_key(const Policy& policy, const Keys& keys, const 
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
-template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op>
-ListsResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op,
-                                  detail::ElementOf<Out> init) {
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
+ListsResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out,
+                                  detail::ElementOf<Out> init, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), true);
 }
 /// The same without an initial value.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add>
+  requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult exclusive_scan_by_key(const Policy& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), true);
 }
@@ -191,6 +192,14 @@ template <class First, class... Rest>
   requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
 auto exclusive_scan_by_key(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op, class Init>
+  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && std::is_convertible_v<Init, detail::ElementOf<Out>>)
+auto exclusive_scan_by_key(const Policy& /*policy*/, const Keys& /*keys*/, const Values& /*values*/, Out&& /*out*/,
+                           const Op& /*op*/, const Init& /*init*/) {
+  static_assert(
+      !detail::ArrayArgument<Keys>,
+      "the initial value comes before the operator: exclusive_scan_by_key(policy, keys, values, out, init, op)");
 }
 template <class... Rest>
   requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
@@ -264,15 +273,15 @@ ListsResult inclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, co
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
-template <class Key, class In, class Out, class Op>
+template <class Key, class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 ListsResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
-                                  Out* out, Op op, std::type_identity_t<Out> init) {
+                                  Out* out, std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), true);
 }
 /// The same without an initial value.
 template <class Key, class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+  requires(detail::RunsCompiled<detail::ElementType<In>, Out, Op> && !std::is_convertible_v<Op, Out>)
 ListsResult exclusive_scan_by_key(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n,
                                   Out* out, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::usual_beginning<Out, Op>(),

@@ -114,19 +114,21 @@ ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, c
 }
 
 /// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
-template <class In, class Out, class Op>
+template <class In, class Out, class Op = Add>
 ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+                                     Out* out, std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
+  requires(!std::is_convertible_v<Op, Out>)
 ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                      Out* out, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 /// The same of arrays, vectors, spans.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+  requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
                                      Op op = {}, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
@@ -135,13 +137,13 @@ ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, c
   return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
-ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
-                                     detail::ElementOf<Out> init, const Mask& valid = {}) {
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+                                     detail::ElementOf<Out> init, Op op = {}, const Mask& valid = {}) {
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
-  return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, init, valid);
+  return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
 /// @cond
@@ -166,6 +168,14 @@ template <class... Rest>
 auto segmented_exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
   return detail::refuse_pointer<Rest...>();
 }
+template <class Of, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op, class Init>
+  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && std::is_convertible_v<Init, detail::ElementOf<Out>>)
+auto segmented_exclusive_scan(const Policy& /*policy*/, const Of& /*lists*/, const Content& /*content*/, Out&& /*out*/,
+                              const Op& /*op*/, const Init& /*init*/) {
+  static_assert(
+      !detail::ArrayArgument<Content>,
+      "the initial value comes before the operator: segmented_exclusive_scan(policy, lists, content, out, init, op)");
+}
 /// @endcond
 
 // ------------------------------------------------------------------------------------------------------------ on a GPU
@@ -186,15 +196,15 @@ ListsResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lis
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// Exclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
-template <class In, class Out, class Op>
+template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 ListsResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+                                     Out* out, std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
 /// The same without an initial value.
 template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
+  requires(detail::RunsCompiled<detail::ElementType<In>, Out, Op> && !std::is_convertible_v<Op, Out>)
 ListsResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                                      Out* out, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
@@ -212,11 +222,11 @@ std::string_view segmented_inclusive_scan_async(const gpu::Policy& policy, const
   return detail::run_segmented_scan(policy, call);
 }
 /// The same of exclusive scans.
-template <class In, class Out, class Op>
+template <class In, class Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 std::string_view segmented_exclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                                std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
-                                                std::type_identity_t<Out> init, const Mask& valid = {}) {
+                                                std::int64_t n, Out* out, gpu::ListsStatus* status,
+                                                std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   detail::require_array(status, 1, "status");
   auto call = detail::segmented_scan_call(lists, content, n, out, op, detail::begin_with(init), true, valid);
   call.status = status;

@@ -49,7 +49,7 @@ extern const Rung cpu_threads{.info = {.id = "cpu.threads",
                                        .needs = "any CPU",
                                        .traffic = "n read",
                                        .cost = "n, n/p",
-                                       .limit = "that latency on each thread",
+                                       .limit = "the latency of an operation, on each thread",
                                        .float_bound = kPlainBound},
                               .run = run_threads};
 
