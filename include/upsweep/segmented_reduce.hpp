@@ -102,8 +102,7 @@ constexpr Out usual_init() {
   } else {
     static_assert(
         kIsBitsOfFloats<Op, Out>,
-        "an operator or a type of your own needs an initial value, which is what an empty list gives: pass it "
-        "after the operator");
+        "an operator or a type of your own needs an initial value, which is what an empty list gives: pass one");
     return Out{};
   }
 }
