@@ -36,7 +36,11 @@ struct NotBuilt {
 #if !UPSWEEP_HAS_CUDA
 // What the rows of rungs on a GPU name in a build without CUDA.
 inline constexpr NotBuilt launch{};
+template <auto>
+inline constexpr NotBuilt launch_by{};
 inline constexpr NotBuilt workspace{};
+template <auto>
+inline constexpr NotBuilt workspace_by{};
 #endif
 
 /// From the naive loop up.

@@ -10,8 +10,6 @@
 
 namespace upsweep::impl::segmented_scan {
 
-enum class Way : std::uint8_t { thread_per_list, block_per_list, tiles };
-
 /// Checks the lists, scans them where they are good, and leaves the outcome; by elements of type In.
 template <class In>
 Status scan_from(Way way, const detail::SegmentedScanCall& call) noexcept;
@@ -32,7 +30,7 @@ Status launch_by(const detail::SegmentedScanCall& call, const Policy&) noexcept 
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) { return scan_from<In>(kWay, call); });
 }
 template <Way kWay>
-gpu::WorkspaceSize workspace_of(const detail::SegmentedScanCall& call) noexcept {
+gpu::WorkspaceSize workspace_by(const detail::SegmentedScanCall& call) noexcept {
   return visit_type(call.in_type, [&]<class In>(std::type_identity<In>) -> gpu::WorkspaceSize {
     return {.scratch = scratch_from<In>(kWay, call)};
   });

@@ -19,7 +19,7 @@ namespace upsweep::impl::segmented_scan {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::tiles>;
-constexpr auto workspace = &workspace_of<Way::tiles>;
+constexpr auto workspace = &workspace_by<Way::tiles>;
 #endif
 
 extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",

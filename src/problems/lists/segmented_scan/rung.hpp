@@ -2,12 +2,17 @@
 // problems/lists/segmented_scan/rung.hpp: what the files of the segmented-scan ladder's rungs declare their rows with.
 #pragma once
 
+#include <cstdint>
+
 #include "core/ladder.hpp"
 #include "cuda/compiled.hpp"
 #include "cuda/list_facts.hpp"
 #include "upsweep/detail/segmented_scan_call.hpp"
 
 namespace upsweep::impl::segmented_scan {
+
+/// How kernels share out lists.
+enum class Way : std::uint8_t { thread_per_list, block_per_list, tiles };
 
 using Rung = upsweep::Rung<const detail::SegmentedScanCall>;
 

@@ -9,8 +9,6 @@
 
 namespace upsweep::impl::segmented_sort {
 
-enum class Way : std::uint8_t { thread_per_list, warp_per_list, block_per_list, tiles };
-
 /// Checks the lists, sorts them where they are good, and leaves the outcome.
 template <class Word>
 Status sort_by(Way way, const Call& call) noexcept;
@@ -74,7 +72,7 @@ Status launch_by(Call& call, const Policy&) noexcept {
   return status.ok() ? lists.report(call) : status;
 }
 template <Way kWay>
-gpu::WorkspaceSize workspace_of(const Call& call) noexcept {
+gpu::WorkspaceSize workspace_by(const Call& call) noexcept {
   if (call.lists.are_adjacent()) return {.scratch = scratch_by<kWay>(call)};
   const PackedLists lists(call, nullptr);
   return {.scratch = scratch_by<kWay>(lists.packed(call)) + lists.bytes};

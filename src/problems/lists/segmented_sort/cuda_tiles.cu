@@ -20,7 +20,7 @@ namespace upsweep::impl::segmented_sort {
 
 #if UPSWEEP_HAS_CUDA
 constexpr auto launch = &launch_by<Way::tiles>;
-constexpr auto workspace = &workspace_of<Way::tiles>;
+constexpr auto workspace = &workspace_by<Way::tiles>;
 #endif
 
 namespace {

@@ -12,6 +12,9 @@
 
 namespace upsweep::impl::segmented_sort {
 
+/// How kernels share out lists.
+enum class Way : std::uint8_t { thread_per_list, warp_per_list, block_per_list, tiles };
+
 using Call = detail::SegmentedSortCall;
 using Rung = upsweep::Rung<Call>;
 

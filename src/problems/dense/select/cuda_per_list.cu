@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/select/cuda_per_list.cuh: a thread, a warp or a block per list: count what each keeps, scan the counts, then move.
-//
-// Without lists, pieces of the array are lists: of one element for a thread, of a thousand and more for a warp or a block.
-#pragma once
-
+// problems/dense/select/cuda_per_list.cu: a thread, a warp or a block counts what its list keeps, and moves it once the counts are scanned.
 #include "problems/dense/select/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
 #include <algorithm>
 
 #include "cuda/moved_lists.cuh"
+#endif
 
 namespace upsweep::impl::select {
 
-inline constexpr int kListThreads = 256;
+#if UPSWEEP_HAS_CUDA
+constexpr int kListThreads = 256;
 
 /// How many of the threads of a group that come before have something, and how many all have together.
 struct Before {
@@ -151,6 +149,54 @@ template <int kSize>
 gpu::WorkspaceSize workspace_by(const detail::SelectCall& call) noexcept {
   return {.scratch = ListScratch(call, lists_or_pieces<kSize>(call), nullptr).parts.bytes()};
 }
+#endif
+
+// cuda.thread_per_list: a thread counts what its list keeps, and moves it once the counts are scanned.
+//
+// Idea   The reference loop's lists as threads. Without lists, a thread per element, which goes to its rank.
+// Cost   The mask twice, the content once; 16 bytes per list for offsets and 32 for their scan.
+// Needs  Any GPU.
+// Limit  Neighbouring threads read apart from each other; one long list is one thread's.
+// From   How Awkward Array's CUDA kernels are written, a thread per list.
+extern const Rung cuda_thread_per_list{.info = {.id = "cuda.thread_per_list",
+                                                .idea = "a thread per list: count, scan, move",
+                                                .needs = "any GPU",
+                                                .traffic = "mask twice, n read, kept written",
+                                                .cost = "2n, the longest list",
+                                                .limit = "accesses apart from each other; one long list"},
+                                       .run = launch_by<1>,
+                                       .workspace = workspace_by<1>};
+
+// cuda.warp_per_list: a warp counts what its list keeps by votes, and moves it once the counts are scanned.
+//
+// Idea   Lanes read a list side by side; a vote tells each lane its place.
+// Cost   The mask twice, the content once; 16 bytes per list for offsets and 32 for their scan.
+// Needs  Any GPU.
+// Limit  Of lists with three elements 29 lanes have nothing to do; one long list is one warp's.
+// From   Vector kernels of sparse matrices (Bell and Garland 2009).
+extern const Rung cuda_warp_per_list{.info = {.id = "cuda.warp_per_list",
+                                              .idea = "a warp per list: votes, scan, move",
+                                              .needs = "any GPU",
+                                              .traffic = "mask twice, n read, kept written",
+                                              .cost = "2n + 32 per list, the longest list / 32",
+                                              .limit = "idle threads of short lists; one long list"},
+                                     .run = launch_by<32>,
+                                     .workspace = workspace_by<32>};
+
+// cuda.block_per_list: a block counts what its list keeps, and moves it once the counts are scanned.
+//
+// Idea   As cuda.warp_per_list, with 256 threads.
+// Cost   The mask twice, the content once; 16 bytes per list for offsets and 32 for their scan.
+// Needs  Any GPU.
+// Limit  Short lists leave most threads with nothing to do; two barriers for 256 elements.
+// From   As cuda.warp_per_list.
+extern const Rung cuda_block_per_list{.info = {.id = "cuda.block_per_list",
+                                               .idea = "a block per list: votes, scan, move",
+                                               .needs = "any GPU",
+                                               .traffic = "mask twice, n read, kept written",
+                                               .cost = "2n + 256 per list, the longest list / 256",
+                                               .limit = "idle threads of short lists; one long list"},
+                                      .run = launch_by<256>,
+                                      .workspace = workspace_by<256>};
 
 }  // namespace upsweep::impl::select
-#endif
