@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_golden_test.cpp: Awkward Array's own cases for offsets, through every rung and through the
+// tests/awkward_golden_test.cpp: Awkward Array's own cases for compact_offsets, through every rung and through the
 // three C functions of libupsweep-awkward. awkward_kernels_test.cpp has the others.
 #include <gtest/gtest.h>
 

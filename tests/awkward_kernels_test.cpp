@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/awkward_kernels_test.cpp: the C functions for Awkward Array, beside offsets: each of every type, held against a
+// tests/awkward_kernels_test.cpp: the C functions for Awkward Array, beside compact_offsets: each of every type, held against a
 // plain loop with Awkward's semantics, and its errors.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/golden.hpp: Awkward Array's own cases for offsets, read from JSON.
+// tests/golden.hpp: Awkward Array's own cases for compact_offsets, read from JSON.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -467,7 +467,7 @@ def lookahead_over_cub():
     return span([seconds("cuda.cub", t) / seconds("cuda.lookahead", t) for t in TYPES], lambda x: f"{x:.1f}")
 
 
-def gpu_aggregate():
+def gpu_filtered_sum():
     limits = {"30": "Z = 30", "5000": "Z = 5000", "10001": "all rows"}
     lines = []
     for first in rows("h200-aggregate-z30"):
@@ -621,10 +621,10 @@ TABLES = {name: (lambda name=name: noted(name)) for name, record in RECORDED.ite
     "gpu_scan_sizes": gpu_scan_sizes,
     "lookahead_of_copy": lookahead_of_copy,
     "lookahead_over_cub": lookahead_over_cub,
-    "gpu_ragged": lambda: by_type("h200-ragged", 10**8, input=None),
-    "gpu_ragged_adjacent": lambda: by_type("h200-ragged", 10**8, input="adjacent lists"),
+    "gpu_offsets": lambda: by_type("h200-ragged", 10**8, input=None),
+    "gpu_offsets_adjacent": lambda: by_type("h200-ragged", 10**8, input="adjacent lists"),
     "gpu_reduce": lambda: by_type("h200-reduce", 2**28),
-    "gpu_aggregate": gpu_aggregate,
+    "gpu_filtered_sum": gpu_filtered_sum,
     "gpu_transfer": gpu_transfer,
     "gpu_query": gpu_query_table,
     "gpu_query_call": gpu_query_call,

@@ -25,7 +25,7 @@
 //           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
 // In place  outputs must overlap neither inputs nor each other.
 // GPU       pack and its two steps, with a gpu::Policy and device memory: see gpu.hpp.
-// Source    Awkward Array's to_packed (offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
+// Source    Awkward Array's to_packed (compact_offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/lists.cpp: Awkward Array's kernels that make offsets: offsets and flatten_offsets.
+// awkward/lists.cpp: Awkward Array's kernels that make offsets: compact_offsets and flatten_offsets.
 #include "awkward/kernel.hpp"
 #include "upsweep/broadcast.hpp"
 #include "upsweep/offsets.hpp"

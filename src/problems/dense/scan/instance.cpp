@@ -77,7 +77,7 @@ class ScanInstance final : public ColumnInstance<T> {
 
 }  // namespace
 
-// The lengths of the report that moves offsets to CUDA by a scan.
+// The lengths of the report that moves compact_offsets to CUDA by a scan.
 constexpr std::int64_t kBiswas[] = {1, 10, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 constexpr Type kInt32[] = {Type::int32};
 constexpr Study kStudies[] = {{.name = "sizes", .sizes = kSweep, .types = kInt32AndFloat64},

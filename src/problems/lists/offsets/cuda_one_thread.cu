@@ -6,7 +6,7 @@
 // Needs  Any GPU.
 // Limit  The latency of memory and of one addition: a ten-thousandth of the device. cuda.turn_taking has many threads
 //        and is no faster; cuda.hillis_steele_global is.
-// From   Awkward Array's own CUDA kernel of offsets, where
+// From   Awkward Array's own CUDA kernel of compact_offsets, where
 //        "Evaluation task for Awkward Array GSoC project" (P. Das 2020) begins.
 #include "problems/lists/offsets/cuda_lists.cuh"
 

@@ -157,7 +157,7 @@ void visit_instances(const ClimbRequest& request, Backend, const Problem::Visit&
 
 }  // namespace
 
-/// Every 25th length of the figures in the report that moves offsets to CUDA: 10 to 575,010.
+/// Every 25th length of the figures in the report that moves compact_offsets to CUDA: 10 to 575,010.
 constexpr auto kDas = [] {
   std::array<std::int64_t, 24> sizes{};
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = 10 + 25'000 * static_cast<std::int64_t>(i);
