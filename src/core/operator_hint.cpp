@@ -2,6 +2,7 @@
 // core/operator_hint.cpp: one table of synonyms, for the command, Python and C.
 #include "upsweep/detail/operator_hint.hpp"
 
+#include "core/ascii.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::detail {
@@ -37,9 +38,7 @@ constexpr std::string_view kOfLists = " any all count count_nonzero argmin argma
 std::string between_blanks(std::string_view word) {
   if (const std::size_t dot = word.rfind('.'); dot != std::string_view::npos) word.remove_prefix(dot + 1);
   if (word.ends_with("()")) word.remove_suffix(2);
-  std::string text = " ";
-  for (const char c : word) text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text + ' ';
+  return ' ' + lower_case(word) + ' ';
 }
 
 }  // namespace

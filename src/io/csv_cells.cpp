@@ -17,7 +17,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/utf8.hpp"
+#include "io/number_lines.hpp"
 #include "io/posix.hpp"
 #include "upsweep/table.hpp"
 
@@ -50,28 +52,12 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
-
-bool is_sign(char c) { return c == '-' || c == '+'; }
-
-std::string_view without_sign(std::string_view text) {
-  return text.substr(!text.empty() && is_sign(text.front()) ? 1 : 0);
-}
-
 // Takes the digits at the front off the text, and returns how many they are.
 std::size_t take_digits(std::string_view& text) {
   const auto* const end = std::find_if_not(text.begin(), text.end(), is_digit);
   const auto digits = static_cast<std::size_t>(end - text.begin());
   text.remove_prefix(digits);
   return digits;
-}
-
-bool is_infinite_or_nan(std::string_view number) {
-  const auto is = [&](std::string_view lower) {
-    return std::equal(number.begin(), number.end(), lower.begin(), lower.end(),
-                      [](char any, char small) { return (any | 0x20) == small; });
-  };
-  return is("nan") || is("inf") || is("infinity");
 }
 
 // Digits, perhaps with a point among or beside them, and perhaps an exponent.
@@ -142,7 +128,7 @@ bool parse_real(std::string_view text, double& value) {
   text = without_blanks(text);
   const std::string_view number = without_sign(text);
   if (number.empty()) return false;
-  if (is_letter(number.front()) && !is_infinite_or_nan(number)) return false;
+  if (is_ascii_letter(number.front()) && !is_infinite_or_nan(number)) return false;
   const std::optional<double> parsed = parse_float64(number);
   if (!parsed) return false;
   value = *parsed;

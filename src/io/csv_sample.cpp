@@ -3,10 +3,11 @@
 #include "io/csv_sample.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/decimal.hpp"
+#include "io/csv_cells.hpp"
 #include "io/csv_quotes.hpp"
 #include "io/number_lines.hpp"
 
@@ -97,11 +98,10 @@ class Splitter {
   CsvSample sample_;
 };
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
-}
+bool is_letter(char c) { return is_ascii_letter(c) || static_cast<unsigned char>(c) >= 0x80; }
 
-bool is_number(std::string_view cell) {
+// A code, such as 08701, or a number with separators of thousands, which a reader takes as text.
+bool is_number_in_text(std::string_view cell) {
   WrittenNumber number;
   if (split_number(cell, number)) return true;
   if (is_digit(cell.back()) && cell.find_first_of(",'_", 1) != std::string_view::npos) {  // of thousands
@@ -109,19 +109,7 @@ bool is_number(std::string_view cell) {
     std::erase_if(digits, [](char c) { return c == ',' || c == '\'' || c == '_'; });
     return split_number(digits, number);
   }
-  const std::size_t exponent = cell.find_first_of("eE");
-  return exponent != std::string_view::npos && split_number(cell.substr(0, exponent), number) &&
-         split_number(cell.substr(exponent + 1), number) && number.decimals.empty();
-}
-
-bool is_missing(std::string_view cell) {
-  constexpr std::array<std::string_view, 12> kWords{"",     "NA",  "N/A", "#N/A", "NULL", "null",
-                                                    "None", "nan", "NaN", "NAN",  "inf",  "-inf"};
-  return std::find(kWords.begin(), kWords.end(), cell) != kWords.end();
-}
-
-bool is_boolean(std::string_view cell) {
-  return cell == "true" || cell == "false" || cell == "True" || cell == "False" || cell == "TRUE" || cell == "FALSE";
+  return false;
 }
 
 }  // namespace
@@ -142,10 +130,23 @@ CsvSample split_sample(std::string_view text, char delimiter, std::int64_t line,
 CellLook look_of(std::string_view cell) {
   using Kind = CellLook::Kind;
   cell = trimmed(cell);
-  if (is_missing(cell)) return {Kind::empty};
-  if (is_number(cell)) return {Kind::number};
-  if (is_boolean(cell)) return {Kind::boolean};
   const bool has_digit = std::any_of(cell.begin(), cell.end(), is_digit);
+  switch (cell_of(cell).kind) {
+    case CellKind::empty:
+    case CellKind::missing:
+      return {Kind::empty};
+    case CellKind::integer:
+    case CellKind::decimal:
+      return {Kind::number};
+    case CellKind::real:
+      return {has_digit ? Kind::number : Kind::empty};  // not nan and inf, which stand for missing values too
+    case CellKind::boolean:
+      return {Kind::boolean};
+    case CellKind::date:
+    case CellKind::text:
+      break;
+  }
+  if (is_number_in_text(cell)) return {Kind::number};
   // T and Z stand in 2001-12-31T12:30:00Z.
   const bool has_letter =
       std::any_of(cell.begin(), cell.end(), [](char c) { return is_letter(c) && c != 'T' && c != 'Z'; });

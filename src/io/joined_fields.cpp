@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
@@ -19,14 +20,6 @@ namespace upsweep::io {
 namespace {
 
 constexpr int kInt128Digits = 38;
-
-std::string folded(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 bool is_unsigned(const Field& field) { return field.storage >= Storage::uint8 && field.storage <= Storage::uint64; }
 
@@ -184,7 +177,7 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
     }
     places[i] = static_cast<int>(fields_.size());
     by_name_[fields[i].name].push_back(places[i]);
-    by_folded_name_[folded(fields[i].name)].push_back(places[i]);
+    by_lower_name_[lower_case(fields[i].name)].push_back(places[i]);
     fields_.push_back(fields[i]);
     origins_.push_back({path, type_name(fields[i])});
   }
@@ -200,8 +193,8 @@ int JoinedFields::exact_place(const std::string& name, const std::vector<bool>& 
 }
 
 int JoinedFields::place_like(const std::string& path, const std::string& name, const std::vector<bool>& taken) const {
-  const auto found = by_folded_name_.find(folded(name));
-  if (found == by_folded_name_.end()) return -1;
+  const auto found = by_lower_name_.find(lower_case(name));
+  if (found == by_lower_name_.end()) return -1;
   std::vector<int> free;
   for (const int place : found->second) {
     if (!taken[static_cast<std::size_t>(place)]) free.push_back(place);

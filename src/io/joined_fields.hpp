@@ -39,7 +39,7 @@ class JoinedFields {
   std::vector<Field> fields_;
   std::vector<Origin> origins_;
   Places by_name_;
-  Places by_folded_name_;
+  Places by_lower_name_;
   std::string first_path_;
 };
 

@@ -16,6 +16,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "io/column.hpp"
@@ -38,10 +39,6 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-std::string_view without_sign(std::string_view text) {
-  return text.substr(!text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0);
-}
-
 bool is_plain(std::string_view text) {
   WrittenNumber number;
   return without_sign(text).size() == text.size() && split_number(text, number);
@@ -59,15 +56,10 @@ bool has_separator(std::string_view text) {
   return digits.size() < text.size() && is_digit(text.front()) && is_digit(text.back()) && is_plain(digits);
 }
 
-bool is_same(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
-                    [](char any, char small) { return (any | 0x20) == small; });
-}
-
 // Why this is not taken, which is no plain number.
 NumberFault classify(std::string_view text) {
   const std::string_view number = without_sign(text);
-  if (is_same(number, "nan") || is_same(number, "inf") || is_same(number, "infinity")) return NumberFault::not_finite;
+  if (is_infinite_or_nan(number)) return NumberFault::not_finite;
   if (has_exponent(number)) return NumberFault::exponent;
   return !number.empty() && has_separator(number) ? NumberFault::separator : NumberFault::no_number;
 }
@@ -336,6 +328,14 @@ std::string_view trimmed(std::string_view text) noexcept {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   return text;
+}
+
+std::string_view without_sign(std::string_view text) noexcept {
+  return text.substr(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
+}
+
+bool is_infinite_or_nan(std::string_view text) noexcept {
+  return is_in_any_case(text, "nan") || is_in_any_case(text, "inf") || is_in_any_case(text, "infinity");
 }
 
 std::string_view describe(NumberFault fault) noexcept {

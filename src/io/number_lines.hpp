@@ -26,6 +26,12 @@ NumberFault parse_decimal(std::string_view text, Decimal& number);
 /// Without the blanks around it, and without the CR of a line's end.
 std::string_view trimmed(std::string_view text) noexcept;
 
+/// Without a + or - before it.
+std::string_view without_sign(std::string_view text) noexcept;
+
+/// Whether the text, which has no sign, is nan, inf or infinity, in letters of any case.
+[[nodiscard]] bool is_infinite_or_nan(std::string_view text) noexcept;
+
 /// What is wrong, to follow the text: "has an exponent: write its digits out".
 std::string_view describe(NumberFault fault) noexcept;
 

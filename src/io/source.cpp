@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "io/globs.hpp"
 
 namespace upsweep::io {
@@ -63,9 +64,7 @@ Source split_source(const std::string& source) {
 }
 
 bool ends_in(std::string_view path, std::string_view suffix) {
-  if (path.size() < suffix.size()) return false;
-  const auto same = [](char small, char any) { return small == (any >= 'A' && any <= 'Z' ? any - 'A' + 'a' : any); };
-  return std::equal(suffix.begin(), suffix.end(), path.end() - std::ssize(suffix), same);
+  return path.size() >= suffix.size() && is_in_any_case(path.substr(path.size() - suffix.size()), suffix);
 }
 
 Opened open_file(const std::string& path) {

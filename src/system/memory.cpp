@@ -3,7 +3,6 @@
 #include "system/memory.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/ascii.hpp"
 #include "system/system_text.hpp"
 #include "system/threads.hpp"
 #include "upsweep/machine.hpp"
@@ -83,14 +83,13 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   if (text.starts_with(' ')) text.remove_prefix(1);
   constexpr std::string_view kPrefixes = "kmgtpe";
-  const auto lower = [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };
-  if (const std::size_t prefix = text.empty() ? kPrefixes.npos : kPrefixes.find(lower(text[0]));
+  if (const std::size_t prefix = text.empty() ? kPrefixes.npos : kPrefixes.find(lower_case(text[0]));
       prefix != kPrefixes.npos) {
     value *= std::pow(1024.0, static_cast<double>(prefix + 1));
     text.remove_prefix(1);
-    if (text.size() == 2 && lower(text[0]) == 'i') text.remove_prefix(1);
+    if (text.size() == 2 && lower_case(text[0]) == 'i') text.remove_prefix(1);
   }
-  if (text.size() > 1 || (text.size() == 1 && lower(text[0]) != 'b')) return std::nullopt;
+  if (text.size() > 1 || (text.size() == 1 && lower_case(text[0]) != 'b')) return std::nullopt;
   if (!(value >= 1 && value < 0x1p63)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }

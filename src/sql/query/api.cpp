@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/ladder.hpp"
 #include "core/no_ladder.hpp"
 #include "cpu/parallel.hpp"
@@ -99,7 +100,7 @@ std::string Statement::table() const { return path().empty() ? query::table_name
 
 bool Statement::may_name(std::string_view column) const {
   const auto& names = syntax_->columns;
-  return names.exact.contains(std::string(column)) || names.folded.contains(query::folded(column));
+  return names.exact.contains(std::string(column)) || names.lower_case.contains(lower_case(column));
 }
 
 std::optional<std::size_t> Statement::table_among(const std::vector<std::string>& names) const {

@@ -8,14 +8,13 @@
 #include <charconv>
 #include <utility>
 
+#include "core/ascii.hpp"
 #include "core/decimal.hpp"
 
 namespace upsweep::query {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (static_cast<unsigned char>(c) & 0x80) != 0;
-}
+bool is_letter(char c) { return is_ascii_letter(c) || c == '_' || (static_cast<unsigned char>(c) & 0x80) != 0; }
 
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
@@ -136,14 +135,6 @@ std::string unquoted(std::string_view sql, const Token& token) {
   return content;
 }
 
-std::string folded(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::int64_t first_number(std::string_view text) {
   Lexer lexer(text);
   while (const auto token = lexer.next()) {
@@ -160,7 +151,7 @@ int location_of_word(std::string_view sql, std::string_view words) {
   Lexer lexer(sql);
   int depth = 0;
   while (const auto token = lexer.next()) {
-    const std::string text = folded(sql.substr(token->begin, token->end - token->begin));
+    const std::string text = lower_case(sql.substr(token->begin, token->end - token->begin));
     if (text == "(") ++depth;
     if (text == ")") --depth;
     if (depth == 0 && token->kind == Token::word && any.find(" " + text + " ") != std::string::npos) {

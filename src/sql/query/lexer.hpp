@@ -52,7 +52,4 @@ std::int64_t first_number(std::string_view text);
 /// blanks, in lower case.
 int location_of_word(std::string_view sql, std::string_view words);
 
-/// With ASCII letters in lower case, as SQL compares names.
-std::string folded(std::string_view text);
-
 }  // namespace upsweep::query

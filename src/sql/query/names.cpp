@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/ascii.hpp"
 #include "sql/query/lexer.hpp"
 
 namespace upsweep::query {
@@ -18,7 +19,7 @@ std::vector<Name> names_at(std::string_view sql, int location, std::size_t count
   while (names.size() < count) {
     const auto token = lexer.next();
     if (!token || (token->kind != Token::word && token->kind != Token::quoted)) return names;
-    const bool is_escaped = sql.substr(token->end, 2) == "&\"" && folded(text_of(sql, *token)) == "u";
+    const bool is_escaped = sql.substr(token->end, 2) == "&\"" && lower_case(text_of(sql, *token)) == "u";
     if (is_escaped) return names;
     const bool is_quoted = token->kind == Token::quoted;
     names.push_back({is_quoted ? unquoted(sql, *token) : std::string(text_of(sql, *token)), is_quoted});
@@ -29,17 +30,17 @@ std::vector<Name> names_at(std::string_view sql, int location, std::size_t count
 }
 
 bool may_mean(const Name& name, std::string_view candidate) {
-  return name.quoted ? name.text == candidate : folded(name.text) == folded(candidate);
+  return name.quoted ? name.text == candidate : lower_case(name.text) == lower_case(candidate);
 }
 
 void Names::add(const std::string& name) {
-  by_folded_[folded(name)].push_back(names_.size());
+  by_lower_name_[lower_case(name)].push_back(names_.size());
   names_.push_back(name);
 }
 
 std::vector<std::size_t> Names::find(const Name& name) const {
-  const auto found = by_folded_.find(folded(name.text));
-  if (found == by_folded_.end()) return {};
+  const auto found = by_lower_name_.find(lower_case(name.text));
+  if (found == by_lower_name_.end()) return {};
   std::vector<std::size_t> exact;
   for (const std::size_t place : found->second) {
     if (names_[place] == name.text) exact.push_back(place);
@@ -48,8 +49,8 @@ std::vector<std::size_t> Names::find(const Name& name) const {
 }
 
 std::string Names::other_case(const Name& name) const {
-  const auto found = by_folded_.find(folded(name.text));
-  if (!name.quoted || found == by_folded_.end() || !find(name).empty()) return "";
+  const auto found = by_lower_name_.find(lower_case(name.text));
+  if (!name.quoted || found == by_lower_name_.end() || !find(name).empty()) return "";
   return names_[found->second.front()];
 }
 

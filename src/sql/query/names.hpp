@@ -39,7 +39,7 @@ class Names {
 
  private:
   std::vector<std::string> names_;
-  std::map<std::string, std::vector<std::size_t>, std::less<>> by_folded_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> by_lower_name_;
 };
 
 /// In double quotes, as a query has it.

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/ascii.hpp"
 #include "core/utf8.hpp"
 #include "sql/query/names.hpp"
 #include "sql/query/refusals.hpp"
@@ -212,7 +213,7 @@ class Rewriter {
   [[nodiscard]] std::string_view text_of(const Token& token) const { return query::text_of(sql_, token); }
   [[nodiscard]] bool is_word(std::size_t i, std::string_view word) const {
     return is(i, Token::word) && tokens_[i].end - tokens_[i].begin == word.size() &&
-           folded(text_of(tokens_[i])) == word;
+           lower_case(text_of(tokens_[i])) == word;
   }
   [[nodiscard]] bool is_symbol(std::size_t i, char symbol) const {
     return is(i, Token::symbol) && sql_[tokens_[i].begin] == symbol;
@@ -267,7 +268,7 @@ class Rewriter {
   /// What stand-ins begin with: the query has it nowhere.
   [[nodiscard]] std::string free_stem() const {
     constexpr std::string_view kStem = "_long_name_";
-    const std::string lower = folded(sql_);
+    const std::string lower = lower_case(sql_);
     std::set<std::size_t> used;
     for (std::size_t at = lower.find(kStem); at != std::string::npos; at = lower.find(kStem, at + 1)) {
       std::size_t number = 0;
@@ -283,7 +284,7 @@ class Rewriter {
   /// stand-in, which nothing in the query is called.
   void shorten(const Token& token) {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
-    std::string name = token.kind == Token::word ? folded(text_of(token)) : unquoted(sql_, token);
+    std::string name = token.kind == Token::word ? lower_case(text_of(token)) : unquoted(sql_, token);
     if (name.size() <= kLongestName) return;
     if (stem_.empty()) stem_ = free_stem();
     const std::string stand_in = stem_ + std::to_string(names_.size());
@@ -406,7 +407,7 @@ void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syn
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!parts[i].contains("String")) continue;
     if (i < names.size() && !names[i].quoted) {
-      syntax.columns.folded.insert(folded(names[i].text));
+      syntax.columns.lower_case.insert(lower_case(names[i].text));
     } else {
       syntax.columns.exact.insert(string_of(parts[i]));
     }

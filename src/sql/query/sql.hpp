@@ -20,7 +20,7 @@ struct Syntax {
   /// The names that may be columns: those in quotes as they are, others with ASCII letters in lower case.
   struct {
     std::set<std::string> exact;
-    std::set<std::string> folded;
+    std::set<std::string> lower_case;
   } columns;
 };
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// core/ascii.hpp: letters of ASCII in either case, whatever the locale. Other bytes, such as those of UTF-8, are left as they are.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace upsweep {
+
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+constexpr bool is_ascii_letter(char c) { return lower_case(c) >= 'a' && lower_case(c) <= 'z'; }
+
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return lower_case(c); });
+  return lower;
+}
+
+/// Whether the text is `lower`, which is in lower case, in letters of any case.
+constexpr bool is_in_any_case(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char any, char wanted) { return lower_case(any) == wanted; });
+}
+
+}  // namespace upsweep
