@@ -50,6 +50,10 @@ std::vector<double> doubles(4), out(4);
 std::vector<std::int64_t> offsets{0, 2, 4}, longs(4), keys(4), out_keys(4);
 std::vector<std::uint8_t> mask(4);
 std::vector<std::size_t> sizes{0, 2, 4};
+std::vector<std::vector<std::int64_t>> pairs(2, longs);
+std::vector<std::vector<int>> int_pairs(2, ints);
+std::vector<std::int64_t*> pointers(2);
+std::vector<upsweep::CartesianInput> inputs{{offsets, 4}, {offsets, 4}};
 std::vector<bool> flags(4);
 std::deque<int> queue(4);
 """
@@ -75,6 +79,13 @@ POINTER = "takes an array where a pointer is given"
 ONE_TYPE = "must be of one type"
 SORTED = "elements that are sorted must be of a type of"
 ORDERED = "upsweep::SortOptions{.descending = true}"
+COMBINATIONS = "combinations() takes (policy, lists, content, replacement, offsets, positions)"
+COMBINATIONS_OFFSETS = "combinations_offsets() takes (policy, lists, content, n, replacement, offsets)"
+CARTESIAN = "cartesian() takes (policy, {{lists, content}, ...}, offsets, positions)"
+CARTESIAN_OFFSETS = "cartesian_offsets() takes (policy, {{lists, content}, ...}, offsets)"
+POSITIONS = "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, room)"
+BROADCAST = "broadcast_to_offsets() takes (policy, lists, offsets, content, positions)"
+NO_ARRAY = ("cannot convert 'std::vector", "no viable conversion", "no matching function")  # GCC, Clang: there is one function
 SEVERAL = "pass upsweep::max or upsweep::min, or a lambda"
 
 WRONG = [
@@ -237,6 +248,43 @@ WRONG = [
     (ORDER, "upsweep::segmented_exclusive_scan(par, offsets, doubles, out, upsweep::add, 0.0);"),
     (ORDER, "upsweep::exclusive_scan_by_key(par, ints, doubles, out, upsweep::add, 0.0);"),
     ("after the operator", "upsweep::inclusive_scan(par, ints, int_out, 0, upsweep::add);"),
+    # Tuples and positions: which arguments are arrays and which are pointers.
+    (COMBINATIONS, "upsweep::combinations(par, offsets, 4, false, keys.data(), pairs);"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets, 4, false, keys, longs.data());"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets, 4, false, keys, pointers);"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets, 4, false, keys, int_pairs);"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets, doubles, false, keys, pairs);"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets.data(), 4, false, keys, pairs);"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets, 4, 2, false, keys, pointers.data(), 4);"),
+    (COMBINATIONS, "upsweep::combinations(par, offsets, 4, 2, false, keys, pairs, 4);"),
+    (COMBINATIONS, "upsweep::combinations(upsweep::gpu::Policy{}, offsets, 4, false, keys, pairs);"),
+    (COMBINATIONS_OFFSETS, "upsweep::combinations_offsets(par, offsets.data(), 4, 2, false, keys);"),
+    (COMBINATIONS_OFFSETS, "upsweep::combinations_offsets(par, offsets, 4, 2, false, ints);"),
+    (CARTESIAN, "upsweep::cartesian(par, {{offsets, 4}, {offsets, 4}}, keys.data(), pairs);"),
+    (CARTESIAN, "upsweep::cartesian(par, {{offsets, 4}, {offsets, 4}}, keys, pointers);"),
+    (CARTESIAN, "upsweep::cartesian(par, {{offsets.data(), 4}, {offsets.data(), 4}}, keys, pairs);"),
+    (CARTESIAN, "upsweep::cartesian(par, inputs, keys, pairs);"),
+    (CARTESIAN_OFFSETS, "upsweep::cartesian_offsets(par, {{offsets, 4}, {offsets, 4}}, keys.data());"),
+    (CARTESIAN_OFFSETS, "upsweep::cartesian_offsets(par, {{offsets.data(), 4}}, keys);"),
+    (CARTESIAN_OFFSETS, "upsweep::cartesian_offsets(par, inputs, keys);"),
+    (POSITIONS, "upsweep::take_positions(par, offsets, 4, offsets, keys, out_keys, longs, 4);"),
+    (POSITIONS, "upsweep::take_positions(par, offsets, 4, offsets, keys, out_keys, longs);"),
+    (POSITIONS, "upsweep::take_positions(par, offsets.data(), 4, offsets, keys, out_keys.data(), longs.data(), 4);"),
+    (POSITIONS, "upsweep::take_positions(upsweep::gpu::Policy{}, offsets, 4, offsets, keys, out_keys, longs, 4);"),
+    (POLICY, "upsweep::take_positions(offsets, 4, offsets, keys, out_keys.data(), longs.data(), 4);"),
+    (WHOLE, "upsweep::take_positions(par, offsets, 4.5, offsets, keys, out_keys.data(), longs.data(), 4);"),
+    (NO_ARRAY, "upsweep::take_positions_async(upsweep::gpu::Policy{}, offsets, 4, offsets, keys, out_keys, longs, 4, nullptr);"),
+    (BROADCAST, "upsweep::broadcast_to_offsets(par, offsets, offsets.data(), 4, keys);"),
+    (BROADCAST, "upsweep::broadcast_to_offsets(par, offsets, offsets, 4, keys.data());"),
+    (BROADCAST, "upsweep::broadcast_to_offsets(par, offsets, offsets, doubles, keys);"),
+    (BROADCAST, "upsweep::broadcast_to_offsets(par, offsets.data(), offsets, 4, keys);"),
+    (BROADCAST, "upsweep::broadcast_to_offsets(upsweep::gpu::Policy{}, offsets, offsets, 4, keys);"),
+    (POLICY, "upsweep::broadcast_to_offsets(offsets, offsets, 4, keys);"),
+    (WHOLE, "upsweep::broadcast_to_offsets(par, offsets, offsets, 4.5, keys);"),
+    (WHOLE, "upsweep::gpu::Length length(longs.data(), 2.5);"),
+    (WHOLE, "upsweep::gpu::Length length(2.5F);"),
+    (WHOLE, "upsweep::compact_offsets_async(upsweep::gpu::Policy{}, keys.data(), keys.data(), 2.5, out_keys.data(), nullptr);"),
+    (WHOLE, "upsweep::gpu::Policy{}.with_device(1.5);"),
     # A result in a conditional would take the other operand's type.
     (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),
     (CONDITIONAL, "std::int64_t sum = longs.empty() ? 0 : upsweep::reduce(par, longs); (void)sum;"),
@@ -280,6 +328,13 @@ RIGHT = [
     "std::int64_t raw[3] = {}, raw_out[4]; upsweep::inclusive_scan(par, raw, 3, longs.data()); upsweep::inclusive_scan(par, longs.data(), 3, raw);",
     "std::int64_t raw[3] = {}; upsweep::exclusive_scan(par, raw, 3, longs.data(), 0); upsweep::offsets(par, raw, raw, 3, longs.data());",
     "double raw[4] = {}; upsweep::segmented_reduce(par, offsets, raw, 4, out.data()); upsweep::segmented_sort(par, offsets, raw, 4, out.data(), 4);",
+    "upsweep::combinations(par, offsets, 4, false, keys, pairs); upsweep::combinations(par, offsets, 4, 2, false, nullptr, pointers.data(), 4);",
+    "upsweep::combinations_offsets(par, offsets, 4, 2, false, keys); upsweep::combinations_offsets(par, offsets, 4, 2, false, keys.data());",
+    "upsweep::cartesian(par, {{offsets, 4}, {offsets, 4}}, keys, pairs); upsweep::cartesian_offsets(par, {{offsets, 4}}, keys);",
+    "upsweep::cartesian(par, inputs, keys.data(), pointers.data(), 4); upsweep::cartesian_offsets(par, inputs, keys.data());",
+    "upsweep::take_positions(par, offsets, 4, offsets, keys, out_keys.data(), longs.data(), 4);",
+    "upsweep::broadcast_to_offsets(par, offsets, offsets, 4, keys); upsweep::broadcast_to_offsets(par, offsets, offsets.data(), 4, keys.data(), 4);",
+    "const upsweep::gpu::Length n = longs.size(), m = 4, k(longs.data(), longs.size()), l(longs.data(), 4); (void)(n.most + m.most + k.most + l.most); (void)upsweep::gpu::Policy{}.with_device(1);",
     "std::vector<int*> v(4), w(4); upsweep::exclusive_scan(par, v, w, ints.data(), [](int* a, int* b) { return a < b ? b : a; });",
 ]
 

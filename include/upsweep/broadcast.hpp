@@ -27,6 +27,8 @@
 #include <cstdint>
 #include <iterator>
 #include <ranges>
+#include <type_traits>
+#include <utility>
 
 #include "upsweep/detail/broadcast_call.hpp"
 #include "upsweep/detail/pack_call.hpp"
@@ -321,6 +323,26 @@ inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& l
                                        gpu::PackStatus* status) {
   detail::run_conversion_async(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity), status);
 }
+
+/// @cond
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto broadcast_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <detail::IsPolicy P, class... Rest>
+  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
+           !requires(const P& policy, Rest&&... rest) {
+             upsweep::broadcast_to_offsets(policy, std::forward<Rest>(rest)...);
+           })
+auto broadcast_to_offsets(const P& /*policy*/, Rest&&... /*rest*/) {
+  static_assert(
+      sizeof...(Rest) > detail::kAllArguments,
+      "broadcast_to_offsets() takes (policy, lists, offsets, content, positions), where lists are an array of "
+      "offsets, content is its number of elements, and offsets and positions are arrays of std::int64_t; or "
+      "(policy, lists, offsets, content, positions, capacity) with pointers");
+}
+/// @endcond
 
 namespace gpu {
 

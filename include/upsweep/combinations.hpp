@@ -25,6 +25,8 @@
 #include <ranges>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "upsweep/detail/combinations_call.hpp"
@@ -227,6 +229,100 @@ inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<con
   call.status = status;
   return detail::run_combinations(policy, call);
 }
+
+/// @cond
+// Calls that match none of these are refused with what the function takes.
+template <detail::IsPolicy P, class... Rest>
+  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
+           !requires(const P& policy, Rest&&... rest) { upsweep::combinations(policy, std::forward<Rest>(rest)...); })
+auto combinations(const P& /*policy*/, Rest&&... /*rest*/) {
+  static_assert(
+      sizeof...(Rest) > detail::kAllArguments,
+      "combinations() takes (policy, lists, content, replacement, offsets, positions), where offsets are an array "
+      "of std::int64_t and positions an array of such arrays; or (policy, lists, content, n, replacement, "
+      "offsets, positions, room) with pointers");
+}
+template <detail::IsPolicy P, class... Rest>
+  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
+           !requires(const P& policy, Rest&&... rest) {
+             upsweep::combinations_offsets(policy, std::forward<Rest>(rest)...);
+           })
+auto combinations_offsets(const P& /*policy*/, Rest&&... /*rest*/) {
+  static_assert(
+      sizeof...(Rest) > detail::kAllArguments,
+      "combinations_offsets() takes (policy, lists, content, n, replacement, offsets), where lists are an array "
+      "of offsets, content is its number of elements, and offsets are an array of std::int64_t or a pointer");
+}
+
+namespace detail {
+
+/// What follows inputs in braces.
+template <class... Rest>
+inline constexpr bool kAreTupleArrays = false;
+template <PositionArray Offsets, PositionArrays Out>
+inline constexpr bool kAreTupleArrays<Offsets, Out> = true;
+template <class... Rest>
+concept TupleArrays = kAreTupleArrays<Rest...>;
+template <class... Rest>
+concept OffsetsArray = sizeof...(Rest) == 1 && (PositionArray<Rest> && ...);
+
+/// What is given for the lists of an input: a pointer.
+struct PointerForLists {
+  template <class T>
+  PointerForLists(const T* /*lists*/, std::int64_t /*content*/);  // NOLINT(google-explicit-constructor)
+};
+template <class... Rest>
+auto refuse_cartesian() {
+  static_assert(sizeof...(Rest) > kAllArguments,
+                "cartesian() takes (policy, {{lists, content}, ...}, offsets, positions), where lists and offsets are "
+                "arrays and positions an array of arrays of std::int64_t; or (policy, std::span(inputs), offsets, "
+                "positions, room) with pointers");
+}
+template <class... Rest>
+auto refuse_cartesian_offsets() {
+  static_assert(
+      sizeof...(Rest) > kAllArguments,
+      "cartesian_offsets() takes (policy, {{lists, content}, ...}, offsets), where lists are arrays of offsets, "
+      "and offsets are an array of std::int64_t; or (policy, std::span(inputs), offsets) with a pointer");
+}
+
+}  // namespace detail
+
+template <detail::IsPolicy P, class... Rest>
+  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
+           !requires(const P& policy, Rest&&... rest) { upsweep::cartesian(policy, std::forward<Rest>(rest)...); })
+auto cartesian(const P& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_cartesian<Rest...>();
+}
+template <class... Rest>
+  requires(!detail::TupleArrays<Rest...>)
+auto cartesian(const Policy& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
+  return detail::refuse_cartesian<Rest...>();
+}
+template <class... Rest>
+auto cartesian(const Policy& /*policy*/, std::initializer_list<detail::PointerForLists> /*inputs*/,
+               Rest&&... /*rest*/) {
+  return detail::refuse_cartesian<Rest...>();
+}
+template <detail::IsPolicy P, class... Rest>
+  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
+           !requires(const P& policy, Rest&&... rest) {
+             upsweep::cartesian_offsets(policy, std::forward<Rest>(rest)...);
+           })
+auto cartesian_offsets(const P& /*policy*/, Rest&&... /*rest*/) {
+  return detail::refuse_cartesian_offsets<Rest...>();
+}
+template <class... Rest>
+  requires(!detail::OffsetsArray<Rest...>)
+auto cartesian_offsets(const Policy& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
+  return detail::refuse_cartesian_offsets<Rest...>();
+}
+template <class... Rest>
+auto cartesian_offsets(const Policy& /*policy*/, std::initializer_list<detail::PointerForLists> /*inputs*/,
+                       Rest&&... /*rest*/) {
+  return detail::refuse_cartesian_offsets<Rest...>();
+}
+/// @endcond
 
 namespace gpu {
 

@@ -22,6 +22,7 @@
 //           A failure of the device that work of an earlier call caused may show in a later one.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -115,6 +116,13 @@ struct Policy {
     policy.device = number;
     return policy;
   }
+  /// @cond
+  template <std::floating_point T>
+  [[nodiscard]] constexpr Policy with_device(T /*number*/) const {
+    static_assert(!std::floating_point<T>, "numbers of devices must be integers: convert a float first");
+    return *this;
+  }
+  /// @endcond
   [[nodiscard]] constexpr Policy with_stream(Stream handle) const {
     Policy policy = *this;
     policy.stream = handle;
@@ -180,3 +188,13 @@ struct LinkTimes {
 [[nodiscard]] LinkTimes measure_link(int device);
 
 }  // namespace upsweep::gpu
+
+/// @cond
+namespace upsweep::detail {
+
+/// Where a call runs.
+template <class P>
+concept IsPolicy = std::same_as<P, Policy> || std::same_as<P, gpu::Policy>;
+
+}  // namespace upsweep::detail
+/// @endcond

@@ -256,6 +256,16 @@ struct Length {
   Length(const std::int64_t* address, std::int64_t most_elements) : most(most_elements), at(address) {
     upsweep::detail::require_array(address, 1, "length");
   }
+  /// @cond
+  template <std::floating_point T>
+  constexpr Length(T /*n*/) : most(0) {  // NOLINT(google-explicit-constructor): as the length that it stands for
+    upsweep::detail::refuse_float<T>();
+  }
+  template <std::floating_point T>
+  Length(const std::int64_t* /*address*/, T /*most_elements*/) : most(0) {
+    upsweep::detail::refuse_float<T>();
+  }
+  /// @endcond
 };
 
 /// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value.

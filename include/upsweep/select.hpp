@@ -37,6 +37,8 @@
 #include <ranges>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/partition_call.hpp"
@@ -447,6 +449,24 @@ inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, 
   call.status = status;
   detail::run_take(policy, call);
 }
+
+/// @cond
+template <class First, class... Rest>
+  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+auto take_positions(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+}
+template <detail::IsPolicy P, class... Rest>
+  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
+           !requires(const P& policy, Rest&&... rest) { upsweep::take_positions(policy, std::forward<Rest>(rest)...); })
+auto take_positions(const P& /*policy*/, Rest&&... /*rest*/) {
+  static_assert(
+      sizeof...(Rest) > detail::kAllArguments,
+      "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, room), where "
+      "lists and index_lists are arrays of offsets, content and room numbers of elements, and out_offsets and "
+      "positions pointers to std::int64_t");
+}
+/// @endcond
 
 namespace gpu {
 
