@@ -324,6 +324,10 @@ TEST_F(DeviceQuery, Expressions) {
       "SUM(f64 * f64 - f64 / 2), SUM(-f64) FROM t WHERE f64 < 1000 AND f64 > -1000",
       "SUM(n) + COUNT(*), SUM(si) * 2, MAX(si) - MIN(si) FROM t",
       "SUM(price * 1.000000000000000001), SUM(u64 / 3), SUM(i64 / 3) FROM t",
+      "SUM(ABS(si)), SUM(ABS(d4)), SUM(ABS(d16)), MIN(ABS(f64)), MAX(ABS(f32)), SUM(ABS(i32)) FROM t WHERE ABS(si) > 3",
+      "SUM(ROUND(price)), SUM(ROUND(d4, 1)), SUM(ROUND(d16, -2)), SUM(ROUND(i32, -3)), MAX(ROUND(u64, -4)) FROM t",
+      "MIN(ROUND(f64, 1)), MAX(ROUND(f32)), SUM(ROUND(sd, 5)), MAX(SQRT(ABS(f64))), SUM(SQRT(sd)) FROM t",
+      "ROUND(AVG(price), 2), ABS(SUM(si)), SQRT(COUNT(*)), ROUND(SUM(price), -3), ROUND(SUM(n), -2) FROM t",
   });
 }
 
@@ -340,6 +344,7 @@ TEST_F(DeviceQuery, Groups) {
       "si + 1, few, SUM(n), SUM(f64) FROM t WHERE f64 < 1000 AND f64 > -1000 GROUP BY si + 1, few",
       "i8, COUNT(i8), COUNT(*), SUM(i16) FROM t GROUP BY i8 ORDER BY i8 DESC LIMIT 7",
       "few, SUM(si) FROM t WHERE si > 1000 GROUP BY few",
+      "ROUND(price, -4), ABS(si), COUNT(*), SUM(ROUND(d4, 2)) FROM t GROUP BY ROUND(price, -4), ABS(si)",
       "n, SUM(si) FROM t GROUP BY n ORDER BY n DESC LIMIT 3",
       "si, SUM(f64) FROM t WHERE few = 'none' GROUP BY si",
   });
@@ -378,6 +383,10 @@ TEST_F(DeviceQuery, ErrorsAreTheCpus) {
           "SUM(f64 / (si - si)) FROM t",
           "SUM(i64 / (0 - 1)) FROM t",
           "SUM(u64 * u64 * u64) FROM t",
+          "SUM(ABS(i64)) FROM t",
+          "SUM(ROUND(i64, -1)) FROM t WHERE n > 5",
+          "COUNT(*) FROM t WHERE SQRT(si) > 3",
+          "si, SUM(SQRT(f64)) FROM t GROUP BY si",
           "COUNT(*) FROM t WHERE n / si > 0 AND si <> 0",
           "AVG(price / d16) FROM t WHERE d16 <> 0",
           "SUM(u64 / 1e0) FROM t",
@@ -552,6 +561,51 @@ std::vector<Rule> exact_rules() {
        u64,
        i64,
        {{1, kLongMax, "9223372036854775808"}, {1, kLongMin, "-18446744073709551616"}}},
+      {"ABS(a)",
+       i64,
+       i64,
+       {{-5, 0, "5"}, {kLongMax, 0, "9223372036854775807"}, {kLongMin, 0, "overflow"}, {null, 0, "NULL"}}},
+      {"ABS(a)", i32, i32, {{kIntMin, 0, "2147483648"}, {0, 0, "0"}, {null, 0, "NULL"}}},
+      {"ABS(a - b)", u64, i64, {{0, kLongMax, "9223372036854775807"}, {kUnsignedMax, 0, "18446744073709551615"}}},
+      {"ABS(a)", cents, i64, {{-150, 0, "1.50"}, {kLongMin, 0, "92233720368547758.08"}, {null, 0, "NULL"}}},
+      {"ABS(a)",
+       wide,
+       i64,
+       {{-kWideMax, 0, "170141183460469231731687303715884105727"}, {-kWideMax - 1, 0, "overflow"}, {null, 0, "NULL"}}},
+      {"ROUND(a)", cents, i64, {{150, 0, "2"}, {-150, 0, "-2"}, {149, 0, "1"}, {-49, 0, "0"}, {null, 0, "NULL"}}},
+      {"ROUND(a, 1)", cents, i64, {{kLongMax, 0, "92233720368547758.1"}, {-5, 0, "-0.1"}, {4, 0, "0.0"}}},
+      {"ROUND(a, 7)", cents, i64, {{kLongMax, 0, "92233720368547758.07"}, {null, 0, "NULL"}}},
+      {"ROUND(a, -2)", cents, i64, {{5000, 0, "100"}, {-4999, 0, "0"}, {kLongMin, 0, "-92233720368547800"}}},
+      {"ROUND(a, -40)", cents, i64, {{kLongMax, 0, "0"}, {null, 0, "NULL"}}},
+      {"ROUND(a, 3)", fine, i64, {{kIntMin, 0, "-214748.365"}, {12345, 0, "1.235"}, {12344, 0, "1.234"}}},
+      {"ROUND(a, -37)",
+       wide,
+       i64,
+       {{kWideMax, 0, "170000000000000000000000000000000000000"},
+        {kWideMax / 100 * 3, 0, "10000000000000000000000000000000000000"},
+        {null, 0, "NULL"}}},
+      {"ROUND(a, -38)",
+       wide,
+       i64,
+       {{kWideMax, 0, "overflow"}, {kWideMax / 2, 0, "100000000000000000000000000000000000000"}}},
+      {"ROUND(a, 2)", i64, i64, {{kLongMin, 0, "-9223372036854775808"}, {null, 0, "NULL"}}},
+      {"ROUND(a, -1)",
+       i64,
+       i64,
+       {{15, 0, "20"},
+        {-15, 0, "-20"},
+        {14, 0, "10"},
+        {kLongMax - 3, 0, "9223372036854775800"},
+        {kLongMax - 2, 0, "overflow"},
+        {kLongMin, 0, "overflow"},
+        {null, 0, "NULL"}}},
+      {"ROUND(a, -19)", i64, i64, {{kLongMax / 2, 0, "0"}, {kLongMax, 0, "overflow"}, {null, 0, "NULL"}}},
+      {"ROUND(a, -30)", i64, i64, {{kLongMax, 0, "0"}, {null, 0, "NULL"}}},
+      {"ROUND(a, -1)", u64, i64, {{kUnsignedMax, 0, "18446744073709551620"}, {4, 0, "0"}}},
+      {"SQRT(a)", i64, i64, {{4, 0, "2"}, {2, 0, "1.4142135623730951"}, {-1, 0, "not_positive"}, {null, 0, "NULL"}}},
+      {"SQRT(a)", cents, i64, {{225, 0, "1.5"}, {0, 0, "0"}, {-1, 0, "not_positive"}}},
+      {"SQRT(a)", wide, i64, {{kWideMax, 0, "1.3043817825332783e+19"}, {-kWideMax, 0, "not_positive"}}, By::either},
+      {"CASE WHEN a >= 0 THEN SQRT(a) ELSE ABS(a) END", i64, i64, {{9, 0, "3"}, {-9, 0, "9"}, {null, 0, "NULL"}}},
   };
 }
 
@@ -653,6 +707,43 @@ TEST_F(DeviceQuery, RulesOfFloatsAreTheSameOnBoth) {
     for (const std::string& expression :
          {number_of("a < b"), number_of("a <= b"), number_of("a = b"), std::string("a + b"), std::string("a / b"),
           std::string("CASE WHEN a < b THEN a ELSE b END")}) {
+      const Query query(fmt::format("SELECT MIN({}) FROM t", expression), t);
+      here += cell_or_error(query, par, t, 0, By::either) + " ";
+      there += cell_or_error(query, gpu::Policy{}, t, 0, By::device) + " ";
+    }
+    EXPECT_EQ(here, std::string(expected) + " ");
+    EXPECT_EQ(there, std::string(expected) + " ");
+  }
+}
+
+// Of floats, too, functions have one body for both.
+TEST_F(DeviceQuery, FunctionsOfFloatsAreTheSameOnBoth) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Floats {
+    double a;
+    const char* expected;  ///< of each expression
+  };
+  const Floats cases[] = {
+      {2.5, "2.5 3 2.5 0 1.5811388300841898"},
+      {-2.5, "2.5 -3 -2.5 -0 not_positive"},
+      {0.49999999999999994, "0.49999999999999994 0 0.5 0 0.7071067811865475"},
+      {2251799813685249.5,
+       "2251799813685249.5 2251799813685250 2251799813685249.5 2251799813685200 47453132.812125795"},
+      {1e300, "1e+300 1e+300 1e+300 1e+300 1e+150"},
+      {155.355, "155.355 155 155.35 200 12.464148587047573"},
+      {0.0, "0 0 0 0 0"},
+      {-0.0, "0 -0 -0 -0 -0"},
+      {inf, "Infinity Infinity Infinity Infinity Infinity"},
+      {-inf, "Infinity -Infinity -Infinity -Infinity not_positive"},
+      {nan, "NaN NaN NaN NaN NaN"}};
+  for (const auto& [a, expected] : cases) {
+    const std::vector<double> x{a};
+    MemoryTable t;
+    t.add("a", x);
+    std::string here;
+    std::string there;
+    for (const char* const expression : {"ABS(a)", "ROUND(a)", "ROUND(a, 2)", "ROUND(a, -2)", "SQRT(a)"}) {
       const Query query(fmt::format("SELECT MIN({}) FROM t", expression), t);
       here += cell_or_error(query, par, t, 0, By::either) + " ";
       there += cell_or_error(query, gpu::Policy{}, t, 0, By::device) + " ";
@@ -899,6 +990,8 @@ std::vector<WithLiterals> with_literals(expression::Op op) {
     case Op::has_word:
       return {{"SUM(si) FROM t WHERE few = @ OR few >= @", {"'N'", "'none'", "''"}},
               {"SUM(si) FROM t WHERE few IN (@, 'a', 'b', 'c', 'd')", {"'N'", "'none'"}}};
+    case Op::call:  // the number of places to round to belongs to the code
+      return {{"SUM(ABS(si - @)), SUM(SQRT(n + @)) FROM t WHERE ROUND(price * @, 1) > @", {"1", "2", "17"}}};
     case Op::is_member:
       return {{"SUM(si) FROM t WHERE n IN (1, 2, 3, 4, @)", {"5", "9999999999", "-1", "1", "1.5"}},
               {"SUM(si) FROM t WHERE f64 IN (1, 2, 3, 4, @)", {"5", "1e300"}},

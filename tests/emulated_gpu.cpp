@@ -173,6 +173,9 @@ struct Runtime {
 };
 extern "C" { Runtime runtime; unsigned emulated_block, emulated_blocks; unsigned long long cells[1 << 15]; }
 struct Index { unsigned x; };
+#define fabs __builtin_fabs
+#define sqrt __builtin_sqrt
+#define copysign __builtin_copysign
 #define threadIdx (Index{(unsigned)runtime.thread()})
 #define blockIdx (Index{emulated_block})
 #define gridDim (Index{emulated_blocks})

@@ -8,18 +8,28 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cpu/kernels.hpp"
 #include "sql/expression/date.hpp"
+#include "sql/expression/functions.hpp"
 #include "sql/expression/number.hpp"
 #include "upsweep/error.hpp"
 
@@ -195,6 +205,224 @@ TEST(Query, WhatIsNotReachedIsNotComputed) {
   EXPECT_EQ(failed.index, 0);
   EXPECT_NE(failed.message.find("\n  SELECT SUM(10 / x) FROM t\n                ^"), std::string::npos)
       << failed.message;
+}
+
+// ------------------------------------------------------------------------------------------------------------- functions
+
+/// "`ROUND(x)`, `ROUND(x, n)`"
+std::string calls(const expression::Function& function) {
+  const std::string lower = expression::name(function);
+  std::string upper = lower;
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::string all = expression::usage(function);
+  for (const auto& [from, to] : {std::pair(" or " + lower, "`, `" + upper), std::pair(lower, upper)}) {
+    for (std::size_t at = all.find(from); at != std::string::npos; at = all.find(from))
+      all.replace(at, from.size(), to);
+  }
+  return "`" + all + "`";
+}
+
+/// What the README of queries says of a function: its row of a table.
+std::string documented(const expression::Function& function) {
+  constexpr const char* kTakes[] = {"", "integer, decimal or float", "number, converted to float",
+                                    "whole number, written in the query"};
+  constexpr const char* kGives[] = {"the type of x", "float", "the type of x; a decimal has n decimal places"};
+  constexpr const char* kNulls[] = {"if an argument is NULL"};
+  std::string arguments;
+  for (const expression::Takes takes : function.takes) {
+    if (takes == expression::Takes::nothing) continue;
+    arguments += fmt::format("{}{}: {}", arguments.empty() ? "" : "; ", takes == expression::Takes::places ? "n" : "x",
+                             kTakes[static_cast<int>(takes)]);
+  }
+  return fmt::format("| {} | {} | {} | {} | {} |\n", calls(function), arguments,
+                     kGives[static_cast<int>(function.gives)], kNulls[static_cast<int>(function.nulls)],
+                     function.meaning);
+}
+
+TEST(Functions, AreDocumented) {
+  const char* const source = std::getenv("UPSWEEP_SOURCE_DIR");
+  const auto readme = std::filesystem::path(source != nullptr ? source : "") / "src/sql/query/README.md";
+  if (source == nullptr || !std::filesystem::exists(readme)) GTEST_SKIP() << "no sources here";
+  std::ifstream file(readme);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string table =
+      "<!-- functions:begin -->\n| function | arguments | result | NULL | meaning |\n|--|--|--|--|--|\n";
+  for (const expression::Function& function : expression::functions()) table += documented(function);
+  table += "<!-- functions:end -->\n";
+  EXPECT_TRUE(text.find(table) != std::string::npos) << readme << " must have these lines:\n" << table;
+}
+
+TEST(Functions, HaveBodiesOfTheirTypesForEveryInstructionSet) {
+  std::set<std::string> names;
+  const auto all = expression::functions();
+  for (const auto* table :
+       {&expression::functions_baseline, &expression::functions_avx2, &expression::functions_avx512}) {
+    ASSERT_EQ(table->count, std::ssize(all));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const expression::Function& function = table->first[i];
+      EXPECT_STREQ(function.names, all[i].names);
+      const bool is_exact = function.gives != expression::Gives::real;
+      EXPECT_EQ(function.exact.narrow != nullptr && function.exact.wide != nullptr, is_exact) << function.names;
+      EXPECT_EQ(function.bound != nullptr, is_exact) << function.names;
+      EXPECT_NE(function.real.real, nullptr) << function.names;
+    }
+  }
+  for (const expression::Function& function : all) {
+    EXPECT_TRUE(names.insert(expression::name(function)).second) << function.names;
+  }
+}
+
+TEST(Functions, AreNullWhereAnArgumentIs) {
+  const Longs x{-3, 0, 7, 0};
+  const std::vector<double> f{-1.5, 0, 2.5, 0};
+  const std::vector<std::uint8_t> there = bits({true, false, true, false});
+  MemoryTable t;
+  t.add(Field{.name = "x"}, x.data(), 4, there.data());
+  t.add({.name = "d", .kind = ValueKind::decimal, .scale = 1}, x.data(), 4, there.data());
+  t.add({.name = "f", .kind = ValueKind::real, .storage = Storage::float64}, f.data(), 4, there.data());
+  for (const char* const call : {"ABS(x)", "ABS(d)", "ABS(f)", "ROUND(x, -1)", "ROUND(d)", "ROUND(f, 1)",
+                                 "SQRT(ABS(x))", "SQRT(ABS(f))", "ROUND(d, -50)"}) {
+    EXPECT_EQ(ask(fmt::format("SELECT COUNT({0}), COUNT(*) FROM t WHERE {0} IS NULL OR {0} >= 0", call), t),
+              call == std::string_view("ROUND(f, 1)") ? "1|3" : "2|4")
+        << call;
+  }
+  EXPECT_EQ(ask("SELECT MIN(ABS(NULL)), MIN(ROUND(NULL, 2)), MIN(ROUND(d, NULL)), MIN(SQRT(NULL)) FROM t", t),
+            "NULL|NULL|NULL|NULL");
+}
+
+TEST(Functions, OfConstantsAreConstants) {
+  const Longs x{1, 2};
+  MemoryTable t;
+  t.add("x", x);
+  EXPECT_EQ(ask("SELECT MIN(ABS(-5)), MIN(ABS(-2.50)), MIN(ROUND(2.345, 2)), MIN(ROUND(-15, -1)), MIN(SQRT(2.25)), "
+                "MIN(ROUND(1.005e0, 2)), MIN(ROUND(1e300, 2)), MIN(ABS(ROUND(-1.5))) FROM t",
+                t),
+            "5|2.50|2.35|-20|1.5|1.01|1e+300|2");
+  // Conditions with them are tried as bounds of columns, as with any literal.
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE x > ABS(-1) AND x < SQRT(9)", t), "1");
+  EXPECT_EQ(ask("SELECT ROUND(12.5), ABS(-3), COUNT(*) FROM t GROUP BY x", t), "13|3|1;13|3|1");
+  // An error of constants is one where a row has it.
+  EXPECT_EQ(ask("SELECT SUM(CASE WHEN x > 5 THEN SQRT(-1) ELSE x END) FROM t", t), "3");
+  const Failure failed = failure("SELECT SUM(CASE WHEN x > 1 THEN SQRT(-1) ELSE x END) FROM t", t);
+  EXPECT_EQ(failed.code, Code::not_positive);
+  EXPECT_EQ(failed.index, 1);
+  EXPECT_EQ(failure("SELECT SUM(ROUND(9223372036854775807, -1)) FROM t", t).code, Code::overflow);
+}
+
+TEST(Functions, SayWhichRowFails) {
+  Longs x(5000, 4);
+  std::vector<double> f(x.size(), 2);
+  x[4321] = kMin;
+  f[4567] = -1e-300;
+  MemoryTable t;
+  t.add("x", x).add("f", f);
+  const Failure failed = failure("SELECT SUM(ABS(x)) FROM t", t);
+  EXPECT_EQ(failed.code, Code::overflow);
+  EXPECT_EQ(failed.index, 4321);
+  EXPECT_EQ(failed.message,
+            "the result does not fit a 64-bit integer in row 4321\n  SELECT SUM(ABS(x)) FROM t\n             ^");
+  const Failure negative = failure("SELECT SUM(SQRT(f)) FROM t WHERE x = 4", t);
+  EXPECT_EQ(negative.code, Code::not_positive);
+  EXPECT_EQ(negative.index, 4567);
+  EXPECT_EQ(negative.message,
+            "square root of a negative number in row 4567\n  SELECT SUM(SQRT(f)) FROM t WHERE x = 4\n"
+            "             ^");
+  EXPECT_EQ(ask("SELECT SUM(SQRT(f)), SUM(ABS(x)) FROM t WHERE f >= 0 AND x > 0", t).substr(0, 4), "7068");
+  EXPECT_EQ(failure("SELECT SQRT(MIN(x)) FROM t", t).code, Code::not_positive);
+  EXPECT_EQ(ask("SELECT ABS(MIN(x)), ROUND(MIN(x), -3) FROM t", t), "9223372036854775808|-9223372036854776000");
+}
+
+TEST(Functions, AreKeysAndConditions) {
+  const Longs x{-12, 12, 25, -25, 26, 7};
+  MemoryTable t;
+  t.add("x", x).add_decimal("d", x, 1);
+  EXPECT_EQ(ask("SELECT ABS(x), COUNT(*) FROM t GROUP BY ABS(x)", t), "12|2;25|2;26|1;7|1");
+  EXPECT_EQ(ask("SELECT ROUND(d) AS r, SUM(x) FROM t GROUP BY r ORDER BY r", t), "-3|-25;-1|-12;1|19;3|51");
+  EXPECT_EQ(ask("SELECT ABS(ROUND(x, -1)) + 1, MAX(x) FROM t GROUP BY ROUND(x, -1) ORDER BY 1, 2", t),
+            "11|-12;11|12;31|-25;31|26");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM t WHERE ABS(x) IN (12, 7, 99, 98) AND SQRT(ABS(d)) < 1.1", t), "3");
+  EXPECT_EQ(ask("SELECT COUNT(*), SUM(ABS(x)) FROM t WHERE ROUND(d) = -3 OR ABS(x) = ABS(-7)", t), "2|32");
+}
+
+/// Values of floats, and of integers, that every instruction set must give the same result of.
+TEST(Functions, AreTheSameWithEveryInstructionSet) {
+  std::mt19937_64 random(5);
+  Longs x;
+  std::vector<double> f;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto bits = random();
+    x.push_back(static_cast<std::int64_t>(bits) >> (bits % 60));
+    double any = 0;
+    const auto other = random();
+    std::memcpy(&any, &other, sizeof any);
+    const double steps = std::ldexp(static_cast<double>(static_cast<std::int64_t>(other) >> 12), -(i % 53));
+    f.push_back(i % 3 == 0 ? any : i % 3 == 1 ? steps : std::round(steps * 4) / 4);
+  }
+  MemoryTable t;
+  t.add("x", x).add_decimal("d", x, 3).add("f", f);
+  Longs row(x.size());
+  std::iota(row.begin(), row.end(), 0);
+  t.add("row", row);
+  const auto half_away = [](double value, int places) {
+    const double ten = std::pow(10.0, std::abs(places));
+    const double back = places < 0 ? std::round(value / ten) * ten : std::round(value * ten) / ten;
+    return std::isfinite(value) && std::isfinite(places < 0 ? value / ten : value * ten) ? back : value;
+  };
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (!cpu::has_isa(isa)) continue;
+    const Answer answer =
+        Query(
+            "SELECT row, MIN(ABS(f)), MIN(ROUND(f)), MIN(ROUND(f, 3)), MIN(ROUND(f, -2)), MIN(SQRT(ABS(f))), "
+            "MIN(ROUND(d, 1)), MIN(ROUND(x / 16, -4)), MIN(ABS(x / 2)) FROM t GROUP BY row",
+            t)
+            .run(par.with_isa(isa), t);
+    ASSERT_EQ(answer.rows.size(), f.size());
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      const double expected[] = {std::fabs(f[i]), half_away(f[i], 0), half_away(f[i], 3), half_away(f[i], -2),
+                                 std::sqrt(std::fabs(f[i]))};
+      for (std::size_t k = 0; k < std::size(expected); ++k) {
+        const double found = answer.rows[i][k + 1].real;
+        EXPECT_TRUE(std::memcmp(&found, &expected[k], sizeof found) == 0 || (found != found && f[i] != f[i]))
+            << f[i] << ", function " << k << ": " << found << ", not " << expected[k];
+      }
+      const auto rounded = [](Int128 value, Int128 to) { return (value + (value < 0 ? -to : to) / 2) / to; };
+      EXPECT_TRUE(answer.rows[i][6].exact == rounded(x[i], 100)) << x[i];
+      EXPECT_TRUE(answer.rows[i][7].exact == rounded(x[i] / 16, 10'000) * 10'000) << x[i];
+      EXPECT_TRUE(answer.rows[i][8].exact == std::abs(x[i] / 2)) << x[i];
+    }
+  }
+}
+
+TEST(Functions, AreRefusedWhereTheyAreNotDefined) {
+  const Longs x{1};
+  const std::vector<std::int32_t> words{0};
+  MemoryTable t;
+  t.add("x", x).add_text("s", words, {"a"});
+  struct Refused {
+    const char* call;
+    Code code;
+    const char* message;
+  };
+  const Refused all[] = {
+      {"ABS()", Code::bad_sql, "the function is called as abs(x)"},
+      {"ROUND(x, 1, 2)", Code::bad_sql, "the function is called as round(x) or round(x, n)"},
+      {"ABS(s)", Code::unsupported_type, "abs() is not defined for text; a column of CSV is text"},
+      {"SQRT(x > 1)", Code::unsupported_type, "sqrt() is not defined for boolean"},
+      {"ROUND(date '2020-01-01')", Code::unsupported_type, "round() is not defined for date"},
+      {"ROUND(x, x)", Code::unsupported_sql, "the number of decimal places of round() is a whole number"},
+      {"ROUND(x, 1.5)", Code::unsupported_sql, "the number of decimal places of round() is a whole number"},
+      {"ABS(*)", Code::unsupported_sql, "abs() is not an aggregate function: * is not supported"},
+      {"ABS(DISTINCT x)", Code::unsupported_sql, "abs() is not an aggregate function: DISTINCT is not supported"},
+      {"ABS(x) OVER ()", Code::unsupported_sql, "abs() is not an aggregate function: OVER is not supported"},
+      {"ABS(SUM(x))", Code::unsupported_sql, "sum() is an aggregate"},
+      {"CBRT(x)", Code::unsupported_sql,
+       "cbrt() is not supported: the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the others ABS, ROUND and "
+       "SQRT"}};
+  for (const auto& [call, code, message] : all) {
+    const Failure failed = failure(fmt::format("SELECT MIN({}) FROM t", call), t);
+    EXPECT_EQ(failed.code, code) << call << ": " << failed.message;
+    EXPECT_TRUE(failed.message.starts_with(message)) << failed.message;
+  }
 }
 
 TEST(Query, DatesAreOfTheCalendar) {
@@ -1105,7 +1333,8 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
       for (const std::string& condition :
            {of_x, compare(whole, "x"), compare("d", cents), compare("n", whole), compare("r", real), compare("x", real),
             std::string("(").append(of_x).append(" OR n < 3)"), std::string("(").append(of_x).append(" AND d >= 0.10)"),
-            std::string("NOT ").append(of_x)}) {
+            std::string("NOT ").append(of_x), compare("ABS(x - 9)", whole), compare("ROUND(d, 1)", cents),
+            compare("ABS(n)", whole), compare("SQRT(ABS(r))", real)}) {
         const std::string sql = "SELECT COUNT(*), SUM(v), SUM(x) FROM t WHERE v >= 10 AND " + condition;
         EXPECT_EQ(ask(sql, with), ask(sql, t)) << sql;
       }

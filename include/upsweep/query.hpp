@@ -306,7 +306,7 @@ class UPSWEEP_CONTAINERS Query {
   Query& operator=(Query&&) noexcept;
 
   /// On a table with the same fields. There may be any number of groups: see QueryMemory. Throws Error overflow,
-  /// division_by_zero (index: the row), out_of_memory (of an answer with more rows than memory has room for), not_found,
+  /// division_by_zero, not_positive (index: the row), out_of_memory (of an answer with more rows than memory has room for), not_found,
   /// unwritable, disk_full, unreadable (of a temporary file), invalid_argument (of `memory`), those of reading the table, and
   /// those of policies.
   [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {},
@@ -330,7 +330,7 @@ class UPSWEEP_CONTAINERS Query {
   /// A carry from its bytes. Throws Error malformed, invalid_argument (of another query).
   [[nodiscard]] QueryCarry carry(std::string_view bytes) const;
   /// `rung` is empty: a carry may come from several. Throws Error invalid_argument (of another query), overflow,
-  /// division_by_zero.
+  /// division_by_zero, not_positive.
   [[nodiscard]] Answer answer(const QueryCarry& carry) const;
 
  private:

@@ -204,7 +204,7 @@ def query(
     ValueError
         SQL that is none, with a caret under its place (`code` "bad_sql"); a table or column that there is not.
     NotImplementedError
-        SQL that upsweep does not have: joins, subqueries, HAVING, functions.
+        SQL that upsweep does not have: joins, subqueries, HAVING, most functions.
     TypeError
         A column that the query names is of a type that is not computed with; something is given that is no table.
     OverflowError, ZeroDivisionError

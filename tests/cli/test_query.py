@@ -1151,7 +1151,11 @@ def test_division_by_zero_elsewhere(few):
         (None, "SELECT SUM(i % 2) FROM 't.parquet'", "%"),
         (None, "SELECT SUM(i ^ 2) FROM 't.parquet'", "^"),
         (None, "SELECT MAX(s || 'x') FROM 't.parquet'", "||"),
-        (None, "SELECT SUM(ABS(i)) FROM 't.parquet'", "ABS"),
+        (None, "SELECT SUM(CBRT(i)) FROM 't.parquet'", "CBRT"),
+        ("bad_sql", "SELECT SUM(ABS(i, k)) FROM 't.parquet'", "ABS"),
+        ("unsupported_type", "SELECT MAX(SQRT(s)) FROM 't.parquet'", "SQRT"),
+        ("unsupported_sql", "SELECT SUM(ROUND(i, k)) FROM 't.parquet'", "k"),
+        ("unsupported_sql", "SELECT SUM(ABS(DISTINCT i)) FROM 't.parquet'", "ABS"),
         (None, "SELECT STDDEV(i) FROM 't.parquet'", "STDDEV"),
         (None, "SELECT SUM(COALESCE(i, 0)) FROM 't.parquet'", "COALESCE"),
         (None, "SELECT SUM(CAST(i AS bigint)) FROM 't.parquet'", None),
@@ -1240,7 +1244,8 @@ def test_grouping_sets_are_named(few, tail):
         ("SELECT * FROM 't.parquet'", "*", "rows themselves are not given out: select aggregates"),
         ("SELECT i, SUM(k) FROM 't.parquet'", "i", "column 'i' must appear in GROUP BY or inside an aggregate function"),
         ("SELECT MEAN(i) FROM 't.parquet'", "MEAN", "write AVG(x)"),
-        ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND", "makes ranges"),
+        ("SELECT FLOOR(f), COUNT(*) FROM 't.parquet' GROUP BY FLOOR(f)", "FLOOR", "ROUND(x, n) rounds to the nearest number"),
+        ("SELECT ROUND(f), COUNT(*) FROM 't.parquet' GROUP BY ROUND(f)", "ROUND(f)", "not by rounded ones either"),
         ("SELECT f, COUNT(*) FROM 't.parquet' GROUP BY f", "f", "CASE WHEN x < 10"),
         ("SELECT COUNT(DISTINCT i) FROM 't.parquet'", "COUNT", "count(DISTINCT …) is not supported: GROUP BY"),
         ("SELECT SUM(i) OVER () FROM 't.parquet'", "SUM", "window functions"),
@@ -1293,7 +1298,7 @@ def test_errors_beside_long_names_show_them_as_they_are(few):
     assert long[:20] in message and "_long_name" not in message
 
 
-@pytest.mark.parametrize("function", ["abs", "lower", "round", "nosuch"])
+@pytest.mark.parametrize("function", ["floor", "lower", "cbrt", "nosuch"])
 @pytest.mark.parametrize(
     "place",
     [

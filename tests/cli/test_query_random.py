@@ -212,7 +212,7 @@ class Maker:
         kind = kind or self.rng.choice(["integer", "integer", "decimal", "decimal", "real"])
         if depth <= 0 or self.rng.random() < 0.25:
             return self.leaf(kind)
-        return getattr(self, self.rng.choice(["arithmetic"] * 6 + ["quotient", "case", "negative"]))(depth, kind)
+        return getattr(self, self.rng.choice(["arithmetic"] * 6 + ["quotient", "case", "negative", "call"]))(depth, kind)
 
     def part_of(self, depth, kind):
         """An operand that leaves the result of that kind."""
@@ -241,6 +241,19 @@ class Maker:
 
     def negative(self, depth, kind):
         return join(kind, "(- ({}))", self.number(depth - 1, kind))
+
+    def call(self, depth, kind):
+        """A scalar function."""
+        function = self.rng.choice(["ABS", "ROUND", "ROUND n", "SQRT"])
+        if function == "SQRT" and kind == "real":
+            inner = self.number(depth - 1, "real")
+            return join("real", "SQRT(ABS({}))", inner)
+        inner = self.number(depth - 1, kind)
+        if function in ("ABS", "SQRT"):
+            return join(kind, "ABS({})", inner)
+        places = self.rng.randint(-6, 6) if function == "ROUND n" else 0
+        form = "ROUND({})" if function == "ROUND" else f"ROUND({{}}, {places})"
+        return join(kind, form, inner, scale=max(0, min(places, inner.scale)))
 
     def case(self, depth, kind):
         rng = self.rng

@@ -49,8 +49,9 @@ std::string undefined_between(std::string_view what, const Node& a, const Node& 
 std::string identity(const Expression& e) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &e.real, sizeof bits);
-  std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind),
-                                e.type.scale, e.column, to_text(e.exact), bits, static_cast<int>(e.word_test));
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind), e.type.scale,
+                  e.column, e.function, to_text(e.exact), bits, static_cast<int>(e.word_test));
   for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
   for (const std::string& word : e.words) key += fmt::format(" {}:{}", word.size(), word);
   if (e.op == Op::is_member) {

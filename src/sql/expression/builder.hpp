@@ -10,6 +10,7 @@
 
 #include "sql/expression/caret.hpp"
 #include "sql/expression/expression.hpp"
+#include "sql/expression/functions.hpp"
 
 namespace upsweep::expression {
 
@@ -45,6 +46,8 @@ class Builder {
   Node is_in(const Node& a, const std::vector<Expression>& constants, const std::vector<Node>& others, int location);
   /// condition, value, condition, value, …, value.
   Node choose(std::vector<Node> args, int location);
+  /// A function of the table, called with these arguments. Throws Error bad_sql, unsupported_type.
+  Node call(int function, std::vector<Node> args, int location);
 
   /// Throws unless the expression is a boolean; NULL becomes one.
   Node condition(const Node& a, const char* where);
@@ -60,6 +63,9 @@ class Builder {
   Node member_test(const Node& a, const std::vector<Expression>& items, int location);
   Node as_date(const Node& a);
   Node computed(Op op, const Node& a, const Node& b, ValueType type, int location);
+  void require_arguments(const Function& function, const std::vector<Node>& args, int location) const;
+  Node rounded(int function, const Node& a, int places, int location);
+  Node call_of(int function, ValueType type, std::vector<Node> operands, int location);
   [[noreturn]] void refuse(int location, const std::string& what) const {
     expression::refuse(sql_, location, Code::unsupported_sql, what);
   }

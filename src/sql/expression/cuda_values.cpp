@@ -3,8 +3,10 @@
 #include "sql/expression/cuda_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
+#include "expression/functions.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::expression {
@@ -130,6 +132,8 @@ Value ValueWriter::compute(const Expression& node) {
       return has_word(node);
     case Op::is_member:
       return is_member(node);
+    case Op::call:
+      return call(node);
   }
   detail::no_such_value();
 }
@@ -206,15 +210,21 @@ Value ValueWriter::exact(Op op, const Operands& operands, const Limits& limits) 
     return named(rule.form, fmt::format("{} {} {}", left, sign_of(op), right), null, rule.bound);
   }
   const std::string over = fresh('o');
+  return checked(rule, limits, fmt::format("checked_{}({}, {}, {})", kNames[index_of(op, Op::add)], left, right, over),
+                 over, null);
+}
+
+/// A result whose text sets `over` where it does not fit the form that it is computed in.
+Value ValueWriter::checked(const ExactRule& rule, const Limits& limits, const std::string& text,
+                           const std::string& over, const std::string& null) {
   line("bool {} = false;", over);
-  const Value v = named(rule.computed,
-                        fmt::format("checked_{}({}, {}, {})", kNames[index_of(op, Op::add)], left, right, over), null);
+  const Value v = named(rule.computed, text, null);
   const bool holds_more = limits.least > least_of(rule.computed);
   if (holds_more) {
     line("{} |= {} < {} || {} > {};", over, v.text, constant(limits.least).text, v.text,
          constant(limits.greatest).text);
   }
-  trouble(over, null);
+  if (rule.wraps || rule.leaves) trouble(over, null);
   return {.text = rule.form == rule.computed ? v.text : fmt::format("((i64){})", v.text),
           .null = null,
           .form = rule.form,
@@ -426,6 +436,45 @@ Value ValueWriter::is_member(const Expression& node) {
   if (known == member_tests_.end()) known = member_tests_.insert(known, {&node, a.form});
   const auto which = known - member_tests_.begin();
   return named(Form::boolean, fmt::format("is_member(MEMBERS_{0}, COUNT_{0}, {1})", which, a.text), a.null);
+}
+
+Value ValueWriter::call(const Expression& node) {
+  const Function& function = functions()[static_cast<std::size_t>(node.function)];
+  const bool is_real = node.type.kind == ValueKind::real;
+  const FunctionBody& body = is_real ? function.real : function.exact;
+  if (std::find(bodies_.begin(), bodies_.end(), body.text) == bodies_.end()) bodies_.push_back(body.text);
+  std::vector<Value> operands{value(node.args[0])};
+  // The others say what the function is, as the number of places to round to: constants of the text.
+  for (std::size_t i = 1; i < node.args.size(); ++i) {
+    const Expression& literal = *node.args[i];
+    const std::string bits = fmt::format("real({}ULL)", std::bit_cast<std::uint64_t>(literal.real));
+    operands.push_back(is_real ? Value{.text = bits, .form = Form::real} : constant(literal.exact));
+  }
+  const std::string null = operands[0].null;
+  const std::string over = fresh('o');
+  std::string text = fmt::format("{}({}", body.name, over);
+  if (is_real) {
+    for (const Value& operand : operands) text += ", " + operand.text;
+    line("bool {} = false;", over);
+    Value v = named(Form::real, text + ")", null);
+    if (function.failure != nullptr) trouble(over, null);
+    return v;
+  }
+  std::array<UInt128, kMostOperands> bounds = {};
+  std::transform(operands.begin(), operands.end(), bounds.begin(), [](const Value& v) { return v.bound; });
+  const bool narrow =
+      std::all_of(operands.begin(), operands.end(), [](const Value& v) { return v.form == Form::narrow; });
+  const Limits limits = limits_of(node.type, node.wide);
+  const ExactRule rule = rule_of(function.bound(bounds.data()), limits, narrow);
+  for (const Value& operand : operands) text += fmt::format(", ({}){}", type_of(rule.computed), operand.text);
+  return checked(rule, limits, text + ")", over, null);
+}
+
+std::string ValueWriter::function_text() const {
+  if (bodies_.empty()) return {};
+  std::string text = fmt::format("typedef bool Flag;\n{}", functions_baseline.text);
+  for (const char* const body : bodies_) text += body;
+  return text;
 }
 
 }  // namespace upsweep::expression

@@ -94,6 +94,8 @@ class ValueWriter {
 
   /// MEMBERS_i is where the members of test i are, COUNT_i how many there are.
   [[nodiscard]] const std::vector<MemberTest>& member_tests() const { return member_tests_; }
+  /// The functions that the text calls, as CUDA C++.
+  [[nodiscard]] std::string function_text() const;
 
  private:
   std::string fresh(char kind) { return fmt::format("{}{}", kind, names_++); }
@@ -110,6 +112,8 @@ class ValueWriter {
   Value literal(const Expression& node);
   std::string argument(std::uint64_t word);
   Value exact(Op op, const Operands& operands, const Limits& limits);
+  Value checked(const ExactRule& rule, const Limits& limits, const std::string& text, const std::string& over,
+                const std::string& null);
   Value arithmetic(const Expression& node);
   Value divide(const Expression& node);
   std::string divided_by_literal(const Expression& node, const Value& a, const std::string& bottom);
@@ -120,6 +124,7 @@ class ValueWriter {
   Value choose(const Expression& node);
   Value has_word(const Expression& node);
   Value is_member(const Expression& node);
+  Value call(const Expression& node);
   void trouble(const std::string& condition, const std::string& null);
 
   const std::vector<Field>& fields_;
@@ -131,6 +136,7 @@ class ValueWriter {
   std::vector<const Expression*> word_tests_;
   std::vector<std::uint64_t> literals_;
   std::vector<MemberTest> member_tests_;
+  std::vector<const char*> bodies_;  ///< texts of functions
 };
 
 }  // namespace upsweep::expression

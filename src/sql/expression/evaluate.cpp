@@ -259,6 +259,8 @@ void Evaluator::compute(const Node& made, Slot& slot) {
       return has_word(node, slot);
     case Op::is_member:
       return is_member(node, slot);
+    case Op::call:
+      return call(node, slot);
   }
   detail::no_such_value();
 }
@@ -516,19 +518,32 @@ void Evaluator::arithmetic(const Node& sum, Slot& slot) {
 
 void Evaluator::exact_arithmetic(const Expression& node, Op op, Slot& slot) {
   const Operands on = operands(node, slot);
+  const ExactRule rule = rule_of(op, limits_of(node.type, node.wide), on.a.operand(), on.b.operand());
+  exact(
+      node, rule, slot,
+      [&](std::int64_t* to) {
+        if (rule.wraps) return false;
+        run(kernels_.integers, op, on.a, on.b, count_, to);
+        return true;
+      },
+      [&](int i, Int128& result) { return compute_exact(op, exact_at(on.a, i), exact_at(on.b, i), result); });
+}
+
+/// Results by a rule. `all` computes them in 64 bits, or returns false where one may not fit; `one` computes row i in 128 bits, and
+/// returns whether that fits.
+template <class All, class One>
+void Evaluator::exact(const Expression& node, const ExactRule& rule, Slot& slot, All all, One one) {
   const Limits limits = limits_of(node.type, node.wide);
-  const ExactRule rule = rule_of(op, limits, on.a.operand(), on.b.operand());
   slot.vector.form = rule.form;
   slot.vector.bound = rule.bound;
-  if (rule.computed == Form::narrow && !rule.wraps) {
+  if (rule.computed == Form::narrow) {
     auto* const to = slot.room<std::int64_t>();
-    run(kernels_.integers, op, on.a, on.b, count_, to);
-    if (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.greatest)) return;
+    if (all(to) && (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.greatest))) return;
   }
   UInt128 largest = 0;
   each_exact_known(slot, [&](int i) {
     Int128 result = 0;
-    const bool fits = compute_exact(op, exact_at(on.a, i), exact_at(on.b, i), result);
+    const bool fits = one(i, result);
     if (!fits || result > limits.greatest || result < limits.least) fail(node, Code::overflow, limits.failure, i);
     largest = std::max(largest, magnitude(result));
     return result;
@@ -582,6 +597,47 @@ void Evaluator::to_real(const Expression& node, Slot& slot) {
   const Vector& a = operands(node, slot).a;
   const int scale = scale_of(node.args[0]->type);
   each_known<double>(slot, [&](int i) { return to_double(exact_at(a, i), scale); });
+}
+
+// ------------------------------------------------------------------------------------------------------------- functions
+
+void Evaluator::call(const Expression& node, Slot& slot) {
+  const Function& function = kernels_.functions->first[node.function];
+  const Vector& a = operands(node, slot).a;
+  std::array<const void*, kMostOperands> from = {a.data};
+  for (std::size_t i = 1; i < node.args.size(); ++i) from[i] = value(node.args[i]).data;
+  if (node.type.kind != ValueKind::real) return exact_call(node, function, slot);
+  const FunctionLoop loop = function.real.real;
+  if (!a.one && !loop(from.data(), count_, slot.room<double>())) return;
+  each_known<double>(slot, [&](int i) {
+    double result = 0;
+    from[0] = &a.at<double>(i);
+    if (loop(from.data(), 1, &result)) fail(node, Code::not_positive, function.failure, i);
+    return result;
+  });
+}
+
+void Evaluator::exact_call(const Expression& node, const Function& function, Slot& slot) {
+  std::array<const void*, kMostOperands> from = {};
+  std::array<Int128, kMostOperands> wide = {};
+  std::array<UInt128, kMostOperands> bounds = {};
+  bool narrow = true;
+  for (std::size_t i = 0; i < node.args.size(); ++i) {
+    const Vector& operand = value(node.args[i]);
+    from[i] = operand.data;
+    bounds[i] = operand.bound;
+    narrow = narrow && operand.form == Form::narrow;
+    if (i > 0) wide[i] = exact_at(operand, 0);
+  }
+  const Vector& a = value(node.args[0]);
+  const ExactRule rule = rule_of(function.bound(bounds.data()), limits_of(node.type, node.wide), narrow);
+  exact(
+      node, rule, slot, [&](std::int64_t* to) { return !a.one && !function.exact.narrow(from.data(), count_, to); },
+      [&](int i, Int128& result) {
+        wide[0] = exact_at(a, i);
+        const std::array<const void*, kMostOperands> one = {&wide[0], &wide[1], &wide[2]};
+        return !function.exact.wide(one.data(), 1, &result);
+      });
 }
 
 // ------------------------------------------------------------------------------------------------------------ conditions

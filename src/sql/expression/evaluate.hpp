@@ -147,7 +147,7 @@ class Evaluator {
   void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
 
   [[nodiscard]] int count() const { return count_; }
-  /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero; index:
+  /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero, not_positive; index:
   /// the row.
   const Vector& value(const Node& node);
   /// Asks for some of what the next block reads of the columns that this one has read. value() does too: for callers that
@@ -185,6 +185,8 @@ class Evaluator {
   bool may_overflow_for_nothing(const Node& scaled, const Node& other);
   void arithmetic_where_known(const Node& node, Slot& slot);
   void exact_arithmetic(const Expression& node, Op op, Slot& slot);
+  template <class All, class One>
+  void exact(const Expression& node, const ExactRule& rule, Slot& slot, All all, One one);
   template <class T, class F>
   void each_known(Slot& slot, F f) const;
   template <class F>
@@ -199,6 +201,8 @@ class Evaluator {
   void choose(const Expression& node, Slot& slot);
   void has_word(const Expression& node, Slot& slot);
   void is_member(const Expression& node, Slot& slot);
+  void call(const Expression& node, Slot& slot);
+  void exact_call(const Expression& node, const Function& function, Slot& slot);
   /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);

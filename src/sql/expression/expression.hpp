@@ -50,9 +50,10 @@ enum class Op : std::uint8_t {
   either,  ///< OR
   invert,  ///< NOT
   is_null,
-  choose,    ///< CASE: condition, value, condition, value, …, value
-  has_word,  ///< a text column's word fulfils `word_test`
-  is_member  ///< a number or date is one of `members`, which are at its scale
+  choose,     ///< CASE: condition, value, condition, value, …, value
+  has_word,   ///< a text column's word fulfils `word_test`
+  is_member,  ///< a number or date is one of `members`, which are at its scale
+  call        ///< `function` of the first operand; the others are literals that say what the function is
 };
 
 /// Whether a op b holds, of equal, unequal, less and less_equal, by how they are ordered: -1, 0 or 1 as a is less, equal, greater.
@@ -81,7 +82,8 @@ struct Expression {
   Op op = Op::null;
   ValueType type = {};
   std::vector<Node> args = {};
-  int column = 0;  ///< of Op::column: which of the plan's
+  int column = 0;    ///< of Op::column: which of the plan's
+  int function = 0;  ///< of Op::call: its place in the table of functions.hpp
   Int128 exact = 0;
   double real = 0;
   WordTest word_test = WordTest::is_one_of;

@@ -15,6 +15,8 @@
 
 #define UPSWEEP_KERNELS_NAME_2(isa) kernels_##isa
 #define UPSWEEP_KERNELS_NAME(isa) UPSWEEP_KERNELS_NAME_2(isa)
+#define UPSWEEP_FUNCTIONS_NAME_2(isa) functions_##isa
+#define UPSWEEP_FUNCTIONS_NAME(isa) UPSWEEP_FUNCTIONS_NAME_2(isa)
 
 namespace upsweep::expression {
 namespace {
@@ -482,7 +484,8 @@ constexpr Kernels kTable{
     .look_up = look_up,
     .drop = drop,
     .sum_groups = sum_groups,
-    .count_few = count_few};
+    .count_few = count_few,
+    .functions = &UPSWEEP_FUNCTIONS_NAME(UPSWEEP_ISA)};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "expression/functions.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/table.hpp"
 
@@ -75,6 +76,7 @@ struct Kernels {
   void (*sum_groups)(const std::int64_t* in, const std::int32_t* group, int n, int groups, std::int64_t* sums);
   /// counts[g] = the rows of group g. `groups`: at most kFewGroups.
   void (*count_few)(const std::int32_t* group, int n, int groups, std::int64_t* counts);
+  const FunctionTable* functions;
 };
 
 inline constexpr std::int32_t kNoGroup = -1;

@@ -3,7 +3,9 @@
 #include "sql/expression/rules.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
+#include "expression/functions.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::expression {
@@ -11,7 +13,8 @@ namespace {
 
 UInt128 saturated_sum(UInt128 a, UInt128 b) { return a > ~UInt128{0} - b ? ~UInt128{0} : a + b; }
 
-bool is_wide(const Node& node) { return node->wide; }
+/// Of decimals only literals are wide, and no integer is for their sake.
+bool is_wide(const Node& node) { return node->wide && node->type.kind == ValueKind::integer; }
 
 }  // namespace
 
@@ -77,9 +80,12 @@ UInt128 bound_of(Storage storage) {
 
 ExactRule rule_of(Op op, const Limits& limits, Operand a, Operand b) {
   const UInt128 bound = op == Op::multiply ? saturated_product(a.bound, b.bound) : saturated_sum(a.bound, b.bound);
+  return rule_of(bound, limits, a.form == Form::narrow && b.form == Form::narrow);
+}
+
+ExactRule rule_of(UInt128 bound, const Limits& limits, bool narrow) {
   const bool to_narrow = magnitude(limits.greatest) <= kNarrowBound;
-  const bool from_narrow = a.form == Form::narrow && b.form == Form::narrow;
-  const bool in_narrow = from_narrow && (to_narrow || bound <= kNarrowBound);
+  const bool in_narrow = narrow && (to_narrow || bound <= kNarrowBound);
   return {.computed = in_narrow ? Form::narrow : Form::wide,
           .wraps = bound > (in_narrow ? kNarrowBound : kWideBound),
           .leaves = bound > magnitude(limits.greatest),
@@ -99,8 +105,9 @@ void derive(Expression& node) {
   const auto& args = node.args;
   const bool is_day = node.type.kind == ValueKind::date;
   const bool is_arithmetic = node.op >= Op::add && node.op <= Op::multiply;
-  node.can_fail = node.op == Op::divide || node.op == Op::ratio || node.op == Op::rescale ||
-                  (is_arithmetic && (is_exact(node.type) || is_day)) ||
+  const bool fails = node.op == Op::call && functions()[static_cast<std::size_t>(node.function)].failure != nullptr;
+  node.can_fail = node.op == Op::divide || node.op == Op::ratio || node.op == Op::rescale || fails ||
+                  ((is_arithmetic || node.op == Op::call) && (is_exact(node.type) || is_day)) ||
                   std::any_of(args.begin(), args.end(), [](const Node& arg) { return arg->can_fail; });
   if (node.op == Op::column || is_day) return;
   if (node.op == Op::literal) {

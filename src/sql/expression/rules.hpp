@@ -58,6 +58,8 @@ struct ExactRule {
   UInt128 bound;  ///< of results
 };
 ExactRule rule_of(Op op, const Limits& limits, Operand a, Operand b);
+/// The same of any results with that bound; `narrow`: all operands are.
+ExactRule rule_of(UInt128 bound, const Limits& limits, bool narrow);
 
 /// The form of a / b, which truncates. It fails where b is 0, and where a is the form's least value and b is -1.
 Form form_of_quotient(Form a, Form b);

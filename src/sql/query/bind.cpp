@@ -15,6 +15,7 @@
 #include "core/printable.hpp"
 #include "sql/expression/builder.hpp"
 #include "sql/expression/date.hpp"
+#include "sql/expression/functions.hpp"
 #include "sql/expression/rules.hpp"
 #include "sql/query/constants.hpp"
 #include "sql/query/names.hpp"
@@ -108,6 +109,7 @@ class Binder {
   Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
   Node bind_logic(const Json& body, Level level, int location, int depth);
   Node bind_case(const Json& body, Level level, int location, int depth);
+  Node bind_function(const Json& body, Level level, int location, int depth);
   Node bind_aggregate(const Json& body, int location, int depth);
   std::optional<Node> bind_date_arithmetic(const Json& body, const std::string& symbol, Level level, int location,
                                            int depth);
@@ -292,10 +294,9 @@ void Binder::bind_keys(const Json& select) {
     if (contents_.has_aggregate(*source)) refuse(location, "rows cannot be grouped by an aggregate", Code::bad_sql);
     const Node key = bind(*source, Level::rows, 0);
     if (key->type.kind == ValueKind::real) {
-      refuse(
-          location,
-          "rows cannot be grouped by floats; group by an integer, a decimal, a date or text, or by ranges: CASE WHEN x "
-          "< 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END");
+      refuse(location,
+             "rows cannot be grouped by floats, not by rounded ones either; group by an integer, a decimal, a date or "
+             "text, or by ranges: CASE WHEN x < 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END");
     }
     if (key->type.kind == ValueKind::text && key->op != Op::column)
       refuse(location, "text can be grouped by as a column only");
@@ -327,9 +328,11 @@ void Binder::bind_outputs(const Json& select) {
   const Json& targets = select.at("targetList");
   require_few(targets, "SELECT");
   (void)has(targets, [&](const Json& node) {
-    if (node.is_object() && node.contains("FuncCall") && !is_aggregate(node.at("FuncCall"))) {
-      const Json& call = node.at("FuncCall");
-      refuse_function(sql_, function_name(call), location_of(call, 0));
+    if (!node.is_object() || !node.contains("FuncCall")) return false;
+    const Json& call = node.at("FuncCall");
+    const std::string name = function_name(call);
+    if (!is_aggregate(call) && expression::function_named(name) < 0) {
+      refuse_function(sql_, name, location_of(call, 0));
     }
     return false;
   });
@@ -439,7 +442,7 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   const int location = location_of(body, first_location(node));
   if (depth > kDeepest)
     refuse(location, fmt::format("the expression has more than {} operators one in another", kDeepest));
-  if (level == Level::outputs && tag != "FuncCall" && !contents_.has_aggregate(node)) {
+  if (level == Level::outputs && !contents_.has_aggregate(node)) {
     if (const auto key = key_for(node, location, depth)) return *key;
   }
   if (rows_.nodes() + outputs_.nodes() > kMostNodes)
@@ -463,7 +466,7 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
     const Node test = builder(level).is_null(bind(body.at("arg"), level, depth + 1), location);
     return body.value("nulltesttype", "") == "IS_NULL" ? test : builder(level).invert(test, location);
   }
-  if (tag == "FuncCall" && !is_aggregate(body)) refuse_function(sql_, function_name(body), location);
+  if (tag == "FuncCall" && !is_aggregate(body)) return bind_function(body, level, location, depth);
   if (tag == "FuncCall" && level == Level::outputs) return bind_aggregate(body, location, depth);
   if (tag == "FuncCall") {
     refuse(location, fmt::format("{}() is an aggregate: it cannot be inside another one, in WHERE or in GROUP BY",
@@ -628,6 +631,20 @@ Node Binder::bind_case(const Json& body, Level level, int location, int depth) {
   }
   args.push_back(body.contains("defresult") ? bind(body.at("defresult"), level, depth + 1) : make.null(location));
   return make.choose(std::move(args), location);
+}
+
+// ------------------------------------------------------------------------------------------------------------- functions
+
+Node Binder::bind_function(const Json& body, Level level, int location, int depth) {
+  const std::string name = function_name(body);
+  const int function = expression::function_named(name);
+  if (function < 0) refuse_function(sql_, name, location);
+  require_scalar_call(sql_, body, location);
+  std::vector<Node> args;
+  if (body.contains("args")) {
+    for (const Json& arg : body.at("args")) args.push_back(bind(arg, level, depth + 1));
+  }
+  return builder(level).call(function, std::move(args), location);
 }
 
 // ------------------------------------------------------------------------------------------------------------ aggregates

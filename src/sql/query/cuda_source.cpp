@@ -344,9 +344,9 @@ void Generator::add_arguments() {
 KernelSource Generator::finish() {
   const std::string words =
       source_.has_words_in_memory() ? std::string(kWordsInMemory) : fmt::format("u64 w[{}];", source_.arguments);
-  source_.text = fmt::format("{}struct Words {{ {} }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
-                             kPrelude, words, options_.threads, source_.rows_per_thread, std::max(source_.own_words, 1),
-                             std::max(source_.words, 1), take());
+  source_.text = fmt::format("{}{}struct Words {{ {} }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
+                             kPrelude, function_text(), words, options_.threads, source_.rows_per_thread,
+                             std::max(source_.own_words, 1), std::max(source_.words, 1), take());
   source_.word_tests = word_tests();
   source_.literals = literals();
   source_.member_tests = member_tests();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sql/expression/caret.hpp"
+#include "sql/expression/functions.hpp"
 #include "sql/query/lexer.hpp"
 #include "sql/query/names.hpp"
 
@@ -34,6 +35,12 @@ std::string_view instead_of(std::string_view name,
 
 std::string with(const std::string& what, std::string_view instead) {
   return instead.empty() ? what : fmt::format("{}: {}", what, instead);
+}
+
+std::string upper(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
+  return name;
 }
 
 }  // namespace
@@ -110,12 +117,25 @@ void require_plain_call(const std::string& sql, const Json& call, int location) 
   }
 }
 
+void require_scalar_call(const std::string& sql, const Json& call, int location) {
+  constexpr std::pair<const char*, const char*> kAggregatesOnly[] = {{"agg_star", "*"},
+                                                                     {"agg_distinct", "DISTINCT"},
+                                                                     {"agg_filter", "FILTER"},
+                                                                     {"agg_order", "ORDER BY"},
+                                                                     {"agg_within_group", "WITHIN GROUP"},
+                                                                     {"over", "OVER"},
+                                                                     {"func_variadic", "VARIADIC"}};
+  for (const auto& [member, words] : kAggregatesOnly) {
+    if (!call.contains(member)) continue;
+    refuse(sql, location,
+           fmt::format("{}() is not an aggregate function: {} is not supported", function_name(call), words));
+  }
+}
+
 void refuse_function(const std::string& sql, const std::string& name, int location) {
   constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
-      {"round floor ceil ceiling trunc",
-       "x / 10 * 10 rounds an integer down; of other numbers CASE WHEN x < 10 THEN 0 WHEN x < 20 THEN 1 ELSE 2 END "
-       "makes ranges"},
-      {"abs", "write CASE WHEN x < 0 THEN -x ELSE x END"},
+      {"floor ceil ceiling trunc",
+       "ROUND(x, n) rounds to the nearest number; x / 10 * 10 rounds a positive integer down"},
       {"mod", "write a - a / b * b, the remainder of integers"},
       {"sign", "write CASE WHEN x < 0 THEN -1 WHEN x > 0 THEN 1 ELSE 0 END"},
       {"mean average", "write AVG(x)"},
@@ -127,7 +147,7 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
       {"if iif", "write CASE WHEN the condition THEN a ELSE b END"},
       {"ifnull nvl isnull", "write CASE WHEN x IS NULL THEN y ELSE x END"},
       {"stddev stddev_samp stddev_pop variance var_samp var_pop var std",
-       "it follows from SUM(x), SUM(x * x), COUNT(x)"},
+       "it follows from SUM(x), SUM(x * x), COUNT(x) and SQRT"},
       {"approx_count_distinct", "GROUP BY the column has a row for each of its values"},
       {"extract date_part date_trunc year month day quarter week",
        "compare dates: CASE WHEN d < date '2025-01-01' THEN 2024 ELSE 2025 END makes ranges"},
@@ -137,9 +157,13 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
       {"row_number rank dense_rank lag lead first_value last_value ntile", "a query has one row per group"},
       {"read_csv read_csv_auto read_parquet read_json", "FROM 'FILE' reads a file"}};
   const std::string_view instead = instead_of(name, kInstead);
-  refuse(sql, location,
-         with(fmt::format("{}() is not supported", name),
-              instead.empty() ? "the functions are SUM, COUNT, MIN, MAX and AVG" : instead));
+  std::string all = "the aggregate functions are SUM, COUNT, MIN, MAX and AVG, the others ";
+  for (const expression::Function& function : expression::functions()) {
+    const bool is_first = &function == &expression::functions().front();
+    const bool is_last = &function == &expression::functions().back();
+    all += fmt::format("{}{}", is_first ? "" : is_last ? " and " : ", ", upper(expression::name(function)));
+  }
+  refuse(sql, location, with(fmt::format("{}() is not supported", name), instead.empty() ? all : instead));
 }
 
 void refuse_operator(const std::string& sql, std::string_view kind, std::string_view symbol, int location) {

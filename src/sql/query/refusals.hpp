@@ -17,8 +17,10 @@ void require_clauses(const std::string& sql, const Json& select);
 void require_one_table(const std::string& sql, const Json& from);
 /// Throws if the call of an aggregate has DISTINCT, FILTER, ORDER BY or OVER.
 void require_plain_call(const std::string& sql, const Json& call, int location);
+/// Throws if the call of a scalar function has what only an aggregate takes: *, DISTINCT, FILTER, ORDER BY or OVER.
+void require_scalar_call(const std::string& sql, const Json& call, int location);
 
-/// A function that is no aggregate of queries.
+/// A function that queries do not have.
 [[noreturn]] void refuse_function(const std::string& sql, const std::string& name, int location);
 /// `kind`: the tree's name of the sort of operator.
 [[noreturn]] void refuse_operator(const std::string& sql, std::string_view kind, std::string_view symbol, int location);
