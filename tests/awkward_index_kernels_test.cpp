@@ -732,47 +732,6 @@ TEST(AwkwardSelect, OffsetsOfIndicesThatGoBack) {
   }
 }
 
-TEST(AwkwardSelect, ListsByMask) {
-  const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_select_64);
-  for (const std::int64_t n : kSizes) {
-    const auto offsets = offsets_of<std::int64_t>(n);
-    const auto booleans = mask_of(offsets.back());
-    Guarded<bool> mask(std::ssize(booleans));
-    for (std::size_t j = 0; j < booleans.size(); ++j) mask.data()[j] = booleans[j] != 0;
-    std::vector<std::int16_t> content(booleans.size());
-    for (std::size_t j = 0; j < content.size(); ++j) content[j] = static_cast<std::int16_t>(j % 30000);
-    std::vector<std::int16_t> expected;
-    Index expected_offsets{0};
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = at(offsets, i); j < at(offsets, i + 1); ++j) {
-        if (at(booleans, j) != 0) expected.push_back(content[static_cast<std::size_t>(j)]);
-      }
-      expected_offsets.push_back(std::ssize(expected));
-    }
-    Guarded<std::int64_t> tooffsets(n + 1, 1);
-    Guarded<std::int16_t> to(std::ssize(expected), 1);
-    EXPECT_EQ(text_of(kernel(tooffsets.data(), to.data(), std::ssize(expected), offsets.data(), n, mask.data(),
-                             content.data(), 2)),
-              "");
-    expect_same(tooffsets, expected_offsets, "offsets");
-    expect_same(to, expected, "content");
-    Guarded<std::int64_t> again(n + 1, 1);
-    EXPECT_EQ(text_of(kernel(again.data(), nullptr, 0, offsets.data(), n, mask.data(), nullptr, 0)), "");
-    expect_same(again, expected_offsets, "offsets alone");
-    if (expected.empty()) continue;
-    EXPECT_NE(text_of(kernel(again.data(), to.data(), std::ssize(expected) - 1, offsets.data(), n, mask.data(),
-                             content.data(), 2)),
-              "");
-    EXPECT_NE(text_of(kernel(again.data(), to.data(), std::ssize(expected), offsets.data(), n, mask.data(),
-                             content.data(), 3)),
-              "");
-  }
-  std::int64_t out[3] = {};
-  const std::int64_t decreasing[] = {0, 2, 1};
-  const bool mask[] = {true, true};
-  expect_error(kernel(out, nullptr, 0, decreasing, 2, mask, nullptr, 0), "offsets must be monotonically increasing", 1);
-}
-
 TEST(AwkwardSelect, Take) {
   const auto kernel = UPSWEEP_KERNEL(awkward_upsweep_take_64);
   const std::vector<float> content{10, 11, 12};

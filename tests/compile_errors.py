@@ -283,7 +283,7 @@ WRONG = [
     (WHOLE, "upsweep::broadcast_to_offsets(par, offsets, offsets, 4.5, keys);"),
     (WHOLE, "upsweep::gpu::Length length(longs.data(), 2.5);"),
     (WHOLE, "upsweep::gpu::Length length(2.5F);"),
-    (WHOLE, "upsweep::compact_offsets_async(upsweep::gpu::Policy{}, keys.data(), keys.data(), 2.5, out_keys.data(), nullptr);"),
+    (WHOLE, "upsweep::offsets_async(upsweep::gpu::Policy{}, keys.data(), keys.data(), 2.5, out_keys.data(), nullptr);"),
     (WHOLE, "upsweep::gpu::Policy{}.with_device(1.5);"),
     # A result in a conditional would take the other operand's type.
     (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <ostream>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ namespace upsweep {
 namespace {
 
 using tests::adjacent_lists;
+using tests::code_of;
 using tests::Failure;
 using tests::failure_of;
 using tests::GivenMask;
@@ -359,6 +362,116 @@ TEST(SelectApi, PicksByLengthOnly) {
     for (const int threads : {0, 1, 3}) {
       EXPECT_EQ(count_kept(par.with_threads(threads), mask).rung, n <= 64 ? "cpu.serial" : "cpu.compress");
     }
+  }
+}
+
+// -------------------------------------------------------------------------------- outputs that are made when it is known how long
+
+/// A selection of int64 whose output a function of its length makes; `clears`: the function clears the mask, which is then not read
+/// again.
+struct MadeOutput {
+  MadeOutput(const Selection& given, bool has_lists, bool clears = false)
+      : mask(given.mask.begin(), given.mask.end()), content(given.mask.size()), offsets(given.starts.size() + 1) {
+    std::iota(content.begin(), content.end(), std::int64_t{7});
+    column = SelectColumn(content.data(), std::ssize(content), static_cast<std::int64_t*>(nullptr), 0);
+    call.has_lists = has_lists;
+    call.mask = mask;
+    if (has_lists) call.lists = Lists(given.starts, given.stops);
+    if (has_lists) call.out_offsets = offsets.data();
+    call.columns = std::span(&column, 1);
+    call.make_room = [this, clears](std::int64_t kept) {
+      ++times;
+      if (clears) std::fill(mask.begin(), mask.end(), std::uint8_t{0});
+      out.assign(static_cast<std::size_t>(kept), -1);
+      column.out = out.data();
+      column.capacity = kept;
+    };
+  }
+
+  std::vector<std::uint8_t> mask;
+  std::vector<std::int64_t> content;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> out;
+  SelectColumn column;
+  detail::SelectCall call;
+  int times = 0;
+};
+
+/// What they must come to: without lists they are as one.
+void check_made_output(const Selection& given, bool has_lists, const Policy& policy) {
+  Selection as_one = given;
+  if (!has_lists) {
+    as_one.starts = {0};
+    as_one.stops = {given.content()};
+  }
+  const auto expected = as_one.expected();
+  const bool clears = policy.rung == "cpu.compress";
+  MadeOutput made(given, has_lists, clears);
+  EXPECT_EQ(detail::run_select(policy, made.call), policy.rung);
+  EXPECT_EQ(made.times, 1) << policy.rung;
+  std::vector<std::int64_t> elements;
+  for (const std::int64_t position : expected.positions) elements.push_back(position + 7);
+  EXPECT_EQ(made.out, elements) << policy.rung;
+  EXPECT_EQ(made.call.kept, std::ssize(elements)) << policy.rung;
+  if (has_lists) {
+    EXPECT_EQ(made.offsets, expected.offsets) << policy.rung;
+  }
+}
+
+TEST(SelectRungs, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
+  for (const auto& rung : tests::cpu_rungs("select")) {
+    for (const std::int64_t n : {0, 1, 70, 1000, 70001}) {
+      for (const int threads : {1, 3}) {
+        const Policy policy = par.with_threads(threads).with_rung(rung.id);
+        const Selection lists = adjacent_lists(Pattern::poisson, n, 50);
+        check_made_output(lists, false, policy);
+        check_made_output(lists, true, policy);
+        if (n > 0) check_made_output(shuffled(lists, false), true, policy);
+      }
+    }
+  }
+}
+
+TEST(SelectRungs, MarksOfAdjacentListsAreKeptWhileOutputsAreMade) {
+  const std::vector<std::int64_t> offsets{2, 2, 5, 9};
+  Selection given;
+  given.starts = {2, 2, 5};
+  given.stops = {2, 5, 9};
+  given.mask = make_mask(12, 50);
+  MadeOutput made(given, true, true);
+  made.call.lists = Lists(offsets);
+  (void)detail::run_select(par.with_rung("cpu.compress"), made.call);
+  EXPECT_EQ(made.offsets, given.expected().offsets);
+  EXPECT_EQ(std::ssize(made.out), made.offsets.back());
+  // Lists without elements lie anywhere; outputs are made nevertheless.
+  const std::vector<std::int64_t> far{100, 100};
+  made.call.lists = Lists(far);
+  (void)detail::run_select(par.with_rung("cpu.compress"), made.call);
+  EXPECT_EQ(made.times, 2);
+  EXPECT_TRUE(made.out.empty());
+}
+
+TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
+  Selection given = adjacent_lists(Pattern::poisson, 1000, 50);
+  for (const auto& rung : tests::cpu_rungs("select")) {
+    const Policy policy = par.with_threads(2).with_rung(rung.id);
+    MadeOutput thrown(given, true);
+    thrown.call.make_room = [](std::int64_t) { throw std::length_error("none"); };
+    EXPECT_THROW(detail::run_select(policy, thrown.call), std::length_error) << rung.id;
+    MadeOutput short_one(given, true);
+    short_one.call.make_room = [&](std::int64_t kept) {
+      short_one.out.resize(static_cast<std::size_t>(kept - 1));
+      short_one.column.out = short_one.out.data();
+      short_one.column.capacity = kept - 1;
+    };
+    EXPECT_EQ(code_of([&] { detail::run_select(policy, short_one.call); }), Code::unequal_lengths) << rung.id;
+    // A bad list comes first.
+    Selection bad = given;
+    bad.stops[3] = given.content() + 1;
+    MadeOutput of_bad(bad, true);
+    of_bad.call.make_room = thrown.call.make_room;
+    EXPECT_EQ(failure_of([&] { detail::run_select(policy, of_bad.call); }), (Failure{Code::stop_past_end, 3}))
+        << rung.id;
   }
 }
 

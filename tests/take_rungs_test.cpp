@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -265,6 +267,48 @@ TEST(TakeOfLists, OutputsWithTooLittleRoomAreNotOverrun) {
   made.index_lists.starts.back() = made.index_lists.stops.back() - 1;
   for (const Policy& policy : list_policies(2)) {
     EXPECT_EQ(failure(policy, 0).code, Code::index_out_of_range) << describe(policy);
+  }
+}
+
+TEST(TakeOfLists, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
+  JaggedTake made = make_jagged_take(Pattern::poisson, 40'000, true);
+  std::vector<std::int64_t> content(made.lists.mask.size());
+  std::iota(content.begin(), content.end(), std::int64_t{7});
+  std::vector<std::int64_t> elements;
+  for (const std::int64_t position : made.positions) elements.push_back(position + 7);
+  const std::vector<std::int64_t> indices = made.indices;
+  for (const std::string rung : {"cpu.serial", "cpu.gather"}) {
+    for (const int threads : {1, 3}) {
+      const Policy policy = par.with_threads(threads).with_rung(rung);
+      std::vector<std::int64_t> offsets(made.offsets.size());
+      std::vector<std::int64_t> out;
+      SelectColumn column(content.data(), std::ssize(content), out.data(), 0);
+      auto call = detail::take_call(Lists(made.lists.starts, made.lists.stops), std::ssize(content),
+                                    Lists(made.index_lists.starts, made.index_lists.stops), Indices(made.indices),
+                                    offsets.data());
+      call.columns = std::span(&column, 1);
+      int times = 0;
+      call.make_room = [&](std::int64_t taken) {
+        ++times;
+        made.indices = indices;
+        out.assign(static_cast<std::size_t>(taken), -1);
+        column.out = out.data();
+        column.capacity = taken;
+      };
+      // The indices are looked at only once: when the outputs are there.
+      if (rung == "cpu.gather") std::fill(made.indices.begin(), made.indices.end(), 1'000'000);
+      EXPECT_EQ(detail::run_take(policy, call), rung);
+      EXPECT_EQ(times, 1) << describe(policy);
+      EXPECT_EQ(out, elements) << describe(policy);
+      EXPECT_EQ(offsets, made.offsets) << describe(policy);
+      call.make_room = [](std::int64_t) { throw std::length_error("none"); };
+      EXPECT_THROW(detail::run_take(policy, call), std::length_error) << describe(policy);
+      made.indices[static_cast<std::size_t>(made.index_lists.starts[0])] = 1'000'000;
+      made.index_lists.stops[0] = std::max(made.index_lists.stops[0], made.index_lists.starts[0] + 1);
+      EXPECT_EQ(failure_of([&] { detail::run_take(policy, call); }).code, Code::index_out_of_range)
+          << describe(policy) << ": a bad index comes first";
+      made = make_jagged_take(Pattern::poisson, 40'000, true);
+    }
   }
 }
 

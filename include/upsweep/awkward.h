@@ -4,7 +4,7 @@
  *
  * Success is a null `str`. Otherwise `str` says what is wrong, in Awkward's words where Awkward's kernel looks for it,
  * `identity` is the first bad list, and `attempt` the value that was refused. Both are INT64_MAX where they mean nothing.
- * Outputs are then unspecified, except of compact_offsets. Calls may come from any number of threads; they use all cores.
+ * Outputs are then unspecified, except of offsets. Calls may come from any number of threads; they use all cores.
  *
  * Where these differ from Awkward's kernels:
  *   - decreasing offsets ("offsets must be monotonically increasing"), negative starts, null pointers and results past the
@@ -161,14 +161,8 @@ struct upsweep_awkward_error awkward_ByteMaskedArray_numnull(int64_t* numnull, c
                                                              bool validwhen);
 
 /* What Awkward has no kernel for, but does in several steps between them:
- * awkward_upsweep_select_64       of lists the elements whose mask is true: their offsets, and of their content as many as
- *                                 there is room for, `bytes` each: 1, 2, 4, 8 or 16. 0: the offsets alone. The mask and the
- *                                 content have an element for each up to the last offset
  * awkward_upsweep_take_64         elements by their positions, negative ones from the end. Error: "index out of range"
  * awkward_upsweep_project_64      the same, and negative positions are errors */
-struct upsweep_awkward_error awkward_upsweep_select_64(int64_t* tooffsets, void* to, int64_t room,
-                                                       const int64_t* fromoffsets, int64_t length, const bool* mask,
-                                                       const void* content, int64_t bytes);
 struct upsweep_awkward_error awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex,
                                                      const void* content, int64_t lencontent, int64_t bytes);
 struct upsweep_awkward_error awkward_upsweep_project_64(void* to, const int64_t* fromindex, int64_t lenindex,

@@ -225,16 +225,27 @@ Lists lists_of(nb::handle object, nb::handle valid) {
   return dynamic::lists_of_bounds(input(pair[0], "starts"), input(pair[1], "stops")).with_validity(mask);
 }
 
+static void set_output(ContentColumn& column, nb::handle output) {
+  const Elements out = elements_of(output, "out");
+  if (column.element_size != out.size || !out.is_writable) refuse(output, "out");
+  column.out = out.data;
+  column.capacity = out.length;
+}
+
 std::vector<ContentColumn> columns_of(const nb::list& pairs) {
   std::vector<ContentColumn> columns;
   for (const nb::handle item : pairs) {
     const auto pair = nb::borrow<nb::tuple>(item);
     const Elements content = elements_of(pair[0], "content");
-    const Elements out = elements_of(pair[1], "out");
-    if (content.size != out.size || !out.is_writable) refuse(pair[1], "out");
-    columns.emplace_back(content.data, content.length, out.data, out.length, content.size);
+    columns.emplace_back(content.data, content.length, nullptr, 0, content.size);
+    if (!pair[1].is_none()) set_output(columns.back(), pair[1]);
   }
   return columns;
+}
+
+void set_outputs(std::vector<ContentColumn>& columns, const nb::list& outputs) {
+  if (outputs.size() != columns.size()) refuse(outputs, "out");
+  for (std::size_t i = 0; i < columns.size(); ++i) set_output(columns[i], outputs[i]);
 }
 
 }  // namespace upsweep::python

@@ -100,6 +100,8 @@ Mask mask_of(nanobind::handle object, const char* what);
 Lists lists_of(nanobind::handle object, nanobind::handle valid);
 /// Pairs (content, out).
 std::vector<ContentColumn> columns_of(const nanobind::list& pairs);
+/// The columns' outputs, one array for each.
+void set_outputs(std::vector<ContentColumn>& columns, const nanobind::list& outputs);
 
 /// f(pointer) with bounds of lists as their own type. Throws Error unsupported_type.
 template <class F>

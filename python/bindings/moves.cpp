@@ -65,17 +65,32 @@ std::int64_t run_select(const Place& place, detail::SelectCall& call) {
   return call.kept;
 }
 
+/// What gives columns their outputs by a function of Python, which returns a list of them for their length; None: they have outputs.
+detail::MakeRoom room_for(std::vector<ContentColumn>& columns, nb::handle make_outputs) {
+  if (make_outputs.is_none()) return {};
+  return [&columns, make_outputs](std::int64_t length) {
+    const nb::gil_scoped_acquire held;
+    set_outputs(columns, nb::cast<nb::list>(make_outputs(length)));
+  };
+}
+
 /// `lists`: None for plain compaction. Without columns what is kept is counted.
 std::int64_t select(const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle mask, nb::handle offsets,
-                    const nb::list& pairs) {
-  const auto columns = columns_of(pairs);
-  detail::SelectCall call{.mask = mask_of(mask, "mask"), .columns = columns};
+                    const nb::list& pairs, nb::handle make_outputs) {
+  auto columns = columns_of(pairs);
+  detail::SelectCall call{
+      .mask = mask_of(mask, "mask"), .columns = columns, .make_room = room_for(columns, make_outputs)};
   if (!lists.is_none()) {
     call.has_lists = true;
     call.lists = lists_of(lists, lists_valid);
     call.out_offsets = offsets_for(offsets, call.lists.count);
   }
   return run_select(place, call);
+}
+
+std::int64_t run_take(const Place& place, detail::TakeCall& call) {
+  place.run(call.indices.length, [&](const auto& policy) { detail::run_take(policy, call); });
+  return call.taken;
 }
 
 std::int64_t partition(const Place& place, const Mask& kept, const std::vector<ContentColumn>& columns) {
@@ -85,15 +100,14 @@ std::int64_t partition(const Place& place, const Mask& kept, const std::vector<C
 }
 
 std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
-                        nb::handle indices, nb::handle offsets, const nb::list& pairs) {
+                        nb::handle indices, nb::handle offsets, const nb::list& pairs, nb::handle make_outputs) {
   const Lists of = lists_of(lists, nb::none());
   const Lists at = lists_of(index_lists, nb::none());
-  const Indices positions = indices_of(indices);
-  const auto columns = columns_of(pairs);
-  auto* const out_offsets = offsets_for(offsets, at.count);
-  return place.run(positions.length, [&](const auto& policy) {
-    return upsweep::take(policy, of, content, at, positions, out_offsets, std::span<const SelectColumn>(columns));
-  });
+  auto columns = columns_of(pairs);
+  auto call = detail::take_call(of, content, at, indices_of(indices), offsets_for(offsets, at.count));
+  call.columns = columns;
+  call.make_room = room_for(columns, make_outputs);
+  return run_take(place, call);
 }
 
 /// The same, but where in the content they lie.
@@ -288,6 +302,18 @@ class PlainContents {
     }
     return true;
   }
+  /// The same in the middle of a call, on so many elements.
+  detail::MakeRoom room_maker(PlainCall& call, std::int64_t elements) {
+    if (call.place().keeps_lock(elements)) {
+      return [this, &call](std::int64_t length) {
+        if (!make_room(call, length)) throw NotPlain();
+      };
+    }
+    return [this, &call](std::int64_t length) {
+      const nb::gil_scoped_acquire held;
+      if (!make_room(call, length)) throw NotPlain();
+    };
+  }
   [[nodiscard]] const std::vector<ContentColumn>& columns() const { return columns_; }
   [[nodiscard]] std::int64_t length() const { return columns_.front().length; }
   /// A tuple of what comes before the contents, if anything, and these; one content alone is no tuple.
@@ -347,8 +373,8 @@ nb::object plain_select(PlainCall& call) {
     work.has_lists = true;
     work.lists = *lists;
   }
-  if (!contents.make_room(call, run_select(call.place(), work))) return {};
   work.columns = contents.columns();
+  work.make_room = contents.room_maker(call, mask.length);
   run_select(call.place(), work);
   return contents.given_back(offsets);
 }
@@ -377,13 +403,10 @@ nb::object plain_take(PlainCall& call) {
   if (!lists || !index_lists) return {};
   std::int64_t* offsets = nullptr;
   const nb::object before = new_offsets(index_lists->count, offsets);
-  const auto run = [&](std::span<const SelectColumn> columns) {
-    return call.place().run(at.length, [&](const auto& policy) {
-      return upsweep::take(policy, *lists, contents.length(), *index_lists, as_indices(at), offsets, columns);
-    });
-  };
-  if (!contents.make_room(call, run({}))) return {};
-  run(contents.columns());
+  auto work = detail::take_call(*lists, contents.length(), *index_lists, as_indices(at), offsets);
+  work.columns = contents.columns();
+  work.make_room = contents.room_maker(call, at.length);
+  run_take(call.place(), work);
   return contents.given_back(before);
 }
 
@@ -574,14 +597,15 @@ void define_moves(nb::module_& module) {
                    {"combinations", kOut | named(Keyword::replacement), &plain_combinations},
                    {"cartesian", kOut, &plain_cartesian}});
   module.def("select", &select, nb::arg("place"), nb::arg("lists").none(), nb::arg("lists_valid").none(),
-             nb::arg("mask"), nb::arg("offsets").none(), nb::arg("pairs"));
+             nb::arg("mask"), nb::arg("offsets").none(), nb::arg("pairs"), nb::arg("make_outputs").none() = nb::none());
   module.def("partition", [](const Place& place, nb::handle mask, const nb::list& pairs) {
     return partition(place, mask_of(mask, "mask"), columns_of(pairs));
   });
   module.def("take", [](const Place& place, nb::handle indices, const nb::list& pairs) {
     take(place, indices_of(indices), columns_of(pairs));
   });
-  module.def("take_lists", &take_lists);
+  module.def("take_lists", &take_lists, nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("index_lists"),
+             nb::arg("indices"), nb::arg("offsets"), nb::arg("pairs"), nb::arg("make_outputs"));
   module.def("take_positions", &take_positions);
   module.def("pack_offsets", &pack_offsets, nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(),
              nb::arg("content"), nb::arg("offsets"));

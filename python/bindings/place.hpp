@@ -39,11 +39,12 @@ struct Place {
     return policy;
   }
 
+  [[nodiscard]] bool keeps_lock(std::int64_t elements) const { return elements <= kKeepsLock && !is_gpu(); }
   /// call(policy) with a Policy or a gpu::Policy; it must not touch Python.
   template <class Call>
   auto run(std::int64_t elements, Call&& call) const {
     std::optional<nanobind::gil_scoped_release> released;
-    if (elements > kKeepsLock || is_gpu()) released.emplace();
+    if (!keeps_lock(elements)) released.emplace();
     return is_gpu() ? call(gpu_policy()) : call(cpu_policy());
   }
 };

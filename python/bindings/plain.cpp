@@ -63,6 +63,8 @@ Function* self_of(PyObject* object) { return reinterpret_cast<Function*>(object)
 /// The result, null with an exception of Python's, or null without one: then the call is not plain.
 PyObject* run_plain(const PlainCase& plain, PlainCall& call) noexcept try {
   return plain.run(call).release().ptr();
+} catch (const NotPlain&) {
+  return nullptr;
 } catch (nb::python_error& error) {
   error.restore();
   return nullptr;

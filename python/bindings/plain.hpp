@@ -150,6 +150,9 @@ constexpr unsigned named(Keywords... keywords) {
   return (0U | ... | (1U << static_cast<unsigned>(keywords)));
 }
 
+/// Thrown where a call is found not to be plain after it has begun: it is left to Python as well.
+struct NotPlain {};
+
 /// What C++ does of a function: an invalid object leaves the call to Python.
 struct PlainCase {
   const char* function;

@@ -44,6 +44,24 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
     ]
 
 
+class _Outputs:
+    """What a call makes its outputs by when it knows their length, and what is given back of them."""
+
+    def __init__(self, columns: list[Array], out: Any):
+        self._columns, self._out, self._arrays = columns, out, []
+
+    def __call__(self, length: int) -> list[Any]:
+        self._arrays = _outputs(self._columns, length, self._out)
+        return [column.xp.elements(array) for column, array in zip(self._columns, self._arrays)]
+
+    def given(self) -> tuple[Any, ...]:
+        return _given(self._columns, self._arrays, self._out)
+
+
+def _contents(columns: list[Array]) -> list[tuple[Any, None]]:
+    return [(column.xp.elements(column.data), None) for column in columns]
+
+
 def _pairs(columns: list[Array], outputs: list[Any]) -> list[tuple[Any, Any]]:
     return [(c.xp.elements(c.data), c.xp.elements(o)) for c, o in zip(columns, outputs)]
 
@@ -100,20 +118,17 @@ def select(mask_: Any, /, *contents: Any, lists: Any = None, out: Any = None) ->
     like = columns[0] if columns else take_in(mask_, "mask", BOOLEANS)
     kept = mask(mask_, like, "mask")
     where = _place_of(like)
+    outputs = _Outputs(columns, out)
     if lists is None:
         if not columns:
             raise TypeError("select: at least one content is needed, or lists")
-        outputs = _outputs(columns, _core.select(where, None, None, kept, None, []), out)
-        _core.select(where, None, None, kept, None, _pairs(columns, outputs))
-        results = _given(columns, outputs, out)
+        _core.select(where, None, None, kept, None, _contents(columns), outputs)
+        results = outputs.given()
         return results[0] if len(results) == 1 else results
     of = in_place_of(like, lists)
     offsets = like.xp.empty(of.count + 1, "int64")
-    count = _core.select(where, of.bounds, of.valid, kept, like.xp.elements(offsets), [])
-    outputs = _outputs(columns, count, out)
-    if columns:
-        _core.select(where, of.bounds, of.valid, kept, like.xp.elements(offsets), _pairs(columns, outputs))
-    return (like.give(offsets), *_given(columns, outputs, out))
+    _core.select(where, of.bounds, of.valid, kept, like.xp.elements(offsets), _contents(columns), outputs)
+    return (like.give(offsets), *outputs.given())
 
 
 @plain
@@ -195,12 +210,11 @@ def _take_of_lists(columns: list[Array], of: Lists, at: Lists, positions: Any, o
     like = columns[0]
     offsets = like.xp.empty(at.count + 1, "int64")
     length = like.data.shape[0]
-    where = _place_of(like)
-    count = _core.take_lists(where, of.bounds, length, at.bounds, positions, like.xp.elements(offsets), [])
-    outputs = _outputs(columns, count, out)
-    pairs = _pairs(columns, outputs)
-    _core.take_lists(where, of.bounds, length, at.bounds, positions, like.xp.elements(offsets), pairs)
-    return (like.give(offsets), *_given(columns, outputs, out))
+    outputs = _Outputs(columns, out)
+    _core.take_lists(
+        _place_of(like), of.bounds, length, at.bounds, positions, like.xp.elements(offsets), _contents(columns), outputs
+    )
+    return (like.give(offsets), *outputs.given())
 
 
 @plain

@@ -137,19 +137,6 @@ int element_size(std::int64_t bytes) {
   return static_cast<int>(std::min<std::int64_t>(bytes, std::numeric_limits<int>::max()));
 }
 
-KernelError select_lists(std::int64_t* tooffsets, void* to, std::int64_t room, const std::int64_t* offsets,
-                         std::int64_t length, const bool* mask, const void* content, std::int64_t bytes) {
-  const std::int64_t n = count_of(length);
-  const std::int64_t elements = count_of(end_of(offsets, n));
-  return run(
-      [&] {
-        const SelectColumn column(content, elements, to, room, element_size(bytes));
-        const auto columns = std::span(&column, bytes == 0 ? 0 : 1);
-        select(par, Lists::by_offsets(offsets, n), Mask::bytes(mask, elements), tooffsets, columns);
-      },
-      [&](const Error&) { return first_bad_offsets(offsets, n); });
-}
-
 KernelError take_elements(void* to, const std::int64_t* index, std::int64_t n, const void* content,
                           std::int64_t elements, std::int64_t bytes) {
   return run(
@@ -219,10 +206,6 @@ KernelError awkward_ByteMaskedArray_numnull(int64_t* numnull, const int8_t* mask
   return upsweep::awkward::count_null(numnull, mask, length, validwhen);
 }
 
-KernelError awkward_upsweep_select_64(int64_t* tooffsets, void* to, int64_t room, const int64_t* fromoffsets,
-                                      int64_t length, const bool* mask, const void* content, int64_t bytes) {
-  return upsweep::awkward::select_lists(tooffsets, to, room, fromoffsets, length, mask, content, bytes);
-}
 KernelError awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex, const void* content,
                                     int64_t lencontent, int64_t bytes) {
   return upsweep::awkward::take_elements(to, fromindex, lenindex, content, lencontent, bytes);

@@ -24,20 +24,40 @@ void require_moved_size(std::int64_t bytes, const std::string& which, Code code)
       code, which + " has elements of " + std::to_string(bytes) + " bytes: elements of " + sizes + " bytes are moved");
 }
 
+namespace {
+
+/// As detail::require_array() has it.
+bool is_refused(const void* data, std::int64_t n, detail::ArraysAre arrays) {
+  return n < 0 || (data == nullptr && n > 0 && arrays == detail::ArraysAre::there);
+}
+
+/// Throws what is wrong with column c. The names that errors have take as long as a small call: they are made here only.
+[[noreturn]] void refuse_column(const ContentColumn& column, std::size_t c, std::int64_t length, const char* as,
+                                detail::ArraysAre arrays) {
+  const std::string which = "column " + std::to_string(c);
+  require_moved_size(column.element_size, which, Code::unsupported_type);
+  if (is_refused(column.data, column.length, arrays)) detail::refuse_array(column.length, which.c_str());
+  if (is_refused(column.out, column.capacity, arrays)) {
+    detail::refuse_array(column.capacity, ("the output of " + which).c_str());
+  }
+  throw Error(Code::unequal_lengths, which + " has " + std::to_string(column.length) + " elements, but " + as +
+                                         " has " + std::to_string(length));
+}
+
+bool is_good(const ContentColumn& column, std::int64_t length, detail::ArraysAre arrays) {
+  return column.element_size > 0 && detail::is_moved_size(static_cast<std::size_t>(column.element_size)) &&
+         !is_refused(column.data, column.length, arrays) && !is_refused(column.out, column.capacity, arrays) &&
+         column.length == length;
+}
+
+}  // namespace
+
 std::int64_t require_columns(std::span<const ContentColumn> columns, std::int64_t length, const char* as,
                              detail::ArraysAre arrays) {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const ContentColumn& column = columns[c];
-    const std::string which = "column " + std::to_string(c);
-    require_moved_size(column.element_size, which, Code::unsupported_type);
-    detail::require_array(column.data, column.length, which.c_str(), arrays);
-    detail::require_array(column.out, column.capacity, ("the output of " + which).c_str(), arrays);
-    if (column.length != length) {
-      throw Error(Code::unequal_lengths, which + " has " + std::to_string(column.length) + " elements, but " + as +
-                                             " has " + std::to_string(length));
-    }
-    room = std::min(room, column.capacity);
+    if (!is_good(columns[c], length, arrays)) refuse_column(columns[c], c, length, as, arrays);
+    room = std::min(room, columns[c].capacity);
   }
   return room;
 }

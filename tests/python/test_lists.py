@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 import upsweep
+from upsweep import _core
 
 pytest.importorskip("hypothesis")
 
@@ -445,6 +446,45 @@ def test_outputs_that_do_not_lie_side_by_side():
     room = np.full(12, -1)
     assert upsweep.select(x > 3, x, out=room[::2]).tolist() == [4, 5]  # there is room for more
     assert room.tolist() == [4, -1, 5] + [-1] * 9
+
+
+def test_a_selection_reads_its_mask_once():
+    """What it has found is kept while Python makes the outputs: the mask may be gone then."""
+    x, mask = np.arange(100_000), np.arange(100_000) % 3 == 0
+    for lists in (None, np.arange(0, 100_001, 10)):
+        given, offsets, made = mask.copy(), np.empty(10_001, np.int64), []
+
+        def make(length, given=given, made=made):
+            given[:] = False
+            made.append(np.empty(length, x.dtype))
+            return made
+
+        count = _core.select(_core.Place(), lists, None, given, None if lists is None else offsets, [(x, None)], make)
+        assert count == len(made[0]) and np.array_equal(made[0], x[mask])
+    assert np.array_equal(offsets, np.append(0, np.cumsum(mask.reshape(-1, 10).sum(axis=1))))
+
+
+def test_outputs_that_cannot_be_made_end_a_call():
+    x, mask = np.arange(100_000), np.ones(100_000, bool)
+
+    def fail(length):
+        raise MemoryError(f"{length} elements")
+
+    with pytest.raises(MemoryError, match="^100000 elements$"):
+        _core.select(_core.Place(), None, None, mask, None, [(x, None)], fail)
+    for outputs in ([], [np.empty(99_999, np.int64)], [np.empty(100_000, np.int32)]):
+        with pytest.raises((TypeError, ValueError)):
+            _core.select(_core.Place(), None, None, mask, None, [(x, None)], lambda length, outputs=outputs: outputs)
+    short = np.empty(10, np.int64)
+    for call in (
+        lambda: upsweep.select(mask, x, out=short),
+        lambda: upsweep.select(mask, x, lists=[0, 100_000], out=short),
+        lambda: upsweep.take(x, x, lists=[0, 100_000], index_lists=[0, 100_000], out=short),
+    ):
+        with pytest.raises(ValueError, match="100000"):
+            call()
+    with pytest.raises(ValueError, match="list 1"):  # which is wrong whatever the outputs are
+        upsweep.select(mask, x, lists=np.array([0, 100_000, 5]), out=short)
 
 
 def test_a_mask_that_is_written_over_is_read_first():

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string_view>
 
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/detail/make_room.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/policy.hpp"
@@ -35,11 +37,13 @@ struct SelectCall {
   Mask mask = {};
   std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
   std::span<const SelectColumn> columns = {};
+  MakeRoom make_room = {};              ///< gives the columns outputs for what is kept; not given: they have outputs
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   gpu::SelectStatus* status = nullptr;  ///< on a GPU: where the outcome goes
   // Set by the library:
-  std::int64_t room = 0;  ///< elements that the smallest output takes
-  std::int64_t kept = 0;  ///< elements that were kept
+  std::int64_t room = 0;            ///< elements that the smallest output takes
+  std::int64_t kept = 0;            ///< elements that were kept
+  std::exception_ptr failure = {};  ///< what make_room threw
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

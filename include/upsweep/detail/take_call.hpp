@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <ranges>
 #include <span>
@@ -59,10 +60,12 @@ struct TakeCall {
   std::int64_t* positions = nullptr;    ///< in the content, of each that is taken; null: they are not asked for
   std::int64_t room = 0;                ///< positions that there is room for
   std::span<const SelectColumn> columns = {};
+  MakeRoom make_room = {};  ///< of lists: gives the columns outputs for what is taken; not given: they have outputs
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   gpu::TakeStatus* status = nullptr;    ///< on a GPU: where the outcome goes
   // Set by the library:
   std::int64_t taken = 0;
+  std::exception_ptr failure = {};  ///< what make_room threw
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

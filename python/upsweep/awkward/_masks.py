@@ -3,8 +3,12 @@
 import awkward as ak
 import numpy as np
 
+from upsweep import _core
 from upsweep.awkward._memory import memory
 from upsweep.awkward._native import are_same, is_moved
+
+# Whatever upsweep.options say: Awkward's own calls know none.
+PLACE = _core.Place()
 
 
 def hooks(native):
@@ -48,29 +52,36 @@ def select(native, lists, mask):
     # Lists that begin later are rare: what lies before them would have to be left out.
     if offsets[0] != 0 or not 0 < elements <= min(len(booleans), lists._content.length):
         return None
-    kept = memory.empty(1, np.int64)
     new_offsets = memory.empty(len(offsets), np.int64)
-    if not native.call("awkward_ByteMaskedArray_numnull", kept, booleans, elements, False):
+    try:
+        content = selected_content(native, lists._content, booleans[:elements], offsets, new_offsets)
+    except (MemoryError, TypeError, ValueError):
         return None
-    content = selected_content(native, lists._content, booleans, offsets, int(kept[0]), new_offsets)
     if content is None:
         return None
     return ak.contents.ListOffsetArray(ak.index.Index64(new_offsets), content, parameters=None)
 
 
-def selected_content(native, content, booleans, offsets, kept, new_offsets):
+def selected_content(native, content, booleans, offsets, new_offsets):
     """What is kept of the content, and the new offsets."""
     data = content._data if type(content) is ak.contents.NumpyArray else None
-    bounds = (offsets, len(offsets) - 1, booleans)
     if data is not None and is_moved(data):
-        out = memory.empty(kept, data.dtype)
-        if not native.call("awkward_upsweep_select_64", new_offsets, out, kept, *bounds, data, data.itemsize):
-            return None
+        (out,) = selected(booleans, offsets, new_offsets, data[: len(booleans)])
         return ak.contents.NumpyArray(out, parameters=content._parameters, backend=content._backend)
-    if not native.call("awkward_upsweep_select_64", new_offsets, None, 0, *bounds, None, 0):
-        return None
-    positions = memory.empty(kept, np.int64)
-    elements = int(offsets[-1])
-    if not native.call("awkward_ByteMaskedArray_getitem_nextcarry_64", positions, booleans, elements, True):
+    selected(booleans, offsets, new_offsets)
+    positions = memory.empty(int(new_offsets[-1]), np.int64)
+    if not native.call("awkward_ByteMaskedArray_getitem_nextcarry_64", positions, booleans, len(booleans), True):
         return None
     return content._carry(ak.index.Index64(positions), True)
+
+
+def selected(booleans, offsets, new_offsets, *columns):
+    """Writes the new offsets, and returns what is kept of each column: its memory is that of arrays that are gone."""
+    outputs = []
+
+    def make(length):
+        outputs.extend(memory.empty(length, column.dtype) for column in columns)
+        return outputs
+
+    _core.select(PLACE, offsets, None, booleans, new_offsets, [(column, None) for column in columns], make)
+    return outputs

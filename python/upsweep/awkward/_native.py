@@ -11,7 +11,6 @@ class Failure(ctypes.Structure):
 
 _pointer, _int64 = ctypes.c_void_p, ctypes.c_int64
 ARGUMENTS = {
-    "awkward_upsweep_select_64": [_pointer, _pointer, _int64, _pointer, _int64, _pointer, _pointer, _int64],
     "awkward_upsweep_take_64": [_pointer, _pointer, _int64, _pointer, _int64, _int64],
     "awkward_upsweep_project_64": [_pointer, _pointer, _int64, _pointer, _int64, _int64],
     "awkward_upsweep_positions_64": [_pointer, _pointer, _int64, _int64],

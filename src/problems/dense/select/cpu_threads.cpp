@@ -73,7 +73,7 @@ Status run_on(detail::SelectCall& call, int workers) {
     before[p] = call.kept;
     call.kept += parts[p].kept;
   }
-  if (call.kept > call.room) return kNoRoom;
+  if (!has_room(call)) return kNoRoom;
   if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
   cpu::run_workers(workers, [&](int worker) {
     const auto p = static_cast<std::size_t>(worker);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/columns.hpp"
@@ -24,6 +25,8 @@ constexpr const Rung* kRungs[] = {
     &cpu_serial,           &cpu_branchless,     &cpu_threads,         &cpu_tbb,  &cpu_compress,
     &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_ranks};
 constexpr Ladder<detail::SelectCall> kLadder = kRungs;
+/// Those that ask whether there is room before they move anything.
+constexpr const Rung* kCountFirst[] = {&cpu_branchless, &cpu_threads, &cpu_compress};
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
@@ -52,10 +55,11 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   detail::no_such_value();
 }
 
-/// The same where it is not known how many are; a bad list comes first.
+/// The same where it is not known how many are, or where room for them could not be made; a bad list comes first.
 [[noreturn]] void throw_no_room(const Policy& policy, const detail::SelectCall& call) {
   detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
   detail::run_select(policy.with_rung({}), count);
+  if (call.failure != nullptr) std::rethrow_exception(call.failure);
   throw_no_room(call.columns, count.kept);
 }
 
@@ -99,14 +103,42 @@ void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there
   given.require_apart();
 }
 
+/// A rung that counts elements while it moves them, where outputs wait for the count: it runs twice.
+Status count_and_run(const Rung& rung, detail::SelectCall& call, const Policy& policy) {
+  const auto columns = std::exchange(call.columns, {});
+  call.room = std::numeric_limits<std::int64_t>::max();
+  const Status counted = rung.run(call, policy);
+  call.columns = columns;
+  if (!counted.ok()) return counted;
+  if (!has_room(call)) return kNoRoom;
+  call.make_room = {};
+  call.kept = 0;
+  return rung.run(call, policy);
+}
+
 }  // namespace
+
+bool has_room(detail::SelectCall& call) noexcept try {
+  if (call.make_room) {
+    call.make_room(call.kept);
+    require_views(call);
+  }
+  return call.kept <= call.room;
+} catch (...) {
+  call.failure = std::current_exception();
+  return false;
+}
+
 }  // namespace impl::select
 
 std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
   require_policy(policy);
   impl::select::require_views(call);
   const auto& rung = impl::select::choose(call, policy);
-  const Status status = rung.run(call, policy);
+  call.kept = 0;
+  const bool runs_once =
+      !call.make_room || std::ranges::find(impl::select::kCountFirst, &rung) != std::end(impl::select::kCountFirst);
+  const Status status = runs_once ? rung.run(call, policy) : impl::select::count_and_run(rung, call, policy);
   if (status.ok()) return rung.info.id;
   if (status.index != kNoIndex) throw_bad_list(call.lists, status.index, call.mask.length);
   if (status.code == Code::unequal_lengths) impl::select::throw_no_room(policy, call);
@@ -114,6 +146,11 @@ std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
 }
 
 std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call) {
+  if (call.make_room) {
+    SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
+    run_select(policy, count);
+    call.make_room(count.kept);
+  }
   impl::select::require_views(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "select_async");

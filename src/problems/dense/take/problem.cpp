@@ -5,7 +5,9 @@
 //         the bounds of its indices, the bounds of the list (where it has indices), its indices.
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "core/columns.hpp"
 #include "core/lists.hpp"
@@ -90,13 +92,21 @@ void require_lists_and_indices(const Call& call, const Bounds& lists, const Inde
   }
 }
 
+void require_lists_and_indices(const Call& call) {
+  visit_bounds(call.lists, [&](auto lists) {
+    visit_bounds(call.index_lists, [&](auto of_indices) { require_lists_and_indices(call, lists, of_indices); });
+  });
+}
+
 /// The Error of a rung on the CPU that has ended otherwise than well.
 [[noreturn]] void throw_failure(const Call& call, const Status& status, std::string_view rung) {
+  if (call.failure != nullptr) {  // a bad list or index comes first
+    require_lists_and_indices(call);
+    std::rethrow_exception(call.failure);
+  }
   if (status.code == kNoRoom.code) throw_no_room(call.room, call.taken);
   if (status.code == kBad.code && call.has_lists) {
-    visit_bounds(call.lists, [&](auto lists) {
-      visit_bounds(call.index_lists, [&](auto of_indices) { require_lists_and_indices(call, lists, of_indices); });
-    });
+    require_lists_and_indices(call);
   } else if (status.code == kBad.code) {
     require_indices(call, 0, call.indices.length, call.content, "the content");
   }
@@ -172,7 +182,31 @@ void await(const gpu::Launch& launch, Call& call) {
 
 static_assert(sizeof(gpu::TakeStatus) <= gpu::kResultBytes);
 
+/// A rung that counts elements while it moves them, where outputs wait for the count: it runs twice.
+Status count_and_run(const Rung& rung, Call& call, const Policy& policy) {
+  const auto columns = std::exchange(call.columns, {});
+  call.room = std::numeric_limits<std::int64_t>::max();
+  const Status counted = rung.run(call, policy);
+  call.columns = columns;
+  if (!counted.ok()) return counted;
+  if (!has_room(call)) return kNoRoom;
+  call.make_room = {};
+  return rung.run(call, policy);
+}
+
 }  // namespace
+
+bool has_room(Call& call) noexcept try {
+  if (call.make_room) {
+    call.make_room(call.taken);
+    require_call(call);
+  }
+  return call.taken <= call.room;
+} catch (...) {
+  call.failure = std::current_exception();
+  return false;
+}
+
 }  // namespace impl::take
 
 std::string_view detail::run_take(const Policy& policy, TakeCall& call) {
@@ -180,12 +214,21 @@ std::string_view detail::run_take(const Policy& policy, TakeCall& call) {
   impl::take::require_call(call);
   const auto& rung = impl::take::choose(call, policy);
   if (!call.has_lists && call.columns.empty()) return rung.info.id;  // nothing is taken, nor looked at
-  const Status status = rung.run(call, policy);
+  const bool runs_once =
+      !call.make_room || &rung == &impl::take::cpu_gather;  // which asks for room before it moves anything
+  const Status status = runs_once ? rung.run(call, policy) : impl::take::count_and_run(rung, call, policy);
   if (!status.ok()) impl::take::throw_failure(call, status, rung.info.id);
   return rung.info.id;
 }
 
 std::string_view detail::run_take(const gpu::Policy& policy, TakeCall& call) {
+  if (call.make_room) {
+    TakeCall count = call;
+    count.columns = {};
+    count.make_room = {};
+    run_take(policy, count);
+    call.make_room(count.taken);
+  }
   impl::take::require_call(call);
   const bool waits = call.status == nullptr;
   if (waits) gpu::require_no_capture(policy.stream, "take_async");

@@ -23,6 +23,10 @@ inline constexpr Status kBad{.code = Code::index_out_of_range};
 /// And where outputs have less room than what is taken of good lists, call.taken elements.
 inline constexpr Status kNoRoom{.code = Code::unequal_lengths};
 
+/// Whether the outputs have room for call.taken elements, of lists. Outputs that are made when that is known are made here: a rung
+/// asks before it moves anything, or it is run without columns first.
+bool has_room(Call& call) noexcept;
+
 inline std::int64_t index_at(const Indices& indices, std::int64_t i) {
   return visit_list_bound(indices.type, [&]<class T>(std::type_identity<T>) {
     return static_cast<std::int64_t>(static_cast<const T*>(indices.data)[i]);
