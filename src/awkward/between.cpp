@@ -113,7 +113,7 @@ struct Source {
 
 /// Writes the elements at `at` and what follows; to where more may be written, eight of them at once.
 template <class T>
-void write_run(T* out, Place& place, const Source<T>& from, std::int64_t at, std::int64_t count) {
+void write_run(T* out, Destination& place, const Source<T>& from, std::int64_t at, std::int64_t count) {
   T* const to = out + place.at;
   if (from.content == nullptr) {
     if constexpr (sizeof(T) == sizeof(std::int64_t)) {
@@ -143,7 +143,7 @@ KernelError concatenate(std::int64_t* tooffsets, T* to, std::span<const Source<T
       at += source.offsets[first] - source.offsets[0];
       end += source.offsets[last] - source.offsets[0];
     }
-    Place place{at, end};
+    Destination place{at, end};
     for (std::int64_t i = first; i < last; ++i) {
       for (const Source<T>& source : sources) write_run(to, place, source, source.offsets[i], source.count(i));
       tooffsets[i + 1] = place.at;

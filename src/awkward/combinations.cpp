@@ -38,7 +38,7 @@ bool count_pairs(std::int64_t* tooffsets, bool replacement, const T* starts, con
   if (n <= kUncounted) (void)count(0, n);
   if (!are_short) return false;
   tooffsets[0] = 0;
-  write_in_order(n, count, [&](std::int64_t first, std::int64_t last, Place place) {
+  write_in_order(n, count, [&](std::int64_t first, std::int64_t last, Destination place) {
     if (!are_short.load(std::memory_order_relaxed)) return place.at;
     for (std::int64_t i = first; i < last; ++i) tooffsets[i + 1] = place.at += static_cast<std::int64_t>(pairs(i));
     return place.at;

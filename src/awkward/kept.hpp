@@ -40,7 +40,7 @@ std::int64_t count_if(std::int64_t first, std::int64_t last, IsKept is_kept) {
 
 /// Whether an element's number is a place to write to: what is not kept is written over by what is kept after it, up to the
 /// end of the place.
-inline bool is_written(std::int64_t number, bool is_kept, const Place& place) {
+inline bool is_written(std::int64_t number, bool is_kept, const Destination& place) {
   return (static_cast<int>(is_kept) | static_cast<int>(number < place.end)) != 0;  // one branch, and it is predicted
 }
 

@@ -42,7 +42,7 @@ auto count_there(Option option) {
 /// tocarry ← what is there of n elements; of each element number_is(i, number), which is negative of those missing.
 template <class Option, class NumberIs>
 void carry(std::int64_t* tocarry, Option option, std::int64_t n, NumberIs number_is) {
-  write_in_order(n, count_there(option), [=](std::int64_t first, std::int64_t last, Place place) {
+  write_in_order(n, count_there(option), [=](std::int64_t first, std::int64_t last, Destination place) {
     std::int64_t number = place.at;
     for (std::int64_t i = first; i < last; ++i) {
       const bool is_there = option.is_there(i);
@@ -62,7 +62,7 @@ KernelError masked_carry(std::int64_t* tocarry, ByMask option, std::int64_t n) {
   const auto call = [&] {
     write_in_order(
         count_of(n), [&](std::int64_t first, std::int64_t last) { return kernels.count(range(first, last)); },
-        [&](std::int64_t first, std::int64_t last, Place place) {
+        [&](std::int64_t first, std::int64_t last, Destination place) {
           return kernels.positions(range(first, last), tocarry, place.at, place.end);
         });
   };
@@ -141,7 +141,7 @@ KernelError carry_of_lists(std::int64_t* tocarry, std::int64_t* tooffsets, std::
     const auto is_there = [=](std::int64_t j) { return option.is_there(j); };
     write_in_order(
         n, [=](std::int64_t first, std::int64_t last) { return count_if(offsets[first], offsets[last], is_there); },
-        [=](std::int64_t first, std::int64_t last, Place place) {
+        [=](std::int64_t first, std::int64_t last, Destination place) {
           return walk_lists(
               offsets, first, last, place.at, is_there,
               [=](std::int64_t j, std::int64_t number, bool is_kept) {
@@ -202,7 +202,7 @@ KernelError drop_missing(T* tooffsets, const T* index, const T* offsets, std::in
     tooffsets[0] = static_cast<T>(offsets[0] - before);
     write_in_order(
         n, [=](std::int64_t first, std::int64_t last) { return count_if(offsets[first], offsets[last], is_missing); },
-        [=](std::int64_t first, std::int64_t last, Place place) {
+        [=](std::int64_t first, std::int64_t last, Destination place) {
           return walk_lists(
               offsets, first, last, place.at, is_missing, [](std::int64_t, std::int64_t, bool) {},
               [=](std::int64_t i, std::int64_t number) {

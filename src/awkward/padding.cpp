@@ -22,7 +22,7 @@ struct Padded {
     return sum;
   }
   /// Writes the positions of the elements of list i and what fills it up, and moves the place on.
-  void write(std::int64_t* to, Place& place, std::int64_t i) const {
+  void write(std::int64_t* to, Destination& place, std::int64_t i) const {
     const auto start = static_cast<std::int64_t>(starts[i]);
     const std::int64_t there = std::max<std::int64_t>(size(i), 0);
     const std::int64_t count = padded(i);
@@ -52,7 +52,7 @@ KernelError padded_offsets(T* tooffsets, const T* offsets, std::int64_t n, std::
     tooffsets[0] = 0;
     *tolength = write_in_order(
         count_of(n), [&](std::int64_t first, std::int64_t last) { return lists.total(first, last); },
-        [&](std::int64_t first, std::int64_t last, Place place) {
+        [&](std::int64_t first, std::int64_t last, Destination place) {
           for (std::int64_t i = first; i < last; ++i) {
             place.at += lists.padded(i);
             tooffsets[i + 1] = static_cast<T>(place.at);
@@ -69,7 +69,7 @@ KernelError padded_positions(std::int64_t* to, const T* offsets, std::int64_t n,
     const Padded<T> lists = padded_of(offsets, target);
     write_in_order(
         count_of(n), [&](std::int64_t first, std::int64_t last) { return lists.total(first, last); },
-        [&](std::int64_t first, std::int64_t last, Place place) {
+        [&](std::int64_t first, std::int64_t last, Destination place) {
           for (std::int64_t i = first; i < last; ++i) lists.write(to, place, i);
           return place.at;
         });
@@ -94,7 +94,7 @@ KernelError padded_lists(std::int64_t* to, const T* starts, const T* stops, T* t
     const Padded<T> lists{starts, stops, target};
     write_in_order(
         count_of(n), [&](std::int64_t first, std::int64_t last) { return lists.total(first, last); },
-        [&](std::int64_t first, std::int64_t last, Place place) {
+        [&](std::int64_t first, std::int64_t last, Destination place) {
           for (std::int64_t i = first; i < last; ++i) {
             tostarts[i] = static_cast<T>(place.at);
             lists.write(to, place, i);

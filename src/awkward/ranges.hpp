@@ -57,7 +57,7 @@ void write_to_pages(T* x, std::int64_t n) {
 }
 
 /// Where a range writes: from `at` on. Up to `end` it may write more than it has to, as that comes after it.
-struct Place {
+struct Destination {
   std::int64_t at;
   std::int64_t end;
 };
@@ -69,7 +69,7 @@ inline constexpr std::int64_t kUncounted = 256;
 /// of the range. Returns where the last one has ended.
 template <class Count, class Write>
 std::int64_t write_in_order(std::int64_t n, Count count, Write write) {
-  if (n <= kUncounted) return write(std::int64_t{0}, n, Place{0, 0});
+  if (n <= kUncounted) return write(std::int64_t{0}, n, Destination{0, 0});
   std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::parts(n, kRange)) + 1);
   const auto end_before = [&](std::int64_t first) -> std::int64_t& {
     return ends[static_cast<std::size_t>(first / kRange)];
@@ -77,7 +77,7 @@ std::int64_t write_in_order(std::int64_t n, Count count, Write write) {
   for_ranges(n, [&](std::int64_t first, std::int64_t last) { end_before(first + kRange) = count(first, last); });
   for (std::size_t range = 1; range < ends.size(); ++range) ends[range] += ends[range - 1];
   for_ranges(n, [&](std::int64_t first, std::int64_t last) {
-    write(first, last, Place{end_before(first), end_before(first + kRange)});
+    write(first, last, Destination{end_before(first), end_before(first + kRange)});
   });
   return ends.back();
 }

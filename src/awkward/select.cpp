@@ -103,7 +103,7 @@ KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const T
   const auto call = [&] {
     const bool is_counted = take.n > kUncounted;
     const std::int64_t all = is_counted ? 0 : count(0, take.n);
-    write_in_order(take.n, count, [=, &bad](std::int64_t first, std::int64_t last, Place place) {
+    write_in_order(take.n, count, [=, &bad](std::int64_t first, std::int64_t last, Destination place) {
       if (bad.get() != kNoIndex) return place.at;
       const Take<T> lists = take;  // a copy of its own, which nothing that is written can change
       const std::int64_t end = is_counted ? place.end : all;

@@ -51,7 +51,7 @@ KernelError range(T* tooffsets, std::int64_t* tocarry, Bounds<T> lists, std::int
     tooffsets[0] = 0;
     write_in_order(
         count_of(n), [&](std::int64_t first, std::int64_t last) { return slice_kernels<T>().count(of(first, last)); },
-        [&](std::int64_t first, std::int64_t last, Place place) {
+        [&](std::int64_t first, std::int64_t last, Destination place) {
           return slice_kernels<T>().write(of(first, last), tooffsets + first + 1, tocarry, place.at, place.end);
         });
   };
@@ -168,7 +168,7 @@ KernelError descend(std::int64_t* tooffsets, Bounds<std::int64_t> slice, std::in
               for (std::int64_t i = first; i < last; ++i) total += slice.size(i);
               return total;
             },
-            [=](std::int64_t first, std::int64_t last, Place place) {
+            [=](std::int64_t first, std::int64_t last, Destination place) {
               for (std::int64_t i = first; i < last; ++i) {
                 place.at += slice.size(i);
                 tooffsets[i + 1] = begin + place.at;
@@ -274,7 +274,7 @@ KernelError shrink(std::int64_t* tocarry, std::int64_t* tosmall, std::int64_t* t
     write_in_order(
         count_of(n),
         [=](std::int64_t first, std::int64_t last) { return count_given(missing, offsets[first], offsets[last]); },
-        [=](std::int64_t first, std::int64_t last, Place place) {
+        [=](std::int64_t first, std::int64_t last, Destination place) {
           return walk_lists(
               offsets, first, last, place.at, [=](std::int64_t j) { return missing[j] >= 0; },
               [=](std::int64_t j, std::int64_t number, bool is_kept) {

@@ -110,7 +110,7 @@ KernelError nested_fill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, con
           if (count < 0) are_in_order.store(false, std::memory_order_relaxed);
           return count;
         },
-        [&](std::int64_t first, std::int64_t last, Place numbers) {
+        [&](std::int64_t first, std::int64_t last, Destination numbers) {
           if (!are_in_order.load(std::memory_order_relaxed)) return numbers.at;
           const std::int64_t end = ends[static_cast<std::size_t>(first / kRange)];
           const std::int64_t begin = lists.start(first);

@@ -77,7 +77,7 @@ struct Likely {
 };
 
 /// Rungs do not throw: what the progress throws is kept until they are back.
-void run_reporting(const Search& search, detail::SubsetSumCall& call, std::string_view rung, Part part) {
+void run_reporting(const Search& search, detail::SubsetSumCall& call, std::string_view rung, ProgressRange part) {
   std::exception_ptr thrown;
   const detail::SearchProgress progress = [&](double done) {
     try {
@@ -98,7 +98,7 @@ void run_reporting(const Search& search, detail::SubsetSumCall& call, std::strin
 }
 
 detail::SubsetSumCall decide(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target,
-                             std::string_view rung, Part part) {
+                             std::string_view rung, ProgressRange part) {
   detail::SubsetSumCall call{.items = values.data(), .n = std::ssize(values), .target = target};
   run_reporting(search, call, rung, part);
   return call;
@@ -110,7 +110,7 @@ SubsetSumWay choose_way(const Search& search, const std::vector<std::int64_t>& v
 
 /// The values' sums up to the target, or to what all of them add up to.
 Bitmap fill(const Search& search, const std::int64_t* values, std::int64_t n, std::int64_t target,
-            std::string_view rung, Part part) {
+            std::string_view rung, ProgressRange part) {
   std::int64_t most = 0;
   for (std::int64_t i = 0; i < n; ++i) most += std::min(target - most, values[i]);
   Bitmap sums{most, cpu::Pages<Word>(words_of(most))};
@@ -120,7 +120,7 @@ Bitmap fill(const Search& search, const std::int64_t* values, std::int64_t n, st
 }
 
 /// What the first left_count values make up of the target.
-std::int64_t split(const Search& search, const Values& values, std::int64_t target, Part part,
+std::int64_t split(const Search& search, const Values& values, std::int64_t target, ProgressRange part,
                    std::size_t& left_count) {
   const std::string_view rung = choose_way(search, values.values, target).rung;
   if (tells_parts(rung)) {
@@ -137,7 +137,7 @@ std::int64_t split(const Search& search, const Values& values, std::int64_t targ
 }
 
 /// Toggles chosen[] for values that add up to the target, which some do.
-void toggle(const Search& search, Values values, std::int64_t target, Part part, std::vector<bool>& chosen) {
+void toggle(const Search& search, Values values, std::int64_t target, ProgressRange part, std::vector<bool>& chosen) {
   // Values that are too large are out, and where less is left out than taken, that is what is looked for.
   for (;;) {
     if (target == 0) return;
@@ -167,14 +167,14 @@ void toggle(const Search& search, Values values, std::int64_t target, Part part,
 
 /// How much of the target the values of a checkpoint make up: what later ones do not.
 std::int64_t sum_before(const Search& search, const Checkpoint& before, const std::vector<std::int64_t>& later,
-                        std::int64_t target, Part part) {
+                        std::int64_t target, ProgressRange part) {
   const std::int64_t most = std::min(before.most, target);
   if (most == target && has(before.sums.data(), target)) return target;
   const Bitmap sums = fill(search, later.data(), std::ssize(later), target, "cpu.bits_simd", part);
   return least_split(before.sums.data(), most, sums.bits.data(), sums.most, target);
 }
 
-void find(const Search& search, const Values& all, const detail::SubsetSumCall& decided, Part part,
+void find(const Search& search, const Values& all, const detail::SubsetSumCall& decided, ProgressRange part,
           std::vector<bool>& chosen) {
   const auto n = std::ssize(all.values);
   if (decided.left_items >= 0) {
@@ -242,7 +242,7 @@ detail::SubsetSumCall call_of(const Instance& instance) {
 }
 
 detail::SubsetSumCall decide(const Search& search, const Instance& instance, bool early_stop, std::string_view rung,
-                             Part part, Checkpoints& checkpoints, const detail::SharedSearch* shared) {
+                             ProgressRange part, Checkpoints& checkpoints, const detail::SharedSearch* shared) {
   detail::SubsetSumCall call = call_of(instance);
   call.early_stop = early_stop;
   call.shared = shared;
@@ -252,7 +252,7 @@ detail::SubsetSumCall decide(const Search& search, const Instance& instance, boo
 }
 
 void find(const Search& search, const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
-          Part part, std::vector<bool>& chosen) {
+          ProgressRange part, std::vector<bool>& chosen) {
   std::vector<std::size_t> places(values.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   find(search, {values, std::move(places)}, decided, part, chosen);

@@ -28,7 +28,7 @@ namespace upsweep::shards {
 namespace {
 
 /// Where a member's elements and lists are among those of all.
-struct Place {
+struct ShardPosition {
   std::int64_t first_element;
   std::int64_t elements;
   std::int64_t first_list;
@@ -64,7 +64,8 @@ static_assert(sizeof(ListsRoom) <= ListsRoom::kHeadFold);
 
 /// By one thread: where the member's lists begin and end, its head and its tail.
 template <class T>
-__global__ void look_at_ends(const T* offsets, Place place, std::int64_t* head, std::int64_t* tail, ListsValue* value) {
+__global__ void look_at_ends(const T* offsets, ShardPosition place, std::int64_t* head, std::int64_t* tail,
+                             ListsValue* value) {
   value->first_list = place.first_list;
   value->lists = place.lists;
   value->has_offsets = place.has_offsets();
@@ -150,9 +151,9 @@ __global__ void conclude(const std::byte* values, std::size_t members, std::int6
   *status = {ends_past ? last_list() : kNoIndex, ends_past ? Code::stop_past_end : Code::ok};
 }
 
-std::vector<Place> places_of(const std::vector<detail::SegmentedReduceCall>& calls) {
-  std::vector<Place> places;
-  Place next{};
+std::vector<ShardPosition> places_of(const std::vector<detail::SegmentedReduceCall>& calls) {
+  std::vector<ShardPosition> places;
+  ShardPosition next{};
   for (const detail::SegmentedReduceCall& call : calls) {
     next.elements = call.n;
     next.lists = call.lists.count;
@@ -169,7 +170,7 @@ struct Head {
   std::size_t owner;
   std::int64_t number;
 };
-std::vector<Head> heads_of(const std::vector<Place>& places) {
+std::vector<Head> heads_of(const std::vector<ShardPosition>& places) {
   std::vector<Head> heads;
   std::size_t owner = places.size();  // none yet
   std::int64_t number = 0;
@@ -182,7 +183,7 @@ std::vector<Head> heads_of(const std::vector<Place>& places) {
   return heads;
 }
 
-void require_shard(const gpu::Policy& policy, const detail::SegmentedReduceCall& call, const Place& place) {
+void require_shard(const gpu::Policy& policy, const detail::SegmentedReduceCall& call, const ShardPosition& place) {
   const Lists& lists = call.lists;
   if (lists.has_size || !lists.are_adjacent() || lists.valid.is_given()) {
     throw Error(Code::unsupported,
@@ -231,7 +232,7 @@ class ListsFold {
       state_.copy(value_near(m), state_.value_of(m), sizeof(ListsValue), m);
       state_.give(m);
     }
-    const Place& last = places_.back();
+    const ShardPosition& last = places_.back();
     launch_one(conclude, state_.members[0].stream, static_cast<const std::byte*>(state_.values->get()), calls_.size(),
                last.first_element + last.elements, status);
     state_.release();
@@ -243,7 +244,7 @@ class ListsFold {
     const std::int64_t list = status.first_bad;
     std::size_t m = calls_.size() - 1;
     while (list < places_[m].first_list || places_[m].lists == 0) --m;
-    const Place& place = places_[m];
+    const ShardPosition& place = places_[m];
     const gpu::CurrentDevice current(state_.members[m].device);
     const gpu::FetchedList bad(calls_[m].lists, list - place.first_list, state_.members[m].stream);
     std::string text = "shard " + std::to_string(m) + ": list " + std::to_string(list) + ", from " +
@@ -291,7 +292,7 @@ class ListsFold {
   std::string_view fold(std::size_t m) {
     const gpu::Policy& policy = state_.members[m];
     const gpu::CurrentDevice current(policy.device);
-    const Place& place = places_[m];
+    const ShardPosition& place = places_[m];
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
       launch_one(look_at_ends<T>, policy.stream, static_cast<const T*>(calls_[m].lists.starts), place, room_of(m)->head,
                  room_of(m)->tail, value_near(m));
@@ -379,7 +380,7 @@ class ListsFold {
   const gpu::Group::State& state_;
   const detail::ShardLists& lists_;
   const std::vector<detail::SegmentedReduceCall>& calls_;
-  std::vector<Place> places_;
+  std::vector<ShardPosition> places_;
   std::vector<Head> heads_;
 };
 

@@ -45,7 +45,7 @@ class SentInstance final : public FilteredSumInstance {
   bool measure(Row& row, const ClimbRequest& request) override;
 
  private:
-  struct Part {
+  struct SentChunk {
     std::int64_t first = 0;
     std::int64_t count = 0;
     FilteredSumCall call;
@@ -58,7 +58,7 @@ class SentInstance final : public FilteredSumInstance {
 
   [[nodiscard]] int parts() const { return transfer_ == Transfer::streams ? kParts : 1; }
   const Rung& prepare(const RungInfo& rung);
-  void send(const Part& part, cudaStream_t stream) const;
+  void send(const SentChunk& part, cudaStream_t stream) const;
   Staged run_once(const Rung& rung);
   [[nodiscard]] std::vector<Span> timeline() const;
 
@@ -70,7 +70,7 @@ class SentInstance final : public FilteredSumInstance {
   cpu::Pages<std::uint64_t> partials_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   std::vector<std::unique_ptr<gpu::OwnStream>> streams_;
-  std::vector<std::unique_ptr<Part>> parts_;  // given back before their streams
+  std::vector<std::unique_ptr<SentChunk>> parts_;  // given back before their streams
   gpu::Event begin_;
 };
 
@@ -96,14 +96,14 @@ SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
     pinned_.push_back(std::make_unique<gpu::Pinned>(partials_.data(), partial_bytes));
   }
   for (int s = 0; s < kStreams; ++s) streams_.push_back(std::make_unique<gpu::OwnStream>());
-  for (int p = 0; p < parts(); ++p) parts_.push_back(std::make_unique<Part>());
+  for (int p = 0; p < parts(); ++p) parts_.push_back(std::make_unique<SentChunk>());
 }
 
 /// Gives every part its rows, stream and memory. Throws unsupported.
 const Rung& SentInstance::prepare(const RungInfo& info) {
   const Rung* rung = nullptr;
   for (int p = 0; p < parts(); ++p) {
-    Part& part = *parts_[static_cast<std::size_t>(p)];
+    SentChunk& part = *parts_[static_cast<std::size_t>(p)];
     const auto policy = gpu::Policy{}.with_stream(streams_[static_cast<std::size_t>(p % kStreams)]->get());
     part.first = table_.rows * p / parts();
     part.count = table_.rows * (p + 1) / parts() - part.first;
@@ -124,7 +124,7 @@ const Rung& SentInstance::prepare(const RungInfo& info) {
   return *rung;
 }
 
-void SentInstance::send(const Part& part, cudaStream_t stream) const {
+void SentInstance::send(const SentChunk& part, cudaStream_t stream) const {
   const auto copy = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here) {
     if (part.count == 0) return;
     require(cudaMemcpyAsync(static_cast<T*>(there.get()) + part.first, here.data() + part.first,
@@ -170,7 +170,7 @@ Staged SentInstance::run_once(const Rung& rung) {
     });
   });
   if (parts_.size() == 1) {
-    const Part& part = *parts_[0];
+    const SentChunk& part = *parts_[0];
     staged.transfer_s = part.copied.seconds_since(begin_) + part.fetched.seconds_since(part.computed);
     staged.kernel_s = part.computed.seconds_since(part.copied) + adding;
     return staged;
@@ -191,7 +191,7 @@ std::vector<Span> SentInstance::timeline() const {
   std::vector<Span> spans;
   double sent = 0;
   for (const auto& [copied, p] : sends) {
-    const Part& part = *parts_[static_cast<std::size_t>(p)];
+    const SentChunk& part = *parts_[static_cast<std::size_t>(p)];
     const double computed = part.computed.seconds_since(begin_);
     const int stream = p % kStreams;
     spans.push_back({"send", stream, std::max(sent, part.begun.seconds_since(begin_)), copied});

@@ -49,7 +49,7 @@ struct Count {
   __device__ std::int64_t operator()(std::int64_t j) const { return mask[j] ? 1 : 0; }
 };
 /// Where an element belongs that CUB writes to a place.
-struct Place {
+struct PartitionedAt {
   const std::int64_t* kept;
   std::int64_t n;
   __device__ std::int64_t operator()(std::int64_t place) const {
@@ -81,7 +81,7 @@ struct Library {
   /// `counted`: what CUB counts again.
   template <class E>
   cudaError_t partition(const E* content, const Mask& mask, const std::int64_t* kept, E* out, std::int64_t* counted) {
-    const auto places = thrust::make_permutation_iterator(out, over_positions(Place{kept, mask.length}));
+    const auto places = thrust::make_permutation_iterator(out, over_positions(PartitionedAt{kept, mask.length}));
     return run([&](std::size_t& size) {
       return cub::DevicePartition::Flagged(temporary, size, content, over_positions(Flag{gpu::DeviceMask(mask)}),
                                            places, counted, mask.length, stream);
@@ -99,8 +99,8 @@ cudaError_t visit_size(int size, F f) {
 }
 
 /// Enough for columns of any size of elements: a workspace is asked for without them.
-struct Scratch {
-  Scratch(const Mask& mask, void* memory) : parts(memory) {
+struct CubScratch {
+  CubScratch(const Mask& mask, void* memory) : parts(memory) {
     kept = parts.take<std::int64_t>(1);
     counted = parts.take<std::int64_t>(1);
     Library library{.temporary = nullptr, .bytes = 0, .stream = nullptr};
@@ -123,7 +123,7 @@ struct Scratch {
 
 __global__ void conclude(const std::int64_t* kept, gpu::SelectStatus* status) { *status = {kNoIndex, *kept, Code::ok}; }
 
-cudaError_t launch_all(const Call& call, const Scratch& scratch) {
+cudaError_t launch_all(const Call& call, const CubScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   Library library{.temporary = scratch.temporary, .bytes = scratch.bytes, .stream = stream};
   cudaError_t error = library.count(call.mask, scratch.kept);
@@ -140,11 +140,11 @@ cudaError_t launch_all(const Call& call, const Scratch& scratch) {
 }
 
 Status launch(Call& call, const Policy&) noexcept {
-  return gpu::status_of(launch_all(call, Scratch(call.mask, call.launch->scratch)));
+  return gpu::status_of(launch_all(call, CubScratch(call.mask, call.launch->scratch)));
 }
 
 gpu::WorkspaceSize workspace(const Call& call) noexcept {
-  return {.scratch = Scratch(call.mask, nullptr).parts.bytes()};
+  return {.scratch = CubScratch(call.mask, nullptr).parts.bytes()};
 }
 #endif
 

@@ -78,8 +78,8 @@ __global__ void conclude_partition(DeviceMarks marks, gpu::SelectStatus* status)
   *status = {kNoIndex, marks.total(), Code::ok};
 }
 
-struct Scratch {
-  explicit Scratch(const Call& call, void* memory) : parts(memory) {
+struct RanksScratch {
+  explicit RanksScratch(const Call& call, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
     marks = gpu::marks_in(parts, call.mask);
   }
@@ -89,7 +89,7 @@ struct Scratch {
   DeviceMarks marks{};
 };
 
-cudaError_t launch_all(const Call& call, const Scratch& scratch) {
+cudaError_t launch_all(const Call& call, const RanksScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t length = call.mask.length;
   cudaError_t error = gpu::launch_marks(call.mask, nullptr, scratch.marks, scratch.outcome, stream);
@@ -109,10 +109,12 @@ cudaError_t launch_all(const Call& call, const Scratch& scratch) {
 }
 
 Status launch(Call& call, const Policy&) noexcept {
-  return gpu::status_of(launch_all(call, Scratch(call, call.launch->scratch)));
+  return gpu::status_of(launch_all(call, RanksScratch(call, call.launch->scratch)));
 }
 
-gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scratch(call, nullptr).parts.bytes()}; }
+gpu::WorkspaceSize workspace(const Call& call) noexcept {
+  return {.scratch = RanksScratch(call, nullptr).parts.bytes()};
+}
 
 }  // namespace
 #endif

@@ -23,13 +23,13 @@ namespace upsweep::impl::select {
 namespace {
 
 /// What a thread has: units of a call, what it keeps of them, and what is wrong.
-struct Part {
+struct ThreadShare {
   cpu::Share units = {};
   std::int64_t kept = 0;
   Status status = {};
 };
 
-void count(const detail::SelectCall& call, Part& part) {
+void count(const detail::SelectCall& call, ThreadShare& part) {
   const auto add = [&](std::int64_t start, std::int64_t stop) {
     for (std::int64_t j = start; j < stop; ++j) part.kept += call.mask[j] ? 1 : 0;
   };
@@ -37,7 +37,7 @@ void count(const detail::SelectCall& call, Part& part) {
 }
 
 /// One column; `out` is where the part's output begins.
-void fill(const detail::SelectCall& call, const Part& part, const SelectColumn& column, std::int64_t out) {
+void fill(const detail::SelectCall& call, const ThreadShare& part, const SelectColumn& column, std::int64_t out) {
   const std::int64_t end = out + part.kept;
   std::int64_t k = out;
   const auto move = [&](std::int64_t start, std::int64_t stop) {
@@ -51,7 +51,7 @@ void fill(const detail::SelectCall& call, const Part& part, const SelectColumn& 
   (void)for_each_range(call, part.units.first, part.units.last, move, [](std::int64_t) {});
 }
 
-void offset(const detail::SelectCall& call, const Part& part, std::int64_t out) {
+void offset(const detail::SelectCall& call, const ThreadShare& part, std::int64_t out) {
   std::int64_t k = out;
   const auto add = [&](std::int64_t start, std::int64_t stop) {
     for (std::int64_t j = start; j < stop; ++j) k += call.mask[j] ? 1 : 0;
@@ -61,9 +61,9 @@ void offset(const detail::SelectCall& call, const Part& part, std::int64_t out) 
 }
 
 Status run_on(detail::SelectCall& call, int workers) {
-  std::vector<Part> parts(static_cast<std::size_t>(workers));
+  std::vector<ThreadShare> parts(static_cast<std::size_t>(workers));
   cpu::run_workers(workers, [&](int worker) {
-    Part part{.units = cpu::share_of(units(call), worker, workers)};
+    ThreadShare part{.units = cpu::share_of(units(call), worker, workers)};
     count(call, part);
     parts[static_cast<std::size_t>(worker)] = part;
   });

@@ -137,8 +137,8 @@ struct Library {
   }
 };
 
-struct Scratch {
-  Scratch(const detail::SelectCall& call, void* memory) : parts(memory) {
+struct CubScratch {
+  CubScratch(const detail::SelectCall& call, void* memory) : parts(memory) {
     found = parts.take<Found>(1);
     selected = parts.take<std::int64_t>(1);
     if (call.has_lists) sums = parts.take<std::int64_t>(call.mask.length);
@@ -161,7 +161,7 @@ struct Scratch {
   std::size_t bytes = 0;
 };
 
-cudaError_t launch_all(const detail::SelectCall& call, const Scratch& scratch) {
+cudaError_t launch_all(const detail::SelectCall& call, const CubScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t n = call.mask.length;
   const gpu::MovedLists lists(call.lists, n);
@@ -190,11 +190,11 @@ cudaError_t launch_all(const detail::SelectCall& call, const Scratch& scratch) {
 }
 
 Status launch(detail::SelectCall& call, const Policy&) noexcept {
-  return gpu::status_of(launch_all(call, Scratch(call, call.launch->scratch)));
+  return gpu::status_of(launch_all(call, CubScratch(call, call.launch->scratch)));
 }
 
 gpu::WorkspaceSize workspace(const detail::SelectCall& call) noexcept {
-  return {.scratch = Scratch(call, nullptr).parts.bytes()};
+  return {.scratch = CubScratch(call, nullptr).parts.bytes()};
 }
 #endif
 

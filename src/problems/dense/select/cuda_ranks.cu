@@ -145,8 +145,8 @@ bool is_adjacent(const detail::SelectCall& call) {
   return !call.has_lists || (call.lists.are_adjacent() && !call.lists.valid.is_given());
 }
 
-struct Scratch {
-  explicit Scratch(const detail::SelectCall& call, void* memory) : parts(memory) {
+struct RanksScratch {
+  explicit RanksScratch(const detail::SelectCall& call, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
     marks = gpu::marks_in(parts, call.mask);
     if (is_adjacent(call)) return;
@@ -180,7 +180,7 @@ cudaError_t launch_columns(const detail::SelectCall& call, const DeviceMarks& ma
   return cudaSuccess;
 }
 
-cudaError_t launch_rank_bounds(const detail::SelectCall& call, const Scratch& scratch) {
+cudaError_t launch_rank_bounds(const detail::SelectCall& call, const RanksScratch& scratch) {
   // Lists of one size cannot be bad, and are more than any memory has offsets for where there are none to write.
   if (call.lists.has_size && call.out_offsets == nullptr) return cudaSuccess;
   const std::int64_t n = call.lists.count;
@@ -192,7 +192,7 @@ cudaError_t launch_rank_bounds(const detail::SelectCall& call, const Scratch& sc
   });
 }
 
-cudaError_t launch_adjacent(const detail::SelectCall& call, const Scratch& scratch) {
+cudaError_t launch_adjacent(const detail::SelectCall& call, const RanksScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   cudaError_t error =
       gpu::launch_marks(call.mask, call.has_lists ? &call.lists : nullptr, scratch.marks, scratch.outcome, stream);
@@ -204,7 +204,7 @@ cudaError_t launch_adjacent(const detail::SelectCall& call, const Scratch& scrat
                              call.status);
 }
 
-cudaError_t launch_anywhere(const detail::SelectCall& call, const Scratch& scratch) {
+cudaError_t launch_anywhere(const detail::SelectCall& call, const RanksScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const gpu::MovedLists lists(call.lists, call.mask.length);
   const std::int64_t n = call.lists.count;
@@ -227,12 +227,12 @@ cudaError_t launch_anywhere(const detail::SelectCall& call, const Scratch& scrat
 }
 
 Status launch(detail::SelectCall& call, const Policy&) noexcept {
-  const Scratch scratch(call, call.launch->scratch);
+  const RanksScratch scratch(call, call.launch->scratch);
   return gpu::status_of(is_adjacent(call) ? launch_adjacent(call, scratch) : launch_anywhere(call, scratch));
 }
 
 gpu::WorkspaceSize workspace(const detail::SelectCall& call) noexcept {
-  return {.scratch = Scratch(call, nullptr).parts.bytes()};
+  return {.scratch = RanksScratch(call, nullptr).parts.bytes()};
 }
 
 }  // namespace

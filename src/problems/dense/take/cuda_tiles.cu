@@ -274,8 +274,8 @@ __global__ void conclude_indices(TakenLists taken, const std::int64_t* offsets, 
 /// Whether elements or positions are asked for, beside the offsets.
 bool writes_elements(const Call& call) { return !call.columns.empty() || call.positions != nullptr; }
 
-struct Scratch {
-  Scratch(const Call& call, bool moves, void* memory) : parts(memory) {
+struct TilesScratch {
+  TilesScratch(const Call& call, bool moves, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
     if (!call.has_lists) return;
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.index_lists.count));
@@ -288,7 +288,7 @@ struct Scratch {
   std::int64_t* firsts = nullptr;
 };
 
-cudaError_t launch_elements_of_lists(const Call& call, const TakenLists& taken, const Scratch& scratch) {
+cudaError_t launch_elements_of_lists(const Call& call, const TakenLists& taken, const TilesScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const gpu::detail::Grid tiles{
       .blocks = static_cast<unsigned>(gpu::tiles_of(call.room, gpu::kTile)), .threads = kThreads, .stream = stream};
@@ -308,7 +308,7 @@ cudaError_t launch_elements_of_lists(const Call& call, const TakenLists& taken, 
   return error;
 }
 
-cudaError_t launch_take_of_lists(const Call& call, const Scratch& scratch) {
+cudaError_t launch_take_of_lists(const Call& call, const TilesScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t n = call.index_lists.count;
   const TakenLists taken{gpu::MovedLists(call.lists, call.content),
@@ -330,13 +330,13 @@ cudaError_t launch_take_of_lists(const Call& call, const Scratch& scratch) {
 }
 
 Status launch(Call& call, const Policy&) noexcept {
-  const Scratch scratch(call, writes_elements(call), call.launch->scratch);
+  const TilesScratch scratch(call, writes_elements(call), call.launch->scratch);
   return gpu::status_of(call.has_lists ? launch_take_of_lists(call, scratch)
                                        : launch_take_of_array(call, scratch.outcome));
 }
 
 gpu::WorkspaceSize workspace(const Call& call) noexcept {
-  return {.scratch = Scratch(call, writes_elements(call), nullptr).parts.bytes()};
+  return {.scratch = TilesScratch(call, writes_elements(call), nullptr).parts.bytes()};
 }
 
 }  // namespace

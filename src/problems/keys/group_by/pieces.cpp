@@ -62,8 +62,8 @@ constexpr std::int64_t kMostWritten = 64;
 
 /// What a thread works with, piece after piece.
 template <class Key>
-struct Scratch {
-  Scratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
+struct PieceScratch {
+  PieceScratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
 
   Groups<Key> groups;           ///< of a piece
   Groups<Key> merged;           ///< of a partition
@@ -128,9 +128,9 @@ class Pieces {
     return static_cast<std::uint16_t>(bits_ == 0 ? 0 : hash_of_key(by_, key) >> (64 - bits_));
   }
 
-  Scratch<Key>& scratch_of(int worker) {
+  PieceScratch<Key>& scratch_of(int worker) {
     auto& scratch = scratches_[static_cast<std::size_t>(worker)];
-    if (scratch == nullptr) scratch = std::make_unique<Scratch<Key>>(folds_, is_counted());
+    if (scratch == nullptr) scratch = std::make_unique<PieceScratch<Key>>(folds_, is_counted());
     return *scratch;
   }
   /// work(i, scratch) of each from `first` to `end`, in any order on any thread, as long as goes_on() and the call is to go on.
@@ -201,7 +201,7 @@ class Pieces {
     return {first, std::min(kPiece, call_.n - first), values_ + first * value_size_};
   }
 
-  void fold_piece(std::int64_t i, Scratch<Key>& scratch) {
+  void fold_piece(std::int64_t i, PieceScratch<Key>& scratch) {
     const Piece rows = piece(i);
     Groups<Key>& groups = scratch.groups;
     groups.clear();
@@ -224,7 +224,7 @@ class Pieces {
 
   /// The rows from the first on, block by block, whose keys are so near one another that a table by their place holds them.
   /// Returns how many.
-  std::int64_t fold_dense(const Piece& rows, Scratch<Key>& scratch) {
+  std::int64_t fold_dense(const Piece& rows, PieceScratch<Key>& scratch) {
     Groups<Key>& groups = scratch.groups;
     Key least = 0;
     // [guide: dense]
@@ -269,7 +269,7 @@ class Pieces {
 
   /// The rows from `at` on, where the table is full: those of its keys are folded, others left. Returns where that is not worth
   /// it any more.
-  std::int64_t fold_known(const Piece& rows, std::int64_t at, std::int64_t& left, Scratch<Key>& scratch) {
+  std::int64_t fold_known(const Piece& rows, std::int64_t at, std::int64_t& left, PieceScratch<Key>& scratch) {
     while (at < rows.count) {
       const std::int64_t count = std::min(kBlock, rows.count - at);
       scratch.groups.table.find(keys_ + rows.first + at, count, scratch.numbers);
@@ -290,7 +290,7 @@ class Pieces {
   }
 
   /// The entries of a piece that has totals alone, which are few: in memory of their own, and not yet in partitions.
-  void keep_totals(std::int64_t i, Scratch<Key>& scratch) {
+  void keep_totals(std::int64_t i, PieceScratch<Key>& scratch) {
     const Groups<Key>& groups = scratch.groups;
     Entries<Key>& to = entry(i);
     to.allocate(groups.size(), shape_);
@@ -316,7 +316,7 @@ class Pieces {
   }
 
   /// The piece's totals, and after them the rows that are left, into a slab.
-  void partition_piece(std::int64_t i, std::int64_t left, Scratch<Key>& scratch) {
+  void partition_piece(std::int64_t i, std::int64_t left, PieceScratch<Key>& scratch) {
     const Piece rows = piece(i);
     const Groups<Key>& groups = scratch.groups;
     const std::int64_t totals = groups.size();
@@ -363,7 +363,7 @@ class Pieces {
   }
 
   /// The entries that keep_totals() has left, in partitions.
-  void partition_totals(std::int64_t i, Scratch<Key>& scratch) {
+  void partition_totals(std::int64_t i, PieceScratch<Key>& scratch) {
     Entries<Key>& to = entry(i);
     const Entries<Key> from = std::exchange(to, {});
     to.allocate(from.count, shape_);
@@ -575,7 +575,7 @@ class Pieces {
 
   /// The groups that were first seen in piece i, `before` of which come first: seen(p) are those of partition p.
   template <class SeenOf>
-  Bad write_piece(std::int64_t i, std::int64_t before, Scratch<Key>& scratch, SeenOf seen) {
+  Bad write_piece(std::int64_t i, std::int64_t before, PieceScratch<Key>& scratch, SeenOf seen) {
     constexpr std::int64_t kWords = kPiece / 64;
     // [guide: order]
     std::uint64_t bits[kWords] = {};
@@ -625,8 +625,8 @@ class Pieces {
   int value_size_;
   Key sign_;  ///< the bit that orders signed keys as unsigned ones
   Secret by_ = secret();
-  std::vector<std::unique_ptr<Scratch<Key>>> scratches_;  ///< of each worker
-  int bits_ = 0;                                          ///< of hashes, that say the partition of an entry
+  std::vector<std::unique_ptr<PieceScratch<Key>>> scratches_;  ///< of each worker
+  int bits_ = 0;                                               ///< of hashes, that say the partition of an entry
 
   // Of the pieces that are merged next.
   std::vector<Entries<Key>> entries_;  ///< of all pieces: others have none

@@ -31,9 +31,9 @@ struct ListValue : gpu::ArraySink<E, kTogether> {
   [[nodiscard]] __device__ E value(std::int64_t list, std::int64_t, std::int64_t) const { return values[list]; }
 };
 
-struct Scratch {
+struct PathScratch {
   /// Of as many pieces as there may be of any element.
-  Scratch(const Call& call, void* memory)
+  PathScratch(const Call& call, void* memory)
       : parts(memory), path(gpu::pieces_of(call.lists.count, call.capacity, gpu::PositionSink::kPiece), parts) {}
 
   gpu::ScratchParts parts;
@@ -42,7 +42,7 @@ struct Scratch {
 
 template <class Sink>
 cudaError_t launch_elements(const Call& call, const Sink& sink) {
-  const Scratch scratch(call, call.launch->scratch);
+  const PathScratch scratch(call, call.launch->scratch);
   const gpu::AdjacentOffsets offsets(call.lists);
   return gpu::launch_checked_path(offsets, sink, call.capacity, scratch.path, call.status, call.launch->stream);
 }
@@ -70,7 +70,9 @@ cudaError_t launch_kind(const Call& call) {
 
 Status launch(const Call& call, const Policy&) noexcept { return gpu::status_of(launch_kind(call)); }
 
-gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scratch(call, nullptr).parts.bytes()}; }
+gpu::WorkspaceSize workspace(const Call& call) noexcept {
+  return {.scratch = PathScratch(call, nullptr).parts.bytes()};
+}
 
 }  // namespace
 #endif

@@ -322,8 +322,8 @@ cudaError_t launch_put(std::int64_t count, T* to, gpu::Stream stream, Item item)
 
 bool is_long(const Call& call) { return !call.is_cartesian && call.n != 2 && call.n != 3; }
 
-struct Scratch {
-  Scratch(const Call& call, void* memory)
+struct TuplesScratch {
+  TuplesScratch(const Call& call, void* memory)
       : parts(memory), path(gpu::pieces_of(list_count(call), call.room, TupleSink::kPiece), parts) {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(list_count(call)));
     offsets = call.offsets != nullptr ? call.offsets : parts.take<std::int64_t>(list_count(call) + 1);
@@ -349,7 +349,7 @@ struct Scratch {
 MovedLists lists_of(const detail::ListsOf& input) { return {input.lists, input.content}; }
 
 template <class Counts>
-cudaError_t launch_counts(const Call& call, const Scratch& scratch, const Counts& counts) {
+cudaError_t launch_counts(const Call& call, const TuplesScratch& scratch, const Counts& counts) {
   const gpu::Stream stream = call.launch->stream;
   const std::int64_t lists = list_count(call);
   const cudaError_t error = gpu::launch_offsets(counts, lists, scratch.offsets, scratch.totals, stream);
@@ -360,16 +360,16 @@ cudaError_t launch_counts(const Call& call, const Scratch& scratch, const Counts
 }
 
 template <class Sink>
-cudaError_t launch_tuples(const Call& call, const Scratch& scratch, const Sink& sink) {
+cudaError_t launch_tuples(const Call& call, const TuplesScratch& scratch, const Sink& sink) {
   return gpu::launch_path(TupleOffsets{scratch.offsets, list_count(call)}, sink, call.room, scratch.path,
                           call.launch->stream);
 }
 
-cudaError_t launch_out(const Call& call, const Scratch& scratch) {
+cudaError_t launch_out(const Call& call, const TuplesScratch& scratch) {
   return launch_put(call.n, scratch.out, call.launch->stream, [&](std::int64_t d) { return call.out[d]; });
 }
 
-cudaError_t launch_product(const Call& call, const Scratch& scratch) {
+cudaError_t launch_product(const Call& call, const TuplesScratch& scratch) {
   cudaError_t error = launch_put(call.n, scratch.inputs, call.launch->stream,
                                  [&](std::int64_t d) { return lists_of(call.inputs[static_cast<std::size_t>(d)]); });
   if (error == cudaSuccess) error = launch_counts(call, scratch, ProductCounts{scratch.inputs, call.n});
@@ -379,7 +379,7 @@ cudaError_t launch_product(const Call& call, const Scratch& scratch) {
   return launch_tuples(call, scratch, Products{{}, scratch.inputs, scratch.out, call.n});
 }
 
-cudaError_t launch_long(const Call& call, const Scratch& scratch, const MovedLists& lists) {
+cudaError_t launch_long(const Call& call, const TuplesScratch& scratch, const MovedLists& lists) {
   cudaError_t error = launch_out(call, scratch);
   if (error != cudaSuccess) return error;
   const auto blocks = static_cast<unsigned>(gpu::divided_up(scratch.table_counts * kTableSizes, 256));
@@ -391,7 +391,7 @@ cudaError_t launch_long(const Call& call, const Scratch& scratch, const MovedLis
                        LongTuples{{}, lists, scratch.offsets, scratch.out, call.n, call.replacement, binomials});
 }
 
-cudaError_t launch_combinations(const Call& call, const Scratch& scratch) {
+cudaError_t launch_combinations(const Call& call, const TuplesScratch& scratch) {
   const MovedLists lists = lists_of(call.inputs.front());
   const cudaError_t error = launch_counts(call, scratch, CombinationCounts{lists, call.n, call.replacement});
   if (error != cudaSuccess || call.out == nullptr) return error;
@@ -407,11 +407,13 @@ cudaError_t launch_combinations(const Call& call, const Scratch& scratch) {
 }
 
 Status launch(Call& call, const Policy&) noexcept {
-  const Scratch scratch(call, call.launch->scratch);
+  const TuplesScratch scratch(call, call.launch->scratch);
   return gpu::status_of(call.is_cartesian ? launch_product(call, scratch) : launch_combinations(call, scratch));
 }
 
-gpu::WorkspaceSize workspace(const Call& call) noexcept { return {.scratch = Scratch(call, nullptr).parts.bytes()}; }
+gpu::WorkspaceSize workspace(const Call& call) noexcept {
+  return {.scratch = TuplesScratch(call, nullptr).parts.bytes()};
+}
 
 }  // namespace
 #endif

@@ -127,8 +127,8 @@ std::int64_t count_units(const Call& call, const Policy& policy, std::vector<std
 }
 
 /// Checks the lists and counts their tuples. Throws the Error of the first bad list, std::bad_alloc.
-Plan make_plan(const Call& call, const Policy& policy) {
-  Plan plan{std::vector<std::int64_t>(static_cast<std::size_t>(unit_count(call)) + 1)};
+TuplesPlan make_plan(const Call& call, const Policy& policy) {
+  TuplesPlan plan{std::vector<std::int64_t>(static_cast<std::size_t>(unit_count(call)) + 1)};
   auto& tuples = plan.first_tuple;
   const std::int64_t bad = count_units(call, policy, tuples);
   for (std::size_t i = 1; i < tuples.size(); ++i) {
@@ -231,7 +231,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
   require_policy(policy);
   impl::combinations::require_arrays(call);
   const auto& rung = impl::combinations::choose(call, policy);
-  const impl::combinations::Plan plan =
+  const impl::combinations::TuplesPlan plan =
       impl::combinations::make_plan(call, rung.info.threads == Threads::one ? policy.with_threads(1) : policy);
   call.plan = &plan;
   call.total = plan.first_tuple.back();

@@ -19,7 +19,7 @@ using Rung = upsweep::Rung<Call>;
 std::vector<RungInfo> rungs();
 
 /// What was found out when the lists were checked.
-struct Plan {
+struct TuplesPlan {
   std::vector<std::int64_t> first_tuple;  ///< of every unit of lists, and past the last
 };
 

@@ -59,12 +59,13 @@ struct ContentPosition : PositionSink {
 // ------------------------------------------------------------------------------------------------------------------ calls
 
 /// A call's memory, which holds what any call on as many lists and elements needs.
-struct Scratch {
-  Scratch(std::int64_t lists, std::int64_t elements, void* memory)
+struct ConversionScratch {
+  ConversionScratch(std::int64_t lists, std::int64_t elements, void* memory)
       : parts(memory), path(gpu::pieces_of(lists, elements, PositionSink::kPiece), parts) {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(lists));
   }
-  explicit Scratch(const ConversionCall& call) : Scratch(call.lists.count, call.capacity, call.launch->scratch) {}
+  explicit ConversionScratch(const ConversionCall& call)
+      : ConversionScratch(call.lists.count, call.capacity, call.launch->scratch) {}
 
   gpu::ScratchParts parts;
   gpu::PathScratch path;
@@ -73,7 +74,7 @@ struct Scratch {
 
 template <class Offsets, class Sink>
 cudaError_t launch_elements(const ConversionCall& call, const Offsets& offsets, const Sink& sink) {
-  const Scratch scratch(call);
+  const ConversionScratch scratch(call);
   return gpu::launch_checked_path(offsets, sink, call.capacity, scratch.path, call.status, call.launch->stream);
 }
 
@@ -103,7 +104,7 @@ cudaError_t launch_lengths(const ConversionCall& call) {
   const Lists& lists = call.lists;
   auto* const offsets = static_cast<std::int64_t*>(call.out);
   const LengthOf length{lists.starts, lists.type, gpu::DeviceMask(lists.valid), lists.valid.is_given()};
-  const Scratch scratch(call);
+  const ConversionScratch scratch(call);
   const gpu::Stream stream = call.launch->stream;
   const cudaError_t error = gpu::launch_offsets(length, lists.count, offsets, scratch.totals, stream);
   if (error != cudaSuccess) return error;
@@ -159,7 +160,7 @@ cudaError_t launch_flatten(const ConversionCall& call) {
   const Levels levels{AdjacentOffsets(call.lists), AdjacentOffsets(call.inner), call.inner.count};
   auto* const offsets = static_cast<std::int64_t*>(call.out);
   const std::int64_t lists = call.lists.count;
-  const Scratch scratch(call);
+  const ConversionScratch scratch(call);
   const gpu::Stream stream = call.launch->stream;
   const auto blocks = static_cast<unsigned>(std::min(gpu::divided_up(lists + 1, kFlattenThreads), gpu::kMostBlocks));
   cudaError_t error = cudaMemsetAsync(scratch.path.not_bad, 0, sizeof *scratch.path.not_bad, stream);
@@ -196,7 +197,7 @@ cudaError_t launch(const ConversionCall& call) {
 Status launch_conversion(const ConversionCall& call) noexcept { return gpu::status_of(launch(call)); }
 
 std::int64_t conversion_scratch(std::int64_t lists, std::int64_t elements) noexcept {
-  return Scratch(lists, elements, nullptr).parts.bytes();
+  return ConversionScratch(lists, elements, nullptr).parts.bytes();
 }
 
 }  // namespace upsweep::impl::pack

@@ -70,8 +70,8 @@ cudaError_t copy_batched(void* temporary, std::size_t& bytes, const detail::Pack
   return by(std::type_identity<gpu::Moved<16, std::uint64_t>>{});
 }
 
-struct CubScratch : Scratch {
-  CubScratch(const detail::PackCall& call, void* memory) : Scratch(call, memory) {
+struct CubScratch : LayoutScratch {
+  CubScratch(const detail::PackCall& call, void* memory) : LayoutScratch(call, memory) {
     for (const PackColumn& column : call.columns) {
       std::size_t needed = 0;
       if (moves(call)) (void)copy_batched(nullptr, needed, call, column, outcome);

@@ -39,8 +39,8 @@ __global__ void conclude_given(FittingOffsets offsets, std::int64_t room, gpu::O
 }
 
 /// Scratch memory of a call.
-struct Scratch {
-  Scratch(const detail::PackCall& call, void* memory) : parts(memory) {
+struct LayoutScratch {
+  LayoutScratch(const detail::PackCall& call, void* memory) : parts(memory) {
     outcome = parts.take<gpu::Outcome>(1);
     if (!call.offsets_given) totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
   }
@@ -71,7 +71,7 @@ inline cudaError_t launch_given(const detail::PackCall& call, gpu::Outcome* outc
 }
 
 /// Offsets, checks, *outcome and *status.
-inline cudaError_t launch_layout(const detail::PackCall& call, const Scratch& scratch) {
+inline cudaError_t launch_layout(const detail::PackCall& call, const LayoutScratch& scratch) {
   if (call.offsets_given) return launch_given(call, scratch.outcome);
   const gpu::Stream stream = call.launch->stream;
   const gpu::MovedLists lists = device_lists(call);

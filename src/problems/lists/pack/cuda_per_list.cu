@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kListThreads) copy_lists(gpu::MovedLists lists
 /// A rung's functions.
 template <int kSize>
 Status launch_by(detail::PackCall& call, const Policy&) noexcept {
-  const Scratch scratch(call, call.launch->scratch);
+  const LayoutScratch scratch(call, call.launch->scratch);
   cudaError_t error = launch_layout(call, scratch);
   if (error != cudaSuccess || !moves(call)) return gpu::status_of(error);
   const std::int64_t blocks = std::min(gpu::divided_up(call.lists.count, kListThreads / kSize), gpu::kMostBlocks);
@@ -45,7 +45,7 @@ Status launch_by(detail::PackCall& call, const Policy&) noexcept {
 }
 
 gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
-  return {.scratch = Scratch(call, nullptr).parts.bytes()};
+  return {.scratch = LayoutScratch(call, nullptr).parts.bytes()};
 }
 #endif
 

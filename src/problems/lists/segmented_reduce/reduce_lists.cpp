@@ -51,9 +51,9 @@ struct Content {
 };
 
 /// What a call's lists are reduced by: the same for every worker.
-class Plan {
+class ReducePlan {
  public:
-  Plan(const detail::SegmentedReduceCall& call, const Policy& policy, const ListKernels& kernels)
+  ReducePlan(const detail::SegmentedReduceCall& call, const Policy& policy, const ListKernels& kernels)
       : call_(call), kernels_(kernels), table_(cpu::kernels(Isa::best)) {
     const ReducerKind kind = kind_of(call.reducer);
     const bool folds = kind == ReducerKind::fold;
@@ -214,7 +214,7 @@ bool put_sum(const detail::SegmentedReduceCall& call, Int128 sum, std::int64_t l
 class Worker {
  public:
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): lists are noted before they are looked at
-  explicit Worker(const Plan& plan) : plan_(plan), call_(plan.call()) {
+  explicit Worker(const ReducePlan& plan) : plan_(plan), call_(plan.call()) {
     if (!plan.stages()) return;
     if (plan.gathers()) gathered_ = room(call_.in_size);
     if (plan.converts()) converted_ = room(plan.staged_size());
@@ -261,7 +261,7 @@ class Worker {
   template <class Reduce>
   void put_each(std::int64_t count, std::int64_t first, Reduce reduce) const;
 
-  const Plan& plan_;
+  const ReducePlan& plan_;
   const detail::SegmentedReduceCall& call_;
   cpu::ListBatch batch_;
   std::int64_t elements_ = 0;       // that are staged
@@ -642,7 +642,7 @@ void Worker::reduce_blocks(const LongList& list, Range blocks, std::byte* parts)
 /// The lists that all workers have set aside: their blocks, in any order, then what these come to, in order.
 class LongFolds {
  public:
-  LongFolds(const Plan& plan, std::span<Worker* const> workers)
+  LongFolds(const ReducePlan& plan, std::span<Worker* const> workers)
       : plan_(plan),
         workers_(workers),
         lists_(workers),
@@ -720,14 +720,14 @@ class LongFolds {
     return b != b || (plan_.call().reducer == Reducer::argmin ? b < a : a < b);
   }
 
-  const Plan& plan_;
+  const ReducePlan& plan_;
   std::span<Worker* const> workers_;
   cpu::LongLists lists_;
   std::unique_ptr<detail::CarryBytes[]> parts_;  // aligned as any element is
 };
 
 /// All lists, range by range. Returns the first bad one, or whose sum does not fit, or kNoIndex.
-std::int64_t reduce_by(std::span<Worker* const> workers, const Plan& plan, const Ranges& ranges) {
+std::int64_t reduce_by(std::span<Worker* const> workers, const ReducePlan& plan, const Ranges& ranges) {
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> ticket{0};
   cpu::run_allocating_workers(static_cast<int>(workers.size()), [&](int w) {
@@ -742,7 +742,7 @@ std::int64_t reduce_by(std::span<Worker* const> workers, const Plan& plan, const
   return first_bad.get();
 }
 
-std::int64_t reduce_all(const Plan& plan, int workers, const Ranges& ranges) {
+std::int64_t reduce_all(const ReducePlan& plan, int workers, const Ranges& ranges) {
   if (workers == 1) {  // without memory of the heap, which would take as long as a small call
     Worker only(plan);
     Worker* const alone = &only;
@@ -777,7 +777,7 @@ Ranges even_ranges(const detail::SegmentedReduceCall& call, int workers) {
 
 Status reduce_lists(const detail::SegmentedReduceCall& call, const Policy& policy, const cpu::ListKernels& kernels,
                     int workers, const Ranges& ranges) noexcept try {
-  const Plan plan(call, policy, kernels);
+  const ReducePlan plan(call, policy, kernels);
   const std::int64_t bad = reduce_all(plan, workers, ranges);
   if (bad == kNoIndex) return {};
   return {code_of(call, bad), bad};

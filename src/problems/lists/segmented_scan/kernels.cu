@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) scan_each_by_block(const __grid_cons
 }
 
 template <class T>
-struct Scratch {
+struct ListScanScratch {
   gpu::ListFacts* facts;
   unsigned* heads;
   Fold<T>* tiles;
@@ -71,7 +71,7 @@ struct Scratch {
   std::int64_t cleared;  ///< bytes from the beginning that are zero first
   std::int64_t bytes;
 
-  Scratch(Way way, std::int64_t n, void* memory) {
+  ListScanScratch(Way way, std::int64_t n, void* memory) {
     gpu::ScratchParts parts(memory);
     const std::int64_t count = way == Way::tiles ? n / kTile<T> + 1 : 0;
     facts = parts.take<gpu::ListFacts>(1);
@@ -109,7 +109,7 @@ gpu::detail::Grid list_grid(std::int64_t threads, const gpu::Launch& at) {
 }
 
 template <class T, class Op>
-cudaError_t launch_scan(Way way, const ListScan<In, T, Op>& scan, const Scratch<T>& scratch,
+cudaError_t launch_scan(Way way, const ListScan<In, T, Op>& scan, const ListScanScratch<T>& scratch,
                         const detail::SegmentedScanCall& call, const gpu::Launch& at) {
   if (way == Way::tiles) {
     const cudaError_t error = launch_heads(call.lists, call.n, scratch.facts, scratch.heads, at);
@@ -125,7 +125,7 @@ cudaError_t launch_scan(Way way, const ListScan<In, T, Op>& scan, const Scratch<
 template <class T, class Op>
 cudaError_t launch_way(Way way, const detail::SegmentedScanCall& call, Op op) {
   const gpu::Launch& at = *call.launch;
-  const Scratch<T> scratch(way, call.n, at.scratch);
+  const ListScanScratch<T> scratch(way, call.n, at.scratch);
   const T init = *static_cast<const T*>(call.init);
   const ListScan<In, T, Op> scan{.lists = {call.lists},
                                  .in = static_cast<const In*>(call.in),
@@ -164,7 +164,7 @@ template <>
 std::int64_t scratch_from<In>(Way way, const detail::SegmentedScanCall& call) noexcept {
   std::int64_t bytes = 0;
   (void)with_operator<In>(call, [&]<class T, class Op>(std::type_identity<T>, Op) -> Status {
-    bytes = Scratch<T>(way, call.n, nullptr).bytes;
+    bytes = ListScanScratch<T>(way, call.n, nullptr).bytes;
     return {};
   });
   return bytes;

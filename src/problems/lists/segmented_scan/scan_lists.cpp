@@ -38,9 +38,9 @@ using cpu::Range;
 constexpr std::int64_t kStaged = 8 * kListBlock;
 
 /// What a call's lists are scanned by: the same for every worker.
-class Plan {
+class ScanPlan {
  public:
-  Plan(const detail::SegmentedScanCall& call, const Policy& policy, const ListKernels& kernels)
+  ScanPlan(const detail::SegmentedScanCall& call, const Policy& policy, const ListKernels& kernels)
       : call_(call),
         kernels_(kernels),
         computed_(cpu::computed_in(call.out_type)),
@@ -140,7 +140,7 @@ bool sums_fit(const detail::SegmentedScanCall& call, std::int64_t start, std::in
 
 class Worker {
  public:
-  explicit Worker(const Plan& plan) : plan_(plan), call_(plan.call()) {
+  explicit Worker(const ScanPlan& plan) : plan_(plan), call_(plan.call()) {
     if (plan.stages() || plan.narrows()) {
       staged_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(kStaged * plan.size()));
     }
@@ -213,7 +213,7 @@ class Worker {
   [[nodiscard]] bool meets_negative_zero(std::int64_t first, std::int64_t last, Range elements) const;
   Staged stage(Range elements);
 
-  const Plan& plan_;
+  const ScanPlan& plan_;
   const detail::SegmentedScanCall& call_;
   ListBatch batch_;
   std::vector<LongList> long_lists_;
@@ -360,7 +360,7 @@ void Worker::scan_runs(std::int64_t start, std::int64_t stop) {
 /// The blocks of all long lists: each is folded, what precedes it is folded from these in order, and then it is scanned.
 class LongScans {
  public:
-  LongScans(const Plan& plan, const std::vector<std::unique_ptr<Worker>>& workers)
+  LongScans(const ScanPlan& plan, const std::vector<std::unique_ptr<Worker>>& workers)
       : plan_(plan),
         workers_(workers),
         lists_(workers),
@@ -408,7 +408,7 @@ class LongScans {
     }
   }
 
-  const Plan& plan_;
+  const ScanPlan& plan_;
   const std::vector<std::unique_ptr<Worker>>& workers_;
   cpu::LongLists lists_;
   std::unique_ptr<detail::CarryBytes[]> totals_;  // aligned as any element is
@@ -418,7 +418,7 @@ class LongScans {
 
 Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, const ListKernels& kernels,
                   int workers) noexcept try {
-  const Plan plan(call, policy, kernels);
+  const ScanPlan plan(call, policy, kernels);
   std::vector<std::unique_ptr<Worker>> all(static_cast<std::size_t>(workers));
   for (auto& worker : all) worker = std::make_unique<Worker>(plan);
   const std::int64_t each = cpu::range_lists(call.lists.count, call.n * call.in_size, workers);

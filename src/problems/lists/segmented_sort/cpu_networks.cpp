@@ -39,7 +39,8 @@ class Sorter {
         size_(size_of(call.type)) {}
 
   /// List number `at` of a unit, of any length, by so many workers.
-  void sort_alone(const cpu::ListUnit& unit, std::int64_t at, std::int64_t out, int workers, Scratch& scratch) const {
+  void sort_alone(const cpu::ListUnit& unit, std::int64_t at, std::int64_t out, int workers,
+                  LongListScratch& scratch) const {
     sort_long_list({&kernel_, size_, element(unit.starts[at]), unit.lengths[at], order_,
                     call_.out == nullptr ? nullptr : static_cast<std::byte*>(call_.out) + out * size_,
                     call_.positions == nullptr ? nullptr : call_.positions + out},
@@ -47,7 +48,7 @@ class Sorter {
   }
 
   /// All lists of a unit but those that are long.
-  void sort_unit(const UnitPlaces& unit, Scratch& scratch) const {
+  void sort_unit(const UnitPlaces& unit, LongListScratch& scratch) const {
     for (std::int64_t first = 0; first < unit.count;) {
       const std::int64_t last = short_run(unit, first);
       if (last > first) sort_run(unit, first, last, scratch);
@@ -79,7 +80,7 @@ class Sorter {
     return last;
   }
 
-  void sort_run(const UnitPlaces& unit, std::int64_t first, std::int64_t last, Scratch& scratch) const {
+  void sort_run(const UnitPlaces& unit, std::int64_t first, std::int64_t last, LongListScratch& scratch) const {
     const std::int64_t end = end_of(unit, first, last);
     if (end == 0) return;  // they are empty
     cpu::ShortLists lists{.starts = unit.starts + first,
@@ -106,7 +107,7 @@ class Sorter {
   }
 
   /// In place a row would be read while the store of the one before it, which it overlaps, is on its way: 14 ns a list.
-  void copy_content(cpu::ShortLists& lists, Scratch& scratch) const {
+  void copy_content(cpu::ShortLists& lists, LongListScratch& scratch) const {
     const std::int64_t first = lists.starts[0];
     const std::int64_t count = lists.out_end - first;
     std::byte* const copy = scratch.reserve(kRunBytes);
@@ -137,7 +138,7 @@ class Work {
     const auto& lists = call_.plan->long_lists;
     std::size_t alone = 0;
     if (workers_ > 1) {
-      Scratch scratch;
+      LongListScratch scratch;
       for (; alone < lists.size() && sort_long(lists[alone], Together::maybe, scratch); ++alone) {
       }
     }
@@ -156,7 +157,7 @@ class Work {
   enum class Together : std::uint8_t { maybe, no };
 
   void take(std::atomic<std::int64_t>& ticket) {
-    Scratch scratch;
+    LongListScratch scratch;
     const auto long_lists = std::ssize(call_.plan->long_lists);
     const std::int64_t end = long_lists + cpu::list_units(call_.lists);
     for (std::int64_t mine = ticket++; mine < end; mine = ticket++) {
@@ -169,7 +170,7 @@ class Work {
   }
 
   /// False where it is to be sorted by all threads, and is too short for that.
-  bool sort_long(std::int64_t list, Together together, Scratch& scratch) {
+  bool sort_long(std::int64_t list, Together together, LongListScratch& scratch) {
     const UnitPlaces unit(call_, list / cpu::kUnitLists);
     const std::int64_t at = list % cpu::kUnitLists;
     const std::int64_t count = unit.lengths[at];

@@ -42,7 +42,7 @@ struct TileRange {
 
 /// Where the pieces of the scratch are; beginning at null, how large it is.
 template <class Word>
-struct Scratch {
+struct SortScratch {
   SortFacts* facts;
   unsigned* heads;      ///< a bit per element
   LongListRuns* longs;  ///< lists of more than kMostInTile elements, in any order
@@ -52,7 +52,7 @@ struct Scratch {
   std::int64_t cleared;  ///< bytes from the beginning that are zero first
   std::int64_t bytes;
 
-  Scratch(void* memory, const Call& call, bool has_heads, bool has_words) {
+  SortScratch(void* memory, const Call& call, bool has_heads, bool has_words) {
     gpu::ScratchParts parts(memory);
     facts = parts.take<SortFacts>(1);
     heads = parts.take<unsigned>(has_heads ? gpu::head_words(call.n) : 0);

@@ -250,8 +250,8 @@ __global__ void __launch_bounds__(kRunThreads, 2) merge_runs(const __grid_consta
 
 // ------------------------------------------------------------------------------------------------------------- calls
 
-Scratch<Word> scratch_at(Way way, const Call& call, void* memory) {
-  return Scratch<Word>(memory, call, way == Way::tiles, way != Way::thread_per_list);
+SortScratch<Word> scratch_at(Way way, const Call& call, void* memory) {
+  return SortScratch<Word>(memory, call, way == Way::tiles, way != Way::thread_per_list);
 }
 
 template <bool kPositions>
@@ -297,7 +297,7 @@ cudaError_t launch_way(Way way, Sort<Word> sort, const Call& call, Word* copy) {
 
 template <>
 Status sort_by<Word>(Way way, const Call& call) noexcept {
-  const Scratch<Word> scratch = scratch_at(way, call, call.launch->scratch);
+  const SortScratch<Word> scratch = scratch_at(way, call, call.launch->scratch);
   const Sort<Word> sort{.lists = {call.lists},
                         .order = order_of<Word>(call.type, call.descending, call.nan_first),
                         .content = static_cast<const Word*>(call.content),

@@ -200,7 +200,7 @@ std::int64_t bytes_of_positions(const LongList& list) {
 }
 
 /// With elements that have no key: by their positions, from a copy.
-void sort_odd_list(const LongList& list, int workers, Scratch& scratch) {
+void sort_odd_list(const LongList& list, int workers, LongListScratch& scratch) {
   const std::int64_t bytes = list.count * list.element_size;
   std::byte* const memory = scratch.reserve(bytes_of_positions(list) + bytes);
   std::byte* const copy = memory + bytes_of_positions(list);
@@ -224,7 +224,7 @@ void sort_odd_list(const LongList& list, int workers, Scratch& scratch) {
 }
 
 template <class K>
-void sort_elements(const LongList& list, int workers, Scratch& scratch) {
+void sort_elements(const LongList& list, int workers, LongListScratch& scratch) {
   const std::int64_t n = padded(list.count);
   auto* const words = reinterpret_cast<K*>(scratch.reserve(2 * n * std::int64_t{sizeof(K)}));
   const auto load = [&](std::int64_t first, std::int64_t count, Keys<K> to) {
@@ -240,7 +240,7 @@ void sort_elements(const LongList& list, int workers, Scratch& scratch) {
 
 }  // namespace
 
-void sort_long_list(const LongList& list, int workers, Scratch& scratch) {
+void sort_long_list(const LongList& list, int workers, LongListScratch& scratch) {
   if (list.positions != nullptr) {
     const std::int64_t* const positions = sorted_positions(list, workers, scratch.reserve(bytes_of_positions(list)));
     each_share(list, workers, [&](std::int64_t first, std::int64_t count) {

@@ -10,7 +10,7 @@
 namespace upsweep::impl::segmented_sort {
 
 /// A thread's memory for keys.
-class Scratch {
+class LongListScratch {
  public:
   /// At least so many bytes. Throws std::bad_alloc.
   std::byte* reserve(std::int64_t bytes) {
@@ -34,6 +34,6 @@ struct LongList {
 };
 
 /// Throws std::bad_alloc before it writes any output.
-void sort_long_list(const LongList& list, int workers, Scratch& scratch);
+void sort_long_list(const LongList& list, int workers, LongListScratch& scratch);
 
 }  // namespace upsweep::impl::segmented_sort

@@ -45,10 +45,10 @@ constexpr std::int64_t kLeastUnits = 64;
 }
 
 /// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
-Plan make_plan(const Call& call, int threads) {
+SortPlan make_plan(const Call& call, int threads) {
   const std::int64_t units = cpu::list_units(call.lists);
   const bool is_packed = !call.lists.are_adjacent();
-  Plan plan;
+  SortPlan plan;
   std::vector<std::int64_t> elements(static_cast<std::size_t>(units) + 1);
   std::vector<std::pair<std::int64_t, std::int64_t>> longest;  // by their negated length, then in order
   std::mutex mutex;
@@ -137,7 +137,7 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
   impl::segmented_sort::require_apart_from_bounds(call);
   const auto& rung = impl::segmented_sort::choose(call, policy);
   const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
-  const impl::segmented_sort::Plan plan = impl::segmented_sort::make_plan(call, threads);
+  const impl::segmented_sort::SortPlan plan = impl::segmented_sort::make_plan(call, threads);
   call.plan = &plan;
   impl::segmented_sort::require_room(call, !plan.first_out.empty(), plan.elements);
   call.elements = plan.elements;

@@ -25,7 +25,7 @@ std::vector<RungInfo> rungs();
 inline constexpr std::int64_t kLongList = 1024;
 
 /// What was found out when the lists were checked.
-struct Plan {
+struct SortPlan {
   /// Of every unit of lists: where its first list goes, if they go one after the other; else empty.
   std::vector<std::int64_t> first_out = {};
   std::vector<std::int64_t> long_lists = {};  ///< the longest first
