@@ -14,7 +14,7 @@
 namespace upsweep {
 
 namespace impl::combinations {
-struct Plan;
+struct TuplesPlan;
 }
 
 namespace gpu {
@@ -45,7 +45,7 @@ struct CombinationsCall {
   std::int64_t* const* out = nullptr;              ///< n arrays; null: the tuples are only counted
   std::int64_t room = 0;                           ///< elements of each
   std::int64_t total = 0;                          ///< tuples: what the call finds
-  const impl::combinations::Plan* plan = nullptr;  ///< what is known of the lists when a rung runs
+  const impl::combinations::TuplesPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
   const gpu::Launch* launch = nullptr;             ///< where on a GPU; null: the arrays are the host's
   gpu::CombinationsStatus* status = nullptr;       ///< on a GPU: where the outcome goes
 };

@@ -14,7 +14,7 @@
 namespace upsweep {
 
 namespace impl::segmented_sort {
-struct Plan;
+struct SortPlan;
 }
 
 namespace detail {
@@ -30,7 +30,7 @@ struct SegmentedSortCall {
   std::int64_t* positions = nullptr;                 ///< which element of its list comes there, else null
   std::int64_t room = 0;                             ///< elements of the output
   std::int64_t elements = 0;                         ///< of all lists: what the call finds
-  const impl::segmented_sort::Plan* plan = nullptr;  ///< what is known of the lists when a rung runs
+  const impl::segmented_sort::SortPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
   const gpu::Launch* launch = nullptr;               ///< where on a GPU; null: the arrays are the host's
   gpu::ListsStatus* status = nullptr;                ///< there: where the outcome goes
   bool waits = false;                                ///< there: the call may wait for the device
