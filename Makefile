@@ -67,7 +67,7 @@ cuda: setup  ## everything that has a CUDA half, into build-cuda/, and its tests
 bundle: setup  ## dist/: the command, the tests and their libraries, for a machine with only the driver; needs nvcc
 	bash tools/bundle.sh
 
-wheel: setup  ## dist/upsweep-….whl, for 3.11 and for all later ones, tested in clean environments
+wheel: setup  ## dist/: wheels of upsweep, for 3.11 and for all later ones, and of upsweep-report; tested in clean environments
 	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) bash tools/wheel.sh
 
 test-large: build  ## only the tests past 2^31 and 2^32 elements: up to 12 GB of memory, on a GPU 60

@@ -25,9 +25,9 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from upsweep._report import drawings
-from upsweep._report import results as results_files
-from upsweep._report.results import Results, Row
+from upsweep_report import drawings
+from upsweep_report import results as results_files
+from upsweep_report.results import Results, Row
 
 RESULTS = Path(__file__).parent / "results"
 OTHER_STUDIES = ("threads", "types", "lists", "groups")  # not those of lengths, nor those of the documents
@@ -277,7 +277,7 @@ body[data-theme="dark"] .drawing { --work: #56b4e9; --wait: #e69f00 }
 
 def part_of(file: str, begin: str) -> str:
     """The part of one of the report's files from a line on."""
-    text = resources.files("upsweep._report").joinpath(file).read_text(encoding="utf-8")
+    text = resources.files("upsweep_report").joinpath(file).read_text(encoding="utf-8")
     before, found, after = text.partition(begin)
     if not found:
         raise ExtensionError(f"{file} of the report has no line {begin!r}, from which on it is about drawings")

@@ -9,7 +9,6 @@ upsweep_run_path(PATHS "$ORIGIN" TARGETS ${libraries})
 install(TARGETS ${python_modules} LIBRARY DESTINATION upsweep COMPONENT python)
 upsweep_run_path(PATHS "$ORIGIN/lib" "$ORIGIN/../pyarrow" TARGETS ${python_modules})
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/upsweep/_core.pyi" DESTINATION upsweep COMPONENT python)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/upsweep/_report/cards.json" DESTINATION upsweep/_report COMPONENT python)
 
 # The command finds pyarrow's Arrow where pip puts it: beside this package.
 install(TARGETS upsweep_command RUNTIME DESTINATION upsweep/bin COMPONENT python)

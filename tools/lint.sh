@@ -26,6 +26,7 @@ while IFS= read -r file; do
   path=${file#src/}
   path=${path#include/}
   path=${path#python/}
+  path=${path#report/}
   if [[ $first != *"SPDX-License-Identifier: Apache-2.0"* ]]; then
     echo "$file:1: no 'SPDX-License-Identifier: Apache-2.0'" >&2
     bad=1

@@ -67,7 +67,7 @@ run $upsweep ladder subset-sum --input "$data/open_items.parquet:price" --target
 
 say "Every ladder once more, a minute of it, and a page of all that was measured"
 run $upsweep bench --quick -o "$data/results.json"
-run $python -m upsweep report "$data/results.json" -o "$data/report.html"
+run $python -m upsweep_report "$data/results.json" -o "$data/report.html"
 
 say "What to try next"
 cat <<'END'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/wheel.sh: builds wheels as pip does from a clone, packs what they need into them, installs each in a clean environment and runs
-# its tests there.
+# tools/wheel.sh: builds the wheels of upsweep and of upsweep-report as pip does from a clone, packs what they need into them, installs
+# them in clean environments and runs their tests there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,6 +37,17 @@ clean_copy() {
   rm -rf $work/source && mv "$new" $work/source
 }
 
+# make_report: the wheel of upsweep-report, which is pure Python and the same for all.
+make_report() {
+  rm -rf $work/report $work/builder
+  say "pip builds upsweep-report in a clean environment"
+  /usr/bin/python3 -m venv $work/builder
+  PIP_CONSTRAINT=$PWD/requirements.txt $work/builder/bin/python -m pip --disable-pip-version-check wheel ./$work/source/python/report \
+    -q --no-deps -w $work/report
+  cp $work/report/upsweep_report-*.whl dist/
+  say "$(echo dist/upsweep_report-*.whl), $(($(stat -c %s $work/report/upsweep_report-*.whl) / 1000)) kB"
+}
+
 # make_wheel PYTHON: pip builds a wheel from a clean copy in a clean environment, as it does for users; then it gets the
 # libraries that it needs, and is tested in another clean environment.
 make_wheel() {
@@ -49,6 +60,11 @@ make_wheel() {
     -q --no-deps -w $work/raw
   if [ "$(python3 -m zipfile -l $work/raw/upsweep-*.whl | grep -c licenses/third_party)" -ne 7 ]; then
     say "licences of what it contains are missing: see the warnings of the build" >&2
+    exit 1
+  fi
+
+  if python3 -m zipfile -l $work/raw/upsweep-*.whl | grep -E 'report|peers'; then
+    say "these files belong to upsweep-report" >&2
     exit 1
   fi
 
@@ -75,9 +91,10 @@ assert upsweep.query(\"SELECT SUM(price) AS s FROM 'prices.csv'\").to_dict() == 
   $python -m venv --clear $work/clean
   install "$clean" "$wheel" $(pins 'numpy|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments')
   (cd $work/elsewhere && $clean -c 'import upsweep; assert upsweep.cumulative_sum([1, 2, 3])[-1] == 6')
+  (cd $work/elsewhere && ! $clean -m upsweep report results.json 2>message && grep -q "pip install upsweep-report" message)
   $clean tests/run_pytest.py tests/python
-  say "the same with Arrow, and the command"
-  install "$clean" $(pins pyarrow)
+  say "the same with Arrow, upsweep-report, and the command"
+  install "$clean" $(pins 'pyarrow|plotly|jinja2|markupsafe|narwhals') $work/report/upsweep_report-*.whl
   $clean tests/run_pytest.py tests/python
   (cd $work/elsewhere && PATH="$PWD/../clean/bin:$PATH" && upsweep --version && upsweep ladder scan --sizes 1000 --types int32 >/dev/null)
 
@@ -87,6 +104,7 @@ assert upsweep.query(\"SELECT SUM(price) AS s FROM 'prices.csv'\").to_dict() == 
 
 mkdir -p $work dist
 clean_copy
+make_report
 make_wheel /usr/bin/python3
 
 # From 3.12 on that Python has made the wheel of all later ones too.

@@ -439,3 +439,22 @@ def test_rungs_of_other_ladders():
         with upsweep.options(rung=rung), pytest.raises(NotImplementedError, match=f"^{re.escape(what)}") as raised:
             call()
         assert raised.value.code == "unsupported"
+
+
+def python(*arguments, cwd=None):
+    return subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.mark.parametrize("command, module", [("report", "upsweep_report"), ("bench-peers", "upsweep_report.peers")])
+def test_commands_of_another_package_say_which(command, module):
+    absent = "import sys; sys.modules['upsweep_report'] = None; from upsweep.__main__ import main; "
+    done = python("-c", f"{absent} sys.exit(main([{command!r}, 'x.json']))")
+    assert done.returncode == 2
+    assert "pip install upsweep-report" in done.stderr and f"python -m {module} " in done.stderr
+    assert f"python -m {module}\n" in python("-m", "upsweep").stderr
+
+
+def test_commands_of_another_package_run_there(tmp_path):
+    pytest.importorskip("upsweep_report")
+    done = python("-m", "upsweep", "report", "none.json", cwd=tmp_path)
+    assert done.returncode == 3 and done.stderr == "upsweep-report: none.json: No such file or directory\n"

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 import upsweep
-from upsweep._report import drawings, results
+
+pytest.importorskip("upsweep_report")
+
+from upsweep_report import drawings, results
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = ROOT / "docs/guide/problems"

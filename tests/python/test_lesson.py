@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("sphinx")
 pytest.importorskip("myst_parser")
+pytest.importorskip("upsweep_report")
 
 from sphinx.application import Sphinx
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tests/python/test_peers.py: `python -m upsweep bench-peers`: what is measured, what is refused, and wrong answers.
+# tests/python/test_peers.py: `python -m upsweep_report.peers`: what is measured, what is refused, and wrong answers.
 import importlib.machinery
 import importlib.util
 import json
@@ -12,16 +12,20 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 import upsweep
-from upsweep.__main__ import main
-from upsweep._peers import bench, calls, cases, clocks
-from upsweep._report import results
+
+upsweep_report = pytest.importorskip("upsweep_report")
+
+from upsweep_report import results
+from upsweep_report.__main__ import main as make_page
+from upsweep_report.peers import bench, calls, cases, clocks
+from upsweep_report.peers.__main__ import main
 
 LISTS = [name for name, problem in cases.PROBLEMS.items() if problem.studies[0].pattern]
 
 
 def run(tmp_path, *arguments):
     out = tmp_path / "peers.json"
-    code = main(["bench-peers", *arguments, "-o", str(out), "--device", "cpu", "--quick"])
+    code = main([*arguments, "-o", str(out), "--device", "cpu", "--quick"])
     return code, (json.loads(out.read_text()) if out.exists() else None)
 
 
@@ -111,7 +115,7 @@ def test_the_report_draws_them_with_other_results(measured, tmp_path):
     ladder["rows"] = [{**row, "rung": "cpu.serial", "kind": "step"} for row in found["rows"] if row["rung"] == "upsweep"]
     (tmp_path / "ladder.json").write_text(json.dumps(ladder))
     out = tmp_path / "report.html"
-    assert main(["report", str(tmp_path / "ladder.json"), str(path), "-o", str(out)]) == 0
+    assert make_page([str(tmp_path / "ladder.json"), str(path), "-o", str(out)]) == 0
     text = out.read_text()
     for rung in ("cpu.serial", "numpy.cumsum", "numpy.add.reduceat", ">upsweep<"):
         assert rung in text
@@ -221,19 +225,19 @@ def test_what_cannot_be_measured_is_refused(tmp_path, capsys, arguments, said):
 
 def test_a_gpu_that_is_not_there_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(upsweep, "devices", list)
-    assert main(["bench-peers", "-o", str(tmp_path / "p.json"), "--device", "cuda"]) == 2
+    assert main(["-o", str(tmp_path / "p.json"), "--device", "cuda"]) == 2
     assert "--device cuda" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_written_is_known_before_anything_is_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench.Bench, "measure", lambda self, cell: pytest.fail("measured"))
-    assert main(["bench-peers", "-o", str(tmp_path / "nowhere" / "p.json"), "--device", "cpu"]) == 3
+    assert main(["-o", str(tmp_path / "nowhere" / "p.json"), "--device", "cpu"]) == 3
     assert "nowhere" in capsys.readouterr().err
 
 
 def test_numpy_alone_is_enough():
     """Nothing else is imported before it is measured."""
-    code = "import sys, upsweep._peers.bench; print([n for n in ('polars', 'torch', 'duckdb', 'awkward', 'pandas') if n in sys.modules])"
+    code = "import sys, upsweep_report.peers.bench; print([n for n in ('polars', 'torch', 'duckdb', 'awkward', 'pandas') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -277,7 +281,7 @@ def stand_in(monkeypatch):
 
 def test_calls_on_a_gpu(tmp_path, stand_in):
     out = tmp_path / "peers.json"
-    assert main(["bench-peers", "-o", str(out), "--device", "cuda", "--quick", "--sizes", "600"]) == 0
+    assert main(["-o", str(out), "--device", "cuda", "--quick", "--sizes", "600"]) == 0
     found = json.loads(out.read_text())
     assert found["machine"]["gpus"][0]["compute_capability"] == "9.0"
     rows = results.load(out).rows
@@ -290,7 +294,7 @@ def test_calls_on_a_gpu(tmp_path, stand_in):
 
 def test_on_a_cpu_and_a_gpu(tmp_path, stand_in):
     out = tmp_path / "peers.json"
-    assert main(["bench-peers", "scan", "-o", str(out), "--quick", "--sizes", "600"]) == 0
+    assert main(["scan", "-o", str(out), "--quick", "--sizes", "600"]) == 0
     places = {(row.device, row.rung) for row in results.load(out).rows}
     assert {("cpu", "numpy.cumsum"), ("A GPU", "cupy.cumsum"), ("cpu", "upsweep"), ("A GPU", "upsweep")} <= places
 
@@ -331,4 +335,5 @@ def test_calls_take_turns():
 
 
 def test_python_files_are_in_the_package():
-    assert (Path(upsweep.__file__).parent / "_peers" / "cases.py").exists()
+    assert (Path(upsweep_report.__file__).parent / "peers" / "cases.py").exists()
+    assert not list(Path(upsweep.__file__).parent.rglob("cases.py"))

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 import upsweep
-from upsweep._report import drawings, results
 
+upsweep_report = pytest.importorskip("upsweep_report")
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
 
-from upsweep.__main__ import main
-from upsweep._report import documents, figures, page, tables, work
+from upsweep_report import documents, drawings, figures, page, results, tables, work
+from upsweep_report.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 SIZES = (1024, 16384, 262144)
@@ -62,7 +62,7 @@ def made():
 def report(made, tmp_path):
     (tmp_path / "results.json").write_text(json.dumps(made))
     out = tmp_path / "report.html"
-    assert main(["report", str(tmp_path / "results.json"), "-o", str(out)]) == 0
+    assert main([str(tmp_path / "results.json"), "-o", str(out)]) == 0
     return out
 
 
@@ -107,18 +107,18 @@ def report(made, tmp_path):
 def test_what_are_no_results_is_refused(made, tmp_path, capsys, spoil, message):
     path = tmp_path / "results.json"
     path.write_text(spoil(json.dumps(made)))
-    assert main(["report", str(path), "-o", str(tmp_path / "report.html")]) == 1
+    assert main([str(path), "-o", str(tmp_path / "report.html")]) == 1
     said = capsys.readouterr().err
     assert message in said and "results.json" in said and said.count("\n") == 1
     assert [each.name for each in tmp_path.iterdir()] == ["results.json"], "nothing half-written is left"
 
 
 def test_files_that_cannot_be_read_or_written(made, tmp_path, capsys):
-    assert main(["report", str(tmp_path / "none.json")]) == 3
+    assert main([str(tmp_path / "none.json")]) == 3
     assert "none.json" in capsys.readouterr().err
     (tmp_path / "results.json").write_text(json.dumps(made))
-    assert main(["report", str(tmp_path / "results.json"), "-o", str(tmp_path / "nowhere" / "r.html")]) == 3
-    assert capsys.readouterr().err.startswith("upsweep: ")
+    assert main([str(tmp_path / "results.json"), "-o", str(tmp_path / "nowhere" / "r.html")]) == 3
+    assert capsys.readouterr().err.startswith("upsweep-report: ")
 
 
 def test_the_page_is_anybodys_file(made, tmp_path, capsys):
@@ -126,18 +126,18 @@ def test_the_page_is_anybodys_file(made, tmp_path, capsys):
     path.write_text(json.dumps(made))
     mask = os.umask(0o022)
     try:
-        assert main(["report", str(path), "-o", str(out)]) == 0
+        assert main([str(path), "-o", str(out)]) == 0
     finally:
         os.umask(mask)
     assert out.stat().st_mode & 0o777 == 0o644
     out.chmod(0o664)
     link.symlink_to(out)
-    assert main(["report", str(path), "-o", str(link)]) == 0
+    assert main([str(path), "-o", str(link)]) == 0
     assert link.is_symlink() and out.stat().st_mode & 0o777 == 0o664
-    assert main(["report", str(path), "-o", str(tmp_path)]) == 3
+    assert main([str(path), "-o", str(tmp_path)]) == 3
     assert f"{tmp_path}: is a folder" in capsys.readouterr().err
-    assert main(["report", str(path), "-o", str(tmp_path / "nowhere" / "r.html")]) == 3
-    assert f"upsweep: {tmp_path / 'nowhere' / 'r.html'}: No such file" in capsys.readouterr().err
+    assert main([str(path), "-o", str(tmp_path / "nowhere" / "r.html")]) == 3
+    assert f"upsweep-report: {tmp_path / 'nowhere' / 'r.html'}: No such file" in capsys.readouterr().err
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.html", "report.html", "results.json"]
 
 
@@ -150,7 +150,7 @@ def test_a_report_that_is_stopped_leaves_the_old_page(made, tmp_path, capsys, mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.replace", interrupted)
-    assert main(["report", str(path), "-o", str(out)]) == 130
+    assert main([str(path), "-o", str(out)]) == 130
     assert out.read_text() == "the old page" and "stopped" in capsys.readouterr().err
     assert sorted(each.name for each in tmp_path.iterdir()) == ["report.html", "results.json"]
 
@@ -171,10 +171,10 @@ def test_an_h200_is_beside_what_has_no_gpu(made, tmp_path):
     assert any(row.details.get("kernels") for each in kept for row in each.rows)
     path, out = tmp_path / "results.json", tmp_path / "report.html"
     path.write_text(json.dumps(made))
-    assert main(["report", str(path), "-o", str(out)]) == 0 and "recorded h200_scan" in out.read_text()
+    assert main([str(path), "-o", str(out)]) == 0 and "recorded h200_scan" in out.read_text()
     assert "recorded xeon32_threads" in out.read_text()
     path.write_text(json.dumps({**made, "rows": [{**row, "device": "Some GPU"} for row in made["rows"]]}))
-    assert main(["report", str(path), "-o", str(out)]) == 0 and "recorded h200_scan" not in out.read_text()
+    assert main([str(path), "-o", str(out)]) == 0 and "recorded h200_scan" not in out.read_text()
 
 
 # ------------------------------------------------------------------------------------------------------------- figures
@@ -422,7 +422,7 @@ def test_every_study_is_drawn(kept):
 
 
 def test_every_rung_has_a_card_and_code():
-    cards = json.loads((Path(upsweep.__file__).parent / "_report" / "cards.json").read_text())
+    cards = json.loads((Path(upsweep_report.__file__).parent / "cards.json").read_text())
     rungs = {(each["problem"], each["rung"]) for each in upsweep.ladder()}
     assert rungs == {(problem, rung) for problem, own in cards.items() for rung in own}
     for problem, own in cards.items():
@@ -709,7 +709,7 @@ def test_names_in_results_are_text_and_nothing_else(made, tmp_path):
         row.update(type=bad, input=bad, reason=bad, device=bad)
     made["rows"][0]["kernels"] = [{"name": bad, "launches": 2, "registers": 8, "shared_bytes": 0, "occupancy": 1}]
     (tmp_path / "results.json").write_text(json.dumps(made))
-    assert main(["report", str(tmp_path / "results.json"), "-o", str(tmp_path / "r.html")]) == 0
+    assert main([str(tmp_path / "results.json"), "-o", str(tmp_path / "r.html")]) == 0
     text = (tmp_path / "r.html").read_text()
     before, _, after = text.partition('<script type="application/json" id="data">')
     assert "<!--" not in before and "<img" not in before and "&lt;!--&lt;script&gt;" in before
@@ -729,7 +729,7 @@ def contrast(a, b):
 def test_text_can_be_read_in_light_and_dark():
     from importlib import resources
 
-    css = resources.files("upsweep._report").joinpath("page.css").read_text()
+    css = resources.files("upsweep_report").joinpath("page.css").read_text()
     schemes = [dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{([^}]*)\}", css)]
     assert len(schemes) == 2
     for scheme in schemes:
@@ -831,7 +831,7 @@ def test_a_browser_shows_it(report, width, scheme):
 
 def test_without_plotly_it_says_what_to_install(tmp_path, made):
     (tmp_path / "results.json").write_text(json.dumps(made))
-    code = "import sys; sys.modules['plotly'] = None; sys.modules['plotly.offline'] = None; from upsweep.__main__ import main; sys.exit(main(['report', 'results.json']))"
+    code = "import sys; sys.modules['plotly'] = None; sys.modules['plotly.offline'] = None; from upsweep_report.__main__ import main; sys.exit(main(['results.json']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "pip install 'upsweep[report]'" in done.stderr
+    assert done.returncode == 2 and "pip install plotly" in done.stderr
     assert page.seconds_text(1.5e-7) == "150 ns"

@@ -4,7 +4,10 @@ import itertools
 from typing import NamedTuple
 
 import pytest
-from upsweep._report import (
+
+pytest.importorskip("upsweep_report")
+
+from upsweep_report import (
     aggregates,
     folds,
     groups,

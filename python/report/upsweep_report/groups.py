@@ -1,0 +1,561 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep_report/groups.py: how the rungs of group find equal keys and fold their values, as models on a few rows.
+#
+# A hash is the key itself here: a partition or a slot is the key modulo how many there are, so that anyone can follow it. Groups
+# are put in the order of their first rows, which tables keep beside what is drawn of them.
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from .machine import Cell, Machine, Operator, Trace, equal_shares
+
+
+class Keyed(NamedTuple):
+    """A key and what has come of its values so far, or a row of it: a cell."""
+
+    key: int
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.value}"
+
+
+class _Entry(NamedTuple):
+    """A row, or what another table has of a key: what a table takes in."""
+
+    group: Keyed
+    row: int  # the first one of it
+    sources: tuple[Cell, ...]
+
+
+class _Found(NamedTuple):
+    """A group that is done, and the thread that writes it."""
+
+    thread: int
+    cell: Cell
+    group: Keyed
+    row: int  # its first one
+
+
+def _row(keys: list[int], x: list[Any], i: int) -> _Entry:
+    return _Entry(Keyed(keys[i], x[i]), i, (("keys", i), ("x", i)))
+
+
+def _put_in_order(machine: Machine, found: list[_Found]) -> Trace:
+    """The last steps of most rungs, and the run that they end."""
+    ordered = sorted(each.row for each in found)
+    with machine.step("every group sets the bit of its first row"):
+        for each in found:
+            machine.write(each.thread, ("begins", each.row), 1, each.cell)
+    with machine.step("how many bits are set before that row says where the group goes: no sort"):
+        for each in found:
+            machine.write(each.thread, ("groups", ordered.index(each.row)), each.group, each.cell, ("begins", each.row))
+    return machine.trace("groups")
+
+
+def _put_in_order_at_once(machine: Machine, found: list[_Found]) -> Trace:
+    """The same without an array of the bits, where there are many others."""
+    ordered = sorted(each.row for each in found)
+    with machine.step("groups are put in the order of their first rows, by a bit for each row"):
+        for each in found:
+            machine.write(each.thread, ("groups", ordered.index(each.row)), each.group, each.cell)
+    return machine.trace("groups")
+
+
+def _machine(threads: int, keys: list[int], x: list[Any], **arrays: list[Any]) -> Machine:
+    """With the arrays that all have: rows at first, and in the end bits of first rows and groups."""
+    return Machine(threads, keys=keys, x=x, **arrays, begins=[0] * len(keys), groups=[None] * len(set(keys)))
+
+
+# ----------------------------------------------------------------------------------------------- tables of one thread each
+
+
+class _Table:
+    """A table that one thread at a time folds into: cells of an array from `first` on, in the order in which keys come."""
+
+    def __init__(self, machine: Machine, op: Operator, array: str, first: int = 0):
+        self._machine, self._op, self._array, self._first = machine, op, array, first
+        self._rows: dict[int, int] = {}  # the first row of each key
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def fold(self, thread: int, entry: _Entry) -> None:
+        is_new = entry.group.key not in self._rows
+        self._rows.setdefault(entry.group.key, entry.row)
+        at = (self._array, self._first + list(self._rows).index(entry.group.key))
+        if is_new:
+            self._machine.write(thread, at, entry.group, *entry.sources)
+        else:
+            total = self._op(self._machine[at].value, entry.group.value)
+            self._machine.write(thread, at, Keyed(entry.group.key, total), at, *entry.sources)
+
+    def entries(self) -> list[_Entry]:
+        cells = [(self._array, self._first + number) for number in range(len(self))]
+        return [_Entry(self._machine[cell], row, (cell,)) for cell, row in zip(cells, self._rows.values(), strict=True)]
+
+
+def map_one(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cpu.serial`: one map, which gives each new key the next number."""
+    machine = Machine(1, keys=keys, x=x, groups=[None] * len(set(keys)))
+    table = _Table(machine, op, "groups")
+    for i, key in enumerate(keys):
+        text = "is in the map: its value is added" if key in table else f"is new, and gets the next number, {len(table)}"
+        with machine.step(f"key {key} {text}"):
+            table.fold(0, _row(keys, x, i))
+    return machine.trace("groups")
+
+
+def map_stretches(keys: list[int], x: list[Any], op: Operator, threads: int = 3) -> Trace:
+    """`cpu.thread_maps`: a table for each stretch of the rows; one thread merges them in the order of the rows."""
+    stretches = equal_shares(len(keys), threads)
+    room = max(len({keys[i] for i in stretch}) for stretch in stretches)
+    machine = Machine(threads, keys=keys, x=x, tables=[None] * (threads * room), groups=[None] * len(set(keys)))
+    tables = [_Table(machine, op, "tables", thread * room) for thread in range(threads)]
+    for k in range(max(len(stretch) for stretch in stretches)):
+        with machine.step("every thread folds its stretch into a table of its own"):
+            for thread, stretch in enumerate(stretches):
+                if k < len(stretch):
+                    tables[thread].fold(thread, _row(keys, x, stretch[k]))
+    merged = _Table(machine, op, "groups")
+    for entry in (entry for table in tables for entry in table.entries()):
+        with machine.step("one thread merges the tables, in the order of the rows"):
+            merged.fold(0, entry)
+    return machine.trace("groups")
+
+
+def partition_rows(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cpu.partitioned`: pieces put their rows into partitions, and each partition has a table."""
+    return _by_pieces(keys, x, op, room=0)
+
+
+def fold_then_partition(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cpu.adaptive`: pieces fold rows while their small tables have room for the keys; totals and other rows go into partitions.
+
+    The rung's pieces also have places for keys that are near one another, and stop looking where hardly a row's key is known.
+    """
+    return _by_pieces(keys, x, op, room=2)
+
+
+def _by_pieces(keys: list[int], x: list[Any], op: Operator, room: int, threads: int = 2) -> Trace:
+    """A piece of the rows for each thread, then a partition for each; `room` is that of a piece's table, 0 where it has none."""
+    n = len(keys)
+    pieces = equal_shares(n, threads)
+    own = {"of pieces": [None] * (threads * room)} if room else {}
+    machine = _machine(threads, keys, x, **own, entries=[None] * n, tables=[None] * len(set(keys)))
+    tables = [_Table(machine, op, "of pieces", thread * room) for thread in range(threads)]
+    left = _fold_known(machine, tables, [[_row(keys, x, i) for i in piece] for piece in pieces], room)
+    entries = [[*table.entries(), *rest] for table, rest in zip(tables, left, strict=True)]
+    shares = _to_partitions(machine, entries, [piece.start for piece in pieces])
+    found = _merge_partitions(machine, op, shares)
+    return _put_in_order(machine, [each._replace(thread=_thread_of(each.row, pieces)) for each in found])
+
+
+def _thread_of(row: int, pieces: list[range]) -> int:
+    return next(thread for thread, piece in enumerate(pieces) if row in piece)
+
+
+def _fold_known(machine: Machine, tables: list[_Table], rows: list[list[_Entry]], room: int) -> list[list[_Entry]]:
+    """Rows into the tables of their pieces, whose keys these have or have room for. Returns the others of each piece."""
+    left: list[list[_Entry]] = [[] for _ in rows]
+    if room == 0:
+        return rows
+    for k in range(max(len(own) for own in rows)):
+        with machine.step(
+            f"every thread folds its piece: a row whose key is not in the table of {room} when that is full is left"
+        ):
+            for thread, (table, own) in enumerate(zip(tables, rows, strict=True)):
+                if k >= len(own):
+                    continue
+                if own[k].group.key in table or len(table) < room:
+                    table.fold(thread, own[k])
+                else:
+                    left[thread].append(own[k])
+    return left
+
+
+def _to_partitions(machine: Machine, entries: list[list[_Entry]], begins: list[int]) -> list[list[_Entry]]:
+    """The entries of each piece into its part of the area, by partition. Returns those of each partition, piece after piece."""
+    partitions = len(entries)
+    shares: list[list[_Entry]] = [[] for _ in range(partitions)]
+    places: list[dict[int, int]] = []  # of a piece's entries
+    for own, begin in zip(entries, begins, strict=True):
+        order = sorted(range(len(own)), key=lambda e: own[e].group.key % partitions)
+        places.append({e: begin + at for at, e in enumerate(order)})
+        for e in order:
+            shares[own[e].group.key % partitions].append(own[e]._replace(sources=(("entries", places[-1][e]),)))
+    for k in range(max(len(own) for own in entries)):
+        with machine.step(
+            "every thread moves what its piece has to its partitions, which are within the piece: even keys, then odd ones"
+        ):
+            for thread, own in enumerate(entries):
+                if k < len(own):
+                    machine.write(thread, ("entries", places[thread][k]), own[k].group, *own[k].sources)
+    return shares
+
+
+def _merge_partitions(machine: Machine, op: Operator, shares: list[list[_Entry]]) -> list[_Found]:
+    """A table for each partition, one after the other in the array `tables`."""
+    sizes = [len({entry.group.key for entry in share}) for share in shares]
+    tables = [_Table(machine, op, "tables", sum(sizes[:p])) for p in range(len(shares))]
+    for k in range(max(len(share) for share in shares)):
+        with machine.step("every thread takes a partition, and reads its share of each piece, in order, into one table"):
+            for thread, share in enumerate(shares):
+                if k < len(share):
+                    tables[thread].fold(thread, share[k])
+    return [
+        _Found(thread, entry.sources[0], entry.group, entry.row)
+        for thread, table in enumerate(tables)
+        for entry in table.entries()
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ keys that are places
+
+
+def by_places(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> Trace:
+    """`cpu.direct`: a total for each key that there may be between the least and the greatest."""
+    stretches = [stretch for stretch in equal_shares(len(keys), threads) if stretch]
+    least, places = min(keys), max(keys) - min(keys) + 1
+    machine = _machine(len(stretches), keys, x, range=[None] * (2 * len(stretches)), tables=[None] * (len(stretches) * places))
+    with machine.step("every thread finds the least and the greatest key of its stretch"):
+        for thread, stretch in enumerate(stretches):
+            sources = [("keys", i) for i in stretch]
+            machine.write(thread, ("range", 2 * thread), min(keys[i] for i in stretch), *sources)
+            machine.write(thread, ("range", 2 * thread + 1), max(keys[i] for i in stretch), *sources)
+    for k in range(max(len(stretch) for stretch in stretches)):
+        with machine.step(f"a key, less the least one, {least}, is the place of its total in the stretch's table: no hash"):
+            for thread, stretch in enumerate(stretches):
+                if k < len(stretch):
+                    i = stretch[k]
+                    _add_at(machine, op, thread, ("tables", thread * places + keys[i] - least), ("x", i), ("keys", i))
+    _merge_slices(machine, op, len(stretches), places)
+    seen = [(place, thread) for thread, own in enumerate(equal_shares(places, len(stretches))) for place in own]
+    return _put_in_order(
+        machine,
+        [
+            _Found(thread, ("tables", place), Keyed(least + place, machine["tables", place]), keys.index(least + place))
+            for place, thread in seen
+            if machine["tables", place] is not None
+        ],
+    )
+
+
+def _merge_slices(machine: Machine, op: Operator, tables: int, places: int) -> None:
+    """All tables into the first, a slice of the places for each thread."""
+    slices = equal_shares(places, tables)
+    for table in range(1, tables):
+        for k in range(max(len(own) for own in slices)):
+            with machine.step("every thread merges a slice of all tables into the first, in the order of the stretches"):
+                for thread, own in enumerate(slices):
+                    if k < len(own) and machine["tables", table * places + own[k]] is not None:
+                        _add_at(machine, op, thread, ("tables", own[k]), ("tables", table * places + own[k]))
+
+
+def _add_at(machine: Machine, op: Operator, thread: int, at: Cell, value: Cell, *sources: Cell) -> None:
+    """at ← at ⊕ value, or the value where there is none yet; other sources say where."""
+    if machine[at] is None:
+        machine.write(thread, at, machine[value], *sources, value)
+    else:
+        machine.write(thread, at, op(machine[at], machine[value]), *sources, at, value)
+
+
+# -------------------------------------------------------------------------------------------- equal keys side by side
+
+
+def sort_positions(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> Trace:
+    """`cpu.sorted`: positions sorted by their keys; a thread folds the runs that begin in its piece of them."""
+    n = len(keys)
+    rows = sorted(range(n), key=lambda i: keys[i])
+    pieces = equal_shares(n, threads)
+    machine = _machine(threads, keys, x, rows=[None] * n, runs=[None] * len(set(keys)))
+    with machine.step("a stable sort of positions by their keys: the rows of a group stand side by side, in their order"):
+        for thread, piece in enumerate(pieces):
+            for at in piece:
+                machine.write(thread, ("rows", at), rows[at], ("keys", rows[at]))
+    runs = _runs(rows, keys)
+    owners = [_thread_of(run.start, pieces) for run in runs]
+    text = "every thread folds the runs that begin in its piece, the last one to its end; values are read at random"
+    _fold_runs(machine, op, text, runs, owners, lambda at: (("rows", at), ("x", rows[at])))
+    return _put_in_order(machine, [_found_run(machine, number, *each, rows) for number, each in enumerate(zip(owners, runs))])
+
+
+def sort_by_digits(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cuda.sort`: keys and rows sorted by the bits of keys, some in each pass; values taken in that order; runs are lists.
+
+    A thread for each run: the rung folds lists in equal shares, however long each is.
+    """
+    n = len(keys)
+    bits = 2
+    passes = [f"pass {number + 1}" for number in range(max(1, -(-max(keys).bit_length() // bits)))]
+    none = {name: [None] * n for name in passes}
+    machine = _machine(n, keys, x, **none, values=[None] * n, runs=[None] * len(set(keys)))
+    rows = list(range(n))
+    for number, name in enumerate(passes):
+        order = sorted(range(n), key=lambda at, by=number * bits: keys[rows[at]] >> by & ((1 << bits) - 1))
+        with machine.step(f"a stable pass by {bits} bits of the keys, the lowest first: each key moves with its row"):
+            for to, at in enumerate(order):
+                source = ("keys", at) if number == 0 else (passes[number - 1], at)
+                machine.write(at, (name, to), Keyed(keys[rows[at]], rows[at]), source)
+        rows = [rows[at] for at in order]
+    with machine.step("values are taken in that order"):
+        for at, row in enumerate(rows):
+            machine.write(at, ("values", at), x[row], (passes[-1], at), ("x", row))
+    runs = _runs(rows, keys)
+    owners = [run.start for run in runs]
+    text = "runs of equal keys are lists, which are folded"
+    _fold_runs(machine, op, text, runs, owners, lambda at: ((passes[-1], at), ("values", at)))
+    return _put_in_order(machine, [_found_run(machine, number, *each, rows) for number, each in enumerate(zip(owners, runs))])
+
+
+def _runs(rows: list[int], keys: list[int]) -> list[range]:
+    """The places of equal keys, of rows in the order of their keys."""
+    found = [list(places) for _, places in groupby(range(len(rows)), key=lambda at: keys[rows[at]])]
+    return [range(places[0], places[-1] + 1) for places in found]
+
+
+def _fold_runs(
+    machine: Machine,
+    op: Operator,
+    text: str,
+    runs: list[range],
+    owners: list[int],
+    cells: Callable[[int], tuple[Cell, Cell]],
+) -> None:
+    """runs[r] ← the fold of run r, by its owner. `cells`: those of a place's key or row, and of its value."""
+    work: dict[int, list[tuple[int, int]]] = {}
+    for number, (run, owner) in enumerate(zip(runs, owners, strict=True)):
+        work.setdefault(owner, []).extend((number, at) for at in run)
+    for k in range(max(len(own) for own in work.values())):
+        with machine.step(text):
+            for owner, own in work.items():
+                if k < len(own):
+                    key_cell, value = cells(own[k][1])
+                    _add_at(machine, op, owner, ("runs", own[k][0]), value, key_cell)
+
+
+def _found_run(machine: Machine, number: int, owner: int, run: range, rows: list[int]) -> _Found:
+    row = rows[run.start]
+    return _Found(owner, ("runs", number), Keyed(machine["keys", row], machine["runs", number]), row)
+
+
+# ------------------------------------------------------------------------------------------------- tables of many threads
+
+
+class _Slots:
+    """A hash table that threads fill by atomics: some cells of two arrays, of keys and of totals."""
+
+    def __init__(self, keys: str, totals: str, cells: range):
+        self.keys, self.totals, self.cells = keys, totals, cells
+        self.first_rows: dict[int, int] = {}  # of the key in each cell
+
+    def entries(self, machine: Machine) -> list[_Entry]:
+        """Of each slot that has a key."""
+        found = []
+        for cell, row in sorted(self.first_rows.items()):
+            key, total = (self.keys, cell), (self.totals, cell)
+            found.append(_Entry(Keyed(machine[key], machine[total]), row, (key, total)))
+        return found
+
+
+_HASH = "a thread looks first where its key's hash says, here the key modulo the slots"
+_TAKE = "an empty slot is taken by compare-and-swap"
+_NEXT = "who meets another key goes on to the next slot"
+_ADD = "who meets its own key adds to its total"
+
+
+class _Thread:
+    """What a thread has to add, one entry after the other, and where it looks: at all slots of a table, then of the next one."""
+
+    def __init__(self, work: list[_Entry], tables: list[_Slots]):
+        self._work, self._tables = work, tables
+        self._probes: int | None = None  # slots that it has looked at; None: it has not yet
+
+    @property
+    def is_busy(self) -> bool:
+        return len(self._work) > 0
+
+    def slot(self) -> tuple[_Slots, int]:
+        probes, key = self._probes or 0, self._work[0].group.key
+        for table in self._tables:
+            if probes < len(table.cells):
+                return table, table.cells[(key + probes) % len(table.cells)]
+            probes -= len(table.cells)
+        raise IndexError("all tables are full")
+
+    def kind(self, machine: Machine) -> str:
+        """What it does next."""
+        if self._probes is None:
+            return _HASH
+        table, cell = self.slot()
+        held = machine[table.keys, cell]
+        return _TAKE if held is None else _ADD if held == self._work[0].group.key else _NEXT
+
+    def move(self, machine: Machine, op: Operator, number: int) -> None:
+        kind, entry = self.kind(machine), self._work[0]
+        table, cell = self.slot()
+        *key, value = entry.sources
+        if kind == _TAKE:
+            machine.write(number, (table.keys, cell), entry.group.key, *key, ("at", number))
+        elif kind == _ADD:
+            _add_at(machine, op, number, (table.totals, cell), value, (table.keys, cell))
+            table.first_rows[cell] = min(table.first_rows.get(cell, entry.row), entry.row)
+            self._work, self._probes = self._work[1:], None
+        else:
+            self._probes = 0 if self._probes is None else self._probes + 1
+            machine.write(number, ("at", number), self.slot()[1], *(key if kind == _HASH else [(table.keys, cell)]))
+
+
+def _add_by_atomics(machine: Machine, op: Operator, threads: list[_Thread], text: str = "") -> None:
+    """Until all threads are done. Of those that change a slot all but one wait; who comes first is chance: here the last one."""
+    while any(thread.is_busy for thread in threads):
+        kinds = {number: thread.kind(machine) for number, thread in enumerate(threads) if thread.is_busy}
+        changing = [number for number, kind in kinds.items() if kind in (_TAKE, _ADD)]
+        last = {threads[number].slot(): number for number in changing}
+        waiting = tuple(number for number in changing if last[threads[number].slot()] != number)
+        said = [kind for kind in (_HASH, _TAKE, _NEXT, _ADD) if kind in kinds.values()]
+        with machine.step(text + "; ".join(said + (["others wait for that slot"] if waiting else [])), waiting):
+            for number in (number for number in kinds if number not in waiting):
+                threads[number].move(machine, op, number)
+
+
+def _found_slots(machine: Machine, table: _Slots) -> list[_Found]:
+    found = enumerate(table.entries(machine))
+    return [_Found(number % machine.threads, entry.sources[1], entry.group, entry.row) for number, entry in found]
+
+
+def _room(keys: list[int]) -> int:
+    """Slots of a table of all groups: half as many again."""
+    return len(set(keys)) * 3 // 2
+
+
+def add_by_atomics(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cuda.hash`: one table, a thread for each row."""
+    n, room = len(keys), _room(keys)
+    machine = _machine(n, keys, x, at=[None] * n, slots=[None] * room, totals=[None] * room)
+    table = _Slots("slots", "totals", range(room))
+    _add_by_atomics(machine, op, [_Thread([_row(keys, x, i)], [table]) for i in range(n)])
+    return _put_in_order(machine, _found_slots(machine, table))
+
+
+_BLOCKS, _THREADS, _OWN = 2, 3, 3  # blocks, the threads of each, and the slots that each has of its own
+
+
+def add_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cuda.shared`: a table for each block, which takes rows in strides; keys without a place there go to the table of all."""
+    threads = _BLOCKS * _THREADS
+    machine = _machine_of_blocks(keys, x)
+    return _empty_blocks(machine, keys, op, [[_row(keys, x, i) for i in range(t, len(keys), threads)] for t in range(threads)])
+
+
+def add_partitions_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
+    """`cuda.partitioned`: rows are sorted by the partitions of their keys, and each block takes a piece of them, with few keys."""
+    n = len(keys)
+    rows = sorted(range(n), key=lambda i: keys[i] % 2)
+    machine = _machine_of_blocks(keys, x, rows=[None] * n)
+    with machine.step("rows are sorted by the first bits of their hashes: here those of even keys, then those of odd ones"):
+        for at, i in enumerate(rows):
+            machine.write(at % machine.threads, ("rows", at), i, ("keys", i))
+    work: list[list[_Entry]] = []
+    for piece in equal_shares(n, _BLOCKS):
+        entries = [
+            _row(keys, x, rows[at])._replace(sources=(("rows", at), ("keys", rows[at]), ("x", rows[at]))) for at in piece
+        ]
+        work += [entries[thread::_THREADS] for thread in range(_THREADS)]
+    return _empty_blocks(machine, keys, op, work)
+
+
+def _machine_of_blocks(keys: list[int], x: list[Any], **arrays: list[Any]) -> Machine:
+    threads, own, room = _BLOCKS * _THREADS, [None] * (_BLOCKS * _OWN), [None] * _room(keys)
+    tables: dict[str, list[Any]] = {"own slots": own, "own totals": own, "slots": room, "totals": room}
+    return Machine(threads, keys=keys, x=x, **arrays, at=[None] * threads, **tables, groups=[None] * len(set(keys)))
+
+
+def _empty_blocks(machine: Machine, keys: list[int], op: Operator, work: list[list[_Entry]]) -> Trace:
+    """The work of all threads into the tables of their blocks, or else into that of all; and those into this one."""
+    everyone = _Slots("slots", "totals", range(_room(keys)))
+    own = [_Slots("own slots", "own totals", range(b * _OWN, (b + 1) * _OWN)) for b in range(_BLOCKS)]
+    _add_by_atomics(machine, op, [_Thread(each, [own[t // _THREADS], everyone]) for t, each in enumerate(work)])
+    emptied = [entries[thread::_THREADS] for entries in (table.entries(machine) for table in own) for thread in range(_THREADS)]
+    _add_by_atomics(
+        machine, op, [_Thread(each, [everyone]) for each in emptied], "blocks empty their tables into that of all: "
+    )
+    return _put_in_order_at_once(machine, _found_slots(machine, everyone))
+
+
+def vote_and_take_turns(keys: list[int], x: list[Any], op: Operator, warps: int = 2, lanes: int = 4) -> Trace:
+    """`cuda.adaptive`, of few groups: each warp has totals of its own, beside a table of keys that its block shares.
+
+    Lanes that have the same key find each other by a vote, and add one after the other, without atomics. Where all lanes of a warp
+    have one key, the rung adds them as a tree; of many groups it numbers the rows and sorts them by these numbers before.
+    """
+    threads, groups = warps * lanes, len(set(keys))
+    machine = Machine(
+        threads,
+        keys=keys,
+        x=x,
+        table=[None] * groups,
+        at=[None] * threads,
+        votes=[None] * (warps * groups),
+        totals=[None] * (warps * groups),
+        groups=[None] * groups,
+    )
+    numbers: dict[int, int] = {}
+    for first in range(0, len(keys), threads):
+        rows = list(range(first, min(first + threads, len(keys))))
+        _find_places(machine, keys, rows, numbers)
+        shared = [(warp, number) for warp in range(warps) for number in range(groups)]
+        same = {
+            (warp, number): [t for t, i in enumerate(rows) if t // lanes == warp and numbers[keys[i]] == number]
+            for warp, number in shared
+        }
+        _vote(machine, [same[each] for each in shared], lanes, groups)
+        _take_turns(machine, op, [same[each] for each in shared], first)
+    with machine.step(
+        "the warps' totals of each group are added up in their order; groups come in the order of their first rows"
+    ):
+        for key, number in numbers.items():
+            cells = [("totals", warp * groups + number) for warp in range(warps)]
+            known = [cell for cell in cells if machine[cell] is not None]
+            total = reduce(op, [machine[cell] for cell in known])
+            machine.write(number % threads, ("groups", number), Keyed(key, total), ("table", number), *known)
+    return machine.trace("groups")
+
+
+def _find_places(machine: Machine, keys: list[int], rows: list[int], numbers: dict[int, int]) -> None:
+    """numbers ← the places of keys in the block's table, of which new ones take the next."""
+    new = {keys[i]: t for t, i in reversed(list(enumerate(rows))) if keys[i] not in numbers}
+    if new:
+        with machine.step("keys that are new take places in the table of the block, by compare-and-swap"):
+            for key, t in sorted(new.items(), key=lambda each: each[1]):
+                numbers[key] = len(numbers)
+                machine.copy(t, ("table", numbers[key]), ("keys", rows[t]))
+    with machine.step("every lane finds its key's place in the table"):
+        for t, i in enumerate(rows):
+            machine.write(t, ("at", t), numbers[keys[i]], ("keys", i), ("table", numbers[keys[i]]))
+
+
+def _vote(machine: Machine, same: list[list[int]], lanes: int, groups: int) -> None:
+    """A word of bits for each warp and group. `same`: the threads that vote for each."""
+    with machine.step("every lane sets its bit in the word that its warp has for this place, the first lane's at its right"):
+        for word, voters in enumerate(same):
+            bits = sum(1 << (t % lanes) for t in voters)
+            t = voters[0] if voters else word // groups * lanes
+            machine.write(t, ("votes", word), f"{bits:0{lanes}b}", *(("at", t) for t in voters))
+
+
+def _take_turns(machine: Machine, op: Operator, same: list[list[int]], first: int) -> None:
+    """totals ← what there is and the threads' rows, of which the first one is `first`."""
+    for turn in range(max(len(voters) for voters in same)):
+        waiting = sorted(t for voters in same for t in voters[turn + 1 :])
+        with machine.step("a lane adds when all before it in the word have: lanes with one key take turns", tuple(waiting)):
+            for word, voters in enumerate(same):
+                if turn < len(voters):
+                    t = voters[turn]
+                    _add_at(machine, op, t, ("totals", word), ("x", first + t), ("votes", word))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# upsweep_report/page.py: one page of everything that was measured, which needs nothing beside itself.
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+from . import documents
+from .drawings import drawing
+from .figures import charts, groups_of, roofline_of_all, scaling_not_drawn
+from .results import Results, Row, require_known
+from .tables import Value, tables
+
+
+def page(results: list[Results], ladders: list[dict[str, Any]]) -> str:
+    """The report as HTML. `ladders`: what `upsweep.ladder()` says of the rungs. ResultsError for a problem that has none."""
+    import jinja2
+    import plotly.offline
+
+    known = list(dict.fromkeys(rung["problem"] for rung in ladders))
+    for each in results:
+        require_known(each, known)
+    files = resources.files(__package__)
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters["seconds"] = seconds_text
+    environment.filters["value"] = value_text
+    template = environment.from_string(files.joinpath("page.html.j2").read_text(encoding="utf-8"))
+    rows = [row for each in results for row in each.rows]
+    cards = json.loads(files.joinpath("cards.json").read_text(encoding="utf-8"))
+    measured = {row.problem for row in rows}
+    problems = [_problem(name, rows, ladders, cards.get(name, {})) for name in known if name in measured]
+    overview = [chart for chart in [roofline_of_all(rows)] if chart.choices]
+    published = documents.charts(results)
+    threads_at_work = {title: drawing(problem, rung) for title, problem, rung in documents.DRAWINGS}
+    data = (
+        {"all": {"charts": [chart.choices for chart in overview]}}
+        | {"documents": {"charts": [chart.choices for chart in published], "drawings": threads_at_work}}
+        | {
+            problem["name"]: {
+                "charts": [chart.choices for chart in problem["charts"]],
+                "drawings": {rung["id"]: rung["drawing"] for rung in problem["rungs"] if rung["drawing"]},
+            }
+            for problem in problems
+        }
+    )
+    return template.render(
+        results=results,
+        problems=problems,
+        overview=overview,
+        tables=tables(results),
+        published=published,
+        threads_at_work=threads_at_work,
+        failures=[{"path": each.path, **failure} for each in results for failure in each.failures],
+        data=_in_script(data),
+        style=files.joinpath("page.css").read_text(encoding="utf-8"),
+        script=files.joinpath("page.js").read_text(encoding="utf-8"),
+        plotly=plotly.offline.get_plotlyjs(),
+    )
+
+
+def _in_script(data: Any) -> str:
+    """JSON that ends no script element, and opens none: `<!--<script>` in a name would hide the end of this one."""
+    return json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+
+
+def _problem(name: str, rows: list[Row], ladders: list[dict[str, Any]], cards: dict[str, dict[str, str]]) -> dict[str, Any]:
+    rungs = [rung for rung in ladders if rung["problem"] == name]
+    ids = {rung["rung"] for rung in rungs}
+    # The ladder's own rungs first: so they have the same colours with other libraries beside them or without.
+    own = sorted((row for row in rows if row.problem == name), key=lambda row: row.rung not in ids)
+    return {
+        "name": name,
+        "charts": charts(own),
+        "not_drawn": scaling_not_drawn(own),
+        "tables": groups_of(own),
+        "rungs": [
+            {**rung, "id": rung["rung"], "card": cards.get(rung["rung"], {}), "drawing": drawing(name, rung["rung"])}
+            for rung in rungs
+        ],
+    }
+
+
+def seconds_text(seconds: float | None) -> str:
+    """ "12.3 ms"."""
+    if seconds is None:
+        return ""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def value_text(value: Value, unit: str) -> str:
+    """A cell of a document's table."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if unit == "s":
+        return seconds_text(value)
+    if unit == "":
+        return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
+    return f"{value:.2f} {unit}" if unit == "GB/s" else f"{value:.2f}"

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-# upsweep/_report/__init__.py: the report: pages of figures and stepping drawings, from what `upsweep bench` measured.
