@@ -30,7 +30,9 @@ DAS = Document(
     "P. Das, Evaluation task for Awkward Array GSoC project, 2020",
     "GeForce GTX 1070 Max-Q, i7-8750H",
 )
-BISWAS = Document("biswas2020", "A. Biswas, the second report on compact_offsets, 2020", "GTX 1080, i7-6900K; without transfers")
+BISWAS = Document(
+    "biswas2020", "A. Biswas, the second report on compact_offsets, 2020", "GTX 1080, i7-6900K; without transfers"
+)
 AUBANEL = Document(
     "aubanel2021", "E. Aubanel, Notes on GPU Programming with Julia, 2021", "Tesla V100-SXM2, Xeon Platinum 8260M"
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/peers/cases.py: the problems' instances, of the shapes, sizes and bytes that the ladders have (src/*/instance.cpp).
+# upsweep_report/peers/cases.py: the problems' instances, of the shapes, sizes and bytes that the ladders have (src/problems/).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
