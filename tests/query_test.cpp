@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
@@ -382,7 +383,8 @@ TEST(Functions, AreTheSameWithEveryInstructionSet) {
                                  std::sqrt(std::fabs(f[i]))};
       for (std::size_t k = 0; k < std::size(expected); ++k) {
         const double found = answer.rows[i][k + 1].real;
-        EXPECT_TRUE(std::memcmp(&found, &expected[k], sizeof found) == 0 || (found != found && f[i] != f[i]))
+        EXPECT_TRUE(std::bit_cast<std::uint64_t>(found) == std::bit_cast<std::uint64_t>(expected[k]) ||
+                    (found != found && f[i] != f[i]))
             << f[i] << ", function " << k << ": " << found << ", not " << expected[k];
       }
       const auto rounded = [](Int128 value, Int128 to) { return (value + (value < 0 ? -to : to) / 2) / to; };

@@ -24,7 +24,7 @@ enum class Code : std::uint8_t {
   malformed,           ///< a file that is not what it claims to be, or that ends too early
   unsupported_type,    ///< a file's or column's type that upsweep does not compute with
   division_by_zero,    ///< in a query; index: the row
-  not_positive,        ///< a number that is not positive where it must be: an item of a subset sum, what SQRT is of; index: the first
+  not_positive,        ///< a number that must be positive: an item of a subset sum, or of SQRT; index: the first
   // The request is bad (exit status 2).
   invalid_argument,  ///< an option or argument out of range, overlapping arrays, a null pointer
   unknown_rung,      ///< no ladder has a rung of that name

@@ -50,11 +50,11 @@ struct FunctionBody {
 
 /// A scalar function.
 struct Function {
-  const char* names;  ///< in lower case, between blanks; messages use the first one
-  Takes takes[kMostArguments];
-  Gives gives;
-  NullRule nulls;
-  const char* meaning;            ///< for the documentation
+  const char* names = nullptr;  ///< in lower case, between blanks; messages use the first one
+  Takes takes[kMostArguments] = {};
+  Gives gives = Gives::same;
+  NullRule nulls = NullRule::any;
+  const char* meaning = nullptr;  ///< for the documentation
   const char* failure = nullptr;  ///< what is said of a float that the body refuses; null: it refuses none
   FunctionBody exact = {};        ///< of integers and decimals
   FunctionBody real = {};         ///< of floats
