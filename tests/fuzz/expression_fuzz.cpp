@@ -130,7 +130,7 @@ Outcome run(const Query& query, const Policy& policy, const Table& table) {
 // --------------------------------------------------------------------------------------------------- what it should be
 
 std::string shown(ValueKind kind, const Value& value) {
-  Cell cell{.null = value.null, .exact = value.exact};
+  Cell cell{.exact = value.exact, .null = value.null};
   if (kind == ValueKind::text && !value.null) cell.word = words()[static_cast<std::size_t>(value.exact)];
   return text(Field{.kind = kind}, cell);
 }

@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 
-#include "expression/functions.hpp"
+#include "sql/expression/functions.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::expression {

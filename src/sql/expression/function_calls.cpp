@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expression/function_calls.cpp: how calls of functions are found, typed, and computed where all is constant.
+// sql/expression/function_calls.cpp: how calls of functions are found, typed, and computed where all is constant.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sql/expression/builder.hpp"
-#include "expression/functions.hpp"
+#include "sql/expression/functions.hpp"
 #include "sql/expression/rules.hpp"
 #include "upsweep/detail/unreachable.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expression/functions.cpp: the table of scalar functions, with the body of each; compiled once per instruction set.
+// sql/expression/functions.cpp: the table of scalar functions, with the body of each; compiled once per instruction set.
 //
 // A function is an entry of kFunctions and, above it, a body. A body computes one row. It is written once, in what C++ and CUDA C++
 // have in common: the compiler makes a loop over a block of it, and the generated code of a GPU includes its text. Both have the
@@ -8,7 +8,7 @@
 //
 // Everything but the table is internal to this file: no std:: functions, no inline functions of other headers
 // (tests/isa_symbols.sh verifies that).
-#include "expression/functions.hpp"
+#include "sql/expression/functions.hpp"
 
 #include <cstdint>
 

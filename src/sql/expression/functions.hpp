@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expression/functions.hpp: the scalar functions of SQL as one table: names, arguments, NULL, kernels and text for a GPU.
+// sql/expression/functions.hpp: the scalar functions of SQL as one table: names, arguments, NULL, kernels and text for a GPU.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "expression/functions.hpp"
+#include "sql/expression/functions.hpp"
 #include "upsweep/policy.hpp"
 #include "upsweep/table.hpp"
 

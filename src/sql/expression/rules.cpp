@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "expression/functions.hpp"
+#include "sql/expression/functions.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::expression {
