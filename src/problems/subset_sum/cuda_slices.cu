@@ -113,7 +113,7 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
 namespace upsweep::impl::subset_sum {
 namespace {
 
-const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+const char* slices_refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
   return call.n > kSlicesItems ? "looks at every subset: for up to 20 items" : nullptr;
 }
 
@@ -125,7 +125,7 @@ extern const Rung cuda_slices{.info = {.id = "cuda.slices",
                                        .traffic = "the bitmap, once",
                                        .cost = "2^n, 2^10",
                                        .limit = "the launch"},
-                              .refusal = refusal,
+                              .refusal = slices_refusal,
                               .run = launch};
 
 }  // namespace upsweep::impl::subset_sum

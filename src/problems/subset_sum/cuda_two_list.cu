@@ -339,7 +339,7 @@ gpu::WorkspaceSize workspace(const detail::SubsetSumCall& call) noexcept {
 namespace upsweep::impl::subset_sum {
 namespace {
 
-const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
+const char* two_list_refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
   return call.n > kTwoListItems ? "has a list of 2^(n/2) sums: for up to 64 items" : one_sum_refusal(call);
 }
 
@@ -351,7 +351,7 @@ extern const Rung cuda_two_list{.info = {.id = "cuda.two_list",
                                          .traffic = "40 bytes per sum of a half",
                                          .cost = "2^(n/2), n/2 rounds",
                                          .limit = "memory"},
-                                .refusal = refusal,
+                                .refusal = two_list_refusal,
                                 .run = launch,
                                 .workspace = workspace};
 

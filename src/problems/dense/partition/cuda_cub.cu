@@ -25,7 +25,7 @@ namespace upsweep::impl::partition {
 
 namespace {
 
-const char* refusal(const Call& call, const Policy&) noexcept {
+const char* cub_refusal(const Call& call, const Policy&) noexcept {
   for (const SelectColumn& column : call.columns) {
     const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
     const auto alignment = static_cast<std::uintptr_t>(column.element_size < 8 ? column.element_size : 8);
@@ -157,7 +157,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .cost = "2n",
                                     .limit = "the mask is read again",
                                     .kind = Kind::library},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

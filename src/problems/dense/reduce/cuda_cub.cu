@@ -24,7 +24,7 @@ gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+const char* cub_refusal(const detail::ReduceCall& call, const Policy&) noexcept {
   return call.op == Operator::custom ? "runs the compiled operators and types only"
                                      : compiled_refusal(call.op, call.in_type, call.out_type);
 }
@@ -39,7 +39,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .limit = "a second launch",
                                     .kind = Kind::library,
                                     .determinism = Determinism::no},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

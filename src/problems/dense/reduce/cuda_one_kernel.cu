@@ -29,7 +29,7 @@ gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+const char* one_kernel_refusal(const detail::ReduceCall& call, const Policy&) noexcept {
   if (call.op != Operator::custom) return compiled_refusal(call.op, call.in_type, call.out_type);
   return call.device != nullptr ? nullptr : "takes a custom operator from reduce.cuh only";
 }
@@ -42,7 +42,7 @@ extern const Rung cuda_one_kernel{.info = {.id = "cuda.one_kernel",
                                            .traffic = "n read",
                                            .cost = "n, n/(32·8448)",
                                            .limit = "the memory"},
-                                  .refusal = refusal,
+                                  .refusal = one_kernel_refusal,
                                   .run = launch,
                                   .workspace = workspace};
 

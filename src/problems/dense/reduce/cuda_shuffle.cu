@@ -92,7 +92,7 @@ gpu::WorkspaceSize workspace(const detail::ReduceCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::ReduceCall& call, const Policy&) noexcept {
+const char* shuffle_refusal(const detail::ReduceCall& call, const Policy&) noexcept {
   return teaching_refusal(call.op, call.in_type, call.out_type);
 }
 
@@ -104,7 +104,7 @@ extern const Rung cuda_shuffle{.info = {.id = "cuda.shuffle",
                                         .traffic = "n read",
                                         .cost = "n·log 32, n/warps",
                                         .limit = "one element per load, five shuffles for it, a second launch"},
-                               .refusal = refusal,
+                               .refusal = shuffle_refusal,
                                .run = launch,
                                .workspace = workspace};
 

@@ -25,7 +25,7 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::ScanCall& call, const Policy&) noexcept {
+const char* cub_refusal(const detail::ScanCall& call, const Policy&) noexcept {
   if (call.op == Operator::custom) return "runs the compiled operators and types only";
   return call.in_type != call.out_type ? "needs the same type in and out" : nullptr;
 }
@@ -40,7 +40,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .limit = "blocks that load nothing while they wait",
                                     .kind = Kind::library,
                                     .determinism = Determinism::no},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

@@ -27,7 +27,7 @@ Status launch(const detail::ScanCall& call, const Policy&) noexcept {
 }
 #endif
 
-const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+const char* hillis_steele_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
   return call.n > 1024 ? "is one block: at most 1024 elements" : taught(call, policy);
 }
 
@@ -40,7 +40,7 @@ extern const Rung cuda_hillis_steele{.info = {.id = "cuda.hillis_steele",
                                               .cost = "n·log n, log n",
                                               .limit = "one block: at most 1024 elements",
                                               .float_bound = kTreeBound},
-                                     .refusal = refusal,
+                                     .refusal = hillis_steele_refusal,
                                      .run = launch};
 
 }  // namespace upsweep::impl::scan

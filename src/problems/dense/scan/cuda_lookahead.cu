@@ -29,7 +29,7 @@ gpu::WorkspaceSize workspace(const detail::ScanCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
+const char* lookahead_refusal(const detail::ScanCall& call, const Policy& policy) noexcept {
   const auto refusal = call.device != nullptr ? call.device->lookahead_refusal : gpu::lookahead_refusal;
   const char* const reason = refusal(call.launch->device);
   return reason != nullptr ? reason : single_pass_refusal(call, policy);
@@ -43,7 +43,7 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .traffic = "n read, n written",
                                           .cost = "4n, n/(32·132)",
                                           .limit = "the memory"},
-                                 .refusal = refusal,
+                                 .refusal = lookahead_refusal,
                                  .run = launch,
                                  .workspace = workspace};
 

@@ -24,7 +24,7 @@ namespace upsweep::impl::select {
 
 namespace {
 
-const char* refusal(const detail::SelectCall& call, const Policy&) noexcept {
+const char* cub_refusal(const detail::SelectCall& call, const Policy&) noexcept {
   if (call.has_lists && (!call.lists.are_adjacent() || call.lists.valid.is_given())) {
     return "lists do not lie one after the other, or some may be null";
   }
@@ -207,7 +207,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .cost = "3n",
                                     .limit = "the scan of lists; the mask is read again",
                                     .kind = Kind::library},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

@@ -21,7 +21,7 @@ namespace upsweep::impl::take {
 
 namespace {
 
-const char* refusal(const Call& call, const Policy&) noexcept {
+const char* thrust_refusal(const Call& call, const Policy&) noexcept {
   if (call.has_lists) return "takes from arrays, not from lists";
   for (const SelectColumn& column : call.columns) {
     const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
@@ -116,7 +116,7 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .cost = "n",
                                        .limit = "loads of a thread that wait for each other",
                                        .kind = Kind::library},
-                              .refusal = refusal,
+                              .refusal = thrust_refusal,
                               .run = launch,
                               .workspace = workspace};
 

@@ -96,7 +96,7 @@ bool is_neutral(const void* value, Type type) {
   });
 }
 
-const char* refusal(const Call& call, const Policy&) noexcept {
+const char* cub_refusal(const Call& call, const Policy&) noexcept {
   const detail::ElementsCall& elements = elements_of(call);
   if (call.checked) return "its sums wrap around: cuda.runs checks them";
   if (is_float(call.keys.type) || size_of(call.keys.type) < 4) return "is compiled for integer keys of 4 and 8 bytes";
@@ -127,7 +127,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .kind = Kind::library,
                                     .determinism = Determinism::no,
                                     .host_adds = true},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

@@ -81,7 +81,7 @@ Status launch(Call& call, const Policy&) noexcept { return launch_table(call, Fi
 
 namespace {
 
-const char* refusal(const Call& call, const Policy& policy) noexcept {
+const char* partitioned_refusal(const Call& call, const Policy& policy) noexcept {
   if (call.n > std::numeric_limits<std::uint32_t>::max()) return "it numbers rows in 32 bits: cuda.sort takes more";
   return few_types_refusal(call, policy);
 }
@@ -97,7 +97,7 @@ extern const Rung cuda_partitioned{
              .limit = "values at random",
              .determinism = Determinism::no,
              .host_adds = true},
-    .refusal = refusal,
+    .refusal = partitioned_refusal,
     .run = launch};
 
 }  // namespace upsweep::impl::group_by

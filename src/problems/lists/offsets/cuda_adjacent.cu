@@ -104,7 +104,7 @@ Status launch(detail::OffsetsCall& call, const Policy&) noexcept {
 gpu::WorkspaceSize workspace(const detail::OffsetsCall&) noexcept { return {.kept = sizeof(gpu::detail::Control)}; }
 #endif
 
-const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
+const char* adjacent_refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
   return is_adjacent(call) ? nullptr : kNotAdjacent;
 }
 
@@ -116,7 +116,7 @@ extern const Rung cuda_adjacent{.info = {.id = "cuda.adjacent",
                                          .traffic = "n read, n written",
                                          .cost = "2n, 1",
                                          .limit = "the memory; needs `stops == starts + 1`"},
-                                .refusal = refusal,
+                                .refusal = adjacent_refusal,
                                 .run = launch,
                                 .workspace = workspace};
 

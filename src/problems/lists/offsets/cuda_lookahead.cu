@@ -66,7 +66,7 @@ gpu::WorkspaceSize workspace(const detail::OffsetsCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
+const char* lookahead_refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
   return gpu::lookahead_refusal(call.launch->device);
 }
 
@@ -78,7 +78,7 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .traffic = "2n read, n written",
                                           .cost = "4n, n/(32·132)",
                                           .limit = "the memory"},
-                                 .refusal = refusal,
+                                 .refusal = lookahead_refusal,
                                  .run = launch,
                                  .workspace = workspace};
 

@@ -58,7 +58,7 @@ gpu::WorkspaceSize workspace(const detail::OffsetsCall& call) noexcept {
 
 namespace {
 
-const char* refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
+const char* thrust_refusal(const detail::OffsetsCall& call, const Policy&) noexcept {
   return call.before_at != nullptr ? "begins with an offset of the host's, not with one in device memory" : nullptr;
 }
 
@@ -71,7 +71,7 @@ extern const Rung cuda_thrust{.info = {.id = "cuda.thrust",
                                        .cost = "library",
                                        .limit = "lengths that go to memory and come back",
                                        .kind = Kind::library},
-                              .refusal = refusal,
+                              .refusal = thrust_refusal,
                               .run = launch,
                               .workspace = workspace};
 

@@ -19,7 +19,7 @@ namespace upsweep::impl::pack {
 
 namespace {
 
-const char* refusal(const detail::PackCall& call, const Policy&) noexcept {
+const char* cub_refusal(const detail::PackCall& call, const Policy&) noexcept {
   for (const PackColumn& column : call.columns) {
     const auto addresses = reinterpret_cast<std::uintptr_t>(column.data) | reinterpret_cast<std::uintptr_t>(column.out);
     const auto alignment = static_cast<std::uintptr_t>(column.element_size < 8 ? column.element_size : 8);
@@ -112,7 +112,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .cost = "library",
                                     .limit = "a thread or a warp for each short list",
                                     .kind = Kind::library},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

@@ -91,7 +91,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
+const char* cub_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   if (call.checked) return kWraps;
   if (call.valid.is_given()) return "it knows no null elements";
   const bool is_picked = call.op == Operator::min || call.op == Operator::max;
@@ -111,7 +111,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .limit = "a block per list",
                                     .kind = Kind::library,
                                     .determinism = Determinism::no},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch,
                            .workspace = workspace};
 

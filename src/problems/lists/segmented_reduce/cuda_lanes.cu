@@ -28,7 +28,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
+const char* lanes_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   return call.device != nullptr ? nullptr : device_refusal(call, policy);
 }
 
@@ -41,7 +41,7 @@ extern const Rung cuda_lanes{.info = {.id = "cuda.lanes",
                                       .cost = "n, n/p",
                                       .limit = "nothing is loaded ahead",
                                       .float_bound = kDeviceBound},
-                             .refusal = refusal,
+                             .refusal = lanes_refusal,
                              .run = launch,
                              .workspace = workspace};
 

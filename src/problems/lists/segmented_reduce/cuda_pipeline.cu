@@ -26,7 +26,7 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
 gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept { return memory_for(shares_of(call)); }
 #endif
 
-const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
+const char* pipeline_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = device_refusal(call, policy)) return reason;
   if (call.checked) return kWraps;
   if (call.count_at != nullptr) return "shares are cut by the number of lists, which must be the host's";
@@ -46,7 +46,7 @@ extern const Rung cuda_pipeline{.info = {.id = "cuda.pipeline",
                                          .cost = "n, n/p",
                                          .limit = "the memory",
                                          .float_bound = kDeviceBound},
-                                .refusal = refusal,
+                                .refusal = pipeline_refusal,
                                 .run = launch,
                                 .workspace = workspace};
 

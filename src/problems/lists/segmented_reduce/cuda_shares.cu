@@ -136,7 +136,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
+const char* shares_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = taught_refusal(call, policy)) return reason;
   if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
   if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
@@ -152,7 +152,7 @@ extern const Rung cuda_shares{.info = {.id = "cuda.shares",
                                        .traffic = "content and bounds read, bounds again, results written",
                                        .cost = "n, 128 and the parts of one list",
                                        .limit = "lanes that read far apart"},
-                              .refusal = refusal,
+                              .refusal = shares_refusal,
                               .run = launch,
                               .workspace = workspace};
 

@@ -29,7 +29,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedScanCall& call) noexcept {
 }
 #endif
 
-const char* refusal(const detail::SegmentedScanCall& call, const Policy& policy) noexcept {
+const char* lookahead_refusal(const detail::SegmentedScanCall& call, const Policy& policy) noexcept {
   if (call.valid.is_given()) return "takes no null elements";
   const char* const reason = gpu::lookahead_refusal(call.launch->device);
   return reason != nullptr ? reason : heads_only(call, policy);
@@ -43,7 +43,7 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .traffic = kOnePass,
                                           .cost = "n, n/(32·132)",
                                           .limit = "the memory"},
-                                 .refusal = refusal,
+                                 .refusal = lookahead_refusal,
                                  .run = launch,
                                  .workspace = workspace};
 

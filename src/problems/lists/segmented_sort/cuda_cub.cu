@@ -137,7 +137,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 inline constexpr NotBuilt launch_cub{};
 #endif
 
-const char* refusal(const Call& call, const Policy&) noexcept {
+const char* cub_refusal(const Call& call, const Policy&) noexcept {
   if (!call.waits) return "CUB waits for the device: only calls that wait run it";
   if (call.lists.valid.is_given()) return "takes no null lists";
   if (!call.lists.are_adjacent()) return "takes lists one after the other";
@@ -156,7 +156,7 @@ extern const Rung cuda_cub{.info = {.id = "cuda.cub",
                                     .limit = "launches, the host's wait, one block for the longest",
                                     .kind = Kind::library,
                                     .host_adds = true},
-                           .refusal = refusal,
+                           .refusal = cub_refusal,
                            .run = launch_cub,
                            .workspace = workspace};
 

@@ -25,7 +25,7 @@ constexpr auto workspace = &workspace_by<Way::tiles>;
 
 namespace {
 
-const char* refusal(const Call& call, const Policy&) noexcept {
+const char* tiles_refusal(const Call& call, const Policy&) noexcept {
   return gpu::fits_heads(call.lists.are_adjacent() ? call.n : call.room) ? nullptr : "takes fewer than 2^37 elements";
 }
 
@@ -37,7 +37,7 @@ extern const Rung cuda_tiles{.info = {.id = "cuda.tiles",
                                       .traffic = "n read, n written, per pass",
                                       .cost = "m·log2 m; of m > 4,096 by all blocks, log2(m/4096) passes",
                                       .limit = "of short lists barriers, of long ones the passes"},
-                             .refusal = refusal,
+                             .refusal = tiles_refusal,
                              .run = launch,
                              .workspace = workspace};
 
