@@ -501,7 +501,7 @@ nb::object plain_flatten(PlainCall& call) {
 }
 
 /// What combinations and products of lists have in common: their offsets, and then an array of positions for each place in a choice.
-/// `run(offsets, pointers, room)` returns their number; without pointers it writes the offsets alone.
+/// `run(offsets, pointers, room)` returns their number; without pointers it writes the offsets alone, and without offsets the positions.
 template <class Run>
 nb::object plain_choices(PlainCall& call, std::int64_t lists, std::size_t places, const Run& run) {
   std::vector<nb::handle> outputs;
@@ -517,7 +517,7 @@ nb::object plain_choices(PlainCall& call, std::int64_t lists, std::size_t places
     if (!results.back().is_valid()) return {};
     pointers.push_back(int64s(to));
   }
-  run(offsets, pointers, total);
+  run(nullptr, pointers, total);
   PyObject* const made = PyTuple_New(static_cast<Py_ssize_t>(results.size()));
   if (made == nullptr) throw nb::python_error();
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -506,7 +506,7 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: A
     at = of.xp.elements(room.take(of.count + 1))
     total = _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [])
     places = [of.xp.elements(room.take(total)) for _ in range(n)]
-    _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, places)
+    _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, None, places)
     return room.results()
 
 
@@ -574,5 +574,5 @@ def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
     inputs = [(each.bounds, UNKNOWN_LENGTH) for each in of]
     total = _core.cartesian(where, inputs, at, [])
     places = [xp.elements(room.take(total)) for _ in of]
-    _core.cartesian(where, inputs, at, places)
+    _core.cartesian(where, inputs, None, places)
     return room.results()
