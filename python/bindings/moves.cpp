@@ -65,7 +65,7 @@ std::int64_t run_select(const Place& place, detail::SelectCall& call) {
   return call.kept;
 }
 
-/// What gives columns their outputs by a function of Python, which returns a list of them for their length; None: they have outputs.
+/// Returns what sets the columns' outputs by `make_outputs`, a Python function from a length to a list of arrays. None: outputs are there.
 detail::MakeRoom room_for(std::vector<ContentColumn>& columns, nb::handle make_outputs) {
   if (make_outputs.is_none()) return {};
   return [&columns, make_outputs](std::int64_t length) {
@@ -302,7 +302,7 @@ class PlainContents {
     }
     return true;
   }
-  /// The same in the middle of a call, on so many elements.
+  /// Returns what makes room in the middle of a call on that many elements, which may have released the interpreter's lock.
   detail::MakeRoom room_maker(PlainCall& call, std::int64_t elements) {
     if (call.place().keeps_lock(elements)) {
       return [this, &call](std::int64_t length) {

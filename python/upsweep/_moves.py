@@ -45,7 +45,7 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
 
 
 class _Outputs:
-    """What a call makes its outputs by when it knows their length, and what is given back of them."""
+    """Makes the outputs of a call once it knows their length, and returns them to the user."""
 
     def __init__(self, columns: list[Array], out: Any):
         self._columns, self._out, self._arrays = columns, out, []

@@ -31,7 +31,7 @@ bool is_refused(const void* data, std::int64_t n, detail::ArraysAre arrays) {
   return n < 0 || (data == nullptr && n > 0 && arrays == detail::ArraysAre::there);
 }
 
-/// Throws what is wrong with column c. The names that errors have take as long as a small call: they are made here only.
+/// Throws the error of column c. Building its text takes as long as a small call: only a failure does it.
 [[noreturn]] void refuse_column(const ContentColumn& column, std::size_t c, std::int64_t length, const char* as,
                                 detail::ArraysAre arrays) {
   const std::string which = "column " + std::to_string(c);

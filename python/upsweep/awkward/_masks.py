@@ -7,7 +7,7 @@ from upsweep import _core
 from upsweep.awkward._memory import memory
 from upsweep.awkward._native import are_same, is_moved
 
-# Whatever upsweep.options say: Awkward's own calls know none.
+# Calls of Awkward's functions ignore upsweep.options.
 PLACE = _core.Place()
 
 
@@ -76,7 +76,7 @@ def selected_content(native, content, booleans, offsets, new_offsets):
 
 
 def selected(booleans, offsets, new_offsets, *columns):
-    """Writes the new offsets, and returns what is kept of each column: its memory is that of arrays that are gone."""
+    """Writes the new offsets and returns the kept elements of each column, in memory that freed arrays have left."""
     outputs = []
 
     def make(length):

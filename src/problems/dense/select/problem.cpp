@@ -25,7 +25,7 @@ constexpr const Rung* kRungs[] = {
     &cpu_serial,           &cpu_branchless,     &cpu_threads,         &cpu_tbb,  &cpu_compress,
     &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_ranks};
 constexpr Ladder<detail::SelectCall> kLadder = kRungs;
-/// Those that ask whether there is room before they move anything.
+/// Rungs that call has_room() before they move anything.
 constexpr const Rung* kCountFirst[] = {&cpu_branchless, &cpu_threads, &cpu_compress};
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -55,7 +55,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   detail::no_such_value();
 }
 
-/// The same where it is not known how many are, or where room for them could not be made; a bad list comes first.
+/// The same where the count is not known, or where outputs could not be made. The error of a bad list comes first.
 [[noreturn]] void throw_no_room(const Policy& policy, const detail::SelectCall& call) {
   detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
   detail::run_select(policy.with_rung({}), count);
@@ -103,7 +103,7 @@ void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there
   given.require_apart();
 }
 
-/// A rung that counts elements while it moves them, where outputs wait for the count: it runs twice.
+/// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
 Status count_and_run(const Rung& rung, detail::SelectCall& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
   call.room = std::numeric_limits<std::int64_t>::max();

@@ -182,7 +182,7 @@ void await(const gpu::Launch& launch, Call& call) {
 
 static_assert(sizeof(gpu::TakeStatus) <= gpu::kResultBytes);
 
-/// A rung that counts elements while it moves them, where outputs wait for the count: it runs twice.
+/// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
 Status count_and_run(const Rung& rung, Call& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
   call.room = std::numeric_limits<std::int64_t>::max();
