@@ -330,7 +330,7 @@ RIGHT = [
     "double raw[4] = {}; upsweep::segmented_reduce(par, offsets, raw, 4, out.data()); upsweep::segmented_sort(par, offsets, raw, 4, out.data(), 4);",
     "upsweep::combinations(par, offsets, 4, false, keys, pairs); upsweep::combinations(par, offsets, 4, 2, false, nullptr, pointers.data(), 4);",
     "upsweep::combinations_offsets(par, offsets, 4, 2, false, keys); upsweep::combinations_offsets(par, offsets, 4, 2, false, keys.data());",
-    "upsweep::cartesian(par, {{offsets, 4}, {offsets, 4}}, keys, pairs); upsweep::cartesian_offsets(par, {{offsets, 4}}, keys);",
+    "upsweep::cartesian(par, {{offsets, 4}, {offsets, 4}}, keys, pairs); upsweep::cartesian_offsets(par, {{offsets, 4}}, keys); upsweep::cartesian_offsets(par, {}, keys); upsweep::cartesian(par, {}, keys, pairs);",
     "upsweep::cartesian(par, inputs, keys.data(), pointers.data(), 4); upsweep::cartesian_offsets(par, inputs, keys.data());",
     "upsweep::take_positions(par, offsets, 4, offsets, keys, out_keys.data(), longs.data(), 4);",
     "upsweep::broadcast_to_offsets(par, offsets, offsets, 4, keys); upsweep::broadcast_to_offsets(par, offsets, offsets.data(), 4, keys.data(), 4);",

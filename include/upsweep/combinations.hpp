@@ -19,6 +19,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
@@ -299,9 +300,8 @@ template <class... Rest>
 auto cartesian(const Policy& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
   return detail::refuse_cartesian<Rest...>();
 }
-template <class... Rest>
-auto cartesian(const Policy& /*policy*/, std::initializer_list<detail::PointerForLists> /*inputs*/,
-               Rest&&... /*rest*/) {
+template <std::size_t kInputs, class... Rest>
+auto cartesian(const Policy& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs], Rest&&... /*rest*/) {
   return detail::refuse_cartesian<Rest...>();
 }
 template <detail::IsPolicy P, class... Rest>
@@ -317,8 +317,8 @@ template <class... Rest>
 auto cartesian_offsets(const Policy& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
   return detail::refuse_cartesian_offsets<Rest...>();
 }
-template <class... Rest>
-auto cartesian_offsets(const Policy& /*policy*/, std::initializer_list<detail::PointerForLists> /*inputs*/,
+template <std::size_t kInputs, class... Rest>
+auto cartesian_offsets(const Policy& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs],
                        Rest&&... /*rest*/) {
   return detail::refuse_cartesian_offsets<Rest...>();
 }
