@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/table_test.cpp: tables of good, bad and hostile files: types, NULLs, words, batches, parts and ranges.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@
 
 #include "io/csv_rows.hpp"
 #include "io/parquet_range.hpp"
+#include "io/source.hpp"
 #endif
 
 namespace upsweep::io {
@@ -242,6 +244,39 @@ TEST_F(IoTest, NpyTablesCutAnywhereAreMalformed) {
   }
 }
 
+std::ptrdiff_t open_ones() { return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()); }
+
+TEST_F(IoTest, NpyTablesAreOpenWhileTheyAreReadOnly) {
+  const auto before = open_ones();
+  const std::string of_numbers = put("x.npy", npy_of<std::int64_t>({1, 2, 3}, "<i8"));
+  const std::string of_booleans = put("y.npy", npy_of<std::uint8_t>({1, 0, 1}, "|b1"));
+  const auto x = open_tables({of_numbers, of_numbers});
+  const auto y = open_tables({of_booleans, of_booleans});
+  EXPECT_EQ(open_ones(), before);
+  EXPECT_EQ(numbers<std::int64_t>(*x, "x"), (Optionals<std::int64_t>{1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(booleans(*y, "y"), (Optionals<bool>{true, false, true, true, false, true}));
+  EXPECT_EQ(open_ones(), before);
+}
+
+// Whoever waited for a pipe to be written to would wait for ever.
+void expect_replaced_by_a_pipe(const std::string& file) {
+  const auto table = open_table(file);
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  for (int i = 0; i < 2; ++i) {
+    Batch batch;
+    expect_error(Code::malformed, file + ": was changed or replaced", [&] { table->open(0, {0})->next(batch); });
+    EXPECT_NE(table->place(0, 0), "");
+    fs::remove(file);
+    fs::create_directory(file);
+  }
+  fs::remove(file);
+}
+
+TEST_F(IoTest, APipeInPlaceOfANpyFileIsNotWaitedFor) {
+  expect_replaced_by_a_pipe(put("a.npy", npy_of<std::int64_t>({1, 2, 3}, "<i8")));
+}
+
 TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
   const std::string good = npy_of(counting<std::int64_t>(kBatchRows + 1), "<i8");
   const std::string file = put("a.npy", good);
@@ -255,7 +290,7 @@ TEST_F(IoTest, NpyThatChangesWhileItIsReadIsMalformed) {
   expect_error(Code::malformed, "changed while it was read: it ends before element 65536;",
                [&] { reader->next(batch); });
   write_over(file, good);
-  expect_error(Code::malformed, "changed while it was read", [&] { table->open(0, {0})->next(batch); });
+  expect_error(Code::malformed, "changed or replaced while it was read", [&] { table->open(0, {0})->next(batch); });
 }
 
 #if UPSWEEP_HAVE_ARROW
@@ -1255,6 +1290,12 @@ TEST_F(TableTest, RangesOfBatchesAreThoseOfTheirPages) {
   pages.disable_write_page_index();
   EXPECT_TRUE(open_table(put_parquet(columns, pages, kRows))->batch_ranges(0, 0).empty());
   EXPECT_TRUE(open_table(put_columns(Container::ipc_file, columns))->batch_ranges(0, 0).empty());
+  pages.enable_write_page_index();
+  const std::string file = put_parquet(columns, pages, kRows);
+  const auto table = open_table(file);
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  expect_error(Code::malformed, "was changed or replaced", [&] { table->batch_ranges(0, 0); });
 }
 
 // Some of everything.
@@ -1300,12 +1341,19 @@ TEST_F(TableTest, TablesWithFlippedBitsAreReadOrRefused) {
   }
 }
 
+TEST_F(TableTest, APipeInPlaceOfAFileIsNotWaitedFor) {
+  expect_replaced_by_a_pipe(put("a.csv", "x,y\n1,2\n"));
+  for (const Container container : kContainers) {
+    expect_replaced_by_a_pipe(put_columns(container, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}}));
+  }
+}
+
 TEST_F(TableTest, AFileThatChangesWhileItIsReadIsMalformed) {
   const auto values = counting<std::int64_t>(2 * kBatchRows);
   for (const Container container : kContainers) {
     const auto open = [&] { return table_with(container, array_of<arrow::Int64Type>(values), std::ssize(values)); };
     const auto expect_changed = [](BatchReader& reader) {
-      expect_error(Code::malformed, "changed while it was read", [&] {
+      expect_error(Code::malformed, "was changed or replaced while it was read", [&] {
         Batch batch;
         while (reader.next(batch)) continue;
       });
@@ -1690,12 +1738,12 @@ TEST_F(TableTest, CsvMessagesNameTheLine) {
       {"x\r\n1\r\n\r\n3\r\n", 1, 0, 3},
   };
   for (const auto& [text, row, column, line] : places) {
-    const auto file = open_csv(put("a.csv", text));
+    const auto file = open_csv(path("a.csv"), open_file(put("a.csv", text)).file);
     EXPECT_EQ(line_of(*file, row, column, std::string(text).find(',') == std::string::npos), line) << text << row;
   }
   std::string text = "x,y\n";
   for (int i = 0; i < 300'000; ++i) text += "\"a\n\",1\n";
-  EXPECT_EQ(line_of(*open_csv(put("a.csv", text)), 299'999, 1, false), 600'001);
+  EXPECT_EQ(line_of(*open_csv(path("a.csv"), open_file(put("a.csv", text)).file), 299'999, 1, false), 600'001);
   expect_error(Code::malformed, "b.csv: line 600002 has 1 cell, and the header row in line 1 has 2",
                [&] { open_table(put("b.csv", text + "b\n")); });
 }
@@ -1869,11 +1917,15 @@ TEST_F(JoinedTest, ColumnsAreMatchedByName) {
                [&] { join({"x,y\n1,2\n", "a,b\n1,2\n"}); });
 }
 
-TEST_F(JoinedTest, CsvFilesAreOpenWhileTheyAreReadOnly) {
-  const auto open_ones = [] {
-    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
-  };
+TEST_F(JoinedTest, FilesAreOpenWhileTheyAreReadOnly) {
   const auto before = open_ones();
+  for (const Container container : kContainers) {
+    const std::string file = put_columns(container, {{"x", array_of<arrow::Int64Type>({1, 2, 3})}});
+    const auto twice = open_tables({file, file});
+    EXPECT_EQ(open_ones(), before);
+    EXPECT_EQ(numbers<std::int64_t>(*twice, "x"), (Optionals<std::int64_t>{1, 2, 3, 1, 2, 3}));
+    EXPECT_EQ(open_ones(), before);
+  }
   const std::string utf16(
       "\xff\xfe"
       "x\0,\0y\0\n\0"
@@ -1884,8 +1936,8 @@ TEST_F(JoinedTest, CsvFilesAreOpenWhileTheyAreReadOnly) {
   EXPECT_EQ(open_ones(), before);
   EXPECT_EQ(numbers<std::int64_t>(*table, "x"), (Optionals<std::int64_t>{1, 3, 5}));
   EXPECT_EQ(open_ones(), before);
-  put("1.csv", "x,y\n3,4\n5,6\n");
-  expect_error(Code::malformed, path("1.csv") + ": changed while it was read",
+  write_over(path("1.csv"), "x,y\n3,4\n5,6\n");
+  expect_error(Code::malformed, path("1.csv") + ": was changed or replaced while it was read",
                [&] { numbers<std::int64_t>(*table, "x"); });
   fs::remove(path("1.csv"));
   expect_error(Code::not_found, path("1.csv"), [&] { numbers<std::int64_t>(*table, "x"); });

@@ -14,6 +14,7 @@
 #include "climb_options.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
+#include "io/first_fault.hpp"
 #include "io/number_lines.hpp"
 #include "ladder_report.hpp"
 #include "output.hpp"
@@ -131,18 +132,22 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
   }
   std::vector<Column> columns;
   io::ColumnInfo info;
+  io::FirstFault faults;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const InputInfo& input = problem.inputs[i];
-    if (input.positive) {
-      columns.push_back(load_numbers(sources[i]));
-    } else if (input.type) {
-      visit_type(*input.type, [&]<class T>(std::type_identity<T>) {
-        columns.push_back(load_as<T>(sources[i], threads, input, problem.name));
-      });
-    } else {
-      columns.push_back(load(sources[i], threads, info));
-    }
+    faults.attempt(sources[i], [&] {
+      if (input.positive) {
+        columns.push_back(load_numbers(sources[i]));
+      } else if (input.type) {
+        visit_type(*input.type, [&]<class T>(std::type_identity<T>) {
+          columns.push_back(load_as<T>(sources[i], threads, input, problem.name));
+        });
+      } else {
+        columns.push_back(load(sources[i], threads, info));
+      }
+    });
   }
+  faults.rethrow();
   return columns;
 }
 

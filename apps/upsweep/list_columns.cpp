@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/lists.hpp"
+#include "io/first_fault.hpp"
 #include "upsweep/pack.hpp"
 
 namespace upsweep::command {
@@ -149,14 +150,22 @@ bool nulls_are_empty(const Lists& lists) {
   });
 }
 
-std::vector<io::OpenedColumn> open_alike(const std::vector<std::string>& sources, int threads) {
+std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, int threads) {
   std::vector<io::OpenedColumn> columns;
   columns.reserve(sources.size());
-  for (const std::string& source : sources) columns.push_back(io::open_elements_or_lists(source, threads));
+  io::FirstFault faults;
+  for (const std::string& source : sources) {
+    faults.attempt(source, [&] { columns.push_back(io::open_elements_or_lists(source, threads)); });
+  }
+  faults.rethrow();
+  return columns;
+}
+
+void require_alike(std::span<const io::OpenedColumn> columns) {
   const auto has_lists = [](const io::OpenedColumn& column) { return column.lists != nullptr; };
   const auto with = std::find_if(columns.begin(), columns.end(), has_lists);
   const auto without = std::find_if_not(columns.begin(), columns.end(), has_lists);
-  if (with == columns.end() || without == columns.end()) return columns;
+  if (with == columns.end() || without == columns.end()) return;
   refuse("{} is a column of lists and {} is not: all must be, or none", with->info().name, without->info().name);
 }
 
@@ -174,10 +183,19 @@ std::vector<io::ListReader*> readers_of(std::span<const io::OpenedColumn> column
   return readers;
 }
 
-std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns) {
+std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns,
+                                   const std::function<bool(std::size_t)>& has_no_nulls) {
   std::vector<LoadedColumn> loaded;
   loaded.reserve(columns.size());
-  for (io::OpenedColumn& column : columns) loaded.emplace_back(std::move(column.elements));
+  io::FirstFault faults;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = columns[i].info().name;
+    faults.attempt(name, [&] {
+      loaded.emplace_back(std::move(columns[i].elements));
+      if (has_no_nulls(i)) loaded.back().require_no_nulls();
+    });
+  }
+  faults.rethrow();
   return loaded;
 }
 
@@ -236,6 +254,9 @@ void Packed::pack(ListCalls& calls, const Lists& lists, std::span<const Elements
   });
 }
 
+namespace {
+
+/// Throws unequal_lengths, with the first list that differs (`first_list`: the number of the first of them).
 void require_same_lists(std::span<const std::int64_t> one, const std::string& name, std::span<const std::int64_t> other,
                         const std::string& other_name, std::int64_t first_list) {
   const auto [at, and_there] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
@@ -245,6 +266,30 @@ void require_same_lists(std::span<const std::int64_t> one, const std::string& na
               fmt::format("list {} is not as long in {} as in {}: their lists must be of the same lengths", list, name,
                           other_name),
               list);
+}
+
+}  // namespace
+
+void pack_all(ListCalls& calls, std::span<const io::ListBatch> batches, std::span<const io::ColumnInfo> columns,
+              std::deque<Packed>& packed) {
+  while (packed.size() < batches.size()) packed.emplace_back();
+  io::FirstFault faults;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const std::string& name = columns[i].name;
+    faults.attempt(name, [&] {
+      const Elements elements = elements_of(batches[i], columns[i]);
+      try {
+        packed[i].pack(calls, batches[i].lists, {&elements, 1}, name);
+      } catch (const Error& error) {
+        rethrow_for_lists(error, name, batches[i].first_list);
+      }
+    });
+  }
+  faults.rethrow();
+  for (std::size_t i = 1; i < batches.size(); ++i) {
+    require_same_lists(packed[0].offsets(), columns[0].name, packed[i].offsets(), columns[i].name,
+                       batches[0].first_list);
+  }
 }
 
 // ----------------------------------------------------------------------------------------------------------- reports

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -83,14 +84,18 @@ class ListColumns {
 /// Whether no list that is null has elements.
 [[nodiscard]] bool nulls_are_empty(const Lists& lists);
 
-/// Opens all of them. Throws invalid_argument where some are columns of lists, and some are not.
-std::vector<io::OpenedColumn> open_alike(const std::vector<std::string>& sources, int threads);
+/// Opens all of them. An error in a row is the one in the first row of its file, whichever column that is in.
+std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, int threads);
+/// Throws invalid_argument if some are columns of lists and some are not.
+void require_alike(std::span<const io::OpenedColumn> columns);
 
 std::vector<io::ColumnInfo> infos_of(std::span<const io::OpenedColumn> columns);
 /// Of columns of lists; null of others.
 std::vector<io::ListReader*> readers_of(std::span<const io::OpenedColumn> columns);
-/// Of columns of elements.
-std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns);
+/// Of columns of elements. NULL is an error in those of which has_no_nulls(number of the column) is true: the one in the first row of
+/// its file.
+std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns,
+                                   const std::function<bool(std::size_t)>& has_no_nulls);
 
 /// Columns of the results that elements of `columns` are.
 std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> columns);
@@ -165,9 +170,10 @@ class Packed {
   std::deque<MovedColumn> moved_;  // which cannot be moved themselves
 };
 
-/// Throws unequal_lengths, with the first list that differs (`first_list`: the number of the first of them).
-void require_same_lists(std::span<const std::int64_t> one, const std::string& name, std::span<const std::int64_t> other,
-                        const std::string& other_name, std::int64_t first_list);
+/// Packs the lists of each column, which are columns read side by side. Throws the error of the first bad list in a file, whichever
+/// column that is in; unequal_lengths, with the first list that differs from the first column's.
+void pack_all(ListCalls& calls, std::span<const io::ListBatch> batches, std::span<const io::ColumnInfo> columns,
+              std::deque<Packed>& packed);
 
 // ----------------------------------------------------------------------------------------------------------- reports
 

@@ -6,11 +6,13 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "io/column.hpp"
+#include "io/first_fault.hpp"
 #include "io/result_writer.hpp"
 #include "list_columns.hpp"
 #include "output.hpp"
@@ -34,6 +36,8 @@ class BoundsReader {
   /// The next `count` lists, fewer only at the end.
   virtual Bounds next(std::int64_t count) = 0;
   [[nodiscard]] virtual const io::ColumnInfo& info() const = 0;
+  /// What messages call the columns.
+  [[nodiscard]] virtual std::string name() const = 0;
   /// Lists in all, or -1 where only the end shows it.
   [[nodiscard]] virtual std::int64_t lists() const = 0;
 };
@@ -55,11 +59,12 @@ void skip_to(io::ColumnReader& column, std::int64_t offset) {
 /// Starts and stops from two columns.
 class TwoColumns : public BoundsReader {
  public:
-  TwoColumns(const OffsetsOptions& options, const Common& common)
-      : starts_(io::open_column(options.starts, common.threads)),
-        stops_(io::open_column(options.stops, common.threads)),
-        options_(options),
-        lists_(count_lists(starts_->info(), stops_->info(), options)) {
+  TwoColumns(const OffsetsOptions& options, const Common& common) : options_(options) {
+    io::FirstFault faults;
+    faults.attempt(options.starts, [&] { starts_ = io::open_column(options.starts, common.threads); });
+    faults.attempt(options.stops, [&] { stops_ = io::open_column(options.stops, common.threads); });
+    faults.rethrow();
+    lists_ = count_lists(starts_->info(), stops_->info(), options);
     skip_to(*starts_, options.starts_offset);
     skip_to(*stops_, options.stops_offset);
   }
@@ -67,14 +72,21 @@ class TwoColumns : public BoundsReader {
   Bounds next(std::int64_t count) override {
     if (options_.length >= 0) count = std::min(count, options_.length - done_);
     if (count == 0) return {};
-    const io::Chunk starts = starts_->next(count);
-    const io::Chunk stops = stops_->next(count);
+    io::Chunk starts;
+    io::Chunk stops;
+    io::FirstFault faults;
+    faults.attempt(options_.starts, [&] { starts = starts_->next(count); });
+    faults.attempt(options_.stops, [&] { stops = stops_->next(count); });
+    faults.rethrow();
     if (starts.count != stops.count || (options_.length >= 0 && starts.count < count)) end_too_early(starts, stops);
     done_ += starts.count;
     return {starts.data, stops.data, starts.count};
   }
 
   [[nodiscard]] const io::ColumnInfo& info() const override { return starts_->info(); }
+  [[nodiscard]] std::string name() const override {
+    return fmt::format("{}, {}", starts_->info().name, stops_->info().name);
+  }
   [[nodiscard]] std::int64_t lists() const override { return lists_; }
 
  private:
@@ -91,7 +103,7 @@ class TwoColumns : public BoundsReader {
   std::unique_ptr<io::ColumnReader> starts_;
   std::unique_ptr<io::ColumnReader> stops_;
   const OffsetsOptions& options_;
-  std::int64_t lists_;
+  std::int64_t lists_ = -1;
   std::int64_t done_ = 0;
 };
 
@@ -124,6 +136,7 @@ class OneColumn : public BoundsReader {
   }
 
   [[nodiscard]] const io::ColumnInfo& info() const override { return column_->info(); }
+  [[nodiscard]] std::string name() const override { return column_->info().name; }
   [[nodiscard]] std::int64_t lists() const override { return left_; }
 
  private:
@@ -155,8 +168,12 @@ Work offsets_of_chunks(const Common& common, BoundsReader& reader, const Policy&
   const auto run = [&](dynamic::Staged* device, const Policy& policy, const Bounds& bounds) {
     const dynamic::ConstArray starts{bounds.starts, bounds.count, type};
     const dynamic::ConstArray stops{bounds.stops, bounds.count, type};
-    return device != nullptr ? device->offsets(starts, stops, offsets.data(), carry, strict)
-                             : dynamic::offsets(policy, starts, stops, offsets.data(), carry, strict);
+    try {
+      return device != nullptr ? device->offsets(starts, stops, offsets.data(), carry, strict)
+                               : dynamic::offsets(policy, starts, stops, offsets.data(), carry, strict);
+    } catch (const Error& error) {
+      rethrow_for_lists(error, reader.name(), 0);
+    }
   };
   const auto done = [&](const Bounds& bounds) { write(offsets.data() + 1, bounds.count); };
   return work_on_chunks(common, asked, "compacting", reader.lists(), [&] { return reader.next(length); }, run, done);

@@ -22,19 +22,13 @@ using Infos = std::vector<io::ColumnInfo>;
 Moved pack_columns(const Common& common, std::vector<io::ListReader*> readers, const Infos& infos, ListCalls& calls,
                    io::ResultWriter* writer) {
   ListColumns columns(std::move(readers));
-  std::deque<Packed> packed(infos.size());
+  std::deque<Packed> packed;
   Progress progress(common.quiet);
   Moved moved{.count = 0, .lists = 0};
   const auto pack = [&](const std::vector<io::ListBatch>& batches) {
+    pack_all(calls, batches, infos, packed);
     std::vector<io::ResultArray> results;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      const Elements elements = elements_of(batches[i], infos[i]);
-      try {
-        packed[i].pack(calls, batches[i].lists, {&elements, 1}, infos[i].name);
-      } catch (const Error& error) {
-        rethrow_for_lists(error, infos[i].name, batches[i].first_list);
-      }
-      require_same_lists(packed[0].offsets(), infos[0].name, packed[i].offsets(), infos[i].name, batches[0].first_list);
       results.push_back(packed[i].result());
       results.back().valid_lists = batches[i].lists.valid;
     }
@@ -73,9 +67,8 @@ Moved pack_bounds(const std::vector<LoadedColumn>& columns, ListCalls& calls, io
 /// Starts, stops and contents in memory.
 std::vector<LoadedColumn> load(std::span<io::OpenedColumn> opened) {
   require_list_bounds(opened[0].info(), opened[1].info());
-  std::vector<LoadedColumn> columns = load_all(opened);
+  std::vector<LoadedColumn> columns = load_all(opened, [](std::size_t i) { return i < 2; });
   const auto length = [](const LoadedColumn& column) { return column.elements().array.length; };
-  for (int i = 0; i < 2; ++i) columns[static_cast<std::size_t>(i)].require_no_nulls();
   if (length(columns[0]) != length(columns[1])) {
     throw Error(Code::unequal_lengths,
                 fmt::format("{} has {} elements, {} has {}: they must be equal", columns[0].info().name,
@@ -97,7 +90,8 @@ int run_pack(const Common& common, const PackOptions& asked) {
   options.output = output_of(common, asked.output);
   ListCalls calls(common);
   require_one_standard_input(options.inputs);
-  std::vector<io::OpenedColumn> opened = open_alike(options.inputs, common.threads);
+  std::vector<io::OpenedColumn> opened = open_all(options.inputs, common.threads);
+  require_alike(opened);
   const bool of_lists = opened[0].lists != nullptr;
   if (!of_lists && opened.size() < 3) refuse("pack takes STARTS, STOPS and CONTENT, or columns of lists");
   const Infos infos = infos_of(std::span(opened).subspan(of_lists ? 0 : 2));

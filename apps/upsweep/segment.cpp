@@ -16,6 +16,7 @@
 #include "chunks.hpp"
 #include "commands.hpp"
 #include "core/lists.hpp"
+#include "io/first_fault.hpp"
 #include "io/list_reader.hpp"
 #include "io/result_writer.hpp"
 #include "list_columns.hpp"
@@ -132,8 +133,8 @@ Operation operation_of(const SegmentOptions& options, const io::ColumnInfo& elem
 /// The lists that a file of offsets gives of a file of content: all at once.
 class OffsetsAndContent final : public io::ListReader {
  public:
-  OffsetsAndContent(const std::string& offsets, std::unique_ptr<io::ColumnReader> content, int threads)
-      : offsets_(io::open_column(offsets, threads)), content_(std::move(content)), info_(content_->info()) {
+  OffsetsAndContent(std::unique_ptr<io::ColumnReader> offsets, std::unique_ptr<io::ColumnReader> content)
+      : offsets_(std::move(offsets)), content_(std::move(content)), info_(content_->info()) {
     require_list_bound(offsets_->info());
     info_.count = offsets_->info().count < 0 ? -1 : std::max<std::int64_t>(offsets_->info().count - 1, 0);
   }
@@ -145,8 +146,12 @@ class OffsetsAndContent final : public io::ListReader {
     batch = {};
     if (std::exchange(done_, true)) return false;
     constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-    const io::Chunk offsets = offsets_->next(kAll);
-    const io::Chunk content = content_->next(kAll);
+    io::Chunk offsets;
+    io::Chunk content;
+    io::FirstFault faults;
+    faults.attempt(offsets_name(), [&] { offsets = offsets_->next(kAll); });
+    faults.attempt(info_.name, [&] { content = content_->next(kAll); });
+    faults.rethrow();
     if (offsets.count == 0) {
       throw Error(Code::unequal_lengths,
                   fmt::format("{}: has no elements; offsets of n lists are n + 1", offsets_name()));
@@ -173,14 +178,21 @@ struct Input {
 };
 
 Input open_input(const SegmentOptions& options, io::Levels most, int threads) {
-  io::OpenedColumn content = io::open_elements_or_lists(options.content, threads, most);
+  io::OpenedColumn content;
+  std::unique_ptr<io::ColumnReader> offsets;
+  io::FirstFault faults;
+  faults.attempt(options.content, [&] { content = io::open_elements_or_lists(options.content, threads, most); });
+  if (options.offsets) {
+    faults.attempt(*options.offsets, [&] { offsets = io::open_column(*options.offsets, threads); });
+  }
+  faults.rethrow();
   const std::string name = content.info().name;
   if (content.lists && options.offsets) refuse("--offsets is for columns without lists: {} has its own", name);
   if (content.lists) return {std::move(content.lists), name, true};
   if (!options.offsets) refuse("{} is no column of lists: --offsets must say where its lists are", name);
-  auto lists = std::make_unique<OffsetsAndContent>(*options.offsets, std::move(content.elements), threads);
-  std::string offsets = lists->offsets_name();
-  return {std::move(lists), std::move(offsets), false};
+  auto lists = std::make_unique<OffsetsAndContent>(std::move(offsets), std::move(content.elements));
+  std::string offsets_name = lists->offsets_name();
+  return {std::move(lists), std::move(offsets_name), false};
 }
 
 // ------------------------------------------------------------------------------------------------------------------ the work

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -146,17 +147,9 @@ class Alignment {
   }
 
   Selection packed(const std::vector<io::ListBatch>& batches) {
-    while (packed_.size() < batches.size()) packed_.emplace_back();
+    pack_all(calls_, batches, columns_, packed_);
     Selection selection;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      const Elements elements = elements_of(batches[i], columns_[i]);
-      try {
-        packed_[i].pack(calls_, batches[i].lists, {&elements, 1}, columns_[i].name);
-      } catch (const Error& error) {
-        rethrow_for_lists(error, columns_[i].name, batches[i].first_list);
-      }
-      require_same_lists(packed_[i].offsets(), columns_[i].name, packed_[0].offsets(), columns_[0].name,
-                         batches[0].first_list);
       const io::ResultArray result = packed_[i].result();
       selection.contents.push_back({{result.elements, packed_[i].count(), columns_[i].type}, result.valid});
     }
@@ -220,18 +213,18 @@ void require_lengths(std::span<const LoadedColumn> contents, const LoadedColumn&
   }
 }
 
-LoadedColumn load_offsets(const std::string& source, int threads) {
-  io::OpenedColumn opened = io::open_elements_or_lists(source, threads);
-  if (opened.lists) refuse("--offsets {} is a column of lists: offsets are numbers", opened.info().name);
-  require_list_bound(opened.info());
-  LoadedColumn offsets(std::move(opened.elements));
-  offsets.require_no_nulls();
-  if (offsets.elements().array.length > 0) return offsets;
+void require_offsets(const io::OpenedColumn& offsets) {
+  if (offsets.lists) refuse("--offsets {} is a column of lists: offsets are numbers", offsets.info().name);
+  require_list_bound(offsets.info());
+}
+
+void require_first_offset(const LoadedColumn& offsets) {
+  if (offsets.elements().array.length > 0) return;
   throw Error(Code::unequal_lengths,
               fmt::format("{}: has no elements; offsets of n lists are n + 1", offsets.info().name));
 }
 
-Moved select_elements(const std::vector<LoadedColumn>& contents, const LoadedColumn& mask, const LoadedColumn* offsets,
+Moved select_elements(std::span<const LoadedColumn> contents, const LoadedColumn& mask, const LoadedColumn* offsets,
                       Selector& selector, io::ResultWriter* writer) {
   const dynamic::ConstArray& keeps = mask.elements().array;
   Selection selection{.mask = Mask::bytes(keeps.data, keeps.length)};
@@ -255,7 +248,7 @@ Moved select_elements(const std::vector<LoadedColumn>& contents, const LoadedCol
 }
 
 /// Which of them are columns of lists: all, or none.
-bool have_lists(const std::vector<io::OpenedColumn>& contents, const io::OpenedColumn& mask,
+bool have_lists(std::span<const io::OpenedColumn> contents, const io::OpenedColumn& mask,
                 const SelectOptions& options) {
   const bool lists = contents[0].lists != nullptr;
   if (lists && options.offsets)
@@ -276,36 +269,32 @@ int run_select(const Common& common, const SelectOptions& asked) {
   if (options.offsets) sources.push_back(*options.offsets);
   require_one_standard_input(sources);
 
-  std::vector<io::OpenedColumn> opened = open_alike(options.contents, common.threads);
-  io::OpenedColumn mask = io::open_elements_or_lists(options.mask, common.threads);
-  require_mask(mask.info());
-  const bool of_lists = have_lists(opened, mask, options);
-  const Infos infos = infos_of(opened);
+  const std::size_t n = options.contents.size();
+  std::vector<io::OpenedColumn> opened = open_all(sources, common.threads);
+  const std::span contents = std::span(opened).first(n);
+  require_alike(contents);
+  require_mask(opened[n].info());
+  const bool of_lists = have_lists(contents, opened[n], options);
+  if (options.offsets) require_offsets(opened[n + 1]);
+  const Infos infos = infos_of(contents);
 
   Selector selector(common, infos);
-  std::vector<LoadedColumn> contents;
-  std::optional<LoadedColumn> loaded_mask;
-  std::optional<LoadedColumn> offsets;
+  std::vector<LoadedColumn> loaded;
   if (!of_lists) {
-    contents = load_all(opened);
-    loaded_mask.emplace(std::move(mask.elements));
-    loaded_mask->require_no_nulls();
-    require_lengths(contents, *loaded_mask);
-    if (options.offsets) offsets.emplace(load_offsets(*options.offsets, common.threads));
+    loaded = load_all(opened, [n](std::size_t i) { return i >= n; });
+    require_lengths(std::span(loaded).first(n), loaded[n]);
+    if (options.offsets) require_first_offset(loaded[n + 1]);
   }
 
   std::unique_ptr<io::ResultWriter> writer;
-  const io::Shape shape = of_lists || offsets ? io::Shape::lists : io::Shape::values;
+  const io::Shape shape = of_lists || options.offsets ? io::Shape::lists : io::Shape::values;
   if (options.output) writer = io::open_results(*options.output, shape, result_columns(infos));
   Moved moved;
   if (of_lists) {
-    std::vector<io::ListReader*> readers = readers_of(opened);
-    readers.push_back(mask.lists.get());
-    Infos all = infos;
-    all.push_back(mask.info());
-    moved = select_lists(common, std::move(readers), all, selector, writer.get());
+    moved = select_lists(common, readers_of(opened), infos_of(opened), selector, writer.get());
   } else {
-    moved = select_elements(contents, *loaded_mask, offsets ? &*offsets : nullptr, selector, writer.get());
+    moved = select_elements(std::span(loaded).first(n), loaded[n], options.offsets ? &loaded[n + 1] : nullptr, selector,
+                            writer.get());
   }
   name_and_report(writer.get(),
                   [&] { report_moved(common, options.output, moved, selector.work(), infos, writer.get()); });

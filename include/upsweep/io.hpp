@@ -38,7 +38,7 @@ enum class CsvCells : std::uint8_t {
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells = CsvCells::typed, int threads = 0);
 
 /// Opens files as one table, in which their rows follow each other in the order of `paths`. A path with * ? [ ] or ** stands for
-/// the files that fit it, as matching_files() finds them. Columns are matched by name, in any order and case. One of numbers takes a
+/// the files that fit it, as matching_files() finds them. Columns are matched by name, in any order and case; those of .npy files, which are named as the files, match each other. One of numbers takes a
 /// type that holds the values of all files: wider integers, decimals with the digits of all, or float64, in which an integer or a
 /// decimal that is no float64 is an error with its file and row. A column that a file does not have, or has nothing but NULL in, is
 /// NULL in its rows. A column whose types do not go together has its `Field::unsupported` set, which names both files.

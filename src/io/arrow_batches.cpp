@@ -19,6 +19,7 @@
 #include "io/arrow_elements.hpp"
 #include "io/arrow_errors.hpp"
 #include "io/arrow_text.hpp"
+#include "io/first_fault.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
 
@@ -231,11 +232,13 @@ class ArrowBatches final : public BatchReader {
     const auto pieces = gather(batch);
     if (batch.rows == 0) return false;
     auto memory = std::make_shared<Memory>(pieces.begin(), pieces.end());
+    FirstFault faults;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       Rows rows{{}, batch.rows, batch.first_row};
       for (const auto& piece : pieces) rows.pieces.push_back(piece->column(part_.places[i]));
-      batch.columns.push_back(columns_[i].make(std::move(rows), *memory));
+      faults.attempt(part_.path, [&] { batch.columns.push_back(columns_[i].make(std::move(rows), *memory)); });
     }
+    faults.rethrow();
     batch.memory = std::move(memory);
     return true;
   }

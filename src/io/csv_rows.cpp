@@ -222,8 +222,8 @@ void CsvFile::read(char* to, std::int64_t bytes, std::int64_t offset) const {
   throw_changed(path);
 }
 
-std::shared_ptr<const CsvFile> open_csv(const std::string& path) {
-  CsvFile file{.path = path, .descriptor = open_file(path).file};
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor) {
+  CsvFile file{.path = path, .descriptor = std::move(descriptor)};
   file.size = file_state(file.descriptor, path).size;
   set_encoding(file);
   file.names = start_of_names(file);

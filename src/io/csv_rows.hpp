@@ -34,9 +34,9 @@ struct CsvFile {
   void read(char* to, std::int64_t bytes, std::int64_t offset) const;
 };
 
-/// Throws upsweep::Error: not_found, unreadable; malformed where there are empty lines only, and where the first bytes show another
+/// Throws upsweep::Error: unreadable; malformed where there are empty lines only, and where the first bytes show another
 /// encoding than UTF-8 and UTF-16 with a byte order mark.
-std::shared_ptr<const CsvFile> open_csv(const std::string& path);
+std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor descriptor);
 
 /// The file with another descriptor. A file with an empty descriptor is closed.
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor);

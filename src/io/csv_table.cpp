@@ -57,7 +57,7 @@ class CsvTable final : public ArrowTable {
  public:
   CsvTable(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads)
       : ArrowTable(path), cells_(cells) {
-    const auto file = open_csv(path_);
+    const auto file = open_csv(path_, open_again(path_, state_));
     require_dialect(*file);
     const CsvNames names = read_names(*file);
     format_ = {file, static_cast<int>(names.names.size())};
@@ -66,7 +66,8 @@ class CsvTable final : public ArrowTable {
     declare(columns_);
     std::vector<int> wanted(columns_.size());
     std::iota(wanted.begin(), wanted.end(), 0);
-    if (choose) wanted = {choose(fields_)};
+    if (choose) wanted.assign(1, choose(fields_));
+    std::erase(wanted, -1);
     const CsvRows rows = find_rows(*file, names.end, file->size, format_.has_one_column(), threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
     pieces_ = rows.pieces;
@@ -103,9 +104,7 @@ class CsvTable final : public ArrowTable {
  private:
   // The format with the file open again, in the state that it had before.
   [[nodiscard]] CsvFormat opened() const {
-    Descriptor descriptor = open_file(path_).file;
-    require_unchanged(state_, file_state(descriptor, path_), path_);
-    return {with_descriptor(*format_.file, std::move(descriptor)), format_.columns};
+    return {with_descriptor(*format_.file, open_again(path_, state_)), format_.columns};
   }
 
   [[nodiscard]] CsvPlace here() const { return {*format_.file, path_, 0, format_.has_one_column()}; }
@@ -156,16 +155,16 @@ class CsvTable final : public ArrowTable {
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
     }
     declare(columns_);
-    // Alone it is text. Beside numbers of another file the words are NULL, as they are beside those of the same file.
+    // Words such as NA alone are text. Beside numbers of another file they are NULL, as they are beside those of the same file.
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].is_missing();
+      fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].has_no_value();
     }
   }
 
   // In a column that is to be one of numbers, cells such as NA are NULL, also where there are no others.
   [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_numbers(const ColumnShape& shape, int column) const {
     if (shape.is_text() || shape.is_past_64_bits()) refuse_column(column);
-    return shape.content().empty() ? arrow::int64() : shape.type(kInt64Digits);
+    return shape.has_no_value() ? arrow::int64() : shape.type(kInt64Digits);
   }
 
   // By its first cell that is not a number, or is no such number as the column may have.

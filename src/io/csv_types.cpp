@@ -145,8 +145,8 @@ bool ColumnShape::is_text() const {
 
 std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   auto text = arrow::dictionary(arrow::int32(), arrow::utf8());
-  if (is_text() || is_missing()) return text;
-  if (content().empty()) return arrow::null();
+  if (is_text()) return text;
+  if (has_no_value()) return has(CellKind::missing) ? text : arrow::null();
   if (has(CellKind::date)) return arrow::date32();
   if (has(CellKind::boolean)) return arrow::boolean();
   const std::size_t digits = whole_ + decimals_;

@@ -35,8 +35,8 @@ class ColumnShape {
   /// "numbers", "dates" or "booleans": what a column that is not text has; otherwise empty.
   [[nodiscard]] std::string_view content() const;
 
-  /// Whether these are words such as NA, and perhaps empty cells.
-  [[nodiscard]] bool is_missing() const { return has(CellKind::missing) && content().empty() && !is_text(); }
+  /// Whether these are empty cells and words such as NA only.
+  [[nodiscard]] bool has_no_value() const { return content().empty() && !is_text(); }
 
   /// Whether these are integers, not all of which are int64 or all uint64.
   [[nodiscard]] bool is_past_64_bits() const {

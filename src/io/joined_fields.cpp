@@ -13,6 +13,7 @@
 
 #include "core/ascii.hpp"
 #include "io/posix.hpp"
+#include "io/source.hpp"
 #include "io/table.hpp"
 #include "upsweep/error.hpp"
 
@@ -152,8 +153,23 @@ std::string type_name(const Field& field) {
   return std::string(name(field.kind));
 }
 
+int column_like(std::string_view name, const std::vector<Field>& fields) {
+  const std::string wanted = lower_case(name);
+  std::vector<int> like;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<int>(i);
+    if (lower_case(fields[i].name) == wanted) like.push_back(static_cast<int>(i));
+  }
+  return like.size() == 1 ? like[0] : -1;
+}
+
 std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Field>& fields) {
   const std::size_t before = fields_.size();
+  // Such a column is called as its file is: it has no name of its own.
+  if (before == 1 && fields.size() == 1 && ends_in(path, ".npy") && ends_in(first_path_, ".npy")) {
+    join(0, fields[0], path);
+    return {0};
+  }
   std::vector<int> places(fields.size(), -1);
   std::vector<bool> taken(before + fields.size(), false);
   const auto take = [&](std::size_t i, int place) {

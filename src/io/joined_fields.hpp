@@ -13,11 +13,11 @@
 namespace upsweep::io {
 
 /// The columns that files have together. Names are matched as they are written, otherwise without regard to the case of ASCII
-/// letters. A column takes the narrowest type that holds what all files have there: wider integers, decimals with the digits of all,
+/// letters. The columns of .npy files, which have no names, match each other. A column takes the narrowest type that holds what all files have there: wider integers, decimals with the digits of all,
 /// float64. Types that have none such make a column unsupported, which names both files.
 class JoinedFields {
  public:
-  /// Adds the next file's columns. Returns the joined column that each of them is. Throws invalid_argument where a column could be
+  /// Adds the columns of the next file. Returns the joined column that each of them is. Throws invalid_argument where a column could be
   /// two of the others by its name, or where no column is one of theirs.
   std::vector<int> add(const std::string& path, const std::vector<Field>& fields);
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
@@ -42,6 +42,9 @@ class JoinedFields {
   Places by_lower_name_;
   std::string first_path_;
 };
+
+/// The column that a name stands for among those of a file, as JoinedFields matches them; -1: none, or several.
+int column_like(std::string_view name, const std::vector<Field>& fields);
 
 /// The columns of a file as bytes, for another process.
 std::string packed(const std::vector<Field>& fields);

@@ -14,6 +14,7 @@
 #include "core/decimal.hpp"
 #include "core/visit.hpp"
 #include "io/file_table.hpp"
+#include "io/first_fault.hpp"
 #include "io/joined_fields.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
@@ -138,15 +139,19 @@ class JoinedRows final : public BatchReader {
     memory->push_back(own.memory);
     batch = {.rows = own.rows, .first_row = file_.first_row + own.first_row};
     auto given = own.columns.begin();
+    FirstFault faults;
     for (const Output& output : outputs_) {
       if (output.source.column < 0) {
         batch.columns.push_back(nulls(output.field, own.rows, *memory));
-      } else if (output.source.is_widened) {
-        batch.columns.push_back(widened(output, *given++, own, *memory));
-      } else {
-        batch.columns.push_back(std::move(*given++));
+        continue;
       }
+      ColumnData data = std::move(*given++);
+      if (output.source.is_widened) {
+        faults.attempt(file_.path, [&] { data = widened(output, data, own, *memory); });
+      }
+      batch.columns.push_back(std::move(data));
     }
+    faults.rethrow();
     batch.memory = memory;
     return true;
   }
@@ -293,16 +298,21 @@ std::unique_ptr<Table> join(std::vector<JoinedFile> files, std::vector<Field> fi
 }
 
 std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, int threads) {
+  return open_tables(paths, cells, {}, threads);
+}
+
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, const ChooseColumn& choose,
+                                   int threads) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     for (std::string& file : matching_files(path)) files.push_back(std::move(file));
   }
   if (files.empty()) throw Error(Code::invalid_argument, "no file is given: at least one is needed");
-  if (files.size() == 1) return open_table(files.front(), cells, threads);
+  if (files.size() == 1) return open_table(files.front(), cells, choose, threads);
   std::vector<JoinedFile> opened;
   JoinedFields joined;
   for (const std::string& file : files) {
-    opened.push_back({file, open_table(file, cells, threads)});
+    opened.push_back({file, open_table(file, cells, choose, threads)});
     opened.back().places = joined.add(file, opened.back().table->fields());
   }
   return join(std::move(opened), joined.fields());

@@ -24,12 +24,17 @@ constexpr std::int64_t kBlockRows = 32 * kBatchRows;  // of memory that is read 
 constexpr std::int64_t kPartRows = kBlockRows;        // of a regular file: threads read parts at the same time
 constexpr std::int64_t kMostParts = 1 << 20;          // a sparse file can have a header of any count
 
-// What all readers of a table share.
+// What all readers of a table share. A regular file is open only while it is read, as a table may be of more files than a process
+// may have open. What can be read only once stays open.
 struct NpyFile {
-  NpyFile(Opened opened, std::string file_name) : source(std::move(opened)), name(std::move(file_name)) {
-    layout = read_npy_layout(source.file, name);
-    if (!source.regular) return;
-    state = file_state(source.file, name);
+  // Takes the descriptor of what can be read only once.
+  NpyFile(Opened& opened, std::string file_name)
+      : name(std::move(file_name)), regular(opened.regular), layout(read_npy_layout(opened.file, name)) {
+    if (!regular) {
+      stream = std::move(opened.file);
+      return;
+    }
+    state = file_state(opened.file, name);
     check_size();
   }
 
@@ -48,32 +53,21 @@ struct NpyFile {
     }
   }
 
-  // Of a regular file, also by several threads at the same time.
-  void read(std::int64_t first, std::int64_t n, void* to) const {
-    const std::int64_t width = size_of(layout.type);
-    const std::int64_t at = layout.data + first * width;
-    const std::int64_t row = first + read_fully_at(source.file.get(), to, n * width, at, name) / width;
-    if (row < first + n) {
-      throw Error(Code::malformed,
-                  fmt::format("{}: changed while it was read: it ends before element {}; try again", name, row), row);
-    }
-    require_unchanged(state, file_state(source.file, name), name);
-  }
-
-  Opened source;
   std::string name;
+  bool regular;
   NpyLayout layout;
-  FileState state;
+  FileState state;    // of a regular file
+  Descriptor stream;  // what is no regular file
 };
 
 // The elements of a regular file where they lie.
 class MappedNpy {
  public:
-  explicit MappedNpy(std::shared_ptr<const NpyFile> file)
-      : file_(std::move(file)), width_(size_of(file_->layout.type)) {
+  MappedNpy(std::shared_ptr<const NpyFile> file, Descriptor descriptor)
+      : file_(std::move(file)), descriptor_(std::move(descriptor)), width_(size_of(file_->layout.type)) {
     const bool aligned = file_->layout.data % width_ == 0;
-    if (!file_->source.regular || file_->layout.boolean || !aligned) return;
-    base_ = ::mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, file_->source.file.get(), 0);
+    if (!file_->regular || file_->layout.boolean || !aligned) return;
+    base_ = ::mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, descriptor_.get(), 0);
     // Only advice, so it may fail.
     if (is_there()) ::madvise(base_, size(), MADV_SEQUENTIAL);
   }
@@ -89,7 +83,7 @@ class MappedNpy {
   // Pages before them are dropped now and then, so that the process does not grow with the file.
   const void* from(std::int64_t first) {
     // Also because touching a page past the end of a file that shrank kills the process.
-    require_unchanged(file_->state, file_state(file_->source.file, file_->name), file_->name);
+    require_unchanged(file_->state, file_state(descriptor_, file_->name), file_->name);
     const std::int64_t at = file_->layout.data + first * width_;
     auto* const bytes = static_cast<std::byte*>(base_);
     if (at - dropped_ >= kDropped) {
@@ -107,6 +101,7 @@ class MappedNpy {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(file_->state.size); }
 
   std::shared_ptr<const NpyFile> file_;
+  Descriptor descriptor_;
   std::int64_t width_;
   void* base_ = MAP_FAILED;
   std::int64_t dropped_ = 0;  // bytes from the front
@@ -134,7 +129,9 @@ struct Block {
 class NpyBatches final : public BatchReader {
  public:
   NpyBatches(std::shared_ptr<const NpyFile> file, std::size_t columns, std::int64_t first, std::int64_t end)
-      : file_(std::move(file)), columns_(columns), width_(size_of(file_->layout.type)), position_(first), end_(end) {}
+      : file_(std::move(file)), columns_(columns), width_(size_of(file_->layout.type)), position_(first), end_(end) {
+    if (file_->regular) descriptor_ = open_again(file_->name, file_->state);
+  }
 
   bool next(Batch& batch) override {
     batch = {};
@@ -145,7 +142,7 @@ class NpyBatches final : public BatchReader {
     batch.first_row = position_;
     batch.columns.assign(columns_, data);
     position_ += n;
-    if (!file_->source.regular && position_ == end_ && !std::exchange(ended_, true)) expect_end();
+    if (!file_->regular && position_ == end_ && !std::exchange(ended_, true)) expect_end();
     return n > 0;
   }
 
@@ -154,8 +151,8 @@ class NpyBatches final : public BatchReader {
     std::byte* const to = make_room(n);
     block_->in_use.fetch_add(1, std::memory_order_relaxed);
     batch.memory = {to, [block = block_](const void*) { block->in_use.fetch_sub(1, std::memory_order_release); }};
-    if (file_->source.regular) {
-      file_->read(position_, n, to);
+    if (file_->regular) {
+      read_regular(n, to);
     } else {
       read_stream(n, to);
     }
@@ -175,8 +172,19 @@ class NpyBatches final : public BatchReader {
     return block_->bytes.data() + std::exchange(filled_, filled_ + n) * width_;
   }
 
+  void read_regular(std::int64_t n, std::byte* to) const {
+    const std::string& name = file_->name;
+    const std::int64_t at = file_->layout.data + position_ * width_;
+    const std::int64_t row = position_ + read_fully_at(descriptor_.get(), to, n * width_, at, name) / width_;
+    if (row < position_ + n) {
+      throw Error(Code::malformed,
+                  fmt::format("{}: changed while it was read: it ends before element {}; try again", name, row), row);
+    }
+    require_unchanged(file_->state, file_state(descriptor_, name), name);
+  }
+
   void read_stream(std::int64_t n, std::byte* to) const {
-    const std::int64_t got = read_fully(file_->source.file.get(), to, n * width_, file_->name) / width_;
+    const std::int64_t got = read_fully(file_->stream.get(), to, n * width_, file_->name) / width_;
     if (got == n) return;
     throw_bad_npy(file_->name,
                   fmt::format("is cut short: {} of {} elements are missing", end_ - position_ - got, end_));
@@ -184,12 +192,13 @@ class NpyBatches final : public BatchReader {
 
   void expect_end() const {
     char more = 0;
-    if (read_fully(file_->source.file.get(), &more, 1, file_->name) == 0) return;
+    if (read_fully(file_->stream.get(), &more, 1, file_->name) == 0) return;
     throw_bad_npy(file_->name, fmt::format("has more bytes after its {} elements", end_));
   }
 
   std::shared_ptr<const NpyFile> file_;
-  std::size_t columns_;  // as often is the one asked for
+  Descriptor descriptor_;  // of a regular file
+  std::size_t columns_;    // as often is the one asked for
   std::int64_t width_;
   std::int64_t position_;  // of the next row
   std::int64_t end_;
@@ -208,7 +217,7 @@ class NpyTable final : public FileTable {
     field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
     // What is no regular file is read front to back.
-    const std::int64_t step = file_->source.regular ? std::max(kPartRows, layout.count / kMostParts) : layout.count;
+    const std::int64_t step = file_->regular ? std::max(kPartRows, layout.count / kMostParts) : layout.count;
     starts_ = {0};
     do starts_.push_back(std::min(starts_.back() + step, layout.count));
     while (starts_.back() < layout.count);
@@ -225,9 +234,9 @@ class NpyTable final : public FileTable {
 }  // namespace
 
 TableColumn open_npy(Opened opened, const std::string& name) {
-  const auto file = std::make_shared<const NpyFile>(std::move(opened), name);
+  const auto file = std::make_shared<const NpyFile>(opened, name);
   TableColumn column{std::make_unique<NpyTable>(file), 0, name};
-  const auto mapped = std::make_shared<MappedNpy>(file);
+  const auto mapped = std::make_shared<MappedNpy>(file, std::move(opened.file));
   if (mapped->is_there()) column.elements = [mapped](std::int64_t first) { return mapped->from(first); };
   return column;
 }

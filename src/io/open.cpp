@@ -9,6 +9,7 @@
 
 #include "io/arrow_table.hpp"
 #include "io/column.hpp"
+#include "io/joined_fields.hpp"
 #include "io/npy_table.hpp"
 #include "io/posix.hpp"
 #include "io/source.hpp"
@@ -90,7 +91,11 @@ TableColumn open_files_column(const Source& source, int threads) {
   if (files.size() == 1) {
     return open_table_column(open_file(files.front()), {files.front(), source.column}, CsvCells::typed, threads);
   }
-  std::unique_ptr<Table> table = open_tables(files, CsvCells::typed, threads);
+  const ChooseColumn choose = [&](const std::vector<Field>& fields) {
+    if (!source.column) return fields.size() == 1 ? 0 : -1;
+    return column_like(*source.column, fields);
+  };
+  std::unique_ptr<Table> table = open_tables(files, CsvCells::typed, choose, threads);
   const int column = find_column(table->fields(), source);
   std::string name = full_name(source.path, table->fields()[static_cast<std::size_t>(column)].name);
   return {std::move(table), column, std::move(name), {}};
@@ -99,13 +104,17 @@ TableColumn open_files_column(const Source& source, int threads) {
 }  // namespace
 
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, int threads) {
+  return open_table(path, cells, {}, threads);
+}
+
+std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads) {
   Opened opened = open_file(path);
   if (!opened.regular) {
     throw Error(Code::unreadable, fmt::format("{}: is no regular file, and tables are read from these only; save it to "
                                               "one",
                                               path));
   }
-  return open_regular(std::move(opened), path, cells, {}, threads);
+  return open_regular(std::move(opened), path, cells, choose, threads);
 }
 
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads) {

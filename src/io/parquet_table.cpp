@@ -50,6 +50,7 @@ class ParquetTable final : public ArrowTable {
     const bool has_bounds = field.kind != ValueKind::text && field.kind != ValueKind::boolean;
     if (!field.unsupported.empty() || !has_bounds || rows(part) <= kBatchRows) return {};
     std::vector<ColumnRange> ranges;
+    require_unchanged(state_, file_state(path_), path_);  // to open a pipe in its place would wait
     try {
       ranges = read_batch_ranges(part, leaf(column), field);
     } catch (const std::exception&) {  // an index that cannot be read is none

@@ -2,6 +2,7 @@
 // io/posix.cpp: file descriptors that close themselves, whole reads, and memory for what was read.
 #include "io/posix.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,7 +89,18 @@ void require_unchanged(const FileState& before, const FileState& now, std::strin
 }
 
 void throw_changed(std::string_view name) {
-  throw Error(Code::malformed, fmt::format("{}: changed while it was read; try again", name));
+  throw Error(Code::malformed, fmt::format("{}: was changed or replaced while it was read; try again", name));
+}
+
+Descriptor open_again(const std::string& path, const FileState& before) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) {
+    const int error = errno;
+    require_unchanged(before, file_state(path), path);
+    throw_read_error(path, error);
+  }
+  require_unchanged(before, file_state(file, path), path);
+  return file;
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }

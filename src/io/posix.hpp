@@ -72,9 +72,13 @@ FileState file_state(const std::string& path);
 
 FileState file_state(const Descriptor& file, std::string_view name);
 
-/// Throws malformed where the file is not in the state any more that it was in before.
+/// Throws malformed if the file is not in the state that it was in before.
 void require_unchanged(const FileState& before, const FileState& now, std::string_view name);
 [[noreturn]] void throw_changed(std::string_view name);
+
+/// Opens a file that was in that state before. Throws as file_state() and require_unchanged() do, at once: a pipe that is there
+/// instead is not waited for.
+Descriptor open_again(const std::string& path, const FileState& before);
 
 /// What an errno value means, as text.
 std::string reason(int error);

@@ -13,6 +13,7 @@
 
 #include "core/ascii.hpp"
 #include "io/globs.hpp"
+#include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -44,6 +45,7 @@ Format format_of(int fd, const std::string& path) {
 }  // namespace
 
 Source split_source(const std::string& source) {
+  if (source.empty()) throw Error(Code::not_found, "the name of a file is empty; name a file");
   const int whole = look_for(source);
   if (whole == 0) return {source, std::nullopt};
   // Names of files and columns may both hold colons.
@@ -61,6 +63,14 @@ Source split_source(const std::string& source) {
     if (has_wildcard(pattern) && !files_of_pattern(pattern).empty()) return {pattern, source.substr(colon + 1)};
   }
   refuse_pattern(source);
+}
+
+std::string file_of(std::string_view source) {
+  try {
+    return split_source(std::string(source)).path;
+  } catch (const Error&) {
+    return std::string(source);
+  }
 }
 
 bool ends_in(std::string_view path, std::string_view suffix) {

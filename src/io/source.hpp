@@ -20,6 +20,9 @@ struct Source {
 /// it. Throws upsweep::Error not_found and unreadable where there is none.
 Source split_source(const std::string& source);
 
+/// The path in a source; all of it where there is no such file.
+std::string file_of(std::string_view source);
+
 /// Whether a path ends in such a suffix, of small letters, in letters of any case.
 [[nodiscard]] bool ends_in(std::string_view path, std::string_view suffix);
 

@@ -34,8 +34,14 @@ struct TableColumn {
   ElementsFrom elements = {};  ///< null: it is read in batches, front to back
 };
 
-/// Says which of a table's columns, of which it sees the names, is the one that is wanted.
+/// Returns which of a file's columns is the one that numbers are asked of, by their names; -1: the file does not have it.
 using ChooseColumn = std::function<int(const std::vector<Field>& fields)>;
+
+/// Opens tables as those of io.hpp do. In CSV files the chosen column is one of numbers, dates or booleans, or an error with its
+/// first cell that is something else, and the other columns have no type.
+std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads);
+std::unique_ptr<Table> open_tables(const std::vector<std::string>& paths, CsvCells cells, const ChooseColumn& choose,
+                                   int threads);
 
 /// Opens `source`, "FILE" or "FILE:COLUMN" as open_column() takes them, where FILE is CSV, whose cells are text then; else
 /// nothing. Throws as open_table() does; unknown_column.

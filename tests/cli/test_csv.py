@@ -582,6 +582,85 @@ def test_the_first_of_several_bad_rows_is_named(upsweep, threads):
         assert message.startswith("t.csv:t: line 7: "), message
 
 
+SEVERAL_COLUMNS = [
+    ("offsets", "t.csv:a", "t.csv:b", "-o", "out.npy"),
+    ("pack", "t.csv:a", "t.csv:b", "t.csv:c", "-o", "out.parquet"),
+    ("segment", "--offsets", "t.csv:b", "t.csv:a"),
+    ("select", "--mask", "t.csv:m", "t.csv:a", "t.csv:b", "-o", "out.parquet"),
+    ("select", "--mask", "t.csv:m", "--offsets", "t.csv:b", "t.csv:a", "-o", "out.parquet"),
+    ("ladder", "aggregate", "--input", "t.csv:a", "t.csv:b", "t.csv:c"),
+]
+
+
+@pytest.mark.parametrize("command", SEVERAL_COLUMNS, ids=" ".join)
+def test_the_first_bad_cell_of_several_columns_is_named(upsweep, command):
+    """Whichever of them is read first."""
+    rows = [[i, i + 1, 5, "true"] for i in range(20)]
+    rows[15][0], rows[8][1], rows[11][3] = "word", "word", "no"
+    upsweep.write("t.csv", "a,b,c,m\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    message = upsweep.fails("malformed", *command, index=8)["message"]
+    assert message.startswith("t.csv:b: line 10: 'word' is text, and the cells before it are numbers"), message
+
+
+def test_bad_cells_of_several_files_are_named_in_the_order_of_the_command(upsweep):
+    upsweep.write("t.csv", "a,b\n1,2\n1,2\nword,2\n")
+    upsweep.write("u.csv", "a,b\n1,2\n1,word\n1,2\n")
+    for first, second, row in (("t.csv:a", "u.csv:b", 2), ("u.csv:b", "t.csv:a", 1)):
+        message = upsweep.fails("malformed", "offsets", first, second, "-o", "out.npy", index=row)["message"]
+        assert message.startswith(f"{first}: line {row + 2}: 'word' is text"), message
+
+
+@pytest.mark.parametrize("command", SEVERAL_COLUMNS, ids=" ".join)
+def test_the_first_null_of_several_columns_is_named(upsweep, command):
+    rows = [[i, i + 1, 5, "true"] for i in range(20)]
+    rows[15][0], rows[8][1], rows[11][3] = "", "NA", ""
+    upsweep.write("t.csv", "a,b,c,m\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    is_of_mask = command[0] == "select" and "--offsets" not in command  # NULL in the columns that are selected is none
+    row, column = (11, "m") if is_of_mask else (8, "b")
+    message = upsweep.fails("null_value", *command, index=row)["message"]
+    assert message.startswith(f"t.csv:{column}: line {row + 2} is NULL"), message
+
+
+def test_the_first_bad_row_of_columns_of_several_files_is_named(upsweep):
+    """Their numbers are made those of a wider type, column by column."""
+    rows = [["1", "2"] for _ in range(20)]
+    rows[15][0] = rows[8][1] = str(2**53 + 1)
+    upsweep.write("0.csv", "x,y\n" + "".join(",".join(row) + "\n" for row in rows))
+    upsweep.write("1.csv", "x,y\n1e3,1e3\n")
+    message = upsweep.fails("malformed", "query", "SELECT SUM(x), SUM(y) FROM '*.csv'", index=8)["message"]
+    assert message.startswith("0.csv:y: line 10 has a value of type int64 that would be another one as float64"), message
+
+
+@pytest.mark.parametrize("cells", [("NA", "NULL"), ("", "NA"), ("NA", ""), ("", ""), ("NA", "5"), ("", "5"), ("5", "NA")])
+def test_a_pattern_is_read_as_a_single_file(upsweep, cells):
+    """In a column of numbers NA and empty cells are NULL, also where no file has a number."""
+    upsweep.write("one.csv", f"x,y\n{cells[0]},1\n{cells[1]},1\n")
+    upsweep.write("g0.csv", f"x,y\n{cells[0]},1\n")
+    upsweep.write("g1.csv", f"y,x\n1,{cells[1]}\n")
+    upsweep.save("offsets.npy", [0, 2])
+    first = [cell in ("NA", "NULL", "") for cell in cells].index(True)
+    for command in ("reduce", "scan"):
+        upsweep.fails("null_value", command, "one.csv:x", index=first)
+        message = upsweep.fails("null_value", command, "g*.csv:x", index=first)["message"]
+        assert message.startswith(f"g*.csv:x: g{first}.csv: line 2 is NULL"), message
+    one, all_files = (upsweep.json("segment", "--offsets", "offsets.npy", source) for source in ("one.csv:x", "g*.csv:x"))
+    assert (one["first"], one["dtype"]) == (all_files["first"], all_files["dtype"])
+    # In a query each column is what it is alone.
+    kind = upsweep.json("query", "SELECT MAX(x) FROM 'g*.csv'")["types"]
+    assert kind == upsweep.json("query", "SELECT MAX(x) FROM 'one.csv'")["types"]
+
+
+def test_text_in_one_file_of_a_pattern_is_named_by_its_line(upsweep):
+    upsweep.write("g0.csv", "x,y\n1,1\n2,1\n")
+    upsweep.write("g1.csv", "y,X\n1,3\n1,word\n")
+    error = upsweep.fails("malformed", "reduce", "g*.csv:x", index=1)
+    assert error["message"].startswith("g1.csv:X: line 3: 'word' is text, and the cells before it are numbers"), error
+    assert (error["file"], error["line"]) == ("g1.csv", 3)
+    upsweep.write("g1.csv", "y\n1\n")  # a file without the column
+    assert upsweep.json("segment", "--offsets", upsweep.save("o.npy", [0, 3]), "g*.csv:x")["first"] == 3
+    upsweep.fails("unknown_column", "reduce", "g*.csv:z")
+
+
 @pytest.mark.parametrize("cells", [("true", "false", "TRUE"), ('"True"', "FALSE", '"true"')])
 def test_a_mask_of_booleans(upsweep, cells):
     upsweep.write("mask.csv", "m,w\n" + "".join(f"{cell},a\n" for cell in cells))

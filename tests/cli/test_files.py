@@ -468,6 +468,16 @@ def test_more_files_than_a_process_may_have_open(upsweep, arrow, kind):
     assert upsweep.json("reduce", f"*.{kind}:x", **few)["value"] == 4950
 
 
+@pytest.mark.parametrize("dtype", ["int32", "bool"])
+def test_more_npy_files_than_a_process_may_have_open(upsweep, dtype):
+    for i in range(100):
+        upsweep.save(f"x{i}.npy", [1, 1], dtype)
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))}
+    assert upsweep.json("query", "SELECT COUNT(x0) FROM 'x*.npy'", **few)["rows"] == [[200]]
+    if dtype != "bool":
+        assert upsweep.json("reduce", "x*.npy", **few)["value"] == 200
+
+
 def test_help_where_arrow_is_missing(upsweep, arrow_reason):
     if "no Arrow" not in arrow_reason:
         pytest.skip("Arrow is built in" if not arrow_reason else arrow_reason)
@@ -480,6 +490,7 @@ def test_the_messages_are_for_people(upsweep):
     upsweep.save("in.npy", [1.5], "float16")
     error = upsweep.fails("unsupported_type", "scan", "in.npy")
     assert "in.npy" in error["message"] and "f2" in error["message"]
+    assert upsweep.fails("not_found", "reduce", "")["message"] == "the name of a file is empty; name a file"
 
 
 def test_columns_and_files_whose_names_hold_colons(upsweep, arrow):

@@ -228,7 +228,8 @@ def test_a_stop_before_its_start(upsweep, dtype, bad, rung):
     starts[-1], stops[-1] = 5, 0  # a later one changes nothing
     save(upsweep, starts, stops)
     options = ["-o", "out.npy"] if rung is None else ["-o", "out.npy", "--rung", rung]
-    upsweep.fails("stop_before_start", "offsets", "starts.npy", "stops.npy", *options, index=bad)
+    message = upsweep.fails("stop_before_start", "offsets", "starts.npy", "stops.npy", *options, index=bad)["message"]
+    assert message == f"starts.npy, stops.npy: list {bad} stops at {stops[bad]}, before its start 5"
 
 
 def test_lists_are_counted_after_the_offsets(upsweep):

@@ -377,7 +377,7 @@ def test_a_mapped_file_that_shrinks_is_an_error(upsweep, arrow):
     os.truncate(upsweep.folder / "t.arrow", 4096)
     message = process.communicate(timeout=3600)[1]
     shrank = b"upsweep: a file became shorter while it was read; try again\n"
-    changed = b"upsweep: t.arrow: changed while it was read; try again\n"  # where it was looked at in time
+    changed = b"upsweep: t.arrow: was changed or replaced while it was read; try again\n"  # where it was looked at in time
     assert (process.returncode, message) in [(3, shrank), (1, changed)]
 
     upsweep.table("t.arrow", {"x": np.arange(2 * CHUNK)})
