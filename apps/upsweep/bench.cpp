@@ -360,7 +360,8 @@ int run_comparison(const Common& common, const BenchOptions& options) {
   if (!options.problems.empty() || options.quick || !options.sizes.empty() || !options.threads.empty()) {
     refuse("--compare measures nothing: leave the problems and the other options out");
   }
-  const Comparison found = compare(load_results(options.compare[0]), load_results(options.compare[1]));
+  const Json before = load_results(options.compare[0]);
+  const Comparison found = compare(before, load_results(options.compare[1]));
   if (common.json) {
     print_json(comparison_json(found));
   } else {

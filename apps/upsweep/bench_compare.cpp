@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "io/posix.hpp"
 #include "output.hpp"
 #include "upsweep/error.hpp"
 
@@ -215,7 +217,7 @@ bool Change::is_judged() const { return measurements >= kFewest; }
 Json load_results(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(Code::is_directory, fmt::format("{} is a directory", path));
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(Code::not_found, fmt::format("{}: cannot be opened", path));
+  if (!file) io::throw_read_error(path, errno);
   Json results = Json::parse(file, nullptr, false);
   if (results.is_discarded()) throw Error(Code::malformed, fmt::format("{}: no JSON, or it is cut short", path));
   const auto has_array = [&](const char* part) { return results.contains(part) && results[part].is_array(); };

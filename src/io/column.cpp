@@ -14,6 +14,10 @@ namespace upsweep::io {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, std::string_view type) {
+  if (type.starts_with("list<") || type.starts_with("large_list<") || type.starts_with("fixed_size_list<")) {
+    throw Error(Code::unsupported_type,
+                fmt::format("{}: is a column of lists, {}; use upsweep segment, select or pack", name, type));
+  }
   throw Error(
       Code::unsupported_type,
       fmt::format("{}: is of type {}, which is not computed with; convert it to one of int8 … float64, a decimal "

@@ -330,7 +330,9 @@ def test_results_that_cannot_be_compared(upsweep):
         for pair in ((good, name), (name, good)):
             error = upsweep.fails(code, "bench", "--compare", *pair)
             assert says in error["message"], error
-    upsweep.fails("not_found", "bench", "--compare", good, "nowhere.json")
+    for files in ((good, "nowhere.json"), ("nowhere.json", good), ("nowhere.json", "neither.json")):
+        message = upsweep.fails("not_found", "bench", "--compare", *files)["message"]
+        assert message == "nowhere.json: no such file; check the path"
     assert upsweep.fails("is_directory", "bench", "--compare", good, ".")["message"].startswith(".")
     assert "takes two files" in upsweep.fails("invalid_argument", "bench", "--compare", good)["message"]
     upsweep.fails("invalid_argument", "bench", "--compare", good, good, "-o", "r.json")

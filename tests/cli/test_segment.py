@@ -482,6 +482,14 @@ def test_lists_of_lists_are_reduced_to_lists(upsweep, arrow, file):
     upsweep.fails("invalid_argument", "segment", f"{file}:x", "-o", "-")
 
 
+def test_commands_on_numbers_name_those_on_lists(upsweep, arrow):
+    for kind in (arrow.list_(arrow.int8()), arrow.large_list(arrow.int8()), arrow.list_(arrow.int8(), 2)):
+        upsweep.table("t.parquet", {"x": arrow.array([[1, 2], [3, 4]], kind)})
+        for command in ("reduce", "scan"):
+            message = upsweep.fails("unsupported_type", command, "t.parquet:x")["message"]
+            assert message.startswith("t.parquet:x: is a column of lists, ") and "use upsweep segment" in message, message
+
+
 def test_lists_of_lists_of_every_kind(upsweep, arrow):
     import pyarrow.parquet
 
