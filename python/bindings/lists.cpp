@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@
 #include "upsweep/dynamic.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
+#include "upsweep/pack.hpp"
+#include "upsweep/segmented.hpp"
 #include "upsweep/segmented_reduce.hpp"
 
 namespace nb = nanobind;
@@ -123,14 +126,100 @@ std::string_view segmented_scan(const Place& place, const dynamic::ScanOptions& 
   });
 }
 
-/// `positions`: what is written is where the elements lie, not these themselves.
-std::string_view segmented_sort(const Place& place, bool positions, const SortOptions& options, const ListCall& call) {
+/// `positions`: what is written is where the elements lie, not these themselves. `offsets`: where lists by starts and stops go in the
+/// output; null for other lists, which go where they lie.
+std::string_view segmented_sort(const Place& place, bool positions, const SortOptions& options, const ListCall& call,
+                                const std::int64_t* offsets = nullptr) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
-    return in_pieces(host_or_gpu, call.lists, call.work(), [&](const auto& policy, const Lists& some, std::int64_t) {
-      return positions ? dynamic::segmented_argsort(policy, some, call.content, call.out, options)
-                       : dynamic::segmented_sort(policy, some, call.content, call.out, options);
+    return in_pieces(host_or_gpu, call.lists, call.work(),
+                     [&](const auto& policy, const Lists& some, std::int64_t first) {
+                       const std::int64_t begin = offsets == nullptr ? 0 : offsets[first];
+                       const dynamic::Array out = results_from(call.out, begin, call.out.length - begin);
+                       return positions ? dynamic::segmented_argsort(policy, some, call.content, out, options)
+                                        : dynamic::segmented_sort(policy, some, call.content, out, options);
+                     });
+  });
+}
+
+/// Offsets from the content's first element to its last, or lists of one size, none of them null: each element is in a list.
+bool covers(const Lists& lists, const dynamic::ConstArray& content) {
+  if (lists.valid.is_given()) return false;
+  if (lists.has_size || lists.count == 0) return lists.has_size;
+  return visit_bounds({lists.starts, lists.count + 1, lists.type}, [&](const auto* offsets) {
+    return offsets[0] == 0 && static_cast<std::int64_t>(offsets[lists.count]) == content.length;
+  });
+}
+
+/// What elements in no list get in a sort.
+void fill_outside(bool positions, const ListCall& call) {
+  const auto bytes = static_cast<std::size_t>(call.out.length * size_of(call.out.type));
+  if (positions) {
+    std::memset(call.out.data, 0, bytes);
+  } else if (bytes > 0) {
+    std::memcpy(call.out.data, call.content.data, bytes);
+  }
+}
+
+/// f(list, start, stop) of each list by starts and stops that is not null.
+template <class F>
+void each_list(const Lists& lists, F f) {
+  visit_bounds({lists.starts, lists.count, lists.type}, [&](const auto* starts) {
+    const auto* const stops = static_cast<decltype(starts)>(lists.stops);
+    for (std::int64_t list = 0; list < lists.count; ++list) {
+      if (lists.valid.is_given() && !lists.valid[list]) continue;
+      f(list, static_cast<std::int64_t>(starts[list]), static_cast<std::int64_t>(stops[list]));
+    }
+  });
+}
+
+/// Throws invalid_argument, with the first list that overlaps a list before it. `length`: of the content, which all lists are in.
+void require_apart(const Lists& lists, std::int64_t length) {
+  constexpr std::int64_t kBits = 64;
+  std::vector<std::uint64_t> taken(static_cast<std::size_t>((length + kBits - 1) / kBits));  // a bit for each element
+  each_list(lists, [&](std::int64_t list, std::int64_t start, std::int64_t stop) {
+    for (std::int64_t at = start; at < stop;) {
+      const std::int64_t end = std::min(stop, (at / kBits + 1) * kBits);
+      const std::uint64_t bits = (~std::uint64_t{0} >> (kBits - (end - at))) << (at % kBits);
+      std::uint64_t& word = taken[static_cast<std::size_t>(at / kBits)];
+      if ((word & bits) != 0) {
+        throw Error(Code::invalid_argument,
+                    "list " + std::to_string(list) + " overlaps a list before it: lists that are sorted must lie apart",
+                    list);
+      }
+      word |= bits;
+      at = end;
+    }
+  });
+}
+
+/// Sorts lists of the host by starts and stops: one after the other, from where each goes back to its place. Returns the rung.
+std::string_view sort_apart(const Place& place, bool positions, const SortOptions& options, const ListCall& call) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(call.lists.count) + 1);
+  place.run(call.work(), [&](const auto& /*policy*/) {
+    (void)pack_offsets(par.with_threads(place.threads), call.lists, call.content.length, offsets.data());
+    require_apart(call.lists, call.content.length);
+  });
+  const std::int64_t total = offsets.back();
+  const int size = size_of(call.out.type);
+  const auto sorted = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(total * size));
+  const ListCall packed{.lists = call.lists, .content = call.content, .out = {sorted.get(), total, call.out.type}};
+  const std::string_view rung = segmented_sort(place, positions, options, packed, offsets.data());
+  place.run(call.work(), [&](const auto& /*policy*/) {
+    auto* const to = static_cast<std::byte*>(call.out.data);
+    fill_outside(positions, call);
+    each_list(call.lists, [&](std::int64_t list, std::int64_t start, std::int64_t stop) {
+      const std::byte* const from = sorted.get() + offsets[static_cast<std::size_t>(list)] * size;
+      std::copy_n(from, (stop - start) * size, to + start * size);
     });
   });
+  return rung;
+}
+
+/// Sorts lists of the host, to where they lie. Elements in no list stay as they are; their positions are 0. Returns the rung.
+std::string_view sort_parallel(const Place& place, bool positions, const SortOptions& options, const ListCall& call) {
+  if (!call.lists.are_adjacent()) return sort_apart(place, positions, options, call);
+  if (!covers(call.lists, call.content)) fill_outside(positions, call);
+  return segmented_sort(place, positions, options, call);
 }
 
 std::string_view segmented_reduce_array(const Place& place, std::string_view op, nb::handle lists,
@@ -158,9 +247,11 @@ std::string_view segmented_scan_array(const Place& place, std::string_view op, T
 
 std::string_view segmented_sort_array(const Place& place, bool positions, nb::handle lists, nb::handle lists_valid,
                                       nb::handle content, Truth descending, Truth nan_first, nb::handle out) {
-  return segmented_sort(
-      place, positions, {.descending = descending, .nan_first = nan_first},
-      {.lists = lists_of(lists, lists_valid), .content = input(content, "content"), .out = output(out, "out")});
+  const SortOptions options{.descending = descending, .nan_first = nan_first};
+  const ListCall call{
+      .lists = lists_of(lists, lists_valid), .content = input(content, "content"), .out = output(out, "out")};
+  return place.is_gpu() ? segmented_sort(place, positions, options, call)
+                        : sort_parallel(place, positions, options, call);
 }
 
 // -------------------------------------------------------------------------------------------------------- runs of equal keys
@@ -272,14 +363,6 @@ bool plain_content(PlainCall& call, Elements& content, ListCall& made) {
   return true;
 }
 
-/// Offsets from the content's first element to its last, or lists of one size: each of its elements is in a list.
-bool covers(const Lists& lists, const dynamic::ConstArray& content) {
-  if (lists.has_size || lists.count == 0) return lists.has_size;
-  return visit_bounds({lists.starts, lists.count + 1, lists.type}, [&](const auto* offsets) {
-    return offsets[0] == 0 && static_cast<std::int64_t>(offsets[lists.count]) == content.length;
-  });
-}
-
 ElementKind kind_of(const Elements& elements) { return {elements.type, elements.is_boolean}; }
 ElementKind kind_of(Reducer reducer) {
   const bool is_boolean = reducer == Reducer::any || reducer == Reducer::all;
@@ -328,58 +411,6 @@ nb::object plain_segmented_scan(PlainCall& call) {
   return out;
 }
 
-/// Lists by starts and stops that lie apart: the place of each element in the content, list after list, and the lists' offsets.
-struct Places {
-  std::vector<std::int64_t> offsets;
-  std::vector<std::int64_t> places;
-
-  /// False where a list is invalid or overlaps another.
-  bool find(const Lists& lists, std::int64_t content) {
-    std::vector<bool> is_sorted(static_cast<std::size_t>(content));
-    const dynamic::ConstArray stops{lists.stops, lists.count, lists.type};
-    offsets.push_back(0);
-    return visit_bounds({lists.starts, lists.count, lists.type}, [&](const auto* starts) {
-      const auto* const ends = static_cast<decltype(starts)>(stops.data);
-      for (std::int64_t list = 0; list < lists.count; ++list) {
-        const auto start = static_cast<std::int64_t>(starts[list]);
-        const auto stop = static_cast<std::int64_t>(ends[list]);
-        if (start < 0 || stop < start || stop > content) return false;
-        for (std::int64_t at = start; at < stop; ++at) {
-          if (is_sorted[static_cast<std::size_t>(at)]) return false;
-          is_sorted[static_cast<std::size_t>(at)] = true;
-          places.push_back(at);
-        }
-        offsets.push_back(std::ssize(places));
-      }
-      return true;
-    });
-  }
-};
-
-/// Sorts lists by starts and stops, packed one after the other. `made.out` contains what elements in no list get.
-void sort_packed(const Place& place, bool positions, const SortOptions& options, const ListCall& made,
-                 const Places& from) {
-  const std::int64_t total = std::ssize(from.places);
-  const auto bytes = [&](Type type) { return std::vector<std::byte>(static_cast<std::size_t>(total * size_of(type))); };
-  std::vector<std::byte> packed = bytes(made.content.type);
-  std::vector<std::byte> sorted = bytes(made.out.type);
-  visit_type(made.content.type, [&]<class T>(std::type_identity<T>) {
-    const auto* const elements = static_cast<const T*>(made.content.data);
-    std::ranges::transform(from.places, reinterpret_cast<T*>(packed.data()),
-                           [&](std::int64_t at) { return elements[at]; });
-  });
-  const dynamic::ConstArray offsets{from.offsets.data(), std::ssize(from.offsets), Type::int64};
-  segmented_sort(place, positions, options,
-                 {.lists = dynamic::lists_of_offsets(offsets),
-                  .content = {packed.data(), total, made.content.type},
-                  .out = {sorted.data(), total, made.out.type}});
-  visit_type(made.out.type, [&]<class T>(std::type_identity<T>) {
-    const auto* const elements = reinterpret_cast<const T*>(sorted.data());
-    for (std::int64_t i = 0; i < total; ++i)
-      static_cast<T*>(made.out.data)[from.places[static_cast<std::size_t>(i)]] = elements[i];
-  });
-}
-
 template <bool kPositions>
 nb::object plain_sort(PlainCall& call) {
   ListCall made;
@@ -388,28 +419,11 @@ nb::object plain_sort(PlainCall& call) {
   const auto descending = call.flag(Keyword::descending);
   const auto nan_first = call.flag(Keyword::nan_first);
   if (!descending || !nan_first || !plain_content(call, content, made)) return {};
-  Places places;
-  const bool is_adjacent = made.lists.are_adjacent();
-  // Python packs long lists, on every core.
-  if (!is_adjacent && (made.work() > Place::kKeepsLock || !places.find(made.lists, made.content.length))) return {};
   const ElementKind kind = kPositions ? ElementKind{Type::int64} : ElementKind{content.type, content.is_boolean};
   nb::object out = call.result(kind, made.content.length, to);
   if (!out.is_valid()) return {};
   made.out = as_output(to);
-  if (!is_adjacent || !covers(made.lists, made.content)) {
-    const auto bytes = static_cast<std::size_t>(to.bytes());
-    if (kPositions) {
-      std::memset(to.data, 0, bytes);
-    } else {
-      std::memcpy(to.data, content.data, bytes);
-    }
-  }
-  const SortOptions options{.descending = *descending, .nan_first = *nan_first};
-  if (is_adjacent) {
-    segmented_sort(call.place(), kPositions, options, made);
-  } else {
-    sort_packed(call.place(), kPositions, options, made, places);
-  }
+  sort_parallel(call.place(), kPositions, {.descending = *descending, .nan_first = *nan_first}, made);
   return out;
 }
 
@@ -561,6 +575,10 @@ void define_lists(nb::module_& module) {
   module.def("segmented_scan", &segmented_scan_array, nb::arg("place"), nb::arg("op"), nb::arg("exclusive"),
              nb::arg("lists"), nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("valid").none(),
              nb::arg("initial").none(), nb::arg("out"));
+  module.def(
+      "require_apart",
+      [](nb::handle lists, std::int64_t length) { require_apart(lists_of(lists, nb::none()), length); },
+      nb::arg("lists"), nb::arg("length"));
   module.def("segmented_sort", &segmented_sort_array, nb::arg("place"), nb::arg("positions"), nb::arg("lists"),
              nb::arg("lists_valid").none(), nb::arg("content"), nb::arg("descending"), nb::arg("nan_first"),
              nb::arg("out"));

@@ -549,6 +549,10 @@ def _of_tensor(tensor: Any, torch: Any) -> Array:
     )
 
 
+def _nulls(count: int) -> str:
+    return f"has {count} null{'s' if count > 1 else ''}: fill them first"
+
+
 def require_column(value: Any, name: str, library: str) -> None:
     """TypeError for a table of pyarrow, Polars or pandas, or another of their objects that is no array."""
     if not (hasattr(value, "to_numpy") and hasattr(value, "dtype" if library != "pyarrow" else "null_count")):
@@ -562,7 +566,9 @@ def _from_columns(value: Any, name: str, library: str) -> Array:
         return _from_pandas(value, name, module)
     nulls = value.null_count if hasattr(value, "null_count") and not callable(value.null_count) else value.null_count()
     if nulls:
-        raise ValueError(f"{name}: {nulls} nulls: fill them first, as only segmented_reduce and segmented_scan skip them")
+        raise ValueError(
+            f"{name}: {_nulls(nulls)}, and only segmented_reduce and segmented_scan skip nulls, those of their content"
+        )
     return _from_polars(value, name, module) if library == "polars" else _from_pyarrow(value, name, module)
 
 
@@ -661,7 +667,7 @@ def _from_pandas(value: Any, name: str, pandas: Any) -> Array:
     kind, label, labels = value.dtype, getattr(value, "name", None), getattr(value, "index", None)
     nulls = 0 if isinstance(kind, np.dtype) else int(value.isna().sum())
     if nulls:  # as NaN, integers would become floats
-        raise ValueError(f"{name}: {nulls} nulls: fill them first")
+        raise ValueError(f"{name}: {_nulls(nulls)}")
 
     arrow = _take_in(sys.modules["pyarrow"].array(value), name) if isinstance(kind, pandas.ArrowDtype) else None
     zone = kind.tz if isinstance(kind, pandas.DatetimeTZDtype) else None

@@ -531,6 +531,8 @@ def _columns(columns: Mapping[str, Any], name: str, statement: Any) -> Any:
         values = columns[column]
         if not hasattr(values, "__len__") or isinstance(values, (str, bytes, Mapping)):
             raise TypeError(f"{name}.{column}: an array or list is needed, not {type(values).__name__}")
+        if hasattr(values, "columns"):
+            raise TypeError(f"{name}.{column}: a column is needed, not a table ({type(values).__name__})")
     wanted = {column: _array(columns[column], f"{name}.{column}") for column in wanted_columns(list(columns), statement, name)}
     if not wanted and columns:  # without any a table has no rows
         first = next(iter(columns))

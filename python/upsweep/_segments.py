@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -220,10 +219,10 @@ def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, 
     how = flag(descending, "descending"), flag(nan_first, "nan_first")
     wanted, xp = "int64" if positions else content.dtype, content.xp
     result, given = _result(content, content.data.shape, wanted, out, ragged.inputs)
-    if not _covers_content(ragged):
-        result[...] = 0 if positions else content.data
     where, elements = _where(ragged), _elements(ragged)
-    if not isinstance(lists.bounds, tuple) or isinstance(lists.bounds[0], int):
+    if xp.device >= 0 and not _covers_content(ragged):
+        result[...] = 0 if positions else content.data
+    if xp.device < 0 or not isinstance(lists.bounds, tuple) or isinstance(lists.bounds[0], int):
         _core.segmented_sort(where, positions, lists.bounds, lists.valid, elements, *how, xp.elements(result))
     else:
         offsets, elements, places = _packed(ragged, where)
@@ -234,14 +233,14 @@ def _sorted(ragged: Ragged, positions: bool, descending: bool, nan_first: bool, 
 
 
 def _packed(ragged: Ragged, where: _core.Place) -> tuple[Any, Any, Any]:
-    """Lists that lie anywhere one after the other: their offsets, their elements, and the place of each in the content. ValueError of
-    lists that overlap."""
+    """Lists on a GPU that lie anywhere, one after the other: their offsets, their elements, and the place of each in the content.
+    ValueError of lists that overlap."""
     content, lists, xp = ragged.content, ragged.lists, ragged.content.xp
     length = content.data.shape[0]
     offsets = xp.empty(lists.count + 1, "int64")
     total = _core.pack_offsets(where, lists.bounds, lists.valid, length, xp.elements(offsets))
     if total > length:
-        raise _overlapping(xp, lists.arrays, offsets)
+        _refuse_overlap(ragged, offsets)
     packed, places = xp.like(content.data, (total,)), xp.empty(total, "int64")
     columns = [(xp.contiguous(content.data), packed), (xp.count_up(length), places)]
     _core.pack_content(
@@ -251,24 +250,15 @@ def _packed(ragged: Ragged, where: _core.Place) -> tuple[Any, Any, Any]:
     is_sorted[...] = 0
     is_sorted[places] = 1
     if int(is_sorted.sum()) < total:
-        raise _overlapping(xp, lists.arrays, offsets)
+        _refuse_overlap(ragged, offsets)
     return xp.elements(offsets), xp.elements(packed), places
 
 
-def _overlapping(xp: Any, bounds: Sequence[Any], offsets: Any) -> ValueError:
-    """The error of the first list that overlaps one before it. `offsets`: of the lists' lengths, null ones being empty."""
-    starts, stops = (xp.to_host(each) for each in bounds)
-    filled = np.flatnonzero(np.diff(xp.to_host(offsets)))
-
-    def overlap(count: int) -> bool:
-        """Whether some of the first lists do."""
-        order = filled[:count][np.argsort(starts[filled[:count]], kind="stable")]
-        return bool((np.maximum.accumulate(stops[order])[:-1] > starts[order[1:]]).any())
-
-    index = int(filled[bisect.bisect_left(range(len(filled) + 1), True, key=overlap) - 1])
-    error = ValueError(f"list {index} overlaps a list before it: lists that are sorted must lie apart")
-    error.index, error.code = index, "invalid_argument"
-    return error
+def _refuse_overlap(ragged: Ragged, offsets: Any) -> None:
+    """ValueError of the first list that overlaps one before it. `offsets`: of the lists' lengths, null ones being empty."""
+    xp = ragged.content.xp
+    starts = np.asarray(xp.to_host(ragged.lists.arrays[0]), np.int64)
+    _core.require_apart((starts, starts + np.diff(xp.to_host(offsets))), ragged.content.data.shape[0])
 
 
 @plain

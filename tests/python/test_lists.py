@@ -606,6 +606,12 @@ def test_elements_outside_of_lists_stay_as_they_are():
         pyarrow.array([4, 2], pyarrow.int32()), pyarrow.array([2, 2], pyarrow.int32()), pyarrow.array(x)
     )
     assert upsweep.segmented_sort(view, descending=True).to_pylist() == [9, 3, 8, 1, 7, 5]
+    view = pyarrow.ListViewArray.from_arrays(  # a null list lies anywhere
+        pyarrow.array([4, 1, 2], pyarrow.int32()), pyarrow.array([2, 5, 2], pyarrow.int32()), pyarrow.array(x),
+        mask=pyarrow.array([False, True, False]),
+    )  # fmt: skip
+    assert upsweep.segmented_sort(view, descending=True).to_pylist() == [9, 3, 8, 1, 7, 5]
+    assert upsweep.segmented_argsort(view).to_pylist() == [0, 0, 0, 1, 0, 1]
 
 
 @pytest.mark.parametrize("function", [upsweep.segmented_sort, upsweep.segmented_argsort])
@@ -623,6 +629,13 @@ def test_lists_that_overlap_are_not_sorted(function):
             function(x, (np.array(starts), np.array(stops)))
         assert caught.value.index == index and caught.value.code == "invalid_argument"
     assert len(function(x, (np.array([0, 3, 3, 3]), np.array([3, 3, 6, 3])))) == 6  # empty ones lie anywhere
+    bounds = np.arange(0, 1001, 100)
+    for starts, stops in ((bounds[:-1] + 63, bounds[1:] + 64), (bounds[:-1], bounds[1:] - 99)):
+        starts, stops = np.append(starts[::-1], 0), np.append(np.minimum(stops, 1000)[::-1], 64)
+        with pytest.raises(ValueError, match="overlaps a list before it") as caught:
+            function(np.arange(1000), (starts, stops))
+        before = [set(range(start, stop)) for start, stop in zip(starts, stops)]
+        assert caught.value.index == next(i for i, each in enumerate(before) if each & set().union(*before[:i]))
     for stop in (3, 7):
         with pytest.raises(ValueError, match="^list 1") as caught:
             function(x, (np.array([0, 4]), np.array([2, stop])))

@@ -1183,10 +1183,17 @@ def test_docstrings():
 
 
 def test_columns_are_named_where_they_are_wrong():
+    class Table:  # as those of pandas, Polars and pyarrow are
+        columns = ("a",)
+
+        def __len__(self):
+            return 1
+
     for column, error, message in (
         (5, TypeError, "t.x: an array or list is needed, not int"),
         (None, TypeError, "t.x: .* not NoneType"),
         ("abc", TypeError, "t.x: .* not str"),
+        (Table(), TypeError, r"t.x: a column is needed, not a table \(Table\)"),
         ([1, "a"], TypeError, "t.x: has Python objects of type int and str"),
         ([10**38, -1], OverflowError, "t.x: integers of more than 38 digits"),
     ):
