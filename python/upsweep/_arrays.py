@@ -550,7 +550,7 @@ def _of_tensor(tensor: Any, torch: Any) -> Array:
 
 
 def _nulls(count: int) -> str:
-    return f"has {count} null{'s' if count > 1 else ''}: fill them first"
+    return f"has {count} null{'s' if count > 1 else ''}: fill nulls first"
 
 
 def require_column(value: Any, name: str, library: str) -> None:

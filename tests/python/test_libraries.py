@@ -28,7 +28,7 @@ def test_pyarrow():
     assert isinstance(result, pyarrow.Array) and result.to_pylist() == [1, 3, 6]
     assert upsweep.cumulative_sum(x[1:]).to_pylist() == [2, 5]
     assert upsweep.cumulative_sum(pyarrow.chunked_array([[1, 2], [3]])).to_pylist() == [1, 3, 6]
-    with pytest.raises(ValueError, match="has 1 null: fill them first"):
+    with pytest.raises(ValueError, match="has 1 null: fill nulls first"):
         upsweep.cumulative_sum(pyarrow.array([1, None]))
 
 
@@ -51,7 +51,7 @@ def test_capsules_of_arrow():
     assert seen(Capsules(x)) == x.buffers()[1].address
     assert upsweep.cumulative_sum(Capsules(x[1:])).to_pylist() == [2, 5]
     assert upsweep.segmented_reduce(Capsules(pyarrow.array([[1.5], None, [2.0, None]]))).to_pylist() == [1.5, 0.0, 2.0]
-    with pytest.raises(ValueError, match="has 1 null: fill them first"):
+    with pytest.raises(ValueError, match="has 1 null: fill nulls first"):
         upsweep.cumulative_sum(Capsules(pyarrow.array([1, None])))
     with pytest.raises(TypeError):
         upsweep.cumulative_sum(Capsules(pyarrow.array([[1]])))
@@ -113,7 +113,7 @@ def test_series_of_pandas_in_another_order_have_no_labels():
 def test_nulls_and_tables_of_pandas_are_refused():
     pandas = pytest.importorskip("pandas")
     for dtype in ("Int64", "Float32", "boolean"):
-        with pytest.raises(ValueError, match="has 1 null: fill them first"):
+        with pytest.raises(ValueError, match="has 1 null: fill nulls first"):
             upsweep.cumulative_sum(pandas.Series([1, None], dtype=dtype))
     with pytest.raises(TypeError, match="pandas's DataFrame is no array: give a column"):
         upsweep.cumulative_sum(pandas.DataFrame({"x": [1, 2]}), axis=0)
