@@ -22,7 +22,6 @@
 #include "upsweep/error.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/pack.hpp"
-#include "upsweep/segmented.hpp"
 #include "upsweep/segmented_reduce.hpp"
 
 namespace nb = nanobind;

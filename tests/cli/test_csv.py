@@ -588,7 +588,7 @@ SEVERAL_COLUMNS = [
     ("segment", "--offsets", "t.csv:b", "t.csv:a"),
     ("select", "--mask", "t.csv:m", "t.csv:a", "t.csv:b", "-o", "out.parquet"),
     ("select", "--mask", "t.csv:m", "--offsets", "t.csv:b", "t.csv:a", "-o", "out.parquet"),
-    ("ladder", "aggregate", "--input", "t.csv:a", "t.csv:b", "t.csv:c"),
+    ("ladder", "filtered-sum", "--input", "t.csv:a", "t.csv:b", "t.csv:c"),
 ]
 
 
