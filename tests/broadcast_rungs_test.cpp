@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/broadcast_rungs_test.cpp: every rung of the positions ladder against its reference: patterns of lists, bounds, element
+// tests/broadcast_rungs_test.cpp: every rung of the broadcast ladder against its reference: patterns of lists, bounds, element
 // sizes, misalignment, threads, instruction sets, and bad lists.
 #include <gtest/gtest.h>
 

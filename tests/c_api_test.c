@@ -43,7 +43,7 @@ static void scans_of_what_is_wrong(void) {
   CHECK(strcmp(result.code, "unknown_rung") == 0);
   place.rung = "cpu.adjacent";
   CHECK(upsweep_scan(&place, "add", 0, NULL, from, array_of(out, 2, UPSWEEP_INT8), &result) == 2);
-  CHECK(strcmp(result.code, "unsupported") == 0 && strstr(result.message, "belongs to ragged, not to scan") != NULL);
+  CHECK(strcmp(result.code, "unsupported") == 0 && strstr(result.message, "belongs to offsets, not to scan") != NULL);
 }
 
 static void reductions(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/group_by_rungs_test.cpp: every rung of the group ladder against its reference: patterns and types of keys, types of values,
+// tests/group_by_rungs_test.cpp: every rung of the group-by ladder against its reference: patterns and types of keys, types of values,
 // operators, counts, threads and the bits of float sums, overflow, room, and what is refused.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

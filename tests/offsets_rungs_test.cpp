@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/offsets_rungs_test.cpp: every rung of the ragged ladder against 128-bit arithmetic: types, sizes, patterns,
+// tests/offsets_rungs_test.cpp: every rung of the offsets ladder against 128-bit arithmetic: types, sizes, patterns,
 // alignment, threads, instruction sets, the first bad list wherever it is, options and carries.
 #include <gtest/gtest.h>
 

@@ -1489,7 +1489,7 @@ TEST(Query, RunsTheRungThatIsAskedForOrNone) {
   };
   EXPECT_EQ(
       refusal("cpu.predicate_first"),
-      "unsupported: rung 'cpu.predicate_first' belongs to aggregate, not to this operation; available: cpu.blocks, "
+      "unsupported: rung 'cpu.predicate_first' belongs to filtered-sum, not to this operation; available: cpu.blocks, "
       "cuda.generated");
   EXPECT_EQ(refusal("cpu.none"), "unknown_rung: unknown rung 'cpu.none'; available: cpu.blocks, cuda.generated");
   EXPECT_EQ(refusal("cuda.generated").substr(0, 27), "unsupported: cuda.generated");

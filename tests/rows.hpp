@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/rows.hpp: columns of rows and limits on their keys that every rung of the aggregate ladder is tried on.
+// tests/rows.hpp: columns of rows and limits on their keys that every rung of the filtered-sum ladder is tried on.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ run $upsweep ladder scan --input "$data/lineitem.parquet:l_quantity"
 say "The line items of each order are a list; keep the orders of 1995"
 $python tools/tour_data.py lists "$data"
 run $upsweep offsets "$data/starts_1995.npy" "$data/stops_1995.npy" -o "$data/offsets_1995.npy"
-say "Every rung of the ragged ladder on those lists, verified, then timed"
+say "Every rung of the offsets ladder on those lists, verified, then timed"
 run $upsweep ladder offsets --input "$data/starts_1995.npy" "$data/stops_1995.npy"
 
 say "Their prices, gathered to a column of lists: the total and the dearest item of each order, and the items above 50,000"

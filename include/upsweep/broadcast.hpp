@@ -8,7 +8,7 @@
 //   broadcast    a  a  c  c  c      of values a, b, c of the lists
 //
 // Lists     that have elements by position are adjacent: given by offsets or of one size, and none null. Of others, packed
-//           offsets are to be had (pack_offsets of pack.hpp, offsets of offsets.hpp). Offsets may begin with any value:
+//           offsets are to be had (pack_offsets() of pack.hpp, offsets() of offsets.hpp). Offsets may begin with any value:
 //           outputs begin with the first list's first element.
 // Types     offsets, lengths and parents that are read are int32, uint32 or int64; what is written is int64. Values of 1, 2,
 //           4, 8 or 16 bytes are moved as bytes.
@@ -17,7 +17,7 @@
 //           negative, parents are not sorted), index_out_of_range, stop_past_end, overflow, unequal_lengths. Without an index:
 //           unequal_lengths (too little room), invalid_argument, unknown_rung, unsupported, out_of_memory. Outputs are
 //           unspecified then; nothing is written past their ends.
-// Rungs     offsets_to_parents, local_index and broadcast run the positions ladder; the others have none to name.
+// Rungs     offsets_to_parents, local_index and broadcast run the ladder broadcast; the others have no ladder.
 // In place  outputs must not overlap inputs.
 // GPU       the same with a gpu::Policy and pointers to device memory: see gpu.hpp. What the calls in …_async leave in a
 //           gpu::PackStatus is the first bad list (of parents, element), what is wrong with it, and how many elements there are.

@@ -244,7 +244,7 @@ def test_a_rung_too_noisy_to_judge_is_said_to_be(upsweep):
         scattered = times(scattered, factor, lambda row: row["rung"] == "cpu.columns" and row["n"] == n)  # noqa: B023
     changes, text = compared(upsweep, REPEATS[0], scattered)
     assert [each for each in changes if each["n"] is None] == []
-    assert "too noisy to find a tenth:\n  segmented cpu.columns " in text
+    assert "too noisy to find a tenth:\n  segmented-reduce cpu.columns " in text
 
 
 def test_few_measurements_are_not_judged(upsweep):
@@ -266,7 +266,7 @@ def test_what_has_become_wrong_is_reported(upsweep):
 
     rows = [fail(row) if row["rung"] == "cpu.lookahead" else row for row in REPEATS[1]["rows"]]
     lost = sum(row["rung"] == "cpu.lookahead" and row["status"] == "verified" for row in REPEATS[0]["rows"])
-    failure = {"cell": "segmented/lists/7", "code": "out_of_memory", "message": "not enough memory"}
+    failure = {"cell": "segmented-reduce/lists/7", "code": "out_of_memory", "message": "not enough memory"}
     upsweep.write("before.json", json.dumps(REPEATS[0]))
     upsweep.write("after.json", json.dumps(dict(REPEATS[1], rows=rows, failures=[failure])))
     done = upsweep.run("bench", "--compare", "before.json", "after.json")
@@ -275,10 +275,10 @@ def test_what_has_become_wrong_is_reported(upsweep):
     assert all(len(line) <= 80 for line in text.splitlines()), text
     words = " ".join(text.split())
     assert f"scan cpu.lookahead fails now, at {lost} sizes: wrong from index 3: 6 expected, 5 found" in words
-    assert "segmented/lists/7 fails now: not enough memory" in words
+    assert "segmented-reduce/lists/7 fails now: not enough memory" in words
     done = upsweep.run("bench", "--compare", "before.json", "after.json", "--json")
     assert done.returncode == 1
-    assert [each["what"] for each in json.loads(done.stdout)["broken"]] == ["scan cpu.lookahead", "segmented/lists/7"]
+    assert [each["what"] for each in json.loads(done.stdout)["broken"]] == ["scan cpu.lookahead", "segmented-reduce/lists/7"]
 
 
 def test_a_rung_that_is_faster_is_found(upsweep):

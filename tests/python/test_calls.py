@@ -428,13 +428,13 @@ def test_rungs_of_other_ladders():
     two = np.arange(4).reshape(2, 2)
     for rung, call, what in (
         ("cpu.lookahead", lambda: upsweep.cumulative_sum(two, axis=0),
-         "rung 'cpu.lookahead' belongs to scan and ragged, not to segmented-scan, which runs this call; available: cpu.serial, "),
+         "rung 'cpu.lookahead' belongs to scan and offsets, not to segmented-scan, which runs this call; available: cpu.serial, "),
         ("cpu.simd_threads", lambda: upsweep.reduce(two, axis=0),
-         "rung 'cpu.simd_threads' belongs to scan and reduce, not to segmented, which runs this call; available: cpu.serial, "),
+         "rung 'cpu.simd_threads' belongs to scan and reduce, not to segmented-reduce, which runs this call; available: cpu.serial, "),
         ("cpu.blocks", lambda: upsweep.reduce(two),
          "rung 'cpu.blocks' belongs to query, not to reduce, which runs this call; available: cpu.serial, "),
         ("cpu.serial", lambda: upsweep.parents_to_offsets([0], 1),
-         "rung 'cpu.serial' belongs to scan, reduce, ragged and others, not to this operation, which has no ladder: leave the rung out"),
+         "rung 'cpu.serial' belongs to scan, reduce, offsets and others, not to this operation, which has no ladder: leave the rung out"),
     ):  # fmt: skip
         with upsweep.options(rung=rung), pytest.raises(NotImplementedError, match=f"^{re.escape(what)}") as raised:
             call()

@@ -610,7 +610,7 @@ def test_variants_are_in_the_document_s_order(made, tmp_path):
 
 
 def test_what_the_limit_is_said_to_be():
-    """Of aggregate alone it is a read."""
+    """Of filtered-sum alone it is a read."""
     compared = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_read")}
     copied = {row.problem for each in results.recorded() for row in each.rows if row.details.get("fraction_of_copy")}
     assert compared == {"filtered-sum"} and "reduce" in copied

@@ -143,7 +143,7 @@ def _sum_block(machine: Machine, rows: Rows, thread: int, chunks: list[range], m
 
 
 def products(keys: list[int], values: list[int], limit: int, of: Callable[[int], int]) -> Trace:
-    """`cuda.select` of aggregate: a thread for each row, a product for each row that is kept; the host adds up all of them."""
+    """`cuda.select` of filtered-sum: a thread for each row, a product for each row that is kept; the host adds up all of them."""
     n = len(keys)
     machine = Machine(n, key=keys, value=values, product=[None] * n, sum=[0])
     with machine.step(f"every thread writes its row's product, 0 where its key is not less than {limit}"):

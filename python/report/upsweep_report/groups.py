@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep_report/groups.py: how the rungs of group find equal keys and fold their values, as models on a few rows.
+# upsweep_report/groups.py: how the rungs of group-by find equal keys and fold their values, as models on a few rows.
 #
 # A hash is the key itself here: a partition or a slot is the key modulo how many there are, so that anyone can follow it. Groups
 # are put in the order of their first rows, which tables keep beside what is drawn of them.

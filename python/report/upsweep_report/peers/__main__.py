@@ -13,7 +13,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m upsweep_report.peers", description="Other libraries of Python, verified and timed beside upsweep."
     )
-    parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="scan, reduce, segmented, … (default: all)")
+    parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="scan, segmented-reduce, … (default: all)")
     parser.add_argument("-o", "--output", required=True, metavar="PEERS.json")
     parser.add_argument("--quick", action="store_true", help="two sizes, and few rounds")
     parser.add_argument("--sizes", type=_sizes, default=(), help="these lengths, such as 2^10,1e6, instead of each study's own")

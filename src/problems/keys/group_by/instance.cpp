@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/instance.cpp: the group problem as the climber sees it: keys and values, sums of each key, and whether these are right.
+// problems/keys/group_by/instance.cpp: the problem as the climber sees it: keys and values, sums of each key, and whether these are right.
 #include <algorithm>
 #include <cmath>
 #include <limits>

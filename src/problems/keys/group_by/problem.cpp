@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/problem.cpp: the group ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
+// problems/keys/group_by/problem.cpp: the ladder in order, which rung runs a call, and the call: validated, run, failures as Errors.
 #include <exception>
 #include <string>
 #include <string_view>

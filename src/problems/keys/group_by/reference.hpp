@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/reference.hpp: the one answer that every rung of group is checked against: a map, and the rows of each key one after the
+// problems/keys/group_by/reference.hpp: the one answer that every rung is checked against: a map, and the rows of each key one after the
 // other.
 #pragma once
 

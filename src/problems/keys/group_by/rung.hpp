@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/rung.hpp: what the files of the group ladder's rungs declare their rows with.
+// problems/keys/group_by/rung.hpp: what the files of the rungs declare their rows with.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/instance.cpp: the positions problem as the climber sees it: lists, what is written for each of their elements, and
+// problems/lists/broadcast/instance.cpp: the problem as the climber sees it: lists, what is written for each of their elements, and
 // whether it is right.
 #include <string>
 #include <utility>
@@ -25,7 +25,7 @@ class BroadcastInstance final : public Instance {
         out_(elements_) {
     if (kind == Kind::broadcast) fill_whole(values_.data(), lists_);
     const std::int64_t values = kind == Kind::broadcast ? lists_ : 0;
-    group.title = "positions (" + std::string(kWritten[static_cast<int>(kind)]) + ") of " + grouped(elements_) +
+    group.title = "broadcast (" + std::string(kWritten[static_cast<int>(kind)]) + ") of " + grouped(elements_) +
                   " elements in " + grouped(lists_) + " lists";
     group.input = input;
     group.type = Type::int64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/reference.hpp: the one answer that every rung of positions is checked against: of every element of each list its
+// problems/lists/broadcast/reference.hpp: the one answer that every rung is checked against: of every element of each list its
 // position there, its list, or that list's value.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/rung.hpp: what the files of the positions ladder's rungs declare their rows with.
+// problems/lists/broadcast/rung.hpp: what the files of the rungs declare their rows with.
 #pragma once
 
 #include <vector>

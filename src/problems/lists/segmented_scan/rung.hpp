@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/rung.hpp: what the files of the segmented-scan ladder's rungs declare their rows with.
+// problems/lists/segmented_scan/rung.hpp: what the files of the rungs declare their rows with.
 #pragma once
 
 #include <cstdint>
