@@ -775,7 +775,7 @@ TEST(SubsetSumMutants, WrongWordsAreCaught) {
   expect_caught("a word in front", spoiled([](auto* sums, auto, auto) { sums[-1] = 1; }));
 }
 
-// ----------------------------------------------------------------------------------------------------------- segmented
+// ------------------------------------------------------------------------------------------------ segmented_reduce
 
 using ListOffsets = std::vector<std::int64_t>;
 /// Puts the sum of every list into sums.

@@ -4,7 +4,8 @@
  *
  * Success is a null `str`. Otherwise `str` says what is wrong, in Awkward's words where Awkward's kernel looks for it,
  * `identity` is the first bad list, and `attempt` the value that was refused. Both are INT64_MAX where they mean nothing.
- * Outputs are then unspecified, except of offsets. Calls may come from any number of threads; they use all cores.
+ * Outputs are then unspecified, except those of compact_offsets. Calls may come from any number of threads; they use all
+ * cores.
  *
  * Where these differ from Awkward's kernels:
  *   - decreasing offsets ("offsets must be monotonically increasing"), negative starts, null pointers and results past the

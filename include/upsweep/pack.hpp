@@ -9,7 +9,7 @@
 // Shapes    offsets holds n + 1. All columns have as many elements, and each output room for those of all lists.
 // Types     offsets are int64. Elements of 1, 2, 4, 8 or 16 bytes are moved as bytes, whatever they are.
 // Steps     pack() does it all where outputs are known to be large enough. Otherwise pack_offsets() says how large they
-//           have to be, and pack_content() moves the content. Of starts and stops without nulls, offsets
+//           have to be, and pack_content() moves the content. Of starts and stops without nulls, offsets()
 //           (offsets.hpp) writes the same offsets as pack_offsets(), but knows of no content that lists must lie in; nor does
 //           pack() without columns.
 // Nested    lists of lists are packed from the outside in: the content of the outer lists is the bounds of the inner ones, two

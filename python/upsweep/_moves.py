@@ -248,7 +248,7 @@ def pack(lists: Any, /, *contents: Any, out: Any = None) -> tuple[Any, ...]:
     """
     columns = _columns(contents)
     if not columns:
-        raise TypeError("pack: at least one content is needed; for the offsets alone call pack_offsets")
+        raise TypeError("pack: at least one content is needed; for the offsets alone call offsets(starts, stops)")
     like = columns[0]
     of = in_place_of(like, lists)
     offsets = like.xp.empty(of.count + 1, "int64")

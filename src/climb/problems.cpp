@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/problems.cpp: the list of the problems; each is declared in src/<problem>/instance.cpp.
+// climb/problems.cpp: the list of the problems; each is declared in the instance.cpp of its folder in src/problems/.
 #include "climb/problems.hpp"
 
 #include <algorithm>

@@ -518,7 +518,7 @@ def test_objects_that_are_no_numbers():
 
     class Broken:
         def __array__(self, dtype=None, copy=None):
-            raise RuntimeError("offsets")
+            raise RuntimeError("ragged")
 
     with pytest.raises(TypeError, match=r"^x: no array can be made of this test_libraries\.\S*Broken: ragged"):
         upsweep.reduce(Broken())

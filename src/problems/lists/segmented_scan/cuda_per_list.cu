@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_scan/cuda_per_list.cu: a list by a thread or by a block.
+// problems/lists/segmented_scan/cuda_per_list.cu: a thread or a block scans each list.
 #include "problems/lists/segmented_scan/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA

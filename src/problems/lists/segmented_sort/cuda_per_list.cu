@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cuda_per_list.cu: a list by a thread, a warp or a block.
+// problems/lists/segmented_sort/cuda_per_list.cu: a thread, a warp or a block sorts each list.
 #include "problems/lists/segmented_sort/rung.hpp"
 
 #if UPSWEEP_HAS_CUDA
