@@ -10,8 +10,8 @@ import sys
 SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 GUIDE = SRC.parent / "CONTRIBUTING.md"
 
-# Each folder, its purpose, and the folders that it may include beside itself and the headers of include/upsweep/.
-# A folder stands below those that it may include, so that no two folders can include each other.
+# Each folder, its purpose, and the folders that it may include besides itself and the headers of include/upsweep/.
+# A folder follows those that it may include, so that no two folders can include each other.
 LAYERS = {
     "system": ("cores, quotas, threads, memory, hashing, temporary files", ()),
     "core": ("contracts: errors, rung, ladder, argument checks", ("system",)),
@@ -32,7 +32,7 @@ LAYERS = {
     "awkward": ("Awkward Array's kernels by their C names: `upsweep::awkward`", ("cpu", "system")),
 }
 
-# Inside these folders each subfolder at the given depth is on its own: it includes itself, and what is listed here.
+# Inside these folders each subfolder that has files includes only itself, files of the folder, and what is listed here.
 APART = {
     "problems": {},
     "sql": {"sql/query": ("sql/expression",)},
