@@ -37,7 +37,7 @@ test-python: build  ## Awkward Array's own tests with upsweep's kernels, and the
 
 test-all: test test-python test-asan test-tsan test-fuzz  ## these, the sanitizer builds, and a minute of fuzzing
 
-# Sanitizer builds hold only the tests marked SANITIZE in tests/CMakeLists.txt.
+# Sanitizer builds contain only the tests that tests/*.cmake mark with SANITIZE.
 test-asan:  ## tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-tsan:  ## tests with threads under ThreadSanitizer
 test-asan test-tsan: test-%: setup

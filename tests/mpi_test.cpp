@@ -425,7 +425,7 @@ void expect_all_reduced(const ListsOfAll& lists, Index n, const std::vector<Inde
   expect_reduced<Index>(lists, reals, cuts, valid, par, argmax);
 }
 
-TEST(Segmented, ListsCrossRanks) {
+TEST(SegmentedReduce, ListsCrossRanks) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
     for (const Index lists : {Index{1}, Index{3}, Index{20}, n / 3}) {
       for (const bool has_margins : {false, true}) {
@@ -467,7 +467,7 @@ void put_lists_of(int rank, const std::vector<Index>& offsets, const std::vector
   lists.put(-5, -9, false);
 }
 
-TEST(Segmented, ListsByStartsAndStopsCrossRanks) {
+TEST(SegmentedReduce, ListsByStartsAndStopsCrossRanks) {
   for_each_split([](Index n, const std::vector<Index>& cuts) {
     for (const Index lists : {Index{1}, Index{20}, n / 3}) {
       if (lists == 0) continue;
@@ -492,7 +492,7 @@ TEST(Segmented, ListsByStartsAndStopsCrossRanks) {
   });
 }
 
-TEST(Segmented, OneListOfARankGoesOnAndNoneOverAnother) {
+TEST(SegmentedReduce, OneListOfARankGoesOnAndNoneOverAnother) {
   const World world;
   // Ten elements on each rank.
   const std::vector<std::int32_t> content(10, 1);
@@ -527,7 +527,7 @@ TEST(Segmented, OneListOfARankGoesOnAndNoneOverAnother) {
 }
 
 // Lists of earlier ranks that end on it are not to blame.
-TEST(Segmented, SaysWhichRanksMaskIsTooShort) {
+TEST(SegmentedReduce, SaysWhichRanksMaskIsTooShort) {
   const World world;
   const std::vector<std::int32_t> content(10, 1);
   const bool is_last = world.rank == world.size - 1;
@@ -542,7 +542,7 @@ TEST(Segmented, SaysWhichRanksMaskIsTooShort) {
   EXPECT_TRUE(outcome.text.starts_with("rank " + std::to_string(world.size - 1) + ": mask")) << outcome;
 }
 
-TEST(Segmented, NoLists) {
+TEST(SegmentedReduce, NoLists) {
   const std::vector<std::int32_t> content(10, 1);
   std::int32_t out = 0;
   EXPECT_EQ(
@@ -550,7 +550,7 @@ TEST(Segmented, NoLists) {
       0);
 }
 
-TEST(Segmented, NamesTheFirstBadListOfAll) {
+TEST(SegmentedReduce, NamesTheFirstBadListOfAll) {
   const World world;
   // Ten elements of 11 on each rank, and two lists that begin there, of which the second ends in the middle of the next one.
   const std::vector<std::int8_t> content(10, 11);
@@ -587,7 +587,7 @@ TEST(Segmented, NamesTheFirstBadListOfAll) {
   expect(fold(offsets), Code::overflow, 1, "rank 0: the sum of list 1 does not fit int8");
 }
 
-TEST(Segmented, TakesNoListsOfOneSize) {
+TEST(SegmentedReduce, TakesNoListsOfOneSize) {
   const std::vector<std::int32_t> content(10, 1);
   std::vector<std::int32_t> out(5);
   EXPECT_EQ(outcome_of([&] {

@@ -246,7 +246,7 @@ std::vector<std::int64_t> many_offsets() {
   return offsets;
 }
 
-TEST(Segmented, ResultsThatAreTooManyForTheCachesMatchTheReference) {
+TEST(SegmentedReduce, ResultsThatAreTooManyForTheCachesMatchTheReference) {
   if (tests::kSanitized) GTEST_SKIP() << "takes long";
   const auto offsets = many_offsets();
   check_adjacent<float>(offsets, values_of<float>(offsets.back()), add, 0.0F);
@@ -314,14 +314,14 @@ void check_sums_of_zeros() {
   }
 }
 
-TEST(Segmented, SumsOfNegativeZerosAreNegativeAndOfNothingAreNot) {
+TEST(SegmentedReduce, SumsOfNegativeZerosAreNegativeAndOfNothingAreNot) {
   check_sums_of_zeros<double, double>();
   check_sums_of_zeros<float, float>();
   check_sums_of_zeros<double, float>();
   check_sums_of_zeros<long double, double>();
 }
 
-TEST(Segmented, ChecksAreRefusedWhereThereAreNone) {
+TEST(SegmentedReduce, ChecksAreRefusedWhereThereAreNone) {
   const std::vector<int> content{1, 2};
   const std::vector<int> offsets{0, 2};
   std::vector<int> out(1);
@@ -337,7 +337,7 @@ TEST(Segmented, ChecksAreRefusedWhereThereAreNone) {
   EXPECT_EQ(counts[0], 2);
 }
 
-TEST(Segmented, AnInitialValueTakesPart) {
+TEST(SegmentedReduce, AnInitialValueTakesPart) {
   const std::vector<double> content{-0.0, -0.0};
   const std::vector<int> offsets{0, 0, 1, 2};
   std::vector<double> out(3, 9);
@@ -352,7 +352,7 @@ TEST(Segmented, AnInitialValueTakesPart) {
   EXPECT_EQ(greatest, (std::vector<int>{std::numeric_limits<int>::lowest(), -7, -9}));
 }
 
-TEST(Segmented, OperatorsOfOnesOwnNeedNotCommute) {
+TEST(SegmentedReduce, OperatorsOfOnesOwnNeedNotCommute) {
   const std::int64_t n = 30'000;
   std::vector<tests::AffineMap> content(static_cast<std::size_t>(n));
   std::mt19937 random(9);
@@ -398,13 +398,13 @@ void check_bounds() {
   }
 }
 
-TEST(Segmented, TakesBoundsOfEveryType) {
+TEST(SegmentedReduce, TakesBoundsOfEveryType) {
   check_bounds<std::int32_t>();
   check_bounds<std::uint32_t>();
   check_bounds<std::int64_t>();
 }
 
-TEST(Segmented, TakesListsOfOneSize) {
+TEST(SegmentedReduce, TakesListsOfOneSize) {
   for (const std::int64_t size : {0, 1, 3, 8, 32, 33, 1000, 5000}) {
     const std::int64_t count = size > 100 ? 20 : 700;
     std::vector<std::int64_t> starts;
@@ -538,7 +538,7 @@ TYPED_TEST(SegmentedReducers, AllOfOnesAreTrueAndNoneOfZeros) {
   }
 }
 
-TEST(Segmented, ReducersOfListsOfFewElementsMatchTheReference) {
+TEST(SegmentedReduce, ReducersOfListsOfFewElementsMatchTheReference) {
   // Around eight elements to a list, and 57 to eight lists.
   std::mt19937 random(21);
   for (const std::int64_t least : {0, 1, 4, 6, 7, 8, 9}) {
@@ -555,7 +555,7 @@ TEST(Segmented, ReducersOfListsOfFewElementsMatchTheReference) {
   }
 }
 
-TEST(Segmented, ReducersOfTooManyListsForTheCachesMatchTheReference) {
+TEST(SegmentedReduce, ReducersOfTooManyListsForTheCachesMatchTheReference) {
   if (tests::kSanitized) GTEST_SKIP() << "takes long";
   const auto offsets = many_offsets();
   const std::vector<std::int64_t> starts(offsets.begin(), offsets.end() - 1);
@@ -570,7 +570,7 @@ struct alignas(64) Wide {
   double values[8];
 };
 
-TEST(Segmented, ElementsMayBeAlignedTo64Bytes) {
+TEST(SegmentedReduce, ElementsMayBeAlignedTo64Bytes) {
   const auto sum = [](const Wide& a, const Wide& b) {
     Wide c{};
     for (std::size_t k = 0; k < 8; ++k) c.values[k] = a.values[k] + b.values[k];
@@ -583,7 +583,7 @@ TEST(Segmented, ElementsMayBeAlignedTo64Bytes) {
   EXPECT_EQ(out[1].values[0], 19'993);
 }
 
-TEST(Segmented, TakesInitAndNullsOfArrays) {
+TEST(SegmentedReduce, TakesInitAndNullsOfArrays) {
   const std::vector<int> offsets{0, 2, 2, 3};
   const std::vector<float> content{1, 2, 3};
   const std::vector<std::uint8_t> valid{1, 0, 1};
@@ -601,7 +601,7 @@ TEST(Segmented, TakesInitAndNullsOfArrays) {
 
 // --------------------------------------------------------------------------------------------------------------- nulls
 
-TEST(Segmented, SkipsNullElementsAndNullLists) {
+TEST(SegmentedReduce, SkipsNullElementsAndNullLists) {
   std::mt19937 random(23);
   for (const ListPattern pattern :
        {ListPattern::poisson, ListPattern::fixed32, ListPattern::giants, ListPattern::one}) {
@@ -719,7 +719,7 @@ struct BadList {
   std::int64_t stop;
 };
 
-TEST(Segmented, NamesTheFirstBadList) {
+TEST(SegmentedReduce, NamesTheFirstBadList) {
   constexpr std::int64_t kContent = 9000;
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
@@ -756,7 +756,7 @@ TEST(Segmented, NamesTheFirstBadList) {
   }
 }
 
-TEST(Segmented, NamesTheFirstOffsetThatDecreases) {
+TEST(SegmentedReduce, NamesTheFirstOffsetThatDecreases) {
   const auto good = offsets_of(ListPattern::zero_to_4, 100'000);
   const auto content = values_of<float>(100'000);
   for (const std::size_t at : {std::size_t{0}, std::size_t{300}, good.size() - 2}) {
@@ -781,7 +781,7 @@ TEST(Segmented, NamesTheFirstOffsetThatDecreases) {
   }
 }
 
-TEST(Segmented, SaysWhatIsWrong) {
+TEST(SegmentedReduce, SaysWhatIsWrong) {
   const std::vector<int> offsets{0, 2, 3};
   const std::vector<float> content{1, 2, 3};
   std::vector<float> out(2);
@@ -820,7 +820,7 @@ TEST(Segmented, SaysWhatIsWrong) {
       << "no lists";
 }
 
-TEST(Segmented, TheLibraryGivesTheSameOfIntegers) {
+TEST(SegmentedReduce, TheLibraryGivesTheSameOfIntegers) {
   const auto offsets = offsets_of(ListPattern::giants, 50'000);
   const auto content = values_of<std::int64_t>(50'000);
   std::vector<std::int64_t> out(offsets.size() - 1);
@@ -832,7 +832,7 @@ TEST(Segmented, TheLibraryGivesTheSameOfIntegers) {
             Code::unsupported);
 }
 
-TEST(Segmented, BooleansAreBytes) {
+TEST(SegmentedReduce, BooleansAreBytes) {
   const std::array<bool, 5> content{true, false, false, true, true};
   const std::vector<int> offsets{0, 2, 2, 5};
   std::array<bool, 3> out{};

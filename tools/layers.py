@@ -70,6 +70,17 @@ def wrong_includes() -> list[str]:
     return wrong
 
 
+def wrong_order() -> list[str]:
+    """Each folder that LAYERS lists before one that it may include."""
+    order = list(LAYERS)
+    return [
+        f"tools/layers.py: {folder} must follow {other}, which it may include"
+        for folder, (_, allowed) in LAYERS.items()
+        for other in allowed
+        if order.index(other) > order.index(folder)
+    ]
+
+
 def markdown() -> str:
     """The table as CONTRIBUTING.md shows it."""
     rows = ["| folder of `src/` | purpose | may include |", "|--|--|--|"]
@@ -82,7 +93,7 @@ def main() -> int:
     if sys.argv[1:] == ["--markdown"]:
         sys.stdout.write(markdown())
         return 0
-    wrong = wrong_includes()
+    wrong = wrong_order() + wrong_includes()
     if markdown() not in GUIDE.read_text():
         wrong.append(f"{GUIDE.name}: lacks the table that `python3 tools/layers.py --markdown` prints")
     for line in wrong:

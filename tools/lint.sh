@@ -34,7 +34,7 @@ while IFS= read -r file; do
     echo "$file:2: not '$path: one sentence'" >&2
     bad=1
   fi
-done < <(files '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile .ci/run)
+done < <(files '*.c' '*.cpp' '*.hpp' '*.h' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile .ci/run)
 [ $bad -eq 0 ]
 
 echo "lint: layers"

@@ -62,10 +62,14 @@ def filled_in(path: pathlib.Path, found: dict[str, list[dict]]) -> str:
         rows = of_backend(found[path.parent.name], backend, legend) if backend else of_all(found)
         return f"{begin}\n{rows}\n{end}"
 
-    text, places = MARKED.subn(fill, path.read_text())
-    if places == 0:
-        sys.exit(f"rung_tables: {path.relative_to(ROOT)} has no place for its rungs")
-    return text
+    text = path.read_text()
+    rungs = [] if path.parent == ROOT else found[path.parent.name]
+    backends = {rung["rung"].partition(".")[0] for rung in rungs} or {None}
+    missing = backends - {mark[2] for mark in MARKED.finditer(text)}
+    if missing:
+        which = "" if missing == {None} else f" `{', '.join(sorted(missing))}`"
+        sys.exit(f"rung_tables: {path.relative_to(ROOT)} has no place for its rungs{which}")
+    return MARKED.sub(fill, text)
 
 
 def main() -> None:
