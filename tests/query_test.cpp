@@ -370,7 +370,7 @@ TEST(Functions, AreTheSameWithEveryInstructionSet) {
     return std::isfinite(value) && std::isfinite(places < 0 ? value / ten : value * ten) ? back : value;
   };
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (!cpu::has_isa(isa)) continue;
+    if (!has_isa(isa)) continue;
     const Answer answer =
         Query(
             "SELECT row, MIN(ABS(f)), MIN(ROUND(f)), MIN(ROUND(f, 3)), MIN(ROUND(f, -2)), MIN(SQRT(ABS(f))), "

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/not_built.cpp: a build without CUDA has this in place of runtime.cpp and program.cpp: no devices, and errors that say why.
+// cuda/not_built.cpp: a build without CUDA has this in place of runtime.cpp: no devices, and errors that say why.
 #include "cuda/not_built.hpp"
 
 #include "cuda/device_call.hpp"
-#include "cuda/program.hpp"
 #include "upsweep/detail/by_key_call.hpp"
 #include "upsweep/gpu.hpp"
 
@@ -49,15 +48,6 @@ const char* lookahead_refusal(int) noexcept { return "not built"; }
 Launch launch_on(const Policy&) { refuse(); }
 DeviceCall::DeviceCall(const Policy&, WorkspaceSize) { refuse(); }
 DeviceCall::~DeviceCall() { workspace_ = nullptr; }
-
-struct Program::State {};
-Program::Program(std::unique_ptr<State>) { refuse(); }
-Program::~Program() = default;
-void Program::launch(const char*, std::int64_t, int, std::int64_t, Stream, std::span<const std::uint64_t>) const {
-  refuse();
-}
-std::shared_ptr<const Program> program_of(const std::string&, int, double&) { refuse(); }
-LaunchLimits launch_limits(int) { refuse(); }
 
 }  // namespace upsweep::gpu
 
