@@ -256,7 +256,7 @@ TEST_F(CudaShards, FilteredSumsAreThoseOfOneTable) {
     const Group& group = own;
     DeviceArray<std::int64_t> out(1);
     constexpr std::int64_t kRows = 300'007;
-    std::vector<gpu::SelectSumShard> shards;
+    std::vector<gpu::FilteredSumShard> shards;
     std::vector<std::unique_ptr<DeviceArray<std::uint32_t>>> keys;
     std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> numbers;
     std::int64_t wanted = 0;

@@ -79,7 +79,7 @@ struct Shard {
 };
 
 /// The same of columns, for filtered_sum().
-struct SelectSumShard {
+struct FilteredSumShard {
   const std::uint32_t* key = nullptr;
   const std::int64_t* quantity = nullptr;
   const std::int64_t* price = nullptr;
@@ -236,7 +236,7 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
 
 /// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see filtered_sum.hpp. Into *out, memory of the first
 /// member's device, without waiting.
-inline void filtered_sum_async(const gpu::Group& group, const std::vector<gpu::SelectSumShard>& shards,
+inline void filtered_sum_async(const gpu::Group& group, const std::vector<gpu::FilteredSumShard>& shards,
                                std::uint32_t limit, std::int64_t* out) {
   detail::require_members(group, shards.size());
   const auto value = [&](std::size_t member, const gpu::Policy& policy, void* to) {

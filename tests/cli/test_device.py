@@ -285,7 +285,7 @@ def test_every_rung_of_a_ladder_is_right_or_says_why_not(upsweep, problem, types
 
 
 @pytest.mark.parametrize("z", [30, 5000])
-def test_the_aggregate_ladder(upsweep, z):
+def test_the_filtered_sum_ladder(upsweep, z):
     args = ["ladder", "filtered-sum", "--device", "cuda", "--sizes", "100001", "--z", z]
     rows = {row["rung"]: row for row in upsweep.json(*args)["rows"]}
     assert set(rows) == {

@@ -305,7 +305,7 @@ def kept_of(result):
     return result["rows"][0]["kept"], result["rows"][0]["n"]
 
 
-def test_aggregate_on_made_lineitems(upsweep):
+def test_filtered_sum_on_made_lineitems(upsweep):
     args = ["ladder", "filtered-sum", "--sizes", "100000"]
     rows = check_rows(upsweep.json(*args), "filtered-sum")
     assert 150 < rows[0]["kept"] < 450  # 29 of 10000 suppliers
@@ -319,7 +319,7 @@ def test_aggregate_on_made_lineitems(upsweep):
     assert [row["n"] for row in rows] == [1, 777]
 
 
-def test_aggregate_is_climbed_at_scale_factor_1(upsweep):
+def test_filtered_sum_is_climbed_at_scale_factor_1(upsweep):
     rows = check_rows(upsweep.json("ladder", "filtered-sum", "--rung", "cpu.predicate_first"), "filtered-sum")
     assert [(row["n"], row["limit"]) for row in rows] == [(6001215, 30)]
 
@@ -333,14 +333,14 @@ def save_lineitems(upsweep, n):
     return int((supplier < 7).sum())
 
 
-def test_aggregate_on_columns(upsweep):
+def test_filtered_sum_on_columns(upsweep):
     kept = save_lineitems(upsweep, 5000)
     args = ["ladder", "filtered-sum", "--z", "7", "--input", "supplier.npy", "quantity.npy", "price.npy"]
     check_filtered_sum(check_rows(upsweep.json(*args), "filtered-sum"), 7, kept, 5000)
     check_text(upsweep.text(*args))
 
 
-def test_aggregate_on_decimals(upsweep, arrow):
+def test_filtered_sum_on_decimals(upsweep, arrow):
     import decimal
 
     cents = arrow.decimal128(15, 2)
@@ -364,7 +364,7 @@ def test_aggregate_on_decimals(upsweep, arrow):
     assert "10.01" in error["message"]
 
 
-def test_aggregate_refuses_columns(upsweep):
+def test_filtered_sum_refuses_columns(upsweep):
     save_lineitems(upsweep, 50)
     upsweep.save("short.npy", np.ones(49), "int64")
     upsweep.save("float.npy", np.ones(50), "float64")

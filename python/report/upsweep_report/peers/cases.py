@@ -84,7 +84,7 @@ def _reduce(dtype: str, n: int, _: str) -> Iterator[Case]:
     yield Case(dtype, n, float(x.nbytes), {"x": x})
 
 
-def _ragged(dtype: str, n: int, _: str) -> Iterator[Case]:
+def _offsets(dtype: str, n: int, _: str) -> Iterator[Case]:
     random = np.random.default_rng(44)
     starts = random.integers(0, 1_000_000, n).astype(dtype)
     stops = starts + random.integers(0, 9, n).astype(dtype) * random.integers(0, 3, n).astype(bool)
@@ -182,7 +182,7 @@ def _pack(dtype: str, n: int, pattern: str) -> Iterator[Case]:
         yield Case(dtype, n, moved, arrays, f"lists: {pattern}, {what}")
 
 
-def _positions(dtype: str, n: int, pattern: str) -> Iterator[Case]:
+def _broadcast(dtype: str, n: int, pattern: str) -> Iterator[Case]:
     offsets = lists_of(pattern, n)
     yield Case(dtype, n, 8.0 * (len(offsets) + n), {"offsets": offsets}, f"lists: {pattern}", {"lists": len(offsets) - 1})
 
@@ -204,7 +204,7 @@ LIMIT = 30  # of the key: rows below it are summed up
 _LINE = 64
 
 
-def _aggregate(dtype: str, n: int, _: str) -> Iterator[Case]:
+def _filtered_sum(dtype: str, n: int, _: str) -> Iterator[Case]:
     random = np.random.default_rng(45)
     part = random.integers(1, 200_001, n)
     key = random.integers(1, 10_001, n).astype(np.uint32)
@@ -245,7 +245,7 @@ PROBLEMS = {
     for problem in (
         Problem("scan", _of_columns(("int32", "float64")), _scan),
         Problem("reduce", _of_columns(("int32", "float64")), _reduce),
-        Problem("offsets", _of_columns(("int64",)), _ragged),
+        Problem("offsets", _of_columns(("int64",)), _offsets),
         Problem("segmented-reduce", _of_lists(), _lists(lambda elements, lists: lists)),
         Problem("segmented-scan", _of_lists(), _lists(lambda elements, lists: elements)),
         Problem("by-key", _of_lists(), _by_key),
@@ -255,10 +255,10 @@ PROBLEMS = {
         Problem("partition", _of_columns(), _partition),
         Problem("take", _of_lists(), _take),
         Problem("pack", _of_lists(), _pack),
-        Problem("broadcast", _of_lists(("int64",)), _positions),
+        Problem("broadcast", _of_lists(("int64",)), _broadcast),
         Problem("combinations", _of_lists(("int64",), ("fixed3",)), _combinations),  # longer lists have too many
         Problem(
-            "filtered-sum", (Study("balkesen2012", (6_001_215,), ("int64",)), Study("sizes", SWEEP, ("int64",))), _aggregate
+            "filtered-sum", (Study("balkesen2012", (6_001_215,), ("int64",)), Study("sizes", SWEEP, ("int64",))), _filtered_sum
         ),
         Problem("subset-sum", (Study("aubanel2021", (10,), ("int64",)),), _subset_sum),
     )
