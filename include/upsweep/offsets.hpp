@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/offsets.hpp: ragged arrays: the offsets of lists that are given by where each starts and stops.
 //
-// offsets writes, for lists starts[i] … stops[i],
+// offsets() writes, for lists starts[i] … stops[i],
 //   offsets[0] = 0,  offsets[i+1] = offsets[i] + (stops[i] - starts[i])
 // which is the offsets array of the same lists packed one after another.
 //
@@ -36,7 +36,7 @@ struct ListOptions {
   bool strict = false;             ///< negative starts are errors too
 };
 
-/// The result of offsets.
+/// The result of offsets().
 struct OffsetsResult {
   std::int64_t lists;     ///< offsets written, less one
   std::int64_t total;     ///< the last offset: elements in all lists

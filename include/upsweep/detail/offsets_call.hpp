@@ -31,7 +31,7 @@ constexpr OffsetsCarry merge_carries(const OffsetsCarry& left, const OffsetsCarr
 
 namespace gpu {
 
-/// How a offsets() ended that does not wait, in device memory.
+/// How a call of offsets() that does not wait ended, in device memory.
 struct OffsetsStatus {
   std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
   std::int64_t total;      ///< elements in all lists; unspecified where there is an invalid one
