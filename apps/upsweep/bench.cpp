@@ -251,6 +251,7 @@ class Results {
                   fmt::format("{} was begun with another {}{}: go on as it was begun, or remove it", partial(), part,
                               differing(before[part], all_[part])));
     }
+    use_current_names(before);
     resumed_ = before["cells"].size();
     all_ = std::move(before);
   }

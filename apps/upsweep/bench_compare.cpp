@@ -76,17 +76,15 @@ Measurements measurements(const Json& results) {
   return all;
 }
 
-/// Replaces the name that a problem has in older files.
-void rename_problem(Json& of) {
+/// The name that a problem has now; older files may have another.
+std::string current_name(const std::string& problem) {
   static const std::map<std::string, std::string> kRenamed = {{"ragged", "offsets"},
                                                               {"segmented", "segmented-reduce"},
                                                               {"group", "group-by"},
                                                               {"positions", "broadcast"},
                                                               {"aggregate", "filtered-sum"}};
-  const auto problem = of.find("problem");
-  if (problem == of.end() || !problem->is_string()) return;
-  const auto found = kRenamed.find(problem->get<std::string>());
-  if (found != kRenamed.end()) *problem = found->second;
+  const auto found = kRenamed.find(problem);
+  return found == kRenamed.end() ? problem : found->second;
 }
 
 std::string text_in(const Json& from, const char* field) {
@@ -214,6 +212,18 @@ std::string differing(const Json& before, const Json& now) {
 bool Change::is_noise() const { return std::abs(std::log(ratio)) <= limit; }
 bool Change::is_judged() const { return measurements >= kFewest; }
 
+void use_current_names(Json& results) {
+  for (const char* const part : {"rows", "groups"}) {
+    for (Json& one : results[part]) one["problem"] = current_name(one["problem"].get<std::string>());
+  }
+  for (Json& cell : results["cells"]) {
+    if (!cell.is_string()) continue;
+    const auto name = cell.get<std::string>();
+    const std::size_t end = std::min(name.find('/'), name.size());
+    cell = current_name(name.substr(0, end)) + name.substr(end);
+  }
+}
+
 Json load_results(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(Code::is_directory, fmt::format("{} is a directory", path));
   std::ifstream file(path, std::ios::binary);
@@ -231,11 +241,7 @@ Json load_results(const std::string& path) {
   if (!results.contains("machine") || !results["machine"].is_object() || !is_complete(results)) {
     throw Error(Code::malformed, fmt::format("{}: results without what is compared: machine, rungs, samples", path));
   }
-  for (const char* const part : {"cells", "rows", "groups"}) {
-    for (Json& one : results[part]) {
-      if (one.is_object()) rename_problem(one);
-    }
-  }
+  use_current_names(results);
   return results;
 }
 

@@ -46,6 +46,9 @@ Json load_results(const std::string& path);
 /// Whether "rows" and "groups", which are arrays, have what is compared and counted.
 bool is_complete(const Json& results);
 
+/// Gives problems the names that they have now. `results` is complete.
+void use_current_names(Json& results);
+
 /// " (sizes, threads)": the fields in which two objects differ.
 std::string differing(const Json& before, const Json& now);
 

@@ -319,9 +319,9 @@ void define_scans(nb::module_& module) {
              nb::arg("initial").none(), nb::arg("shape"), nb::arg("x"), nb::arg("out"));
   module.def("reduce_along", &reduce_along, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(),
              nb::arg("shape"), nb::arg("x"), nb::arg("out"));
-  module.def("offsets", [](const Place& place, nb::handle starts, nb::handle stops, nb::handle offsets, Truth strict) {
-    output_of<std::int64_t>(offsets, "out");
-    return offsets(place, input(starts, "starts"), input(stops, "stops"), output(offsets, "out"), strict);
+  module.def("offsets", [](const Place& place, nb::handle starts, nb::handle stops, nb::handle out, Truth strict) {
+    output_of<std::int64_t>(out, "out");
+    return offsets(place, input(starts, "starts"), input(stops, "stops"), output(out, "out"), strict);
   });
 }
 
