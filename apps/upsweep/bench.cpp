@@ -245,13 +245,13 @@ class Results {
       throw Error(Code::malformed,
                   fmt::format("{}: no results of upsweep bench: remove it, or name another -o", partial()));
     }
+    use_current_names(before);
     for (const char* part : {"schema", "upsweep", "machine", "method"}) {
       if (before[part] == all_[part]) continue;
       throw Error(Code::invalid_argument,
                   fmt::format("{} was begun with another {}{}: go on as it was begun, or remove it", partial(), part,
                               differing(before[part], all_[part])));
     }
-    use_current_names(before);
     resumed_ = before["cells"].size();
     all_ = std::move(before);
   }

@@ -216,6 +216,12 @@ void use_current_names(Json& results) {
   for (const char* const part : {"rows", "groups"}) {
     for (Json& one : results[part]) one["problem"] = current_name(one["problem"].get<std::string>());
   }
+  const auto method = results.find("method");
+  if (method != results.end() && method->is_object() && method->contains("problems")) {
+    for (Json& problem : (*method)["problems"]) {
+      if (problem.is_string()) problem = current_name(problem.get<std::string>());
+    }
+  }
   for (Json& cell : results["cells"]) {
     if (!cell.is_string()) continue;
     const auto name = cell.get<std::string>();

@@ -117,6 +117,16 @@ def test_other_problems_are_another_method(upsweep):
     assert "another method (problems)" in error["message"]
 
 
+def test_former_names_of_problems_are_gone_on_with(upsweep):
+    bench(upsweep, "offsets")
+    whole = results(upsweep)
+    begun = json.loads(json.dumps(whole).replace('"offsets/', '"ragged/').replace('"offsets"', '"ragged"'))
+    assert begun["cells"] != whole["cells"] and begun["method"] != whole["method"] and begun["rows"] != whole["rows"]
+    upsweep.write("results.json.partial", json.dumps(begun))
+    assert "2 of 2 cells were there from before" in bench(upsweep, "offsets").decode()
+    assert results(upsweep) == whole
+
+
 def test_time_without_end_can_be_gone_on_with(upsweep):
     arguments = ("bench", "partition", *SMALL, "--max-seconds", "inf", "-o", "results.json")
     upsweep.ok(*arguments, timeout=3600)
