@@ -355,7 +355,7 @@ TEST_F(GpuTest, OffsetsThatDoNotFitTheirListsAreErrors) {
                                    std::numeric_limits<std::int64_t>::min()}) {
     auto wrong = host;
     wrong[1000] = other;
-    DeviceArray<std::int64_t> upsweep::offsets(wrong, 0);
+    DeviceArray<std::int64_t> offsets(wrong, 0);
     for (const RungInfo& rung : rungs()) {
       column.clear(9000);
       const PackColumn view = column.view();

@@ -377,7 +377,7 @@ TEST_F(GpuTest, AStatusSaysWhatIsWrongWithASelection) {
   std::vector<std::int64_t> host(1001);
   for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<std::int64_t>(3 * i);
   host[500] = 1'000'000;
-  DeviceArray<std::int64_t> upsweep::offsets(host, 0);
+  DeviceArray<std::int64_t> offsets(host, 0);
   DeviceArray<std::int64_t> out(1001);
   DeviceArray<gpu::SelectStatus> status(1);
   DeviceBooleans mask(make_mask(3000, 50));
@@ -400,7 +400,7 @@ TEST_F(GpuTest, AStatusSaysWhatIsWrongWithASelection) {
 TEST_F(GpuTest, NoMemoryIsHeldAfterAnErrorOfASelection) {
   std::vector<std::int64_t> host(101, 5);
   host[50] = 3;
-  DeviceArray<std::int64_t> upsweep::offsets(host, 0);
+  DeviceArray<std::int64_t> offsets(host, 0);
   DeviceArray<std::int64_t> out(101);
   DeviceBooleans mask(make_mask(3000, 50));
   for (const RungInfo& rung : rungs()) {
