@@ -93,7 +93,7 @@ def test_inputs_are_called_as_the_ladder_calls_them(problem):
 
 def test_every_place_has_a_copy_in_the_same_rounds(measured):
     _, found = measured
-    assert found["groups"] and all(group["copy_gbps"] > 0 and len(group["copy_samples_s"]) >= 5 for group in found["groups"])
+    assert found["groups"] and all(group["copy_gbps"] > 0 and len(group["copy_samples_s"]) >= 3 for group in found["groups"])
     places = {tuple(group[key] for key in ("problem", "study", "type", "n", "input")) for group in found["groups"]}
     assert {tuple(row[key] for key in ("problem", "study", "type", "n", "input")) for row in found["rows"]} == places
     (read,) = {group["problem"] for group in found["groups"] if group["read_gbps"]}
