@@ -41,13 +41,13 @@ struct CombinationsCall {
   std::int64_t n = 0;                    ///< positions of a tuple
   bool is_cartesian = false;
   bool replacement = false;
-  std::int64_t* offsets = nullptr;                 ///< of the tuples of each list; null: not asked for
-  std::int64_t* const* out = nullptr;              ///< n arrays; null: the tuples are only counted
-  std::int64_t room = 0;                           ///< elements of each
-  std::int64_t total = 0;                          ///< tuples: what the call finds
+  std::int64_t* offsets = nullptr;                       ///< of the tuples of each list; null: not asked for
+  std::int64_t* const* out = nullptr;                    ///< n arrays; null: the tuples are only counted
+  std::int64_t room = 0;                                 ///< elements of each
+  std::int64_t total = 0;                                ///< tuples: what the call finds
   const impl::combinations::TuplesPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
-  const gpu::Launch* launch = nullptr;             ///< where on a GPU; null: the arrays are the host's
-  gpu::CombinationsStatus* status = nullptr;       ///< on a GPU: where the outcome goes
+  const gpu::Launch* launch = nullptr;                   ///< where on a GPU; null: the arrays are the host's
+  gpu::CombinationsStatus* status = nullptr;             ///< on a GPU: where the outcome goes
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.

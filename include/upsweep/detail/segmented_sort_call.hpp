@@ -26,14 +26,14 @@ struct SegmentedSortCall {
   Type type = Type::float64;  ///< of its elements
   bool descending = false;
   bool nan_first = false;
-  void* out = nullptr;                               ///< elements in order; null where positions are asked for
-  std::int64_t* positions = nullptr;                 ///< which element of its list comes there, else null
-  std::int64_t room = 0;                             ///< elements of the output
-  std::int64_t elements = 0;                         ///< of all lists: what the call finds
+  void* out = nullptr;                                   ///< elements in order; null where positions are asked for
+  std::int64_t* positions = nullptr;                     ///< which element of its list comes there, else null
+  std::int64_t room = 0;                                 ///< elements of the output
+  std::int64_t elements = 0;                             ///< of all lists: what the call finds
   const impl::segmented_sort::SortPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
-  const gpu::Launch* launch = nullptr;               ///< where on a GPU; null: the arrays are the host's
-  gpu::ListsStatus* status = nullptr;                ///< there: where the outcome goes
-  bool waits = false;                                ///< there: the call may wait for the device
+  const gpu::Launch* launch = nullptr;                   ///< where on a GPU; null: the arrays are the host's
+  gpu::ListsStatus* status = nullptr;                    ///< there: where the outcome goes
+  bool waits = false;                                    ///< there: the call may wait for the device
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
