@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/test_mpi.py: scan, reduce and query --mpi: files dealt out to ranks, and what ends a run.
+import errno
 import json
 import os
 import signal
@@ -282,13 +283,27 @@ def process_of(rank, folder):
     raise AssertionError(f"rank {rank} did not come")
 
 
+def writer_to(pipe):
+    """Opens a named pipe once somebody reads it: a rank does when MPI has begun, and before that mpiexec may wait for one that died."""
+    for _ in range(20 * 60 * 10):
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        time.sleep(0.05)
+    raise AssertionError(f"nobody reads {pipe}")
+
+
 @with_mpi
 def test_a_rank_that_dies_ends_the_run(upsweep, parts):
     files, _ = parts
     os.mkfifo(upsweep.folder / "never.npy")  # rank 1 waits for somebody to write to it
     process = start(upsweep, 2, "scan", "--mpi", files[0], "never.npy", "-o", "out.npy")
+    writer = writer_to(upsweep.folder / "never.npy")
     os.kill(process_of(1, upsweep.folder), signal.SIGKILL)
     out, err = process.communicate(timeout=3600)
+    os.close(writer)
     assert process.returncode != 0 and out == ""
     assert "rank 1" in err, err
     assert not list(upsweep.folder.glob("out*"))
