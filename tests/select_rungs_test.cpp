@@ -409,8 +409,8 @@ void check_made_output(const Selection& given, bool has_lists, const Policy& pol
   MadeOutput made(given, has_lists, clears);
   EXPECT_EQ(detail::run_select(policy, made.call), policy.rung);
   EXPECT_EQ(made.times, 1) << policy.rung;
-  std::vector<std::int64_t> elements;
-  for (const std::int64_t position : expected.positions) elements.push_back(position + 7);
+  std::vector<std::int64_t> elements = expected.positions;
+  for (std::int64_t& element : elements) element += 7;
   EXPECT_EQ(made.out, elements) << policy.rung;
   EXPECT_EQ(made.call.kept, std::ssize(elements)) << policy.rung;
   if (has_lists) {

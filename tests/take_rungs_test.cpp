@@ -274,8 +274,8 @@ TEST(TakeOfLists, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
   JaggedTake made = make_jagged_take(Pattern::poisson, 40'000, true);
   std::vector<std::int64_t> content(made.lists.mask.size());
   std::iota(content.begin(), content.end(), std::int64_t{7});
-  std::vector<std::int64_t> elements;
-  for (const std::int64_t position : made.positions) elements.push_back(position + 7);
+  std::vector<std::int64_t> elements = made.positions;
+  for (std::int64_t& element : elements) element += 7;
   const std::vector<std::int64_t> indices = made.indices;
   for (const std::string rung : {"cpu.serial", "cpu.gather"}) {
     for (const int threads : {1, 3}) {
