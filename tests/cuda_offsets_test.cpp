@@ -386,7 +386,7 @@ TEST_F(GpuTest, OffsetsSayWhatIsWrong) {
     upsweep::offsets(gpu::Policy{}, ones.data(), bounds.data(), 100, offsets.data());
     FAIL() << "a list that stops before it starts passed";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "list 42 stops at 0, before its start 1");
+    EXPECT_STREQ(error.what(), "list 42 is invalid: stop (0) < start (1)");
   }
 }
 

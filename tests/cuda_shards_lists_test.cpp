@@ -189,7 +189,7 @@ TEST_F(CudaShardsLists, TheFirstBadListOfAllShardsIsReported) {
     const BoundsInShards<std::int32_t> shards(group, starts, stops, begin);
     const auto list = static_cast<std::int64_t>(bad);
     expect_error(Code::stop_before_start, list,
-                 "shard " + std::to_string(bad / 30'000) + ": list " + std::to_string(bad) + " stops at " +
+                 "shard " + std::to_string(bad / 30'000) + ": list " + std::to_string(bad) + " is invalid: stop (" +
                      std::to_string(starts[bad] - 1),
                  [&] { upsweep::offsets(group, shards.all()); });
     DeviceArray<gpu::OffsetsStatus> status(1);
@@ -625,7 +625,7 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
     bounds.add(each, 0);
     fives.push_back({Lists::by_offsets(bounds.last(), 1), shards.all()[0].in, 5, out.data() + fives.size()});
   }
-  expect_error(Code::index_out_of_range, 1, "list 1, from 12 to 12, does not begin in the shard",
+  expect_error(Code::index_out_of_range, 1, "list 1 is invalid: [12, 12) does not begin in the shard",
                [&] { segmented_reduce(group, fives); });
 }
 

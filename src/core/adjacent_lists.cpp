@@ -19,9 +19,4 @@ void require_adjacent(const Lists& lists, std::string_view what) {
 
 void throw_too_many_elements() { throw Error(Code::overflow, "the lists have more elements than int64 counts"); }
 
-void throw_no_room(std::int64_t total, std::int64_t capacity) {
-  throw Error(Code::unequal_lengths, "the lists have " + std::to_string(total) +
-                                         " elements together, but an output has room for " + std::to_string(capacity));
-}
-
 }  // namespace upsweep

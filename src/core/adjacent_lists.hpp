@@ -40,7 +40,5 @@ void require_adjacent(const Lists& lists, std::string_view what = "lists");
 
 /// Of lists that are good one by one.
 [[noreturn]] void throw_too_many_elements();
-/// Of an output with less room than the lists have elements.
-[[noreturn]] void throw_no_room(std::int64_t total, std::int64_t capacity);
 
 }  // namespace upsweep

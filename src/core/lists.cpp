@@ -72,21 +72,43 @@ Code check_list(const Lists& lists, std::int64_t i, std::int64_t content) {
   return visit_bounds(lists, [&](auto bounds) { return check_list(bounds.start(i), bounds.stop(i), content); });
 }
 
-void throw_bad_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t content) {
-  const std::string which = "list " + std::to_string(list);
-  const std::string from = std::to_string(start);
-  const std::string to = std::to_string(stop);
+namespace {
+
+constexpr const char* kOffsetOverflow = "the offset after it exceeds int64";
+
+}  // namespace
+
+std::string detail::invalid_list(std::int64_t list, const std::string& why) {
+  return "list " + std::to_string(list) + " is invalid: " + why;
+}
+
+std::string detail::invalid_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop,
+                                 std::int64_t content) {
+  const std::string start_is = "start (" + std::to_string(start) + ")";
+  const std::string stop_is = "stop (" + std::to_string(stop) + ")";
   switch (code) {
     case Code::stop_before_start:
-      throw Error(code, which + " stops at " + to + ", before its start " + from, list);
+      return invalid_list(list, stop_is + " < " + start_is);
     case Code::negative_start:
-      throw Error(code, which + " starts at " + from + ": before the content", list);
+      return invalid_list(list, start_is + " < 0");
+    case Code::overflow:
+      return invalid_list(list, kOffsetOverflow);
     default:
-      throw Error(code,
-                  which + ", from " + from + " to " + to + ", goes past the end of the content, which has " +
-                      std::to_string(content) + " elements",
-                  list);
+      return invalid_list(list, stop_is + " > length of the content (" + std::to_string(content) + ")");
   }
+}
+
+void throw_bad_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t content) {
+  throw Error(code, detail::invalid_list(code, list, start, stop, content), list);
+}
+
+void throw_offset_overflow(std::int64_t list) {
+  throw Error(Code::overflow, detail::invalid_list(list, kOffsetOverflow), list);
+}
+
+void throw_too_small(const std::string& output, std::int64_t capacity, std::int64_t needed) {
+  throw Error(Code::unequal_lengths,
+              output + " is too small: needs " + std::to_string(needed) + " elements, has " + std::to_string(capacity));
 }
 
 namespace {
@@ -116,9 +138,8 @@ void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content)
       throw_bad_list(code, list, start, stop, content);
     }
     throw Error(code,
-                "list " + std::to_string(list) + " stops at " + std::to_string(stop) + ", before its start " +
-                    std::to_string(start) +
-                    ": the offsets add up to the content's length, as lengths do; lengths_to_offsets makes offsets of "
+                detail::invalid_list(code, list, start, stop, content) +
+                    "; the offsets add up to the content's length, as lengths do: lengths_to_offsets makes offsets of "
                     "lengths",
                 list);
   });

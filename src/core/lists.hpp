@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/visit.hpp"
+#include "upsweep/detail/list_error.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 
@@ -54,5 +55,11 @@ Code check_list(const Lists& lists, std::int64_t i, std::int64_t content);
                                  std::int64_t content);
 /// The same, with the bounds read from host memory.
 [[noreturn]] void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content);
+
+/// Throws overflow: the offset after the list exceeds int64.
+[[noreturn]] void throw_offset_overflow(std::int64_t list);
+
+/// Throws unequal_lengths: `output` holds `capacity` elements and needs more.
+[[noreturn]] void throw_too_small(const std::string& output, std::int64_t capacity, std::int64_t needed);
 
 }  // namespace upsweep

@@ -91,7 +91,7 @@ def test_the_first_bad_list(upsweep, bad):
     error = upsweep.fails(
         "stop_before_start", "offsets", "starts.npy", "stops.npy", "-o", "out.npy", "--device", "cuda", index=bad
     )
-    assert error["message"] == f"starts.npy, stops.npy: list {bad} stops at -4, before its start 0"
+    assert error["message"] == f"starts.npy, stops.npy: list {bad} is invalid: stop (-4) < start (0)"
 
 
 def test_sums_that_may_not_fit(upsweep):

@@ -229,7 +229,7 @@ def test_a_stop_before_its_start(upsweep, dtype, bad, rung):
     save(upsweep, starts, stops)
     options = ["-o", "out.npy"] if rung is None else ["-o", "out.npy", "--rung", rung]
     message = upsweep.fails("stop_before_start", "offsets", "starts.npy", "stops.npy", *options, index=bad)["message"]
-    assert message == f"starts.npy, stops.npy: list {bad} stops at {stops[bad]}, before its start 5"
+    assert message == f"starts.npy, stops.npy: list {bad} is invalid: stop ({stops[bad]}) < start (5)"
 
 
 def test_lists_are_counted_after_the_offsets(upsweep):

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "upsweep/detail/list_error.hpp"
 #include "upsweep/detail/mpi_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/segmented_reduce.hpp"
@@ -190,23 +191,25 @@ class LocalLists {
 
   static void require_list(const ListsLayout& layout, const ListsShare& share, std::int64_t i, std::int64_t start,
                            std::int64_t stop) {
-    const auto refuse = [&](Code code, const std::string& why) {
-      const std::int64_t list = layout.first_list() + i;
-      throw Error(code, "list " + std::to_string(list) + why, list);
-    };
+    const std::int64_t list = layout.first_list() + i;
     const std::int64_t first = layout.first_element();
     const std::int64_t end = layout.end_of_elements();
     if (start < first || start > end) {
-      refuse(Code::index_out_of_range, " begins at " + std::to_string(start) + ", but this rank has the elements " +
-                                           std::to_string(first) + " to before " + std::to_string(end));
+      throw Error(Code::index_out_of_range,
+                  upsweep::detail::invalid_list(list, "start (" + std::to_string(start) +
+                                                          ") is not in this rank's elements, [" +
+                                                          std::to_string(first) + ", " + std::to_string(end) + ")"),
+                  list);
     }
     if (stop < start) {
-      refuse(Code::stop_before_start,
-             " stops at " + std::to_string(stop) + ", before its start " + std::to_string(start));
+      throw Error(Code::stop_before_start,
+                  upsweep::detail::invalid_list(Code::stop_before_start, list, start, stop, end), list);
     }
     if (stop > end && i != share.last && !share.are_adjacent) {
-      refuse(Code::unsupported, " goes on on later ranks, as list " + std::to_string(layout.first_list() + share.last) +
-                                    " does: one list of a rank may");
+      throw Error(Code::unsupported,
+                  "list " + std::to_string(list) + " goes on on later ranks, as list " +
+                      std::to_string(layout.first_list() + share.last) + " does: one list of a rank may",
+                  list);
     }
   }
 

@@ -247,16 +247,21 @@ class ListsFold {
     const ShardPosition& place = places_[m];
     const gpu::CurrentDevice current(state_.members[m].device);
     const gpu::FetchedList bad(calls_[m].lists, list - place.first_list, state_.members[m].stream);
-    std::string text = "shard " + std::to_string(m) + ": list " + std::to_string(list) + ", from " +
-                       std::to_string(bad.start) + " to " + std::to_string(bad.stop);
-    if (status.code == Code::stop_before_start) text += ", stops before its start";
-    if (status.code == Code::index_out_of_range) text += ", does not begin in the shard";
-    if (status.code == Code::stop_past_end) text += ", goes past the last element that it may have";
-    if (status.code == Code::invalid_argument) text += ", does not end where the next shard's lists begin";
-    throw Error(status.code,
-                text + ": the shard has the elements " + std::to_string(place.first_element) + " to before " +
-                    std::to_string(place.first_element + place.elements),
-                list);
+    const std::string shard = "shard " + std::to_string(m) + ": ";
+    if (status.code == Code::stop_before_start) {
+      throw Error(status.code, shard + detail::invalid_list(status.code, list, bad.start, bad.stop, 0), list);
+    }
+    const char* const fault = status.code == Code::index_out_of_range ? "does not begin in the shard"
+                              : status.code == Code::stop_past_end ? "goes past the last element that it may have"
+                                                                   : "does not end where the next shard's lists begin";
+    const auto range = [](std::int64_t first, std::int64_t stop) {
+      return "[" + std::to_string(first) + ", " + std::to_string(stop) + ")";
+    };
+    throw Error(
+        status.code,
+        shard + detail::invalid_list(list, range(bad.start, bad.stop) + " " + fault + "; the shard has the elements " +
+                                               range(place.first_element, place.first_element + place.elements)),
+        list);
   }
 
  private:

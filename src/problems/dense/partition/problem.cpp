@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/columns.hpp"
+#include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/dense/partition/rung.hpp"
 #include "upsweep/error.hpp"
@@ -38,9 +39,7 @@ void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
   add_columns(call.columns, given);
   given.read(call.mask);
   given.require_apart();
-  if (room >= n) return;
-  throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(room) +
-                                         " elements, but a partition has all " + std::to_string(n));
+  if (room < n) throw_too_small("an output", room, n);
 }
 
 static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);

@@ -48,9 +48,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
 [[noreturn]] void throw_no_room(std::span<const SelectColumn> columns, std::int64_t kept) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].capacity >= kept) continue;
-    throw Error(Code::unequal_lengths, "the output of column " + std::to_string(c) + " has room for " +
-                                           std::to_string(columns[c].capacity) + " elements, but " +
-                                           std::to_string(kept) + " are kept");
+    throw_too_small("the output of column " + std::to_string(c), columns[c].capacity, kept);
   }
   detail::no_such_value();
 }

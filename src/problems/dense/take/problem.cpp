@@ -56,12 +56,6 @@ const Rung& choose(const Call& call, const Policy& policy) {
   }
 }
 
-/// That of outputs which are too small.
-[[noreturn]] void throw_no_room(std::int64_t room, std::int64_t taken) {
-  throw Error(Code::unequal_lengths, "an output has room for " + std::to_string(room) + " elements, but " +
-                                         std::to_string(taken) + " are taken");
-}
-
 /// For the first of the indices first … stop - 1 that names none of so many elements, if there is one.
 void require_indices(const Call& call, std::int64_t first, std::int64_t stop, std::int64_t elements,
                      const std::string& where) {
@@ -104,7 +98,7 @@ void require_lists_and_indices(const Call& call) {
     require_lists_and_indices(call);
     std::rethrow_exception(call.failure);
   }
-  if (status.code == kNoRoom.code) throw_no_room(call.room, call.taken);
+  if (status.code == kNoRoom.code) throw_too_small("an output", call.room, call.taken);
   if (status.code == kBad.code && call.has_lists) {
     require_lists_and_indices(call);
   } else if (status.code == kBad.code) {
@@ -142,7 +136,7 @@ void require_call(Call& call) {
     arrays.write(call.positions, call.room, sizeof(std::int64_t));
   }
   arrays.require_apart();
-  if (!call.has_lists && call.room < call.indices.length) throw_no_room(call.room, call.indices.length);
+  if (!call.has_lists && call.room < call.indices.length) throw_too_small("an output", call.room, call.indices.length);
 }
 
 // ---- On a GPU.
@@ -172,7 +166,7 @@ void await(const gpu::Launch& launch, Call& call) {
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
   call.taken = status.taken;
   if (status.code == Code::ok) return;
-  if (status.code == Code::unequal_lengths) throw_no_room(call.room, status.taken);
+  if (status.code == Code::unequal_lengths) throw_too_small("an output", call.room, status.taken);
   if (status.code == Code::overflow) throw Error(Code::overflow, "the lists have more indices than int64 counts");
   if (status.code != Code::index_out_of_range) throw_bad_lists(call, status, launch.stream);
   throw_bad_index(gpu::fetch_bound(call.indices.type, call.indices.data, status.first_bad, launch.stream),

@@ -14,6 +14,7 @@
 
 #include "core/apart.hpp"
 #include "core/ladder.hpp"
+#include "core/lists.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
@@ -133,9 +134,7 @@ auto with_runs(const Policy& policy, const detail::Keys& keys, Use use) try {
 }  // namespace
 
 void require_room(std::int64_t runs, std::int64_t room, const char* what) {
-  if (runs <= room) return;
-  throw Error(Code::unequal_lengths, "there are " + std::to_string(runs) + " runs of equal keys: " + what + " for " +
-                                         std::to_string(room) + " have too little room");
+  if (runs > room) throw_too_small(std::string("the output of ") + what, room, runs);
 }
 
 void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t room) {

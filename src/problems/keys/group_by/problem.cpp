@@ -7,6 +7,7 @@
 
 #include "core/apart.hpp"
 #include "core/checked.hpp"
+#include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "cpu/refusals.hpp"
 #include "cuda/list_call.hpp"
@@ -70,9 +71,7 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
 }
 
 void require_room(std::int64_t groups, std::int64_t room, const char* what) {
-  if (groups <= room) return;
-  throw Error(Code::unequal_lengths, "there are " + std::to_string(groups) + " groups: " + what + " for " +
-                                         std::to_string(room) + " have too little room");
+  if (groups > room) throw_too_small(std::string("the output of ") + what, room, groups);
 }
 
 /// Throws what is known of a rung's failure; key_of(row) is a key as text.

@@ -69,7 +69,7 @@ std::int64_t total_of(const Call& call) {
     if (fits && total <= call.capacity) return total;
     require_order(offsets, n);
     if (!fits) throw_too_many_elements();
-    throw_no_room(total, call.capacity);
+    throw_too_small("an output", call.capacity, total);
   });
 }
 
@@ -89,7 +89,7 @@ std::int64_t await(const Call& call) {
     gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, 0, call.launch->stream);
   }
   if (status.code == Code::overflow) throw_too_many_elements();
-  if (status.code != Code::ok) throw_no_room(status.total, call.capacity);
+  if (status.code != Code::ok) throw_too_small("an output", call.capacity, status.total);
   return status.total;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/apart.hpp"
+#include "core/lists.hpp"
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
 #include "cuda/list_call.hpp"
@@ -158,10 +159,7 @@ void require_arrays(const Call& call, detail::ArraysAre arrays = detail::ArraysA
   }
 }
 
-[[noreturn]] void throw_no_room(const Call& call) {
-  throw Error(Code::unequal_lengths, "the arrays of positions have " + std::to_string(call.room) +
-                                         " elements, but there are " + std::to_string(call.total) + " tuples");
-}
+[[noreturn]] void throw_no_room(const Call& call) { throw_too_small("an array of positions", call.room, call.total); }
 
 void require_out(const Call& call) {
   for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.room, "an array of positions");

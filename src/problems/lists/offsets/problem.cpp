@@ -7,8 +7,9 @@
 
 #include "core/ladder.hpp"
 #include "core/list_length.hpp"
+#include "core/lists.hpp"
 #include "core/visit.hpp"
-#include "cuda/device_call.hpp"
+#include "cuda/list_call.hpp"
 #include "problems/lists/offsets/rung.hpp"
 #include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -68,28 +69,14 @@ std::vector<const Rung*> possible_rungs(const detail::OffsetsCall& call, std::st
 
 // ---- What is wrong.
 
-std::string bound_text(Type type, const void* bound) {
-  return visit_list_bound(
-      type, [&]<class T>(std::type_identity<T>) { return std::to_string(*static_cast<const T*>(bound)); });
-}
-
-/// `start`, `stop`: the bad list's, in host memory.
-std::string message(const Status& status, Type type, const void* start_at, const void* stop_at) {
-  const std::string list = "list " + std::to_string(status.index);
-  const std::string start = bound_text(type, start_at);
-  const std::string stop = bound_text(type, stop_at);
-  switch (status.code) {
-    case Code::stop_before_start:
-      return list + " stops at " + stop + ", before its start " + start;
-    case Code::negative_start:
-      return list + " starts at " + start + ": starts must not be negative";
-    default:
-      return list + ", from " + start + " to " + stop + ", takes the offsets past the largest int64";
-  }
-}
-
-const void* bound_at(const detail::OffsetsCall& call, const void* bounds, std::int64_t list) {
-  return static_cast<const std::byte*>(bounds) + (list - call.carry.lists) * size_of(call.type);
+/// The call's lists; the first is list call.carry.lists of the offsets.
+Lists lists_of(const detail::OffsetsCall& call) {
+  Lists lists;
+  lists.count = call.n;
+  lists.type = call.type;
+  lists.starts = call.starts;
+  lists.stops = call.stops;
+  return lists;
 }
 
 void require_arrays(const detail::OffsetsCall& call) {
@@ -129,9 +116,10 @@ std::string_view detail::run_offsets(const Policy& policy, OffsetsCall& call) {
   const Status status = rung.run(call, policy);
   if (status.ok()) return rung.info.id;
   if (status.index == kNoIndex) throw_status(status, rung.info.id);
-  const void* const start = impl::offsets::bound_at(call, call.starts, status.index);
-  const void* const stop = impl::offsets::bound_at(call, call.stops, status.index);
-  throw Error(status.code, impl::offsets::message(status, call.type, start, stop), status.index);
+  const std::int64_t i = status.index - call.carry.lists;
+  visit_bounds(impl::offsets::lists_of(call),
+               [&](auto bounds) { throw_bad_list(status.code, status.index, bounds.start(i), bounds.stop(i), 0); });
+  no_such_value();
 }
 
 std::string_view detail::run_offsets(const gpu::Policy& policy, OffsetsCall& call) {
@@ -154,13 +142,8 @@ std::string_view detail::run_offsets(const gpu::Policy& policy, OffsetsCall& cal
 }
 
 void detail::throw_bad_offsets(const OffsetsCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream) {
-  std::int64_t start = 0;
-  std::int64_t stop = 0;
-  const auto bytes = size_of(call.type);
-  gpu::fetch(&start, impl::offsets::bound_at(call, call.starts, status.first_bad), bytes, stream);
-  gpu::fetch(&stop, impl::offsets::bound_at(call, call.stops, status.first_bad), bytes, stream);
-  const Status bad{status.code, status.first_bad};
-  throw Error(status.code, impl::offsets::message(bad, call.type, &start, &stop), status.first_bad);
+  const gpu::FetchedList bad(impl::offsets::lists_of(call), status.first_bad - call.carry.lists, stream);
+  throw_bad_list(status.code, status.first_bad, bad.start, bad.stop, 0);
 }
 
 gpu::WorkspaceSize detail::offsets_workspace(const gpu::Policy& policy, const OffsetsCall& asked) {

@@ -11,6 +11,7 @@
 #include "core/adjacent_lists.hpp"
 #include "core/apart.hpp"
 #include "core/ladder.hpp"
+#include "core/lists.hpp"
 #include "core/no_ladder.hpp"
 #include "cpu/list_runs.hpp"
 #include "problems/lists/pack/layout.hpp"
@@ -21,11 +22,8 @@ namespace upsweep {
 namespace impl::pack {
 
 void throw_bad_length(std::int64_t list, std::int64_t length) {
-  const std::string which = "list " + std::to_string(list);
-  if (length < 0) {
-    throw Error(Code::stop_before_start, which + " has a negative length, " + std::to_string(length), list);
-  }
-  throw Error(Code::overflow, which + " takes the offsets past the largest int64", list);
+  if (length >= 0) throw_offset_overflow(list);
+  throw Error(Code::stop_before_start, detail::invalid_list(list, "length (" + std::to_string(length) + ") < 0"), list);
 }
 
 void throw_bad_parent(std::int64_t element, std::int64_t parent, std::int64_t before, std::int64_t lists) {
@@ -38,14 +36,18 @@ void throw_bad_parent(std::int64_t element, std::int64_t parent, std::int64_t be
 }
 
 void throw_bad_level(std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t inner) {
-  const std::string which =
-      "outer list " + std::to_string(list) + ", from " + std::to_string(start) + " to " + std::to_string(stop);
+  const auto refuse = [&](Code code, const std::string& reason) {
+    throw Error(code, "outer " + detail::invalid_list(list, reason), list);
+  };
+  const std::string bounds = "[" + std::to_string(start) + ", " + std::to_string(stop) + ")";
   if (start < 0 || start > inner || (stop >= start && stop > inner)) {
-    throw Error(Code::index_out_of_range, which + ", is not within the " + std::to_string(inner) + " inner lists",
-                list);
+    refuse(Code::index_out_of_range, bounds + " is not within the " + std::to_string(inner) + " inner lists");
   }
-  if (stop < start) throw Error(Code::stop_before_start, which + ", stops before its start", list);
-  throw Error(Code::stop_before_start, which + ": the offsets of its inner lists decrease", list);
+  if (stop < start)
+    throw Error(Code::stop_before_start,
+                "outer " + detail::invalid_list(Code::stop_before_start, list, start, stop, inner), list);
+  refuse(Code::stop_before_start, "the offsets of the inner lists " + bounds + " decrease");
+  detail::no_such_value();
 }
 
 namespace {
@@ -242,7 +244,8 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
       });
   if (good) return call.total;
   if (status.ok()) status = impl::pack::first_bad(call);
-  if (status.code == Code::unequal_lengths && status.index == kNoIndex) throw_no_room(call.total, capacity);
+  if (status.code == Code::unequal_lengths && status.index == kNoIndex)
+    throw_too_small("an output", capacity, call.total);
   impl::pack::throw_bad_packed(call, status);
 }
 

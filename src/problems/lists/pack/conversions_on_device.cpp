@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/apart.hpp"
+#include "core/lists.hpp"
 #include "core/no_ladder.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/pack/conversions.hpp"
@@ -102,7 +103,7 @@ std::int64_t await(const ConversionCall& call) {
   gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
   if (status.first_bad != kNoIndex) throw_bad(call, status);
   if (status.code == Code::overflow) throw_too_many_elements();
-  if (status.code != Code::ok) throw_no_room(status.total, call.capacity);
+  if (status.code != Code::ok) throw_too_small("an output", call.capacity, status.total);
   return status.total;
 }
 

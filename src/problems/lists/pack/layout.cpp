@@ -67,29 +67,24 @@ Status lay_out(detail::PackCall& call, int threads) {
 }
 
 void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content) {
-  const std::string list = "list " + std::to_string(status.index) + ", of " + std::to_string(size) + " elements from " +
-                           std::to_string(start) + " on";
-  switch (status.code) {
-    case Code::stop_before_start:
-      throw Error(status.code, list + ": a size must not be negative", status.index);
-    case Code::negative_start:
-      throw Error(status.code, list + ", starts before the content", status.index);
-    default:
-      throw Error(status.code,
-                  list + ", goes past the end of the content, which has " + std::to_string(content) + " elements",
-                  status.index);
-  }
+  if (status.code == Code::negative_start) throw_bad_list(status.code, status.index, start, start, content);
+  const std::string size_is = "size (" + std::to_string(size) + ")";
+  const std::string reason = status.code == Code::stop_before_start
+                                 ? size_is + " < 0"
+                                 : "start (" + std::to_string(start) + ") + " + size_is + " > length of the content (" +
+                                       std::to_string(content) + ")";
+  throw Error(status.code, detail::invalid_list(status.index, reason), status.index);
 }
 
 void throw_bad_packed(const detail::PackCall& call, const Status& status) {
-  const std::string list = "list " + std::to_string(status.index);
   switch (status.code) {
     case Code::overflow:
-      throw Error(status.code, list + " takes the offsets past the largest int64", status.index);
+      throw_offset_overflow(status.index);
     case Code::unequal_lengths:
-      if (status.index == kNoIndex) throw_no_room(call.total, call.capacity);
+      if (status.index == kNoIndex) throw_too_small("an output", call.capacity, call.total);
       throw Error(status.code,
-                  list + " has another length than its offsets leave room for: cannot broadcast nested list",
+                  detail::invalid_list(status.index,
+                                       "its length differs from that of its offsets: cannot broadcast nested list"),
                   status.index);
     default:
       if (call.sizes != nullptr) throw_view(call, status);

@@ -9,6 +9,7 @@
 
 #include "core/apart.hpp"
 #include "core/ladder.hpp"
+#include "core/lists.hpp"
 #include "cpu/parallel.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
@@ -106,10 +107,7 @@ void require_arrays(const Call& call) {
 /// Lists that are packed have so many elements.
 void require_room(const Call& call, bool is_packed, std::int64_t elements) {
   const std::int64_t needed = is_packed ? elements : call.n;
-  if (call.room >= needed) return;
-  throw Error(Code::unequal_lengths,
-              "the output has " + std::to_string(call.room) + " elements, but " + std::to_string(needed) +
-                  (is_packed ? " are in the lists" : " are in the content, which it lies parallel to"));
+  if (call.room < needed) throw_too_small("the output", call.room, needed);
 }
 
 /// Nor the bounds of the lists.
