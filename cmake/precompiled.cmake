@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake/precompiled.cmake: headers of the standard library that most sources include, parsed once per target.
+
+# ccache does not reuse objects that were compiled with them, and saves more.
+if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
+# upsweep_precompile(TARGET): every file still includes what it uses, as builds with ccache do without.
+function(upsweep_precompile target)
+  target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/standard_library.hpp>")
+endfunction()
