@@ -145,4 +145,34 @@ class CallOnDevice {
   std::optional<DeviceCall> memory_;
 };
 
+/// Runs a call that writes its outcome to call.status in device memory, and returns the rung. A caller who gives no status waits.
+///   instead    the call that does not wait, for the error of a stream that is being captured
+///   require()  throws unless the call's arrays are the device's
+///   report()   waits for the outcome and throws what it says
+template <class RungCall, class Require, class Report>
+std::string_view run_on_device(const Policy& policy, std::remove_const_t<RungCall>& call,
+                               const Rung<RungCall>& (*choose)(const std::remove_const_t<RungCall>&,
+                                                               const upsweep::Policy&),
+                               const char* instead, Require require, Report report) {
+  static_assert(sizeof *call.status <= kResultBytes);
+  const bool waits = call.status == nullptr;
+  if (waits) require_no_capture(policy.stream, instead);
+  CallOnDevice<RungCall> on_device(policy, call, choose, Fetches::result);
+  require();
+  if (!waits) require_device_memory(call.status, policy.device, "status");
+  void* const result = on_device.allocate();
+  if (waits) call.status = static_cast<decltype(call.status)>(result);
+  on_device.run();
+  if (waits) report();
+  return on_device.rung().id;
+}
+
+/// The workspace of such a call, and of any that fetches a result.
+template <class RungCall>
+WorkspaceSize workspace_on_device(const Policy& policy, std::remove_const_t<RungCall> call,
+                                  const Rung<RungCall>& (*choose)(const std::remove_const_t<RungCall>&,
+                                                                  const upsweep::Policy&)) {
+  return CallOnDevice<RungCall>(policy, call, choose, Fetches::result).workspace();
+}
+
 }  // namespace upsweep::gpu

@@ -80,6 +80,4 @@ inline std::int64_t await_lists(const Launch& launch, const Lists& lists, std::i
   throw_bad_device_list(outcome.code, lists, outcome.first_bad, content, launch.stream);
 }
 
-static_assert(sizeof(ListsStatus) <= kResultBytes);
-
 }  // namespace upsweep::gpu

@@ -120,7 +120,7 @@ std::string_view detail::run_filtered_sum_and_wait(const gpu::Policy& policy, Fi
 gpu::WorkspaceSize detail::filtered_sum_workspace(const gpu::Policy& policy, const FilteredSumCall& asked) {
   FilteredSumCall call = asked;
   call.waits = true;
-  return gpu::CallOnDevice(policy, call, &impl::filtered_sum::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, call, &impl::filtered_sum::choose);
 }
 
 }  // namespace upsweep

@@ -42,8 +42,6 @@ void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
   if (room < n) throw_too_small("an output", room, n);
 }
 
-static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
-
 }  // namespace
 }  // namespace impl::partition
 
@@ -58,27 +56,21 @@ std::string_view detail::run_partition(const Policy& policy, PartitionCall& call
 
 std::string_view detail::run_partition(const gpu::Policy& policy, PartitionCall& call) {
   impl::partition::require_call(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "partition_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::partition::choose, gpu::Fetches::result);
-  gpu::require_device_mask(call.mask, policy.device, "the mask");
-  gpu::require_device_columns(call.columns, policy.device);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const result = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
-  on_device.run();
-  if (waits) {
+  const auto require = [&] {
+    gpu::require_device_mask(call.mask, policy.device, "the mask");
+    gpu::require_device_columns(call.columns, policy.device);
+  };
+  const auto report = [&] {
     gpu::SelectStatus status = {};
     gpu::fetch(&status, call.status, sizeof status, call.launch->stream);
     call.kept = status.kept;
-  }
-  return on_device.rung().id;
+  };
+  return gpu::run_on_device(policy, call, &impl::partition::choose, "partition_async", require, report);
 }
 
 gpu::WorkspaceSize detail::partition_workspace(const gpu::Policy& policy, const PartitionCall& asked) {
-  PartitionCall call = asked;
-  impl::partition::require_call(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &impl::partition::choose, gpu::Fetches::result).workspace();
+  impl::partition::require_call(asked, ArraysAre::to_come);
+  return gpu::workspace_on_device(policy, asked, &impl::partition::choose);
 }
 
 }  // namespace upsweep

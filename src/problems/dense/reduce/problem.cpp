@@ -86,8 +86,7 @@ std::string_view detail::run_reduce_and_wait(const gpu::Policy& policy, const Re
 }
 
 gpu::WorkspaceSize detail::reduce_workspace(const gpu::Policy& policy, const ReduceCall& asked) {
-  ReduceCall call = asked;
-  return gpu::CallOnDevice(policy, call, &impl::reduce::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, asked, &impl::reduce::choose);
 }
 
 void detail::throw_sum_overflow(Type type) {

@@ -74,8 +74,6 @@ void await(const gpu::Launch& launch, detail::SelectCall& call) {
   gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.mask.length, launch.stream);
 }
 
-static_assert(sizeof(gpu::SelectStatus) <= gpu::kResultBytes);
-
 void require_on_device(const detail::SelectCall& call, int device) {
   gpu::require_device_mask(call.mask, device, "the mask");
   gpu::require_device_columns(call.columns, device);
@@ -150,22 +148,15 @@ std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call)
     call.make_room(count.kept);
   }
   impl::select::require_views(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "select_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::select::choose, gpu::Fetches::result);
-  impl::select::require_on_device(call, policy.device);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const result = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::SelectStatus*>(result);
-  on_device.run();
-  if (waits) impl::select::await(*call.launch, call);
-  return on_device.rung().id;
+  return gpu::run_on_device(
+      policy, call, &impl::select::choose, "select_async",
+      [&] { impl::select::require_on_device(call, policy.device); }, [&] { impl::select::await(*call.launch, call); });
 }
 
 gpu::WorkspaceSize detail::select_workspace(const gpu::Policy& policy, const SelectCall& asked) {
   SelectCall call = asked;
   impl::select::require_views(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &impl::select::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, call, &impl::select::choose);
 }
 
 }  // namespace upsweep

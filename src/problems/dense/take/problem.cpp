@@ -174,8 +174,6 @@ void await(const gpu::Launch& launch, Call& call) {
                   call.has_lists ? "its list" : "the content, which has " + std::to_string(call.content) + " elements");
 }
 
-static_assert(sizeof(gpu::TakeStatus) <= gpu::kResultBytes);
-
 /// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
 Status count_and_run(const Rung& rung, Call& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
@@ -224,23 +222,17 @@ std::string_view detail::run_take(const gpu::Policy& policy, TakeCall& call) {
     call.make_room(count.taken);
   }
   impl::take::require_call(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "take_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::take::choose, gpu::Fetches::result);
-  impl::take::require_arrays_on_device(call, policy.device);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const result = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::TakeStatus*>(result);
-  on_device.run();
-  if (waits) impl::take::await(*call.launch, call);
-  return on_device.rung().id;
+  return gpu::run_on_device(
+      policy, call, &impl::take::choose, "take_async",
+      [&] { impl::take::require_arrays_on_device(call, policy.device); },
+      [&] { impl::take::await(*call.launch, call); });
 }
 
 gpu::WorkspaceSize detail::take_workspace(const gpu::Policy& policy, const TakeCall& asked) {
   TakeCall call = asked;
   call.room = require_columns(call.columns, call.content, "the content", ArraysAre::to_come);
   require_lists(call.index_lists, call.indices.length, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &impl::take::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, call, &impl::take::choose);
 }
 
 }  // namespace upsweep

@@ -93,8 +93,6 @@ std::int64_t await(const Call& call) {
   return status.total;
 }
 
-static_assert(sizeof(gpu::PackStatus) <= gpu::kResultBytes);
-
 }  // namespace
 }  // namespace impl::broadcast
 
@@ -115,15 +113,11 @@ detail::BroadcastResult detail::run_broadcast(const Policy& policy, const Broadc
 detail::BroadcastResult detail::run_broadcast(const gpu::Policy& policy, const BroadcastCall& asked) {
   BroadcastCall call = impl::broadcast::require_call(asked);
   impl::broadcast::require_apart(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "the call of that name in _async");
-  gpu::CallOnDevice on_device(policy, call, &impl::broadcast::choose, gpu::Fetches::result);
-  impl::broadcast::require_memory(policy, call);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const result = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::PackStatus*>(result);
-  on_device.run();
-  return {waits ? impl::broadcast::await(call) : 0, on_device.rung().id};
+  std::int64_t elements = 0;
+  const std::string_view rung = gpu::run_on_device(
+      policy, call, &impl::broadcast::choose, "the call of that name in _async",
+      [&] { impl::broadcast::require_memory(policy, call); }, [&] { elements = impl::broadcast::await(call); });
+  return {elements, rung};
 }
 
 std::string_view detail::run_broadcast_async(const gpu::Policy& policy, BroadcastCall call, gpu::PackStatus* status) {

@@ -220,8 +220,6 @@ void await(Call& call) {
   throw_bad_on_device(call, status.first_bad);
 }
 
-static_assert(sizeof(gpu::CombinationsStatus) <= gpu::kResultBytes);
-
 }  // namespace
 }  // namespace impl::combinations
 
@@ -250,22 +248,16 @@ std::string_view detail::run_combinations(const gpu::Policy& policy, Combination
   impl::combinations::require_arrays(call);
   impl::combinations::require_apart(call, call.room);
   if (call.out != nullptr) impl::combinations::require_out(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "combinations_async or cartesian_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::combinations::choose, gpu::Fetches::result);
-  impl::combinations::require_device_arrays(call, policy.device);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const result = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::CombinationsStatus*>(result);
-  on_device.run();
-  if (waits) impl::combinations::await(call);
-  return on_device.rung().id;
+  return gpu::run_on_device(
+      policy, call, &impl::combinations::choose, "combinations_async or cartesian_async",
+      [&] { impl::combinations::require_device_arrays(call, policy.device); },
+      [&] { impl::combinations::await(call); });
 }
 
 gpu::WorkspaceSize detail::combinations_workspace(const gpu::Policy& policy, const CombinationsCall& asked) {
   CombinationsCall call = asked;
   impl::combinations::require_arrays(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &impl::combinations::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, call, &impl::combinations::choose);
 }
 
 void detail::require_tuple_offsets(std::int64_t offsets, std::int64_t lists) {

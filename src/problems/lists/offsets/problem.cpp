@@ -104,8 +104,6 @@ void await(const gpu::Launch& launch, detail::OffsetsCall& call) {
   detail::throw_bad_offsets(call, status, launch.stream);
 }
 
-static_assert(sizeof(gpu::OffsetsStatus) <= gpu::kResultBytes);
-
 }  // namespace
 }  // namespace impl::offsets
 
@@ -124,21 +122,14 @@ std::string_view detail::run_offsets(const Policy& policy, OffsetsCall& call) {
 
 std::string_view detail::run_offsets(const gpu::Policy& policy, OffsetsCall& call) {
   impl::offsets::require_arrays(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "offsets_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::offsets::choose, gpu::Fetches::result);
-  if (call.n > 0) {
-    gpu::require_device_memory(call.starts, policy.device, "starts");
-    gpu::require_device_memory(call.stops, policy.device, "stops");
-  }
-  gpu::require_device_memory(call.offsets, policy.device, "offsets");
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  gpu::require_length(call.n_at, call.offsets, (call.n + 1) * std::int64_t{sizeof *call.offsets}, policy.device);
-  void* const room = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::OffsetsStatus*>(room);
-  on_device.run();
-  if (waits) impl::offsets::await(*call.launch, call);
-  return on_device.rung().id;
+  const auto require = [&] {
+    gpu::require_device_array(call.starts, call.n, policy.device, "starts");
+    gpu::require_device_array(call.stops, call.n, policy.device, "stops");
+    gpu::require_device_memory(call.offsets, policy.device, "offsets");
+    gpu::require_length(call.n_at, call.offsets, (call.n + 1) * std::int64_t{sizeof *call.offsets}, policy.device);
+  };
+  return gpu::run_on_device(policy, call, &impl::offsets::choose, "offsets_async", require,
+                            [&] { impl::offsets::await(*call.launch, call); });
 }
 
 void detail::throw_bad_offsets(const OffsetsCall& call, const gpu::OffsetsStatus& status, gpu::Stream stream) {

@@ -105,8 +105,6 @@ void await(const gpu::Launch& launch, detail::PackCall& call) {
   throw_bad_bounds(launch, call, ended);
 }
 
-static_assert(sizeof(gpu::PackStatus) <= gpu::kResultBytes);
-
 }  // namespace
 }  // namespace impl::pack
 
@@ -124,22 +122,15 @@ std::string_view detail::run_pack(const Policy& policy, PackCall& call) {
 std::string_view detail::run_pack(const gpu::Policy& policy, PackCall& call) {
   impl::pack::require_call(call);
   impl::pack::require_outputs(call);
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "pack_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::pack::choose, gpu::Fetches::result);
-  impl::pack::require_device_arrays(call, policy.device);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const result = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::PackStatus*>(result);
-  on_device.run();
-  if (waits) impl::pack::await(*call.launch, call);
-  return on_device.rung().id;
+  return gpu::run_on_device(
+      policy, call, &impl::pack::choose, "pack_async", [&] { impl::pack::require_device_arrays(call, policy.device); },
+      [&] { impl::pack::await(*call.launch, call); });
 }
 
 gpu::WorkspaceSize detail::pack_workspace(const gpu::Policy& policy, const PackCall& asked) {
   PackCall call = asked;
   impl::pack::require_call(call, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &impl::pack::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, call, &impl::pack::choose);
 }
 
 }  // namespace upsweep

@@ -87,8 +87,6 @@ void await(const detail::SegmentedReduceCall& call) {
   gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.n, call.launch->stream);
 }
 
-static_assert(sizeof(gpu::ListsStatus) <= gpu::kResultBytes);
-
 }  // namespace
 }  // namespace impl::segmented_reduce
 
@@ -105,23 +103,17 @@ std::string_view detail::run_segmented_reduce(const Policy& policy, const Segmen
 std::string_view detail::run_segmented_reduce(const gpu::Policy& policy, const SegmentedReduceCall& asked) {
   impl::segmented_reduce::require_arrays(asked);
   SegmentedReduceCall call = asked;
-  const bool waits = call.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "segmented_reduce_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::segmented_reduce::choose, gpu::Fetches::result);
-  impl::segmented_reduce::require_on_device(call, policy.device);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  gpu::require_length(call.count_at, call.out, call.lists.count * call.out_size, policy.device);
-  void* const room = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
-  on_device.run();
-  if (waits) impl::segmented_reduce::await(call);
-  return on_device.rung().id;
+  const auto require = [&] {
+    impl::segmented_reduce::require_on_device(call, policy.device);
+    gpu::require_length(call.count_at, call.out, call.lists.count * call.out_size, policy.device);
+  };
+  return gpu::run_on_device(policy, call, &impl::segmented_reduce::choose, "segmented_reduce_async", require,
+                            [&] { impl::segmented_reduce::await(call); });
 }
 
 gpu::WorkspaceSize detail::segmented_reduce_workspace(const gpu::Policy& policy, const SegmentedReduceCall& asked) {
-  SegmentedReduceCall call = asked;
-  require_lists(call.lists, call.n, ArraysAre::to_come);
-  return gpu::CallOnDevice(policy, call, &impl::segmented_reduce::choose, gpu::Fetches::result).workspace();
+  require_lists(asked.lists, asked.n, ArraysAre::to_come);
+  return gpu::workspace_on_device(policy, asked, &impl::segmented_reduce::choose);
 }
 
 }  // namespace upsweep

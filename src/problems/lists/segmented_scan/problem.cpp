@@ -81,22 +81,15 @@ std::string_view detail::run_segmented_scan(const Policy& policy, const Segmente
 
 std::string_view detail::run_segmented_scan(const gpu::Policy& policy, const SegmentedScanCall& asked) {
   impl::segmented_scan::require_arrays(asked);
-  const bool waits = asked.status == nullptr;
-  if (waits) gpu::require_no_capture(policy.stream, "segmented_inclusive_scan_async or segmented_exclusive_scan_async");
   SegmentedScanCall call = asked;
-  gpu::CallOnDevice on_device(policy, call, &impl::segmented_scan::choose, gpu::Fetches::result);
-  impl::segmented_scan::require_memory(policy, call);
-  if (!waits) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const room = on_device.allocate();
-  if (waits) call.status = static_cast<gpu::ListsStatus*>(room);
-  on_device.run();
-  if (waits) gpu::await_lists(*call.launch, call.lists, call.n, call.status);
-  return on_device.rung().id;
+  return gpu::run_on_device(
+      policy, call, &impl::segmented_scan::choose, "segmented_inclusive_scan_async or segmented_exclusive_scan_async",
+      [&] { impl::segmented_scan::require_memory(policy, call); },
+      [&] { gpu::await_lists(*call.launch, call.lists, call.n, call.status); });
 }
 
 gpu::WorkspaceSize detail::segmented_scan_workspace(const gpu::Policy& policy, const SegmentedScanCall& asked) {
-  SegmentedScanCall call = asked;
-  return gpu::CallOnDevice(policy, call, &impl::segmented_scan::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, asked, &impl::segmented_scan::choose);
 }
 
 }  // namespace upsweep

@@ -152,28 +152,23 @@ std::string_view detail::run_segmented_sort(const gpu::Policy& policy, Segmented
   const bool is_packed = !call.lists.are_adjacent();
   if (!is_packed) impl::segmented_sort::require_room(call, false, 0);
   impl::segmented_sort::require_apart_from_bounds(call);
-  const bool throws = call.status == nullptr;
-  call.waits = call.waits || throws;
+  call.waits = call.waits || call.status == nullptr;
   if (call.waits) gpu::require_no_capture(policy.stream, "segmented_sort_async");
-  gpu::CallOnDevice on_device(policy, call, &impl::segmented_sort::choose, gpu::Fetches::result);
-  impl::segmented_sort::require_memory(policy, call);
-  if (!throws) gpu::require_device_memory(call.status, policy.device, "status");
-  void* const room = on_device.allocate();
-  if (throws) call.status = static_cast<gpu::ListsStatus*>(room);
-  on_device.run();
-  if (throws) {
+  const auto report = [&] {
     call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
     if (call.elements == std::numeric_limits<std::int64_t>::max()) impl::segmented_sort::throw_too_many();
     if (is_packed) impl::segmented_sort::require_room(call, true, call.elements);
-  }
-  return on_device.rung().id;
+  };
+  return gpu::run_on_device(
+      policy, call, &impl::segmented_sort::choose, "segmented_sort_async",
+      [&] { impl::segmented_sort::require_memory(policy, call); }, report);
 }
 
 gpu::WorkspaceSize detail::segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& asked) {
   SegmentedSortCall call = asked;
   require_lists(call.lists, call.n, ArraysAre::to_come);
   call.waits = true;  // or not: that makes no difference
-  return gpu::CallOnDevice(policy, call, &impl::segmented_sort::choose, gpu::Fetches::result).workspace();
+  return gpu::workspace_on_device(policy, call, &impl::segmented_sort::choose);
 }
 
 }  // namespace upsweep
