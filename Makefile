@@ -12,7 +12,7 @@ FOLDERS ?= apps bench docs python src tests
 .PHONY: help setup configure build tour test test-python test-all test-asan test-tsan test-tsan-python test-fuzz test-large cuda bundle wheel docs lint format clean
 
 help:  ## what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 setup:  ## install what is missing: Debian packages, and .venv for what comes from PyPI
 	@bash tools/setup.sh $(EXTRA)
@@ -25,12 +25,18 @@ build: configure  ## build everything into build/; the command is build/bin/upsw
 	@bash tools/python_path.sh
 
 tour: setup configure  ## build, make real data, climb the ladders on it, and draw what was measured
-	cmake --build build --parallel $(JOBS) --target upsweep_command upsweep_python_package
+	cmake --build build --parallel $(JOBS) --target upsweep_command
+	build/bin/upsweep ladder scan --sizes 1e7 --types int64
+	cmake --build build --parallel $(JOBS) --target upsweep_python_package
 	@bash tools/python_path.sh
 	bash tools/tour.sh
 
 test: build  ## the release build, and every test of it
 	ctest --preset cpu-release --parallel $(JOBS)
+
+# AREA: a problem, such as scan or segmented_reduce; or api, awkward, climb, io, sql.
+area-%: configure  ## area-AREA: compiles what the tests of one area need, and runs these
+	cmake --build build --parallel $(JOBS) --target $@
 
 test-python: build  ## Awkward Array's own tests with upsweep's kernels, and the long tests of the Python package
 	JOBS=$(JOBS) bash tools/test_python.sh

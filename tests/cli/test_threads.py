@@ -6,7 +6,7 @@ import resource
 import numpy as np
 import pytest
 
-N = 3_000_000
+N = 999_999
 FEW = os.environ.get("UPSWEEP_FEW_THREADS", "")  # tests/few_threads.cpp, built
 
 

@@ -36,6 +36,7 @@ def test_ten_cells_with_what_they_show(notebook):
         assert not any(path in str(output.get("text")) for path in ("/home", "/root", "/tmp", "/work"))
 
 
+@pytest.mark.long
 def test_its_cells_run(notebook, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.delenv("MPLBACKEND", raising=False)

@@ -53,6 +53,7 @@ def measured(tmp_path_factory):
     return folder / "peers.json", found
 
 
+@pytest.mark.long
 def test_every_call_is_verified_or_says_why_not(measured):
     path, found = measured
     read = results.load(path)
@@ -72,6 +73,7 @@ def test_every_call_is_verified_or_says_why_not(measured):
     assert set(cases.PROBLEMS) - numpy == {"combinations"}
 
 
+@pytest.mark.long
 def test_every_problem_has_upsweep_s_own_row_beside_the_others(measured):
     """In each place where a peer was timed, so that no chart has other libraries alone."""
     rows = [row for row in results.load(measured[0]).rows if row.seconds]
@@ -91,6 +93,7 @@ def test_inputs_are_called_as_the_ladder_calls_them(problem):
     assert {case.input for case in problem.cases(study.types[0], n, study.pattern)} <= kept
 
 
+@pytest.mark.long
 def test_every_place_has_a_copy_in_the_same_rounds(measured):
     _, found = measured
     assert found["groups"] and all(group["copy_gbps"] > 0 and len(group["copy_samples_s"]) >= 3 for group in found["groups"])
@@ -100,6 +103,7 @@ def test_every_place_has_a_copy_in_the_same_rounds(measured):
     assert read == "filtered-sum"
 
 
+@pytest.mark.long
 def test_the_machine_is_that_of_the_command(measured):
     machine = measured[1]["machine"]
     assert list(machine)[:6] == ["cpu", "threads", "simd", "l2_bytes", "l3_bytes", "memory_bytes"]
@@ -107,6 +111,7 @@ def test_the_machine_is_that_of_the_command(measured):
     assert ("gpus" in machine) == bool(upsweep.devices())
 
 
+@pytest.mark.long
 def test_the_report_draws_them_with_other_results(measured, tmp_path):
     pytest.importorskip("plotly")
     pytest.importorskip("jinja2")

@@ -791,6 +791,7 @@ FRAME = """<!doctype html><iframe src="report.html" style="border: 0; width: {wi
 <script>addEventListener("message", event => {{ document.body.dataset.said = event.data; }});</script>"""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
 def test_a_browser_shows_it(report, width, scheme):
