@@ -6,8 +6,8 @@ if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
-# upsweep_precompile(TARGET [HEADER…]): every file still includes what it uses, as builds with ccache do without.
-function(upsweep_precompile target)
-  set(headers "${PROJECT_SOURCE_DIR}/cmake/standard_library.hpp" ${ARGN})
-  target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:$<JOIN:${headers},$<SEMICOLON>>>")
+# upsweep_precompile(TARGET HEADER): every file still includes what it uses, as builds with ccache do without.
+function(upsweep_precompile target header)
+  target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
 endfunction()
+set(UPSWEEP_STANDARD_LIBRARY ${PROJECT_SOURCE_DIR}/cmake/standard_library.hpp)
