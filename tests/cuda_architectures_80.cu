@@ -4,6 +4,8 @@
 
 namespace upsweep::tests {
 
+static_assert(gpu::tuning::kCapability == 80, "a file has the tuning of the GPUs that it is compiled for");
+
 std::string scan_compiled_for_80(std::string& rung) { return scan_here(rung); }
 
 }  // namespace upsweep::tests

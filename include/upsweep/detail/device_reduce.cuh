@@ -13,15 +13,14 @@
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/tuning/reduce.hpp"
 
 namespace upsweep::gpu::detail {
 
-inline constexpr int kReduceThreads = 256;
+inline constexpr int kReduceThreads = tuning::kReduceOrder.threads;
 inline constexpr int kReduceWarps = kReduceThreads / 32;
-// What an H200's 132 multiprocessors hold at a time; the same on every device, as the order of the fold depends on it.
-inline constexpr int kReduceResident = 8;
-inline constexpr int kReduceBlocks = kReduceResident * 132;
-inline constexpr int kReduceRows = 4;  // loads in flight per lane
+inline constexpr int kReduceBlocks = tuning::kReduceOrder.blocks;
+inline constexpr int kReduceRows = tuning::kReduceOrder.rows;
 
 /// kCompiled: one of the library's operators.
 template <class In_, class T_, class Op_, bool kCompiled>
@@ -172,7 +171,7 @@ __host__ __device__ constexpr int reduce_blocks(std::int64_t n) {
 }
 
 template <class Problem>
-static __global__ void __launch_bounds__(kReduceThreads, kReduceResident)
+static __global__ void __launch_bounds__(kReduceThreads, tuning::kReduce.resident)
     reduce_all(const __grid_constant__ DeviceReduce<Problem> call) {
   using T = typename Problem::T;
   __shared__ alignas(kElementAlignment) unsigned char memory[kReduceWarps * sizeof(T)];

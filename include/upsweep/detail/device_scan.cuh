@@ -13,16 +13,17 @@
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/small_scan.cuh"
 #include "upsweep/detail/tile_pipeline.cuh"
+#include "upsweep/detail/tuning/scan.hpp"
 
 namespace upsweep::gpu::detail {
 
-/// The odd number of 16-byte units nearest to five that holds whole elements; fewer where results are wider. Elements of
+/// The odd number of 16-byte units that holds whole elements; fewer where results are wider. Elements of
 /// 32 bytes are two units.
 constexpr int lane_units(int in_bytes, int out_bytes) {
   const int whole = in_bytes / common_divisor(in_bytes, 16);
   if (whole > 1) return whole;
-  if (out_bytes <= in_bytes) return 5;
-  return out_bytes <= 2 * in_bytes ? 3 : 1;
+  if (out_bytes <= in_bytes) return tuning::kLookaheadOrder.units;
+  return out_bytes <= 2 * in_bytes ? tuning::kLookaheadOrder.wide_units : 1;
 }
 
 /// A scan of one array. kCompiled: one of the library's operators, which may see any bits.
@@ -32,19 +33,23 @@ struct ScanProblem {
   using T = T_;
   using Op = Op_;
   static constexpr int kInputs = 1;
-  static constexpr int kWarps = 10;
+  static constexpr int kWarps = tuning::kLookaheadOrder.warps;
   static constexpr int kUnits = lane_units(sizeof(In), sizeof(T));
-  static constexpr int kLoadsInFlight = 3;
-  static constexpr int kStoresInFlight = 1;
+  static constexpr int kLoadsInFlight = tuning::kLookahead.loads_in_flight;
+  static constexpr int kStoresInFlight = tuning::kLookahead.stores_in_flight;
   static constexpr bool kEndsWithTotal = false;  // an exclusive scan writes what follows the last element too
   static constexpr bool kFillsTail = !kCompiled;
   static constexpr bool kCommutes = kCompiled || is_commutative<Op, T>;
   Op op;
 };
 
+inline constexpr int kSmallThreads = tuning::kSmallScanOrder.threads;
+inline constexpr int kSmallRows = tuning::kSmallScanOrder.rows;
+
 /// The longest scan that one launch of small_scan takes; it needs no workspace.
 template <class Problem>
-inline constexpr std::int64_t kSmallLength = std::int64_t{kMaxCluster} * 512 * 4 * kRowElements<Problem>;
+inline constexpr std::int64_t kSmallLength =
+    std::int64_t{kMaxCluster} * kSmallThreads * kSmallRows * kRowElements<Problem>;
 
 /// Bytes of workspace for n elements: 0 where none is needed.
 template <class Problem>
@@ -61,19 +66,22 @@ static cudaError_t launch_small(const DeviceScan<Problem>& scan, int blocks, cud
                 small_scan<Problem, kRows, kThreads, kCluster>, scan);
 }
 
-/// n is at most kSmallLength. One block up to 32 KB; then a cluster, in one row per thread where eight blocks suffice.
+/// n is at most kSmallLength. One block where it suffices; otherwise a cluster, in one row per thread where eight blocks suffice.
 template <class Problem>
 static cudaError_t launch_small(const DeviceScan<Problem>& scan, cudaStream_t stream) {
   constexpr int kCount = kRowElements<Problem>;
   const int n = static_cast<int>(scan.n);
-  if (n <= 256 * kCount) return launch_small<Problem, 1, 256, false>(scan, 1, stream);
-  if (n <= 512 * 4 * kCount) return launch_small<Problem, 4, 512, false>(scan, 1, stream);
-  const bool one_row = n <= kMaxCluster * 512 * kCount;
-  const int per_block = 512 * kCount * (one_row ? 1 : 4);
+  constexpr int kLeastThreads = tuning::kSmallScanOrder.least_threads;
+  if (n <= kLeastThreads * kCount) return launch_small<Problem, 1, kLeastThreads, false>(scan, 1, stream);
+  if (n <= kSmallThreads * kSmallRows * kCount) {
+    return launch_small<Problem, kSmallRows, kSmallThreads, false>(scan, 1, stream);
+  }
+  const bool one_row = n <= kMaxCluster * kSmallThreads * kCount;
+  const int per_block = kSmallThreads * kCount * (one_row ? 1 : kSmallRows);
   int blocks = 2;
   while (blocks * per_block < n) blocks *= 2;
-  return one_row ? launch_small<Problem, 1, 512, true>(scan, blocks, stream)
-                 : launch_small<Problem, 4, 512, true>(scan, blocks, stream);
+  return one_row ? launch_small<Problem, 1, kSmallThreads, true>(scan, blocks, stream)
+                 : launch_small<Problem, kSmallRows, kSmallThreads, true>(scan, blocks, stream);
 }
 
 /// Launches a kernel that runs Pipeline<Problem> over n elements, on the current device, which is `device` and has so many

@@ -13,16 +13,16 @@
 
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/scan.hpp"
 
 namespace upsweep::gpu::detail {
 
-inline constexpr int kLookbackThreads = 256;
-inline constexpr int kLookbackResident = 4;  // blocks of a multiprocessor: limits the kernel to 64 registers
+inline constexpr int kLookbackThreads = tuning::kLookback.threads;
 
 template <class T>
 inline constexpr int kLookbackItems = [] {
-  const int fit = 128 / int{sizeof(T)};
-  return fit > 32 ? 32 : fit;
+  const int fit = tuning::kLookback.item_bytes / int{sizeof(T)};
+  return fit > tuning::kLookback.most_items ? tuning::kLookback.most_items : fit;
 }();
 
 template <class T>
@@ -81,7 +81,7 @@ __device__ __forceinline__ T look_back(const Op& op, const Workspace& workspace,
 }
 
 template <class Problem>
-static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
+static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.resident)
     lookback_scan(const __grid_constant__ DeviceScan<Problem> call) {
   using T = typename Problem::T;
   constexpr int kItems = kLookbackItems<T>;
@@ -185,9 +185,9 @@ static __global__ void __launch_bounds__(kLookbackThreads, kLookbackResident)
   }
 }
 
-/// Bytes of workspace for n elements.
+/// Bytes of workspace for n elements. Static: files that are compiled for other GPUs may have other tiles.
 template <class Problem>
-constexpr std::int64_t lookback_bytes(std::int64_t n) {
+static constexpr std::int64_t lookback_bytes(std::int64_t n) {
   constexpr std::int64_t kTile = kLookbackTile<typename Problem::T>;
   return std::int64_t{sizeof(Control)} + (n + kTile - 1) / kTile * kTaggedWords<typename Problem::T> * 8;
 }

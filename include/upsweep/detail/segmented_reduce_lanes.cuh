@@ -6,15 +6,18 @@
 #include <cstdint>
 
 #include "upsweep/detail/segmented_reduce_lists.cuh"
+#include "upsweep/detail/tuning/segmented_reduce.hpp"
 
 namespace upsweep::impl::segmented_reduce {
 
 // Lists of up to kLaneList elements are folded by a lane, up to kGroupList by eight, up to kWarpList by a warp; longer ones
 // in pieces of kPiece elements by blocks. Who folds a list, and in which order, depends on its length alone.
-inline constexpr std::int64_t kLaneList = 8;
-inline constexpr std::int64_t kGroupList = 64;
-inline constexpr std::int64_t kWarpList = 2048;
-inline constexpr std::int64_t kPiece = 16384;
+inline constexpr std::int64_t kLaneList = gpu::tuning::kLanesOrder.lane_list;
+inline constexpr std::int64_t kGroupList = gpu::tuning::kLanesOrder.group_list;
+inline constexpr std::int64_t kWarpList = gpu::tuning::kLanesOrder.warp_list;
+inline constexpr std::int64_t kPiece = gpu::tuning::kLanesOrder.piece;
+inline constexpr int kLanesLoads = gpu::tuning::kLanesOrder.loads;
+inline constexpr int kWarpLoads = gpu::tuning::kLanesOrder.warp_loads;
 
 /// A piece of a long list, or all of it where the list has got no slots.
 struct Piece {
@@ -71,8 +74,7 @@ inline Pieces pieces_at(void* scratch, const detail::SegmentedReduceCall& call, 
   return pieces;
 }
 
-inline constexpr int kLanesThreads = 256;
-inline constexpr int kLanesBlocks = 8;  // of the second kernel, on a multiprocessor
+inline constexpr int kLanesThreads = gpu::tuning::kLanesOrder.threads;
 
 // ----------------------------------------------------------------------------------------------------- pieces of long lists
 
@@ -113,10 +115,10 @@ __device__ typename R::Value fold_piece(const R& reducer, const Content<typename
     constexpr std::int64_t kOfWarp = kPiece / (kLanesThreads / 32);
     const std::int64_t first = from + threadIdx.x / 32 * kOfWarp;
     const std::int64_t last = first + kOfWarp < to ? first + kOfWarp : to;
-    return fold_warps(reducer, fold_range<32, 4>(reducer, content, list.start, first, last), room);
+    return fold_warps(reducer, fold_range<32, kLanesLoads>(reducer, content, list.start, first, last), room);
   } else {
-    return fold_block(reducer, fold_strided<8>(reducer, content, list.start, from + threadIdx.x, to, kLanesThreads),
-                      room);
+    return fold_block(
+        reducer, fold_strided<kWarpLoads>(reducer, content, list.start, from + threadIdx.x, to, kLanesThreads), room);
   }
 }
 
@@ -217,7 +219,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
   Value value = reducer.none();
 
   // ---- A lane each.
-  if (list.length <= kLaneList) value = fold_strided<4>(reducer, content, list.start, 0, list.length, 1);
+  if (list.length <= kLaneList) value = fold_strided<kLanesLoads>(reducer, content, list.start, 0, list.length, 1);
 
   // ---- Eight lanes each: row by row of four lists.
   const bool is_for_group = list.length > kLaneList && list.length <= kGroupList;
@@ -228,7 +230,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
     const std::int64_t start = __shfl_sync(gpu::detail::kAllLanes, list.start, source);
     std::int64_t length = __shfl_sync(gpu::detail::kAllLanes, list.length, source);
     if (((for_groups >> source) & 1U) == 0) length = 0;
-    const Value all = from_lane(fold_range<8, 4>(reducer, content, start, 0, length), lane % 4 * 8);
+    const Value all = from_lane(fold_range<8, kLanesLoads>(reducer, content, start, 0, length), lane % 4 * 8);
     if (is_for_group && lane / 4 == row) value = all;
   }
 
@@ -238,7 +240,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
     const int source = __ffs(static_cast<int>(left)) - 1;
     const std::int64_t start = __shfl_sync(gpu::detail::kAllLanes, list.start, source);
     const std::int64_t length = __shfl_sync(gpu::detail::kAllLanes, list.length, source);
-    const Value all = fold_range<32, kFoldsInOrder<R> ? 4 : 8>(reducer, content, start, 0, length);
+    const Value all = fold_range<32, kFoldsInOrder<R> ? kLanesLoads : kWarpLoads>(reducer, content, start, 0, length);
     if (lane == source) value = all;
   }
 
@@ -263,7 +265,7 @@ static cudaError_t launch_lanes(const detail::SegmentedReduceCall& call, const R
   error = gpu::detail::launch({.blocks = blocks, .threads = kLanesThreads, .stream = launch.stream}, reduce_short<R>,
                               lists, content, reducer, pieces);
   if (error != cudaSuccess || call.n <= kWarpList) return error;
-  const auto persistent = static_cast<unsigned>(launch.multiprocessors * kLanesBlocks);
+  const auto persistent = static_cast<unsigned>(launch.multiprocessors * gpu::tuning::kLanes.blocks);
   return gpu::detail::launch({.blocks = persistent, .threads = kLanesThreads, .stream = launch.stream},
                              reduce_pieces<R>, lists, content, reducer, pieces);
 }

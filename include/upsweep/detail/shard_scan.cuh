@@ -18,6 +18,7 @@
 #include "upsweep/detail/device_scan.cuh"
 #include "upsweep/detail/large_launch.cuh"
 #include "upsweep/detail/shard_call.hpp"
+#include "upsweep/detail/tuning/shards.hpp"
 
 namespace upsweep::gpu::detail {
 
@@ -74,7 +75,7 @@ __device__ __forceinline__ int lanes_of_row(std::int64_t tiles) {
   return lanes < 0 ? 0 : lanes < 32 ? static_cast<int>(lanes) : 32;
 }
 
-inline constexpr int kGroupWarps = 8;  ///< of a block that folds groups, one each
+inline constexpr int kGroupWarps = tuning::kShardsOrder.group_warps;
 
 /// The elements of a shard's last tile, which is not whole, from `first` on: the value is thread 0's. Every thread of the block calls.
 template <class Problem>
@@ -152,18 +153,18 @@ static __global__ void __launch_bounds__(32 * kGroupWarps)
 
 /// Groups of shards, in order, in memory that the device reaches.
 struct EarlierShards {
-  static constexpr int kMost = 32;
+  static constexpr int kMost = tuning::kShards.most_shards;
   const void* groups[kMost];
   int count;
 };
 
-inline constexpr int kChainWarps =
-    32;  ///< of the block that folds groups in order: one folds while the others bring the next ones
+inline constexpr int kChainWarps = tuning::kShards.chain_warps;
 template <class Problem>
 inline constexpr int kGroupBytes = kGroupLanes<Problem> * int{sizeof(typename Problem::T)};
-/// Groups that are brought at a time: 80 KB of doubles, as another device's memory takes 2 us to answer.
+/// Groups that are brought at a time.
 template <class Problem>
-inline constexpr int kGroupsAtOnce = std::min(320, 80 * 1024 / kGroupBytes<Problem>);
+inline constexpr int kGroupsAtOnce =
+    std::min(tuning::kShards.most_groups, tuning::kShards.group_bytes / kGroupBytes<Problem>);
 template <class Problem>
 inline constexpr int kChainShared = 2 * kGroupsAtOnce<Problem> * (kGroupBytes<Problem> + 1);
 

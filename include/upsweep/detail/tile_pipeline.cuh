@@ -29,6 +29,7 @@
 #include <type_traits>
 
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/tuning/scan.hpp"
 
 namespace upsweep::gpu::detail {
 
@@ -88,10 +89,9 @@ __device__ __forceinline__ void fence_before_bulk() { asm volatile("fence.proxy.
 
 // ------------------------------------------------------------------------------------------------------------- the shape
 
-// Chosen on an H200 (docs/tuning.md): tiles of 25 KB; 20 KB are 0.5 % slower, 12 KB 7 %, 35 KB 1 to 5 %.
-inline constexpr int kSharedBytes = 227 * 1024;
-inline constexpr int kMaxStages = 16;
-inline constexpr int kMinStages = 3;  // one each to be loaded, scanned and stored
+inline constexpr int kSharedBytes = tuning::kLookaheadOrder.shared_bytes;
+inline constexpr int kMaxStages = tuning::kLookahead.max_stages;
+inline constexpr int kMinStages = tuning::kLookaheadOrder.min_stages;
 
 constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
@@ -197,7 +197,7 @@ struct RowsBefore {
 
 /// Rows of tiles are folded in groups of so many tiles, and groups in order, where the order makes a difference: then shards that
 /// are whole groups can fold their groups all at the same time, and have the bits that one device has.
-inline constexpr int kGroupTiles = 128;
+inline constexpr int kGroupTiles = tuning::kLookaheadOrder.group_tiles;
 template <class Problem>
 inline constexpr bool kFoldsGroups = !kHasHeads<Problem> && !std::is_integral_v<typename CarryOf<Problem>::type>;
 /// Tiles of a row: a lane has those of one access to memory.
@@ -572,8 +572,9 @@ class Pipeline {
   __device__ __forceinline__ void look_ahead() {
     using Slot = Tagged<Carry>;
     constexpr int kRow = kRowTiles<Carry>;
-    constexpr int kRows = (Slot::kLoads <= 2 ? 192 : 96) / kRow;  // one poll covers as many tiles as registers hold
-    std::int64_t rows = 0;                                        // whole ones that are folded
+    constexpr int kRows =  // one poll covers as many tiles as registers hold
+        (Slot::kLoads <= 2 ? tuning::kLookahead.poll_tiles : tuning::kLookahead.wide_poll_tiles) / kRow;
+    std::int64_t rows = 0;  // whole ones that are folded
     RowsFolded folded_rows;
     if constexpr (kIsShard<Problem>) {
       if (call_.problem.before != nullptr) {
