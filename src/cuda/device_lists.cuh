@@ -14,10 +14,14 @@
 #include "upsweep/detail/gpu_launch.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/segmented_reduce_call.hpp"
+#include "upsweep/detail/tuning/lists.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep::gpu {
+
+/// Of a block of kernels that go through lists in strides of their grid.
+inline constexpr int kStrideThreads = tuning::kStrides.threads;
 
 // ---------------------------------------------------------------------------------------------------- masks and bounds
 
@@ -103,7 +107,7 @@ struct VisitNothing {
 /// Checks every list. All lanes of a warp call visit(start, stop, is_there) together: is_there where a list has elements and is
 /// good. Nulls are empty.
 template <class Visit>
-static __global__ void __launch_bounds__(256)
+static __global__ void __launch_bounds__(kStrideThreads)
     check_lists(const __grid_constant__ DeviceLists lists, std::int64_t content, ListFacts* facts, Visit visit) {
   std::int64_t elements = 0;
   std::int64_t end = 0;
@@ -134,16 +138,16 @@ static __global__ void __launch_bounds__(256)
   atomicMax(&facts->end, static_cast<unsigned long long>(end));
 }
 
-/// Blocks of 256 threads for so many things, no more than fill the device.
+/// Blocks of kStrideThreads threads for so many things, no more than fill the device.
 inline unsigned blocks_for(std::int64_t things, const Launch& launch) {
-  const std::int64_t most = std::int64_t{8} * std::max(launch.multiprocessors, 1);
-  return static_cast<unsigned>(std::clamp<std::int64_t>((things + 255) / 256, 1, most));
+  const std::int64_t most = std::int64_t{tuning::kStrides.blocks} * std::max(launch.multiprocessors, 1);
+  return static_cast<unsigned>(std::clamp<std::int64_t>((things + kStrideThreads - 1) / kStrideThreads, 1, most));
 }
 
 template <class Visit>
 cudaError_t launch_check(const Lists& lists, std::int64_t content, ListFacts* facts, Visit visit,
                          const Launch& launch) {
-  return detail::launch({.blocks = blocks_for(lists.count, launch), .threads = 256, .stream = launch.stream},
+  return detail::launch({.blocks = blocks_for(lists.count, launch), .threads = kStrideThreads, .stream = launch.stream},
                         check_lists<Visit>, DeviceLists{lists}, content, facts, visit);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::gpu {
 
@@ -35,7 +36,7 @@ __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::in
 
 /// For Blocks.
 struct HillisSteeleTiles {
-  static constexpr int kTile = 1024;
+  static constexpr int kTile = tuning::kTeachingOrder.scan_tile;
   template <class Element, class T>
   [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
                                    cudaStream_t stream) const {
@@ -47,7 +48,7 @@ struct HillisSteeleTiles {
 
 // ------------------------------------------------------------------------------------------------------ a whole array
 
-inline constexpr int kRoundThreads = 256;
+inline constexpr int kRoundThreads = tuning::kTeaching.threads;
 
 template <class Element, class T>
 __global__ void copy_elements(Element element, T* to, std::int64_t n) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::gpu {
 
@@ -34,7 +35,7 @@ struct OneThread {
   }
 };
 
-inline constexpr int kTurnThreads = 1024;
+inline constexpr int kTurnThreads = tuning::kTeaching.turn_threads;
 
 template <class Element, class T>
 __global__ void take_turns(Element element, T* out, std::int64_t first, std::int64_t n) {

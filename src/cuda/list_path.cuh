@@ -24,11 +24,12 @@
 #include "cuda/moved_lists.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/lists.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::gpu {
 
-inline constexpr int kPathThreads = 256;
+inline constexpr int kPathThreads = tuning::kPath.threads;
 
 /// The elements of all lists, as their first and last offset tell.
 struct PathElements {
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(kPathThreads)
   // ---- The piece's lists: those that end in it are checked, those with elements in it leave a bit.
   heads.clear(begin);
   __syncthreads();
-  constexpr int kListsAtOnce = 2;  // of a thread: their loads do not wait for each other
+  constexpr int kListsAtOnce = tuning::kPath.list_loads;  // of a thread: their loads do not wait for each other
   const std::int64_t past = ::min(last + 1, offsets.count);
   for (std::int64_t base = first + threadIdx.x; base < past; base += kListsAtOnce * kPathThreads) {
     std::int64_t from[kListsAtOnce];
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(kPathThreads)
 
   // ---- Its elements.
   constexpr int kPerThread = kPiece / kWidth / kPathThreads;
-  constexpr int kAtOnce = kPerThread < 4 ? kPerThread : 4;
+  constexpr int kAtOnce = kPerThread < tuning::kPath.element_loads ? kPerThread : tuning::kPath.element_loads;
   const int count = static_cast<int>(end - begin);
   const int skew = sink.skew(begin);
   for (int group = 0; group * kWidth - skew < count; group += kAtOnce * kPathThreads) {
@@ -236,7 +237,7 @@ constexpr std::int64_t pieces_of(std::int64_t lists, std::int64_t room, std::int
 template <class Offsets, class Sink>
 cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t room, const PathScratch& scratch,
                         Stream stream) {
-  constexpr int kCutThreads = 128;
+  constexpr int kCutThreads = tuning::kPath.cut_threads;
   const std::int64_t pieces = pieces_of(offsets.count, room, Sink::kPiece);
   const auto cut_blocks = static_cast<unsigned>(divided_up(pieces + 1, kCutThreads));
   const cudaError_t error =
@@ -262,7 +263,9 @@ template <class E, int kTogether>
 struct ArraySink {
   using Item = E;
   static constexpr int kWidth = kTogether;
-  static constexpr int kPiece = sizeof(E) <= 2 ? 8192 : sizeof(E) == 4 ? 4096 : 2048;
+  static constexpr int kPiece = sizeof(E) <= 2   ? tuning::kPath.elements_of_1
+                                : sizeof(E) == 4 ? tuning::kPath.elements_of_4
+                                                 : tuning::kPath.elements_of_8;
   struct alignas(kWidth == 1 ? alignof(E) : kWidth * sizeof(E)) Together {
     E items[kWidth];
   };

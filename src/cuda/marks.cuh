@@ -8,11 +8,12 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
+#include "upsweep/detail/tuning/select.hpp"
 
 namespace upsweep::gpu {
 
-inline constexpr int kMarkThreads = 256;
-inline constexpr int kMarkRows = 4;
+inline constexpr int kMarkThreads = tuning::kMarks.threads;
+inline constexpr int kMarkRows = tuning::kMarks.rows;
 inline constexpr std::int64_t kMarkBlockWords = kMarkThreads * kMarkRows;
 inline constexpr std::int64_t kMarkBlockBits = 32 * kMarkBlockWords;
 inline constexpr std::int64_t kMostMarkSkew = 31;

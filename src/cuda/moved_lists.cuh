@@ -14,13 +14,14 @@
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/lists.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep::gpu {
 
 /// Of a launch; of tiles or pieces that are said to be more than any memory has, too.
-inline constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMostBlocks = tuning::kMoved.most_blocks;
 
 // -------------------------------------------------------------------------------------------------------- lists, masks
 
@@ -142,11 +143,11 @@ auto visit_element(std::int64_t bytes, const void* content, const void* out, F f
 
 using Extend = impl::Extend;
 
-inline constexpr int kChunkThreads = 256;
-inline constexpr int kChunkRows = 16;
+inline constexpr int kChunkThreads = tuning::kMoved.chunk_threads;
+inline constexpr int kChunkRows = tuning::kMoved.chunk_rows;
 inline constexpr std::int64_t kChunk = kChunkThreads * kChunkRows;
-inline constexpr int kTotalThreads = 1024;
-inline constexpr int kTotalItems = 4;
+inline constexpr int kTotalThreads = tuning::kMoved.total_threads;
+inline constexpr int kTotalItems = tuning::kMoved.total_items;
 
 /// Totals of chunks, and one more.
 constexpr std::int64_t chunk_totals(std::int64_t lists) { return divided_up(lists, kChunk) + 1; }
@@ -157,7 +158,8 @@ __global__ void __launch_bounds__(kChunkThreads)
     measure_chunks(Count count, std::int64_t n, std::int64_t* offsets, std::int64_t* totals) {
   __shared__ std::int64_t warps[kChunkThreads / 32];
   const std::int64_t first = std::int64_t{blockIdx.x} * kChunk + threadIdx.x;
-  constexpr int kAtOnce = 4;  // loads before stores, which could change what is loaded for all the compiler knows
+  constexpr int kAtOnce =
+      tuning::kMoved.chunk_loads;  // loads before stores, which could change what is loaded for all the compiler knows
   std::int64_t sum = 0;
   for (int row = 0; row < kChunkRows; row += kAtOnce) {
     std::int64_t counts[kAtOnce];
@@ -327,11 +329,11 @@ cudaError_t launch_conclude(const MovedLists& lists, const std::int64_t* offsets
 // A block writes a tile of the result, wherever its elements come from: so neither a long list nor many empty ones unbalance
 // the blocks.
 
-inline constexpr int kTileThreads = 128;
-inline constexpr int kTileItems = 8;
+inline constexpr int kTileThreads = tuning::kMoved.tile_threads;
+inline constexpr int kTileItems = tuning::kMoved.tile_items;
 inline constexpr int kTile = kTileThreads * kTileItems;
 /// Above that many lists that touch a tile, its elements search for theirs.
-inline constexpr std::int64_t kSearchedLists = 4 * kTile;
+inline constexpr std::int64_t kSearchedLists = tuning::kMoved.searched_tiles * kTile;
 
 /// Tiles of so many elements of a result with that much room, which may be said to be more than any memory has.
 __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t room, std::int64_t tile) {
@@ -390,7 +392,7 @@ __device__ __forceinline__ void find_shifts(const Source& source, const std::int
   }
   if (threadIdx.x < kTile / 32) tile.heads[threadIdx.x] = 0;
   __syncthreads();
-  constexpr int kAtOnce = 4;  // lists of a thread: their loads do not wait for each other
+  constexpr int kAtOnce = tuning::kMoved.tile_loads;  // lists of a thread: their loads do not wait for each other
   for (std::int64_t list = first + threadIdx.x; list <= last; list += kAtOnce * kTileThreads) {
     std::int64_t own[kAtOnce];
     Shift shift[kAtOnce];
@@ -459,7 +461,7 @@ __global__ void __launch_bounds__(kTileThreads)
 /// firsts[0 … tiles] of a result with that much room, by tiles of so many elements.
 inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t room, std::int64_t tile,
                                       const Outcome* outcome, std::int64_t* firsts, Stream stream) {
-  constexpr int kThreads = 128;
+  constexpr int kThreads = tuning::kMoved.first_threads;
   const std::int64_t tiles = tiles_of(room, tile);
   const auto blocks = static_cast<unsigned>(divided_up(tiles + 1, kThreads));
   return detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, find_first_lists<kThreads>, offsets,

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::gpu {
 
@@ -56,8 +57,9 @@ struct Blocks {
     error = scan(Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, true, stream);
     if (error != cudaSuccess) return error;
     // ---- Back into all tiles but the first.
-    return detail::launch({.blocks = static_cast<unsigned>(blocks - 1), .threads = 256, .stream = stream},
-                          add_back<T, Op>, elements.op, totals, out, n, kTile);
+    return detail::launch(
+        {.blocks = static_cast<unsigned>(blocks - 1), .threads = tuning::kTeaching.threads, .stream = stream},
+        add_back<T, Op>, elements.op, totals, out, n, kTile);
   }
 };
 

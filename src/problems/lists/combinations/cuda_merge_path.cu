@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "cuda/list_path.cuh"
+#include "upsweep/detail/tuning/lists.hpp"
 #endif
 
 namespace upsweep::impl::combinations {
@@ -93,8 +94,10 @@ struct Binomials {
   }
 };
 
-__global__ void __launch_bounds__(256) fill_binomials(Number* table, std::int64_t counts) {
-  const std::int64_t at = std::int64_t{blockIdx.x} * 256 + threadIdx.x;
+constexpr int kSmallThreads = gpu::tuning::kPath.binomial_threads;
+
+__global__ void __launch_bounds__(kSmallThreads) fill_binomials(Number* table, std::int64_t counts) {
+  const std::int64_t at = std::int64_t{blockIdx.x} * kSmallThreads + threadIdx.x;
   if (at >= counts * kTableSizes) return;
   table[at] = choose_of(static_cast<Number>(at % kTableSizes), static_cast<Number>(at / kTableSizes));
 }
@@ -167,7 +170,7 @@ struct TupleOffsets {
 
 struct TupleSink {
   static constexpr int kWidth = 1;
-  static constexpr int kPiece = 2048;
+  static constexpr int kPiece = gpu::tuning::kPath.tuples;
   __device__ static int skew(std::int64_t) { return 0; }
 };
 
@@ -297,8 +300,9 @@ struct Carried {
   alignas(8) std::byte bytes[kBytes];
 };
 
-__global__ void __launch_bounds__(256) put_down(const __grid_constant__ Carried carried, int count, std::byte* to) {
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += 256) to[i] = carried.bytes[i];
+__global__ void __launch_bounds__(kSmallThreads)
+    put_down(const __grid_constant__ Carried carried, int count, std::byte* to) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kSmallThreads) to[i] = carried.bytes[i];
 }
 
 /// to[i] ← item(i) for i < count.
@@ -313,7 +317,7 @@ cudaError_t launch_put(std::int64_t count, T* to, gpu::Stream stream, Item item)
       std::memcpy(carried.bytes + i * std::int64_t{sizeof(T)}, &one, sizeof(T));
     }
     const cudaError_t error =
-        gpu::detail::launch({.blocks = 1, .threads = 256, .stream = stream}, put_down, carried,
+        gpu::detail::launch({.blocks = 1, .threads = kSmallThreads, .stream = stream}, put_down, carried,
                             static_cast<int>(some * std::int64_t{sizeof(T)}), reinterpret_cast<std::byte*>(to + first));
     if (error != cudaSuccess) return error;
   }
@@ -382,9 +386,9 @@ cudaError_t launch_product(const Call& call, const TuplesScratch& scratch) {
 cudaError_t launch_long(const Call& call, const TuplesScratch& scratch, const MovedLists& lists) {
   cudaError_t error = launch_out(call, scratch);
   if (error != cudaSuccess) return error;
-  const auto blocks = static_cast<unsigned>(gpu::divided_up(scratch.table_counts * kTableSizes, 256));
-  error = gpu::detail::launch({.blocks = blocks, .threads = 256, .stream = call.launch->stream}, fill_binomials,
-                              scratch.table, scratch.table_counts);
+  const auto blocks = static_cast<unsigned>(gpu::divided_up(scratch.table_counts * kTableSizes, kSmallThreads));
+  error = gpu::detail::launch({.blocks = blocks, .threads = kSmallThreads, .stream = call.launch->stream},
+                              fill_binomials, scratch.table, scratch.table_counts);
   if (error != cudaSuccess) return error;
   const Binomials binomials{scratch.table, scratch.table_counts};
   return launch_tuples(call, scratch,

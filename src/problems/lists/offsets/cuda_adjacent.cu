@@ -9,6 +9,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/tuning/lists.hpp"
 #endif
 
 namespace upsweep::impl::offsets {
@@ -16,7 +17,7 @@ namespace upsweep::impl::offsets {
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kThreads = 256;
+constexpr int kThreads = gpu::tuning::kAdjacent.threads;
 
 /// A thread's part: 16 bytes of bounds.
 template <class T>

@@ -13,6 +13,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/device_scan.cuh"
+#include "upsweep/detail/tuning/lists.hpp"
 #endif
 
 namespace upsweep::impl::offsets {
@@ -26,11 +27,13 @@ struct OffsetsProblem {
   using T = std::int64_t;
   using Op = Extend;
   static constexpr int kInputs = 2;
-  // Tiles of 1920 or 3072 lists, 30 or 25 KB of shared memory (docs/tuning.md).
-  static constexpr int kWarps = sizeof(In) == 8 ? 6 : 8;
+  // Tiles of 1920 or 3072 lists, 30 or 25 KB of shared memory.
+  static constexpr gpu::tuning::OffsetsTuning kTuning =
+      sizeof(In) == 8 ? gpu::tuning::kWideOffsets : gpu::tuning::kOffsets;
+  static constexpr int kWarps = kTuning.warps;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
-  static constexpr int kLoadsInFlight = sizeof(In) == 8 ? 2 : 3;
-  static constexpr int kStoresInFlight = 1;
+  static constexpr int kLoadsInFlight = kTuning.loads_in_flight;
+  static constexpr int kStoresInFlight = kTuning.stores_in_flight;
   static constexpr bool kEndsWithTotal = true;
   static constexpr bool kFillsTail = false;
   static constexpr bool kCommutes = true;

@@ -11,6 +11,7 @@
 #include "problems/lists/pack/conversions_on_device.hpp"
 #include "problems/lists/pack/cuda_fitting.cuh"
 #include "upsweep/detail/gpu_launch.hpp"
+#include "upsweep/detail/tuning/pack.hpp"
 
 namespace upsweep::impl::pack {
 namespace {
@@ -114,7 +115,7 @@ cudaError_t launch_lengths(const ConversionCall& call) {
 
 // ---- Levels.
 
-constexpr int kFlattenThreads = 256;
+constexpr int kFlattenThreads = gpu::tuning::kConversions.flatten_threads;
 
 struct Levels {
   AdjacentOffsets outer;

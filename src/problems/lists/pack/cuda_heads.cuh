@@ -7,10 +7,11 @@
 #include <cstring>
 
 #include "cuda/moved_lists.cuh"
+#include "upsweep/detail/tuning/pack.hpp"
 
 namespace upsweep::impl::pack {
 
-inline constexpr int kMoveThreads = 256;
+inline constexpr int kMoveThreads = gpu::tuning::kPack.threads;
 inline constexpr int kMoveWarps = kMoveThreads / 32;
 
 /// Lists of a warp, a row of 32 after the other, of which a thread has one in each. What lies in the block's results, which
@@ -118,7 +119,7 @@ inline constexpr bool kMovesInRuns = alignof(E) == sizeof(E);
 template <class E, class Where>
 __device__ __forceinline__ void move_run(const E* from, int count, Where where) {
   constexpr int kWidth = 16 / int{sizeof(E)};
-  constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = gpu::tuning::kPack.run_loads;
   const auto thread = static_cast<int>(threadIdx.x);
   const int head = ::min(count, static_cast<int>((0 - reinterpret_cast<std::uintptr_t>(from)) % 16 / sizeof(E)));
   const int chunks = (count - head) / kWidth;
@@ -167,7 +168,9 @@ __device__ __forceinline__ void move_run(const E* from, int count, Where where) 
 /// where()[e] ← content[e + shift_of(e)], the same way.
 template <class E, class Shift, class Where>
 __device__ __forceinline__ void move_each(const E* content, int count, Shift shift_of, Where where) {
-  constexpr int kAtOnce = !kMovesInRuns<E> ? 4 : sizeof(E) <= 8 ? 12 : 6;
+  constexpr int kAtOnce = !kMovesInRuns<E> ? gpu::tuning::kPack.unaligned_loads
+                          : sizeof(E) <= 8 ? gpu::tuning::kPack.scattered_loads
+                                           : gpu::tuning::kPack.scattered_wide_loads;
   const auto thread = static_cast<int>(threadIdx.x);
   E* to = nullptr;
   int base = 0;
@@ -286,8 +289,8 @@ __device__ __forceinline__ std::int64_t sum_rows(const std::int64_t (&lengths)[k
 
 // ------------------------------------------------------------------------------------------------------ tiles of results
 
-inline constexpr int kTileResults = 4096;
-inline constexpr int kTileRows = 8;
+inline constexpr int kTileResults = gpu::tuning::kPack.tile_results;
+inline constexpr int kTileRows = gpu::tuning::kPack.tile_rows;
 inline constexpr int kTileLists = kMoveThreads * kTileRows;  ///< of a tile: where more touch it, its elements search
 template <int kSpan>
 using TileHeads = Heads<kSpan * kTileResults, kTileLists>;

@@ -7,12 +7,13 @@
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
 #include "problems/lists/pack/cuda_fitting.cuh"
+#include "upsweep/detail/tuning/pack.hpp"
 
 namespace upsweep::impl::pack {
 
 inline gpu::MovedLists device_lists(const detail::PackCall& call) { return {call.lists, call.content, call.sizes}; }
 
-inline constexpr int kCheckThreads = 256;
+inline constexpr int kCheckThreads = gpu::tuning::kConversions.check_threads;
 
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads) check_given(FittingOffsets offsets, gpu::Outcome* outcome) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/pack/cuda_per_list.cu: a thread, a warp or a block copies a list to where its offset says.
 #include "problems/lists/pack/cuda_layout.cuh"
+#include "upsweep/detail/tuning/pack.hpp"
 
 #if UPSWEEP_HAS_CUDA
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace upsweep::impl::pack {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kListThreads = 256;
+constexpr int kListThreads = gpu::tuning::kConversions.list_threads;
 
 /// kSize threads copy a list.
 template <int kSize, class E>

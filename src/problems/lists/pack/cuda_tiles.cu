@@ -19,6 +19,7 @@
 #if UPSWEEP_HAS_CUDA
 #include "problems/lists/pack/cuda_heads.cuh"
 #include "upsweep/detail/lookback_scan.cuh"
+#include "upsweep/detail/tuning/pack.hpp"
 #endif
 
 namespace upsweep::impl::pack {
@@ -31,14 +32,14 @@ using gpu::Extend;
 // ----------------------------------------------------------------------------------------- lists by ticket, one pass
 
 /// A block has so many elements at most, or leaves them to move_crowded().
-constexpr int kMostResults = 32768;
+constexpr int kMostResults = gpu::tuning::kPack.most_results;
 /// Of fewer elements on average, and so many lists, lists are taken by eight rows.
-constexpr std::int64_t kFewElements = 12;
-constexpr std::int64_t kManyLists = 1'000'000;
+constexpr std::int64_t kFewElements = gpu::tuning::kPack.few_elements;
+constexpr std::int64_t kManyLists = gpu::tuning::kPack.many_lists;
 /// Of so many, offsets come first.
-constexpr std::int64_t kManyElements = 48;
-constexpr int kMostRows = 8;
-constexpr int kLeastRows = 2;
+constexpr std::int64_t kManyElements = gpu::tuning::kPack.many_elements;
+constexpr int kMostRows = gpu::tuning::kPack.most_rows;
+constexpr int kLeastRows = gpu::tuning::kPack.least_rows;
 
 constexpr std::int64_t lists_of_block(int rows) { return std::int64_t{rows} * kMoveThreads; }
 
@@ -72,7 +73,7 @@ constexpr unsigned kTag = 1;  // of this call: words begin at zero
 /// 64 blocks at a time: blocks of so little work come faster than a walk by 32 gets on.
 __device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace& published, std::int64_t block,
                                                    int lane) {
-  constexpr int kAtOnce = 2;
+  constexpr int kAtOnce = gpu::tuning::kPack.look_back;
   using gpu::detail::Published;
   std::int64_t sum = 0;
   for (std::int64_t last = block - 1;; last -= 32 * kAtOnce) {
@@ -111,14 +112,13 @@ __device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace&
   }
 }
 
-/// Blocks of pack_lists() that a multiprocessor has room for: of more, each would have fewer registers. Elements of 4 bytes
-/// that lie in no order are worth more blocks where a block takes two rows.
+/// Blocks of pack_lists() that a multiprocessor has room for.
 template <class E, int kRows>
 inline constexpr int kListBlocks = [] {
   if constexpr (kRows == kMostRows || std::is_void_v<E>) {
-    return 3;
+    return gpu::tuning::kPack.list_blocks;
   } else {
-    return sizeof(E) < 8 ? 4 : 3;
+    return sizeof(E) < 8 ? gpu::tuning::kPack.list_blocks_narrow : gpu::tuning::kPack.list_blocks;
   }
 }();
 
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
 
 /// The elements of blocks of pack_lists() that have more.
 template <class E>
-__global__ void __launch_bounds__(kMoveThreads, 3)
+__global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.crowded_blocks)
     move_crowded(const __grid_constant__ gpu::MovedLists lists, Shared shared, std::int64_t lists_each,
                  const E* content, const std::int64_t* offsets, E* out) {
   __shared__ TileHeads<1> heads;
@@ -238,13 +238,13 @@ __global__ void __launch_bounds__(kMoveThreads, 3)
 
 // --------------------------------------------------------------------------------------------------- tiles of results
 
-/// Tiles that a block moves where lists are long: 64 KiB. What a block waits for before its first load is then little beside.
+/// Tiles that a block moves where lists are long.
 template <class E>
-inline constexpr int kLongSpan = 16 / int{sizeof(E)};
+inline constexpr int kLongSpan = gpu::tuning::kPack.long_bytes / int{sizeof(E)};
 
 /// kSpan tiles are moved as one.
 template <class E, int kSpan>
-__global__ void __launch_bounds__(kMoveThreads, 4)
+__global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.tile_resident)
     move_tiles(const __grid_constant__ gpu::MovedLists lists, const std::int64_t* offsets, const std::int64_t* firsts,
                std::int64_t tiles, const gpu::Outcome* outcome, const E* content, E* out) {
   __shared__ TileHeads<kSpan> heads;
@@ -315,7 +315,8 @@ cudaError_t launch_offsets(const detail::PackCall& call, const TileScratch& scra
                                    ? launch_lists<E, kMostRows>(call, scratch, column.data, column.out)
                                    : launch_lists<E, kLeastRows>(call, scratch, column.data, column.out);
     if (failed != cudaSuccess) return failed;
-    const auto blocks = static_cast<unsigned>(std::max(call.launch->multiprocessors, 1)) * 3;
+    const auto blocks =
+        static_cast<unsigned>(std::max(call.launch->multiprocessors, 1)) * gpu::tuning::kPack.crowded_blocks;
     return gpu::detail::launch({.blocks = blocks, .threads = kMoveThreads, .stream = stream}, move_crowded<E>,
                                device_lists(call), scratch.shared, lists_of_block(scratch.rows),
                                static_cast<const E*>(column.data), call.offsets, static_cast<E*>(column.out));

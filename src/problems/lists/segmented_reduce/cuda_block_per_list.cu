@@ -7,13 +7,14 @@
 // Limit  A block is launched for three elements; a list of everything leaves all multiprocessors but one without work.
 // From   What cub::DeviceSegmentedReduce did for lists of any length.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kThreads = 256;
+constexpr int kThreads = gpu::tuning::kTeachingOrder.list_threads;
 // Blocks take further lists where there are more than this: a grid has at most 2^31 - 1.
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
 

@@ -15,6 +15,7 @@
 #include <cub/device/device_segmented_reduce.cuh>
 
 #include "cuda/cub.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 #endif
 
 namespace upsweep::impl::segmented_reduce {
@@ -35,7 +36,7 @@ struct StopOf {
   }
 };
 
-constexpr int kThreads = 256;
+constexpr int kThreads = gpu::tuning::kTeaching.threads;
 
 /// CUB gives lists without elements what it begins with.
 template <class T>

@@ -25,34 +25,33 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/tile_pipeline.cuh"
+#include "upsweep/detail/tuning/segmented_reduce.hpp"
 
 namespace upsweep::impl::segmented_reduce {
 
 // ---------------------------------------------------------------------------------------------------------------- the shape
-// Chosen on an H200: 14 warps of two blocks have 72 registers each; with three blocks of fewer warps the loader's state spills,
-// and all wait for it. Four stages of 26 KB fill shared memory.
 
-inline constexpr int kConsumers = 11;  ///< warps
+inline constexpr int kConsumers = gpu::tuning::kPipelineOrder.consumers;  ///< warps
 inline constexpr int kSearch = kConsumers;
 inline constexpr int kLoader = kConsumers + 1;
 inline constexpr int kPublisher = kConsumers + 2;
 inline constexpr int kPipelineThreads = (kConsumers + 3) * 32;
 inline constexpr int kConsumerThreads = kConsumers * 32;
-inline constexpr int kBlocks = 2;  ///< per multiprocessor
-inline constexpr int kStages = 4;
-inline constexpr int kStageBytes = 26 * 1024;
-inline constexpr int kHeadBytes = 3072;
+inline constexpr int kBlocks = gpu::tuning::kPipeline.blocks;  ///< per multiprocessor
+inline constexpr int kStages = gpu::tuning::kPipeline.stages;
+inline constexpr int kStageBytes = gpu::tuning::kPipelineOrder.stage_bytes;
+inline constexpr int kHeadBytes = gpu::tuning::kPipeline.head_bytes;
 inline constexpr int kPipelineShared = kHeadBytes + kStages * kStageBytes;
 /// A share is a thousandth of the work or so, a power of two of bytes between these; in the last eighth a quarter of it, so
 /// that blocks end together.
-inline constexpr int kMostShareBits = 18;
-inline constexpr int kLeastShareBits = 15;
+inline constexpr int kMostShareBits = gpu::tuning::kPipelineOrder.most_share_bits;
+inline constexpr int kLeastShareBits = gpu::tuning::kPipelineOrder.least_share_bits;
 /// Lists of up to so many bytes are not cut by a border between shares.
-inline constexpr std::int64_t kSnapBytes = 4096;
+inline constexpr std::int64_t kSnapBytes = gpu::tuning::kPipelineOrder.snap_bytes;
 /// Tiles begin at multiples of a power of two of lists, a unit: at most so many, less where these do not fit a quarter of a
 /// stage, and twice as many where they are tiny.
-inline constexpr int kMostUnit = 128;
-inline constexpr std::int64_t kTinyBytes = 12;
+inline constexpr int kMostUnit = gpu::tuning::kPipelineOrder.most_unit;
+inline constexpr std::int64_t kTinyBytes = gpu::tuning::kPipelineOrder.tiny_bytes;
 /// Of the least lists, of bounds of four bytes and results of one, in the largest share.
 inline constexpr int kMostUnits = 224;
 static_assert(((1 << kMostShareBits) + kSnapBytes) / (2 * kMostUnit * 5) + 2 <= kMostUnits);

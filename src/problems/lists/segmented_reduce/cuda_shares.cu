@@ -11,14 +11,16 @@
 //        bulk, and its last part to come adds up with a warp.
 // From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
+#include "upsweep/detail/tuning/segmented_reduce.hpp"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kThreads = 256;
-constexpr std::int64_t kItems = 128;  ///< elements and ends of a share
+constexpr int kThreads = gpu::tuning::kTeaching.threads;
+constexpr std::int64_t kItems = gpu::tuning::kSharesOrder.items;  ///< elements and ends of a share
 constexpr std::int64_t kCutBytes = 48;
 constexpr std::int64_t kNoList = -1;
 

@@ -9,13 +9,14 @@
 // From   The kernel per list that jagged arrays are usually given; "scalar kernel" of N. Bell, M. Garland, "Implementing
 //        sparse matrix-vector multiplication on throughput-oriented processors", SC 2009.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kThreads = 256;
+constexpr int kThreads = gpu::tuning::kTeaching.threads;
 
 template <class R>
 __global__ void reduce_by_threads(GivenLists lists, const typename R::In* content, R reducer) {

@@ -9,13 +9,14 @@
 // From   "Vector kernel" of N. Bell, M. Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented
 //        processors", SC 2009.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::segmented_reduce {
 
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kWarps = 8;
+constexpr int kWarps = gpu::tuning::kTeaching.list_warps;
 
 template <class R>
 __global__ void reduce_by_warps(GivenLists lists, Content<typename R::In> content, R reducer) {

@@ -11,6 +11,7 @@
 #include "problems/lists/segmented_scan/heads.hpp"
 #include "upsweep/detail/device_scan.cuh"
 #include "upsweep/detail/segmented_scan_call.hpp"
+#include "upsweep/detail/tuning/segmented_scan.hpp"
 
 namespace upsweep::gpu::detail {
 
@@ -62,10 +63,10 @@ struct ListProblem {
   using Carry = Fold<T>;
   using Join = impl::segmented_scan::Join<T, Op>;
   static constexpr int kInputs = 1;
-  static constexpr int kWarps = 10;
+  static constexpr int kWarps = gpu::tuning::kListLookaheadOrder.warps;
   static constexpr int kUnits = gpu::detail::lane_units(sizeof(In), sizeof(T));
-  static constexpr int kLoadsInFlight = 3;
-  static constexpr int kStoresInFlight = 1;
+  static constexpr int kLoadsInFlight = gpu::tuning::kListLookahead.loads_in_flight;
+  static constexpr int kStoresInFlight = gpu::tuning::kListLookahead.stores_in_flight;
   static constexpr bool kEndsWithTotal = false;
   static constexpr bool kFillsTail = false;
   static constexpr bool kCommutes = true;

@@ -13,16 +13,18 @@
 #include "cuda/device_lists.cuh"
 #include "problems/lists/segmented_scan/folds.cuh"
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/tuning/segmented_scan.hpp"
 
 namespace upsweep::impl::segmented_scan {
 
-inline constexpr int kThreads = 256;
+inline constexpr int kThreads = gpu::tuning::kListTilesOrder.threads;
 template <class T>
-inline constexpr int kItems = sizeof(T) == 8 ? 8 : 16;
+inline constexpr int kItems =
+    sizeof(T) == 8 ? gpu::tuning::kListTilesOrder.wide_items : gpu::tuning::kListTilesOrder.items;
 template <class T>
 inline constexpr int kTile = kThreads * kItems<T>;
 /// Tiles whose folds a block scans.
-inline constexpr int kGroup = 1024;
+inline constexpr int kGroup = gpu::tuning::kListTilesOrder.group;
 
 /// A call as its kernels take it.
 template <class In, class T, class Op>
@@ -95,7 +97,7 @@ __device__ inline unsigned heads_at(const unsigned* heads, std::int64_t at, std:
 template <class In, class T, class Op>
 __global__ void __launch_bounds__(kThreads)
     fold_tiles(const __grid_constant__ ListScan<In, T, Op> scan, std::int64_t tiles) {
-  constexpr int kLoads = 8;  // of a lane in flight
+  constexpr int kLoads = gpu::tuning::kListTiles.loads;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t tile = std::int64_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
   if (tile >= tiles || scan.facts->bad != 0) return;
@@ -173,7 +175,8 @@ __global__ void __launch_bounds__(kGroup) scan_totals(Fold<T>* groups, std::int6
 }
 
 template <class In, class T, class Op>
-__global__ void __launch_bounds__(kThreads, 4) scan_tiles(const __grid_constant__ ListScan<In, T, Op> scan) {
+__global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
+    scan_tiles(const __grid_constant__ ListScan<In, T, Op> scan) {
   constexpr int kOwn = kItems<T>;
   __shared__ T values[kTile<T> + kTile<T> / 32];
   __shared__ Fold<T> totals[kThreads / 32];

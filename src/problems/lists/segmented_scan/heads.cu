@@ -8,16 +8,17 @@
 
 #include "cuda/device_lists.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/segmented_scan.hpp"
 
 namespace upsweep::impl::segmented_scan {
 namespace {
 
-constexpr int kMarkThreads = 256;
-/// Per multiprocessor: as many as registers allow.
+constexpr int kMarkThreads = gpu::tuning::kHeads.threads;
+/// Per multiprocessor.
 template <class Bound>
-constexpr int kMarkBlocks = sizeof(Bound) == 8 ? 4 : 5;
+constexpr int kMarkBlocks = sizeof(Bound) == 8 ? gpu::tuning::kHeads.wide_blocks : gpu::tuning::kHeads.blocks;
 /// Consecutive lists of a thread, most of which begin in the same word of heads.
-constexpr int kMarkLists = 8;
+constexpr int kMarkLists = gpu::tuning::kHeads.lists;
 constexpr int kMarkedLists = kMarkThreads * kMarkLists;
 /// Words of heads that a block puts together in shared memory: those of lists of up to 32 elements.
 constexpr int kOwnWords = kMarkedLists;

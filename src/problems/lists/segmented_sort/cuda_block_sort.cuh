@@ -11,10 +11,11 @@
 #include <cstdint>
 
 #include "problems/lists/segmented_sort/cuda_order.cuh"
+#include "upsweep/detail/tuning/segmented_sort.hpp"
 
 namespace upsweep::impl::segmented_sort {
 
-inline constexpr int kItems = 8;
+inline constexpr int kItems = gpu::tuning::kSort.items;
 
 /// The bits of `words` from bit `first` on.
 __device__ inline unsigned bits_from(const unsigned* words, int first) {

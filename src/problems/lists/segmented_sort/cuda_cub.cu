@@ -100,8 +100,9 @@ template <class Word>
 cudaError_t sort_lists(const Call& call) {
   const Arrays<Wide<Word>> arrays(call.launch->scratch, call);
   const gpu::Launch& at = *call.launch;
-  const gpu::detail::Grid grid{
-      .blocks = gpu::blocks_for(std::max(call.n, call.lists.count), at), .threads = 256, .stream = at.stream};
+  const gpu::detail::Grid grid{.blocks = gpu::blocks_for(std::max(call.n, call.lists.count), at),
+                               .threads = gpu::kStrideThreads,
+                               .stream = at.stream};
   cudaError_t error = cudaMemsetAsync(arrays.facts, 0, sizeof *arrays.facts, at.stream);
   if (error == cudaSuccess) error = gpu::launch_check(call.lists, call.n, arrays.facts, gpu::VisitNothing{}, at);
   if (error == cudaSuccess) {

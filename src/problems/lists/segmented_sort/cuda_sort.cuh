@@ -7,15 +7,16 @@
 #include "cuda/device_lists.cuh"
 #include "cuda/scratch_parts.hpp"
 #include "problems/lists/segmented_sort/cuda_block_sort.cuh"
+#include "upsweep/detail/tuning/segmented_sort.hpp"
 
 namespace upsweep::impl::segmented_sort {
 
 /// Elements of a block's tile; lists of more are sorted in runs of so many.
-inline constexpr int kRun = 4096;
+inline constexpr int kRun = gpu::tuning::kSort.run;
 inline constexpr int kRunThreads = kRun / kItems;
 /// Elements of the tiles that lists are dealt to by where they begin, and those that a small block takes at most.
-inline constexpr int kNominalTile = 1920;
-inline constexpr int kSmallThreads = 256;
+inline constexpr int kNominalTile = gpu::tuning::kSort.nominal_tile;
+inline constexpr int kSmallThreads = gpu::tuning::kSort.small_threads;
 inline constexpr int kSmallTile = kSmallThreads * kItems;
 /// Lists of more elements are in no tile: then a tile has kRun at most.
 inline constexpr int kMostInTile = kRun - kNominalTile;

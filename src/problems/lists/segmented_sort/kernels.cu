@@ -6,6 +6,7 @@
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #include "problems/lists/segmented_sort/cuda_sort.cuh"
 #include "upsweep/detail/cuda_status.cuh"
+#include "upsweep/detail/tuning/segmented_sort.hpp"
 
 namespace upsweep::impl::segmented_sort {
 namespace {
@@ -62,8 +63,11 @@ __device__ void report_once(const Sort<Word>& sort, gpu::ListsStatus* status) {
 
 // ------------------------------------------------------------------------------------------------- a list per thread
 
+constexpr int kListThreads = gpu::tuning::kSort.per_list_threads;
+
 template <bool kPositions>
-__global__ void __launch_bounds__(256) insert_each(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
+__global__ void __launch_bounds__(kListThreads)
+    insert_each(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
   report_once(sort, status);
   if (sort.is_bad()) return;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -93,7 +97,8 @@ __global__ void __launch_bounds__(256) insert_each(const __grid_constant__ Sort<
 
 /// `content` is not the output.
 template <bool kPositions>
-__global__ void __launch_bounds__(256) rank_each(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
+__global__ void __launch_bounds__(kListThreads)
+    rank_each(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
   report_once(sort, status);
   if (sort.is_bad()) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -123,7 +128,7 @@ __global__ void __launch_bounds__(256) rank_each(const __grid_constant__ Sort<Wo
 // -------------------------------------------------------------------------------------------------- a list per block
 
 template <bool kPositions>
-__global__ void __launch_bounds__(kRunThreads, 2)
+__global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
     sort_each(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
   __shared__ Tile<Word, kPositions, kRunThreads> tile;
   __shared__ std::int64_t splits[2];
@@ -153,7 +158,8 @@ inline constexpr int kWindow = kRun / 32;  // words of heads: the tile's, and th
 inline constexpr int kNone = 1 << 30;
 
 template <bool kPositions>
-__global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? 4 : 6)
+__global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? gpu::tuning::kSort.resident_wide
+                                                                   : gpu::tuning::kSort.resident_tiles)
     sort_tiles(const __grid_constant__ Sort<Word> sort, gpu::ListsStatus* status) {
   __shared__ Tile<Word, kPositions, kSmallThreads> tile;
   __shared__ int first_head;
@@ -215,7 +221,8 @@ __device__ std::int64_t long_runs(const Sort<Word>& sort) {
 
 /// The tiles that were too large, and runs of long lists.
 template <bool kPositions>
-__global__ void __launch_bounds__(kRunThreads, 2) sort_runs(const __grid_constant__ Sort<Word> sort) {
+__global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
+    sort_runs(const __grid_constant__ Sort<Word> sort) {
   __shared__ Tile<Word, kPositions, kRunThreads> tile;
   if (sort.is_bad()) return;
   const auto tiles = static_cast<std::int64_t>(sort.facts->tiles);
@@ -236,7 +243,8 @@ __global__ void __launch_bounds__(kRunThreads, 2) sort_runs(const __grid_constan
 }
 
 template <bool kPositions>
-__global__ void __launch_bounds__(kRunThreads, 2) merge_runs(const __grid_constant__ Sort<Word> sort, int pass) {
+__global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
+    merge_runs(const __grid_constant__ Sort<Word> sort, int pass) {
   __shared__ Tile<Word, kPositions, kRunThreads> tile;
   __shared__ std::int64_t splits[2];
   if (sort.is_bad()) return;
@@ -261,8 +269,8 @@ cudaError_t launch_tiles(const Sort<Word>& sort, const Call& call, gpu::ListsSta
   cudaError_t error =
       launch({.blocks = tiles, .threads = kSmallThreads, .stream = stream}, sort_tiles<kPositions>, sort, status);
   const std::int64_t items = call.n / kNominalTile + call.n / kMostInTile + 1;
-  const auto blocks =
-      static_cast<unsigned>(std::min<std::int64_t>(items, 4 * std::max(call.launch->multiprocessors, 1)));
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::int64_t>(items, gpu::tuning::kSort.blocks * std::max(call.launch->multiprocessors, 1)));
   if (error == cudaSuccess && call.n > kSmallTile) {
     error = launch({.blocks = blocks, .threads = kRunThreads, .stream = stream}, sort_runs<kPositions>, sort);
   }
@@ -280,9 +288,9 @@ cudaError_t launch_way(Way way, Sort<Word> sort, const Call& call, Word* copy) {
     return gpu::detail::Grid{.blocks = gpu::blocks_for(threads, at), .threads = block, .stream = at.stream};
   };
   if (way == Way::tiles) return launch_tiles<kPositions>(sort, call, call.status);
-  if (way == Way::thread_per_list) return launch(grid(lists, 256), insert_each<kPositions>, sort, call.status);
+  if (way == Way::thread_per_list) return launch(grid(lists, kListThreads), insert_each<kPositions>, sort, call.status);
   if (way == Way::block_per_list) {
-    return launch(grid(lists * 256, kRunThreads), sort_each<kPositions>, sort, call.status);
+    return launch(grid(lists * gpu::kStrideThreads, kRunThreads), sort_each<kPositions>, sort, call.status);
   }
   if (call.out == call.content && call.n > 0) {  // ranks are found in what is overwritten
     const auto bytes = static_cast<std::size_t>(call.n) * sizeof(Word);
@@ -290,7 +298,7 @@ cudaError_t launch_way(Way way, Sort<Word> sort, const Call& call, Word* copy) {
     if (error != cudaSuccess) return error;
     sort.content = copy;
   }
-  return launch(grid(lists * 32, 256), rank_each<kPositions>, sort, call.status);
+  return launch(grid(lists * 32, kListThreads), rank_each<kPositions>, sort, call.status);
 }
 
 }  // namespace
