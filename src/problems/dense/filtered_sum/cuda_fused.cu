@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
+#include "upsweep/detail/tuning/filtered_sum.hpp"
 
 namespace upsweep::impl::filtered_sum {
 
@@ -30,18 +31,14 @@ namespace {
 // Warps' sums are folded by their block and published as tagged words (upsweep/detail/device.cuh); the last block to end
 // folds them in order.
 
-constexpr int kFusedThreads = 384;
+constexpr int kFusedThreads = gpu::tuning::kFused.threads;
 constexpr int kFusedWarps = kFusedThreads / 32;
-// Blocks on a multiprocessor, in 80 registers per thread; 96 KB of keys are in flight at most, and 40 KB hide the memory
-// (35 KB per us and multiprocessor, about 1 us). Few large blocks leave few sums; more threads spill registers:
-// docs/tuning.md.
-constexpr int kFusedResident = 2;
-constexpr int kUnits = 4;  // loads of keys per lane and tile; twice as many are in flight
+constexpr int kUnits = gpu::tuning::kFused.units;  // loads of keys per lane and tile; twice as many are in flight
 constexpr int kUnitRows = 32 * 4;
 constexpr int kTileRows = kUnits * kUnitRows;
-// Kept rows of a unit from which it is read in order: then half of its sectors, of four rows, hold one.
-constexpr int kMany = 20;
-constexpr int kQueue = 64;  // 31 that wait and fewer than kMany new ones
+// Kept rows of a unit from which it is read in order.
+constexpr int kMany = gpu::tuning::kFused.many;
+constexpr int kQueue = gpu::tuning::kFused.queue;  // 31 that wait and fewer than kMany new ones
 static_assert(31 + kMany <= kQueue);
 
 struct FusedCall {
@@ -177,7 +174,7 @@ class FusedWarp {
   Sum price_ = 0;
 };
 
-__global__ void __launch_bounds__(kFusedThreads, kFusedResident)
+__global__ void __launch_bounds__(kFusedThreads, gpu::tuning::kFused.resident)
     fused_select_and_sum(const __grid_constant__ FusedCall call) {
   __shared__ std::int64_t queues[kFusedWarps][kQueue];
   __shared__ Sum warp_sums[kFusedWarps];
@@ -228,7 +225,7 @@ __global__ void __launch_bounds__(kFusedThreads, kFusedResident)
 std::int64_t fused_blocks(const detail::FilteredSumCall& call) {
   const std::int64_t tiles = (call.n + kTileRows - 1) / kTileRows;
   return std::clamp<std::int64_t>((tiles + kFusedWarps - 1) / kFusedWarps, 1,
-                                  std::int64_t{kFusedResident} * call.launch->multiprocessors);
+                                  std::int64_t{gpu::tuning::kFused.resident} * call.launch->multiprocessors);
 }
 
 gpu::WorkspaceSize workspace(const detail::FilteredSumCall& call) noexcept {

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "problems/dense/filtered_sum/cuda_rows.cuh"
+#include "upsweep/detail/tuning/filtered_sum.hpp"
 
 namespace upsweep::impl::filtered_sum {
 
@@ -19,10 +20,10 @@ namespace upsweep::impl::filtered_sum {
 namespace {
 
 constexpr int kWarps = kBlock / 32;
-constexpr int kResident = 8;  // blocks on a multiprocessor of 2048 threads
-constexpr int kKeys = 4;      // in flight per thread
+constexpr int kKeys = gpu::tuning::kShuffledSum.keys;  // in flight per thread
 
-__global__ void __launch_bounds__(kBlock, kResident) shuffle_select_and_sum(const DeviceRows rows, Sum* sums) {
+__global__ void __launch_bounds__(kBlock, gpu::tuning::kShuffledSum.resident)
+    shuffle_select_and_sum(const DeviceRows rows, Sum* sums) {
   __shared__ Sum warp_sums[kWarps];
   // [guide: rows]
   const std::int64_t step = std::int64_t{gridDim.x} * kBlock;
@@ -50,7 +51,8 @@ __global__ void shuffle_sum_of_blocks(const Sum* sums, std::int64_t n, std::int6
 }
 
 std::int64_t blocks_on(const detail::FilteredSumCall& call) {
-  return std::min<std::int64_t>(blocks_of(call.n, kBlock), std::int64_t{kResident} * call.launch->multiprocessors);
+  return std::min<std::int64_t>(blocks_of(call.n, kBlock),
+                                std::int64_t{gpu::tuning::kShuffledSum.resident} * call.launch->multiprocessors);
 }
 
 Status launch(detail::FilteredSumCall& call, const Policy&) noexcept {

@@ -22,6 +22,7 @@
 #include "cuda/device_call.hpp"
 #include "problems/dense/filtered_sum/occupancy.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
+#include "upsweep/detail/tuning/transfers.hpp"
 #include "upsweep/filtered_sum.hpp"
 
 namespace upsweep::impl::filtered_sum {
@@ -30,9 +31,8 @@ namespace {
 using detail::FilteredSumCall;
 using gpu::require;
 
-// Four streams keep the copy engine busy, and the kernels of eight parts leave an eighth of the work after the last copy.
-constexpr int kStreams = 4;
-constexpr int kParts = 8;
+constexpr int kStreams = gpu::tuning::kSent.streams;
+constexpr int kParts = gpu::tuning::kSent.parts;
 constexpr int kMostRounds = 31;
 
 // -------------------------------------------------------------------------------------------- columns that are sent

@@ -13,6 +13,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/marks.cuh"
+#include "upsweep/detail/tuning/select.hpp"
 #endif
 
 namespace upsweep::impl::partition {
@@ -22,8 +23,8 @@ namespace {
 
 using gpu::DeviceMarks;
 
-constexpr int kThreads = 256;
-constexpr int kRows = 8;  // words of a warp
+constexpr int kThreads = gpu::tuning::kPartition.threads;
+constexpr int kRows = gpu::tuning::kPartition.rows;  // words of a warp
 constexpr std::int64_t kTileWords = kThreads / 32 * kRows;
 constexpr int kTileElements = static_cast<int>(kTileWords) * 32;
 

@@ -17,6 +17,7 @@
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 #endif
 
 namespace upsweep::impl::reduce {
@@ -24,8 +25,8 @@ namespace upsweep::impl::reduce {
 namespace {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kWarps = 8;
-constexpr std::int64_t kMostBlocks = 1024;
+constexpr int kWarps = gpu::tuning::kTeachingOrder.reduce_warps;
+constexpr std::int64_t kMostBlocks = gpu::tuning::kTeachingOrder.reduce_blocks;
 
 /// Every warp folds `share` elements, a multiple of 32; the last ones may have less, or nothing.
 template <class T, class Op>

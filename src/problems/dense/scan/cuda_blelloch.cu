@@ -11,13 +11,14 @@
 // From   G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990; "Parallel Prefix Scan"; M. Harris,
 //        S. Sengupta, J. D. Owens, GPU Gems 3, ch. 39 (the skipped places).
 #include "problems/dense/scan/cuda_elements.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::scan {
 
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kThreads = gpu::tuning::kTeachingOrder.blelloch_threads;
 constexpr int kTileElements = 2 * kThreads;
 
 __device__ int place(int i) { return i + i / 32; }

@@ -11,6 +11,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 #endif
 
 namespace upsweep::impl::scan {
@@ -43,7 +44,7 @@ __global__ void scan_tiles(Element element, T* out, T* totals, std::int64_t n) {
 }
 
 struct Tiles {
-  static constexpr int kTile = 1024;
+  static constexpr int kTile = gpu::tuning::kTeachingOrder.scan_tile;
   template <class Element, class T>
   [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
                                    cudaStream_t stream) const {

@@ -18,6 +18,7 @@
 #include <cub/device/device_select.cuh>
 
 #include "cuda/moved_lists.cuh"
+#include "upsweep/detail/tuning/select.hpp"
 #endif
 
 namespace upsweep::impl::select {
@@ -173,9 +174,10 @@ cudaError_t launch_all(const detail::SelectCall& call, const CubScratch& scratch
   if (error == cudaSuccess && call.has_lists) {
     if (n > 0) error = library.scan({is_kept}, n, scratch.sums);
     if (error != cudaSuccess) return error;
-    const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count + 1, 256));
-    error = gpu::detail::launch({.blocks = blocks, .threads = 256, .stream = stream}, pick_offsets, lists, scratch.sums,
-                                call.out_offsets, scratch.found);
+    constexpr int kListThreads = gpu::tuning::kSelect.list_threads;
+    const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count + 1, kListThreads));
+    error = gpu::detail::launch({.blocks = blocks, .threads = kListThreads, .stream = stream}, pick_offsets, lists,
+                                scratch.sums, call.out_offsets, scratch.found);
   } else if (error == cudaSuccess && n > 0 && (call.columns.empty() || call.room < n)) {
     error = library.sum({is_kept}, n, &scratch.found->kept);
   }

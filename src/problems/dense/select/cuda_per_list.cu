@@ -6,12 +6,13 @@
 #include <algorithm>
 
 #include "cuda/moved_lists.cuh"
+#include "upsweep/detail/tuning/select.hpp"
 #endif
 
 namespace upsweep::impl::select {
 
 #if UPSWEEP_HAS_CUDA
-constexpr int kListThreads = 256;
+constexpr int kListThreads = gpu::tuning::kSelect.list_threads;
 
 /// How many of the threads of a group that come before have something, and how many all have together.
 struct Before {

@@ -16,6 +16,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/marks.cuh"
+#include "upsweep/detail/tuning/select.hpp"
 #endif
 
 namespace upsweep::impl::select {
@@ -25,11 +26,12 @@ namespace {
 
 using gpu::DeviceMarks;
 
-constexpr int kTakeThreads = 256;
-constexpr int kTakeRows = 8;  // words of a warp
+constexpr int kTakeThreads = gpu::tuning::kSelect.threads;
+constexpr int kTakeRows = gpu::tuning::kSelect.rows;  // words of a warp
 constexpr std::int64_t kTakeWords = kTakeThreads / 32 * kTakeRows;
 constexpr int kTakeElements = static_cast<int>(kTakeWords) * 32;
-constexpr int kFew = kTakeElements / 8;  // kept ones of a tile that are stored from where they are
+constexpr int kFew =
+    kTakeElements / gpu::tuning::kSelect.few;  // kept ones of a tile that are stored from where they are
 
 /// A tile of the content.
 template <class E>
@@ -76,8 +78,8 @@ __global__ void __launch_bounds__(kTakeThreads)
   gpu::store_run<kTakeThreads>(staged, count, out + begin);
 }
 
-constexpr int kOffsetThreads = 256;
-constexpr int kOffsetItems = 4;
+constexpr int kOffsetThreads = gpu::tuning::kSelect.offset_threads;
+constexpr int kOffsetItems = gpu::tuning::kSelect.offset_items;
 
 /// out[i] ← the rank of bound i, for n lists; their checks. out: null where no offsets are asked for.
 template <class Offsets>

@@ -17,6 +17,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
+#include "upsweep/detail/tuning/lists.hpp"
 #endif
 
 namespace upsweep::impl::take {
@@ -321,7 +322,7 @@ cudaError_t launch_take_of_lists(const Call& call, const TilesScratch& scratch) 
   }
   if (error != cudaSuccess || n == 0) return error;
   const bool moves = writes_elements(call) && call.room > 0;
-  const auto blocks = static_cast<unsigned>(8 * std::max(call.launch->multiprocessors, 1));
+  const auto blocks = static_cast<unsigned>(gpu::tuning::kStrides.blocks * std::max(call.launch->multiprocessors, 1));
   error = gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, check_indices, taken,
                               DeviceIndices(call.indices), call.out_offsets, !moves, call.status, scratch.outcome);
   if (error == cudaSuccess && moves) error = launch_elements_of_lists(call, taken, scratch);
