@@ -11,12 +11,13 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "problems/subset_sum/cuda_table.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
 // What an array library launches for any expression of elements.
-constexpr int kBlock = 256;
+constexpr int kBlock = gpu::tuning::kTeaching.threads;
 
 template <class Element>
 __global__ void elementwise(std::int64_t count, const Element element) {

@@ -18,13 +18,14 @@
 
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
 using Word = std::uint64_t;
 
-constexpr int kBlock = 256;  // eight fill a multiprocessor with threads
+constexpr int kBlock = gpu::tuning::kTeaching.threads;
 
 struct Bitmap {
   Word* words;

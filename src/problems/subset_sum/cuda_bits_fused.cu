@@ -22,26 +22,23 @@
 #include <vector>
 
 #include "upsweep/detail/cuda_status.cuh"
+#include "upsweep/detail/tuning/subset_sum.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
 using Word = unsigned long long;
 
-// A unit's seven loads are in flight at a time, in 64 registers per thread: with more threads they spill, with 768 they
-// leave the memory waiting, and more and smaller blocks make the barrier longer.
-constexpr int kThreads = 512;
-constexpr int kResident = 2;
+constexpr int kThreads = gpu::tuning::kBitsFused.threads;
 constexpr int kWarps = kThreads / 32;
 constexpr int kStepUnits = 32;  // a unit is 16 bytes; a warp's step has one per lane
-// Neighbouring tiles that a block takes in a row, so that their reads of a band meet in the L1 cache. Two are as good; eight
-// and more leave the few tiles at the ends of a full bitmap to few blocks.
-constexpr int kGroup = 4;
-constexpr int kMostPerPass = 2;
+// Neighbouring tiles that a block takes in a row, so that their reads of a band meet in the L1 cache.
+constexpr int kGroup = gpu::tuning::kBitsFused.group;
+constexpr int kMostPerPass = gpu::tuning::kBitsFused.items_per_pass;
 // Items of a launch come as its parameters, of which there are 4 KB.
 constexpr int kMostItems = 400;
 // More threads than any device holds, each with a byte for the state of a tile.
-constexpr std::int64_t kMostThreads = 1 << 19;
+constexpr std::int64_t kMostThreads = gpu::tuning::kBitsFused.most_threads;
 
 // What is known of a tile.
 constexpr unsigned char kFull = 1;      // the last pass wrote nothing but ones
@@ -270,7 +267,8 @@ __device__ __forceinline__ void wait_for_blocks(Word* arrived, Word count) {
   __syncthreads();  // so for the whole block
 }
 
-__global__ void __launch_bounds__(kThreads, kResident) fuse_items(const __grid_constant__ FusedCall call) {
+__global__ void __launch_bounds__(kThreads, gpu::tuning::kBitsFused.resident)
+    fuse_items(const __grid_constant__ FusedCall call) {
   __shared__ Pass pass;
   unsigned char* const kept_state = call.states + std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   int state = *kept_state;

@@ -21,18 +21,16 @@
 #include "problems/subset_sum/cuda_sorted_sums.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/subset_sum.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
-constexpr int kThreads = 1024;
-constexpr int kFirst = 10;  // items whose subsets are the threads
-static_assert(1 << kFirst == kThreads);
+constexpr int kFirst = gpu::tuning::kSlices.first_items;  // items whose subsets are the threads
+constexpr int kThreads = 1 << kFirst;
 constexpr int kListed = 1 << (kSlicesItems - kFirst);
-// At most 24 KB, beside 16 KB of sums: two blocks fill a multiprocessor with threads (512 threads and 12 KB are as fast for
-// ten items, slower for twenty). At least 512 bytes, so that a small bitmap still has several blocks to find its sums.
-constexpr std::int64_t kMostWords = 3072;
-constexpr std::int64_t kLeastWords = 64;
+constexpr std::int64_t kMostWords = gpu::tuning::kSlices.most_words;
+constexpr std::int64_t kLeastWords = gpu::tuning::kSlices.least_words;
 
 struct SlicesCall {
   Sum* sums;

@@ -22,18 +22,17 @@
 #include "problems/subset_sum/cuda_sorted_sums.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/subset_sum.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
-constexpr int kThreads = 256;
-// Odd, so that threads that write a run of them each to shared memory meet in no bank. 60 items take 40.7, 37.6, 39.5 and
-// 41.5 ms with 5, 7, 9 and 15; blocks of 512 threads 36.4 with 7, but small instances are slower.
-constexpr int kPerThread = 7;
+constexpr int kThreads = gpu::tuning::kTwoList.threads;
+constexpr int kPerThread = gpu::tuning::kTwoList.sums;
 constexpr int kTile = kThreads * kPerThread;
-// Items of a half whose sums one block makes in shared memory: two lists of 16 KB, and thereby twenty launches less.
-constexpr int kSeedItems = 11;
-constexpr int kSeedThreads = 1024;
+// Items of a half whose sums one block makes in shared memory.
+constexpr int kSeedItems = gpu::tuning::kTwoList.seed_items;
+constexpr int kSeedThreads = gpu::tuning::kTwoList.seed_threads;
 constexpr int kMostHalf = kTwoListItems / 2;
 
 struct Half {

@@ -11,6 +11,7 @@
 #include "problems/subset_sum/rung.hpp"
 #include "problems/subset_sum/solver.hpp"
 #include "system/pages.hpp"
+#include "upsweep/detail/tuning/subset_sum.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep {
@@ -66,13 +67,11 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
   }
 }
 
-/// What the ways on the GPU would cost: measured on an H200, bitmaps fetched to the host for the items.
+/// What the ways on the GPU would cost, bitmaps fetched to the host for the items.
 std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
-  constexpr double kStart = 20e-6;
-  constexpr double kPerBit = 1.0 / 3.6e13;
-  constexpr double kPerByteFetched = 0.1e-9;
-  constexpr double kPerListed = 0.036e-9;
-  const auto memory = static_cast<double>(gpu::devices().at(static_cast<std::size_t>(device)).memory_bytes);
+  const gpu::Device there = gpu::devices().at(static_cast<std::size_t>(device));
+  const auto costs = gpu::tuning::tuning_for(10 * there.major + there.minor, gpu::tuning::kSubsetDeviceCosts);
+  const auto memory = static_cast<double>(there.memory_bytes);
   const auto n = std::ssize(question.values);
   const double bits = static_cast<double>(question.target) + static_cast<double>(question.above) + 1;
   // The items are found from two bitmaps on the host; the nearest of several sums from the one that was filled.
@@ -85,14 +84,14 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
   };
   SubsetSumWay fused{
       .rung = "cuda.bits_fused", .bytes = bits / 8 * 2, .reason = impl::subset_sum::memory_reason(on_host)};
-  fused.seconds =
-      kStart + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * kPerBit + on_host * kPerByteFetched;
+  fused.seconds = costs.start + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * costs.per_bit +
+                  on_host * costs.per_byte_fetched;
   // Of so few items the parts are enumerated.
-  SubsetSumWay slices{.rung = "cuda.slices", .seconds = kStart, .bytes = bits / 8};
-  if (!question.exact()) slices.seconds += bits / 8 * kPerByteFetched;
+  SubsetSumWay slices{.rung = "cuda.slices", .seconds = costs.start, .bytes = bits / 8};
+  if (!question.exact()) slices.seconds += bits / 8 * costs.per_byte_fetched;
   if (n > impl::subset_sum::kSlicesItems) slices.reason = impl::subset_sum::too_many(n, impl::subset_sum::kSlicesItems);
   SubsetSumWay lists{.rung = "cuda.two_list", .bytes = std::ldexp(24.0, static_cast<int>((n + 1) / 2))};
-  lists.seconds = 10 * kStart + kPerListed * std::ldexp(1.0, static_cast<int>((n + 1) / 2));
+  lists.seconds = 10 * costs.start + costs.per_listed * std::ldexp(1.0, static_cast<int>((n + 1) / 2));
   if (n > impl::subset_sum::kTwoListItems)
     lists.reason = impl::subset_sum::too_many(n, impl::subset_sum::kTwoListItems);
   if (!question.exact()) lists.reason = impl::subset_sum::kOneSum;

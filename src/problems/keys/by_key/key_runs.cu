@@ -14,6 +14,7 @@
 #include "cuda/moved_lists.cuh"
 #include "problems/keys/by_key/key_runs.hpp"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep {
 namespace impl::by_key {
@@ -21,9 +22,9 @@ namespace {
 
 using gpu::detail::kAllLanes;
 
-constexpr int kThreads = 256;
-constexpr int kRows = 4;  // of 32 words each, for a warp
-constexpr int kAtOnce = 8;
+constexpr int kThreads = gpu::tuning::kRuns.threads;
+constexpr int kRows = gpu::tuning::kRuns.rows;  // of 32 words each, for a warp
+constexpr int kAtOnce = gpu::tuning::kRuns.loads;
 constexpr std::int64_t kWarpWords = 32 * kRows;
 constexpr std::int64_t kBlockWords = kThreads / 32 * kWarpWords;
 constexpr std::int64_t kBlockKeys = 32 * kBlockWords;

@@ -24,6 +24,7 @@
 #include "problems/keys/group_by/device_numbers.cuh"
 #include "problems/keys/group_by/device_parts.cuh"
 #include "problems/keys/group_by/device_sketch.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 #include "upsweep/machine.hpp"
 #endif
 
@@ -36,11 +37,11 @@ namespace {
 
 constexpr const char* kWhat = "folding groups";
 /// Fewer rows than this are done before tables in shared memory are.
-constexpr std::int64_t kLeastRows = 1 << 16;
-/// Of fewer rows nobody asks how much memory is free, which takes some 10 us.
-constexpr std::int64_t kLeastAsked = std::int64_t{1} << 24;
-/// Slots of a table for more, which may be made anew, have no numbers of 32 bits.
-constexpr std::int64_t kMostNumbered = std::int64_t{1} << 29;
+constexpr std::int64_t kLeastRows = gpu::tuning::kGroups.least_rows;
+/// Of fewer rows nobody asks how much memory is free.
+constexpr std::int64_t kLeastAsked = gpu::tuning::kGroups.least_asked;
+/// More groups are sorted.
+constexpr std::int64_t kMostNumbered = gpu::tuning::kGroups.most_numbered;
 
 __global__ void count_rows(const std::int64_t* offsets, std::int64_t groups, std::int64_t* counts) {
   const std::int64_t g = own_index();

@@ -16,6 +16,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "problems/keys/group_by/device_sums.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 #endif
 
 namespace upsweep::impl::group_by {
@@ -23,8 +24,8 @@ namespace upsweep::impl::group_by {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-/// Rows of a block's piece: if all keys differ, half of them find room in its table.
-constexpr std::int64_t kPieceRows = 2048;
+/// Rows of a block's piece.
+constexpr std::int64_t kPieceRows = gpu::tuning::kGroups.block_rows;
 
 template <class Key>
 __global__ void __launch_bounds__(kThreads)

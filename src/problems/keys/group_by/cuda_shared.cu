@@ -11,6 +11,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "problems/keys/group_by/device_sums.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 #endif
 
 namespace upsweep::impl::group_by {
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(kThreads) fold_strides(SumTable<Key, T> all) {
 }
 
 /// Blocks of a multiprocessor: as many as have room for their tables, and a few more cost nothing.
-constexpr int kBlocks = 8;
+constexpr int kBlocks = gpu::tuning::kGroups.shared_blocks;
 
 struct Fill {
   int multiprocessors;

@@ -14,19 +14,13 @@
 #include "problems/keys/group_by/device_table.cuh"
 #include "problems/keys/group_by/device_warp_sums.cuh"
 #include "upsweep/detail/large_launch.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep::impl::group_by {
 
 /// How large a block's tables are. More keys than `most` in a block's rows are not few.
-struct FewSize {
-  int slots;  ///< a power of two
-  int most;
-  int warps;
-  int vote_words;
-};
-/// The first leaves room for more warps, which hide what each waits for; the second takes more keys.
-inline constexpr FewSize kFewSizes[] = {{.slots = 2048, .most = 512, .warps = 24, .vote_words = 128},
-                                        {.slots = 4096, .most = 1280, .warps = 16, .vote_words = 64}};
+using gpu::tuning::FewSize;
+constexpr auto& kFewSizes = gpu::tuning::kFewOrder.sizes;
 
 /// What a block has of one key.
 template <class Total>
@@ -336,8 +330,7 @@ class FewGroups {
 
  private:
   static constexpr const char* kWhat = "sums of few groups";
-  /// So that a block's tables cost less than its rows.
-  static constexpr std::int64_t kLeastRows = 8192;
+  static constexpr std::int64_t kLeastRows = gpu::tuning::kFewOrder.least_rows;
   /// Rows of a block are counted in 32 bits.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 

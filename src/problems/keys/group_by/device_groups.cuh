@@ -16,10 +16,11 @@
 #include "cuda/scratch_parts.hpp"
 #include "problems/keys/group_by/rung.hpp"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep::impl::group_by {
 
-inline constexpr int kThreads = 256;
+inline constexpr int kThreads = gpu::tuning::kGroups.threads;
 
 /// A thread for each of n rows or groups; none is no grid.
 inline gpu::detail::Grid grid_of(std::int64_t n, gpu::Stream stream) {

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "problems/keys/group_by/device_groups.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep::impl::group_by {
 
-inline constexpr int kRegisters = 4096;  // an error of 1.6 %
+inline constexpr int kRegisters = gpu::tuning::kGroups.registers;
 
 /// registers[r] ← one more than the most leading zeros of the hashes that begin with r. These are no secret, so that the same keys
 /// come to the same on every run; who knows them can have a table made twice.
@@ -50,7 +51,7 @@ inline double cardinality(const std::vector<std::uint32_t>& registers) {
 /// About how many keys there are, the same for the same keys; of few rows how many there may be. Waits.
 template <class Key>
 std::int64_t expected_groups(const gpu::Policy& policy, const Key* keys, std::int64_t n) {
-  constexpr std::int64_t kFewRows = 1 << 16;  // a table for all of them costs less than the sketch
+  constexpr std::int64_t kFewRows = gpu::tuning::kGroups.sketch_rows;
   if (n <= kFewRows) return n;
   constexpr const char* kWhat = "estimating the number of groups";
   std::vector<std::uint32_t> registers(kRegisters);

@@ -7,6 +7,7 @@
 #include "problems/keys/group_by/device_sketch.cuh"
 #include "problems/keys/group_by/device_table.cuh"
 #include "problems/keys/group_by/device_warp_sums.cuh"
+#include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep::impl::group_by {
 
@@ -48,8 +49,8 @@ struct SumTable {
 };
 
 /// Slots of a block's table in shared memory, and how far a key may be from where its hash says.
-inline constexpr int kSharedSlots = 1024;
-inline constexpr int kSharedProbes = 16;
+inline constexpr int kSharedSlots = gpu::tuning::kGroups.shared_slots;
+inline constexpr int kSharedProbes = gpu::tuning::kGroups.shared_probes;
 
 /// A block's rows into a table of its own, and that into the one of all. Rows whose key finds no place go there at once.
 template <class Key, class T>

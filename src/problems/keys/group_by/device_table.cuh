@@ -9,6 +9,7 @@
 
 #include "problems/keys/group_by/device_groups.cuh"
 #include "system/hash.hpp"
+#include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep::impl::group_by {
 
@@ -67,8 +68,7 @@ struct DeviceTable {
     return at;
   }
 
-  /// At the loads that tables have a key is found within a few dozen.
-  static constexpr int kMostProbes = 512;
+  static constexpr int kMostProbes = gpu::tuning::kGroups.most_probes;
 };
 
 template <class Slot>
@@ -113,7 +113,7 @@ class FilledTable {
  private:
   static constexpr const char* kWhat = "a table of keys";
   /// Groups of which a table with three empty slots for each stays in the cache, so that a key is mostly where its hash says.
-  static constexpr std::int64_t kCached = 1 << 18;
+  static constexpr std::int64_t kCached = gpu::tuning::kGroups.cached;
 
   void make(std::int64_t count) {
     table_ = {.slots = nullptr, .count = count, .by = secret(), .is_full = nullptr};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "upsweep/detail/tuning/keys.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::impl::group_by {
@@ -22,7 +23,7 @@ __device__ T no_sum() {
 }
 
 /// Rows of a lane that are done at once, so that their steps overlap.
-inline constexpr int kLaneRows = 4;
+inline constexpr int kLaneRows = gpu::tuning::kFewOrder.lane_rows;
 
 /// A row of each lane, or none.
 template <class In>
