@@ -13,6 +13,7 @@
 #include "cuda/capture.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/events.hpp"
+#include "upsweep/detail/tuning/transfers.hpp"
 
 namespace upsweep::gpu {
 namespace {
@@ -44,7 +45,7 @@ class SparePinned {
   }
 
  private:
-  static constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+  static constexpr std::int64_t kMostBytes = tuning::kStaging.pinned_bytes;
 
   /// Not after cudaDeviceReset().
   static bool is_pinned(const void* memory) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "upsweep/detail/tuning/transfers.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::gpu {
@@ -21,7 +22,7 @@ class Staging {
     const void* from;
     std::int64_t bytes;
   };
-  static constexpr int kSlots = 2;
+  static constexpr int kSlots = tuning::kStaging.slots;
 
   /// On a policy's device, with memory of its resource. Throws Error not_built, no_device, device_failed.
   explicit Staging(const Policy& policy = {});

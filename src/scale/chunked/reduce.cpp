@@ -8,12 +8,13 @@
 #include "scale/chunked/checked_sums.hpp"
 #include "scale/chunked/ring.hpp"
 #include "upsweep/chunked.hpp"
+#include "upsweep/detail/tuning/transfers.hpp"
 
 namespace upsweep {
 namespace {
 
 /// Floats are added up in the order of units, whatever is a chunk.
-constexpr std::int64_t kUnitBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kUnitBytes = gpu::tuning::kChunksOrder.reduce_bytes;
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "cuda/device_call.hpp"
 #include "cuda/events.hpp"
 #include "system/memory.hpp"
+#include "upsweep/detail/tuning/transfers.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
 
@@ -50,9 +51,8 @@ bool is_pinned(const void* data, std::int64_t bytes) {
 }
 
 /// From here on a chunk is copied through the caches, where they have room for a ring of such: the device reads it from there, and the
-/// host's memory neither writes nor reads it (reductions at 53 GB/s, not 42: 16 cores, 300 MB of L3, H200). Scans in smaller chunks were
-/// slower so.
-constexpr std::int64_t kCachedBytes = std::int64_t{8} << 20;
+/// host's memory neither writes nor reads it.
+constexpr std::int64_t kCachedBytes = gpu::tuning::kChunks.cached_bytes;
 
 /// Into pinned memory that the device reads next.
 void copy_to_pinned(void* to, const void* from, std::int64_t bytes, int threads) {
@@ -270,7 +270,7 @@ void Ring::run(const Job& job) {
 const gpu::ChunkedUse& Ring::use() const { return state_->use; }
 
 gpu::LinkRates Ring::measure_link() {
-  constexpr int kCopies = 8;
+  constexpr int kCopies = gpu::tuning::kChunks.link_copies;
   const gpu::CurrentDevice current(state_->policy.device);
   State& state = *state_;
   for (Slot& slot : state.slots) {  // within the limit: the next call takes what it needs again

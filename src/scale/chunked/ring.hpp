@@ -8,14 +8,14 @@
 #include <memory>
 
 #include "upsweep/chunked.hpp"
+#include "upsweep/detail/tuning/transfers.hpp"
 #include "upsweep/gpu.hpp"
 
 namespace upsweep::chunked {
 
 /// One chunk to travel, one to be computed, one to travel back, and one that the host copies.
-inline constexpr int kSlots = 4;
-/// 0.3 ms at 55 GB/s: far longer than what starting its copies and kernels takes.
-inline constexpr std::int64_t kChunkBytes = std::int64_t{16} << 20;
+inline constexpr int kSlots = gpu::tuning::kChunks.slots;
+inline constexpr std::int64_t kChunkBytes = gpu::tuning::kChunks.chunk_bytes;
 
 /// Some elements of the arrays, on the device.
 struct Chunk {

@@ -12,6 +12,7 @@
 #include "scale/chunked/ring.hpp"
 #include "upsweep/chunked.hpp"
 #include "upsweep/detail/shard_call.hpp"
+#include "upsweep/detail/tuning/transfers.hpp"
 
 namespace upsweep {
 namespace {
@@ -21,7 +22,7 @@ using chunked::kWord;
 
 constexpr std::string_view kLookahead = "cuda.lookahead";
 /// Chunks of other rungs are multiples of this.
-constexpr std::int64_t kBlock = std::int64_t{1} << 18;
+constexpr std::int64_t kBlock = gpu::tuning::kChunksOrder.scan_elements;
 
 class ChunkedScan {
  public:

@@ -23,6 +23,7 @@
 #include "scale/shards/group.hpp"
 #include "scale/shards/one_thread.cuh"
 #include "upsweep/detail/segmented_reduce_lists.cuh"
+#include "upsweep/detail/tuning/shards.hpp"
 
 namespace upsweep::shards {
 namespace {
@@ -95,7 +96,7 @@ struct SumOfHead {
 };
 
 /// By one block: whether there is an element between these bounds that is not null. It ends at the first row that has one.
-constexpr unsigned kLookThreads = 256;
+constexpr unsigned kLookThreads = gpu::tuning::kShards.look_threads;
 __device__ bool has_element(const std::int64_t* bounds, const impl::segmented_reduce::Booleans& valid) {
   for (std::int64_t row = bounds[0]; row < bounds[1]; row += kLookThreads) {
     const std::int64_t i = row + threadIdx.x;

@@ -13,6 +13,7 @@
 
 #include "sql/expression/cuda_values.hpp"
 #include "sql/query/plan.hpp"
+#include "upsweep/detail/tuning/query.hpp"
 
 namespace upsweep::query {
 
@@ -33,7 +34,7 @@ struct SourceOptions {
   std::vector<ColumnShape> columns;  ///< of the plan
   Keying keying = Keying::none;
   Copies copies = Copies::registers;
-  int threads = 256;   ///< per block
+  int threads = gpu::tuning::kQuery.threads;  ///< per block
   int copy_bits = 20;  ///< a block, or a warp that has states of its own, folds at most 2^copy_bits rows
 
   auto operator<=>(const SourceOptions&) const = default;
@@ -44,7 +45,7 @@ inline constexpr std::size_t kNullsPerWord = 64;
 constexpr int null_words(std::size_t keys) { return static_cast<int>((keys + kNullsPerWord - 1) / kNullsPerWord); }
 
 /// Of a multiprocessor: 64 registers each.
-inline constexpr int kResidentThreads = 1024;
+inline constexpr int kResidentThreads = gpu::tuning::kQuery.resident_threads;
 
 /// Words that a kernel of any device and driver takes: 4 KB. More are read from the device's memory.
 inline constexpr int kMostWords = 512;

@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "sql/expression/kernels.hpp"
+#include "upsweep/detail/tuning/query.hpp"
 
 namespace upsweep::query {
 namespace {
 
-// 1 MB of 64-bit values: a copy of that takes 20 us, some five times as long as to start it. Half of it was 8 % slower (H200,
-// 16 cores).
-constexpr std::int64_t kStagedRows = 2 * kBatchRows;
+constexpr std::int64_t kStagedRows = gpu::tuning::kQuery.staged_batches * kBatchRows;
 
 /// n bits from `from` on, to `to`; returns whether all are 1.
 bool copy_bits(const std::uint8_t* in, std::int64_t from, std::uint8_t* out, std::int64_t to, std::int64_t n) {

@@ -8,6 +8,7 @@
 
 #include "scale/staging.hpp"
 #include "sql/expression/dictionary.hpp"
+#include "upsweep/detail/tuning/query.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::query {
@@ -26,7 +27,7 @@ struct DeviceChunk {
   std::vector<DeviceColumn> columns;
 };
 
-inline constexpr std::int64_t kMostChunkRows = std::int64_t{1} << 26;
+inline constexpr std::int64_t kMostChunkRows = gpu::tuning::kQuery.most_chunk_rows;
 
 /// Appends batches to one another.
 class ChunkBuilder {

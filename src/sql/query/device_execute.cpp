@@ -11,15 +11,16 @@
 #include "sql/query/device_fold.hpp"
 #include "sql/query/execute.hpp"
 #include "system/memory.hpp"
+#include "upsweep/detail/tuning/query.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep::query {
 namespace {
 
-constexpr int kPieceBatches = 64;                           // at most 4 million rows: 32 MB of 64-bit values
-constexpr int kMostWorkers = 16;                            // each holds a piece on the device
-constexpr std::int64_t kFoldBytes = std::int64_t{1} << 30;  // of a worker, besides: what a million groups take
+constexpr int kPieceBatches = gpu::tuning::kQuery.piece_batches;
+constexpr int kMostWorkers = gpu::tuning::kQuery.most_workers;       // each holds a piece on the device
+constexpr std::int64_t kFoldBytes = gpu::tuning::kQuery.fold_bytes;  // of a worker, besides
 
 /// What is on the device at a time.
 struct Pieces {

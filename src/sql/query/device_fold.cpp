@@ -11,17 +11,17 @@
 
 #include "cuda/scratch_parts.hpp"
 #include "sql/expression/members.hpp"
+#include "upsweep/detail/tuning/query.hpp"
 
 namespace upsweep::query {
 namespace {
 
-constexpr std::int64_t kMostDirect =
-    4096;  // combinations of dictionary entries: more are seldom met, and are numbered instead
+constexpr std::int64_t kMostDirect = gpu::tuning::kQuery.most_direct;
 constexpr std::int64_t kWord = 8;
-constexpr std::int64_t kMostNumbered = std::int64_t{1} << 20;  // groups of a chunk: of more the CPU makes them
-constexpr int kBlockThreads = 256;
-constexpr std::int64_t kEasilyShared = 72 << 10;  // three such blocks fit a multiprocessor of 227 KB
-constexpr std::int64_t kStaticShared = 1 << 10;   // of a block, besides what is asked for
+constexpr std::int64_t kMostNumbered = gpu::tuning::kQuery.most_numbered;
+constexpr int kBlockThreads = gpu::tuning::kQuery.threads;
+constexpr std::int64_t kEasilyShared = gpu::tuning::kQuery.easily_shared;
+constexpr std::int64_t kStaticShared = gpu::tuning::kQuery.static_shared;
 
 /// In front of merged states.
 struct Control {
@@ -135,7 +135,8 @@ std::shared_ptr<const GpuKernel> DeviceFold::choose_copies(std::int64_t groups) 
   const std::int64_t bytes = groups * plan_.kernels->fold(plan_, options_)->source().own_words * kWord;  // of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
   const std::int64_t easily = std::min(kEasilyShared, most);
-  for (const auto& [threads, shared] : {std::pair(256, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
+  for (const auto& [threads, shared] :
+       {std::pair(kBlockThreads, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
     options_.threads = threads;
     if (bytes * threads <= shared) return plan_.kernels->fold(plan_, options_);
   }
@@ -332,7 +333,7 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunc
     staging_.fill(control, 0, sizeof(Control));
     if (by_warps) staging_.fill(partials, 0, launch.copies * own_bytes);
     program->launch("fold", launch.blocks, options_.threads, launch.shared_bytes, policy.stream, words);
-    constexpr std::int64_t kMergeWarps = 4;
+    constexpr std::int64_t kMergeWarps = gpu::tuning::kQuery.merge_warps;
     program->launch("merge", std::min((groups + kMergeWarps - 1) / kMergeWarps, std::int64_t{1} << 16),
                     32 * kMergeWarps, 0, policy.stream, words);
   };

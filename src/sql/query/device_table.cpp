@@ -10,13 +10,14 @@
 
 #include "sql/expression/kernels.hpp"
 #include "sql/query/device_chunk.hpp"
+#include "upsweep/detail/tuning/query.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep {
 namespace {
 
 // Of a table whose length is not known before it is read.
-constexpr std::int64_t kUnknownRows = std::int64_t{1} << 22;
+constexpr std::int64_t kUnknownRows = gpu::tuning::kQuery.unknown_rows;
 
 }  // namespace
 
