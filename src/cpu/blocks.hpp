@@ -8,17 +8,15 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/blocks.hpp"
 
 namespace upsweep::cpu {
 
-/// Bytes of a block, of its input or its output, whichever are more. What is read of it must still be in the core's own
-/// cache when it is read for the second time: on a Xeon with 1 MB per core, 64 KB to 256 KB run at the same speed, 512 KB
-/// are 5 to 15 % slower.
-inline constexpr std::int64_t kBlockBytes = 128 * 1024;
+/// Bytes of a block, of its input or its output, whichever are more.
+inline constexpr std::int64_t kBlockBytes = tuning::kBlocksOrder.block_bytes;
 
-/// Strips of a block. While one is scanned the next one is fetched: 16 to 32 KB ahead, one thread keeps up with a copy
-/// (Xeon: 1.00 of its time, with 8 KB 1.08; EPYC: with 4 KB 1.4); on all 16 cores 8 KB to 32 KB are alike.
-inline constexpr std::int64_t kStrips = 4;
+/// Strips of a block. While one is scanned the next one is fetched.
+inline constexpr std::int64_t kStrips = tuning::kBlocks.strips;
 
 /// Bytes before the next cache line. Strips of an output that begin with one are stored in whole vectors.
 inline std::int64_t before_line(const void* out) {

@@ -10,11 +10,12 @@
 
 #include "core/visit.hpp"
 #include "cpu/range_flags.hpp"
+#include "cpu/tuning/blocks.hpp"
 
 namespace upsweep::cpu {
 namespace {
 
-constexpr std::size_t kAccumulators = 4;  // of simd_kernels.cpp
+constexpr std::size_t kAccumulators = tuning::kBlocksOrder.accumulators;
 
 /// kChains products, of the elements whose indices are equal modulo kChains. Exact powers of two apart they are rounded as
 /// if multiplied one by one, so the bits are those of the kernels wherever these stay in range.

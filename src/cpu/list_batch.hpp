@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/list_kernels.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep::cpu {
@@ -13,8 +14,7 @@ namespace upsweep::cpu {
 /// Lists [first, first + count) of a call: list k of the batch has elements from[k] … to[k] - 1. Of empty lists and null ones
 /// both are 0.
 struct ListBatch {  // NOLINT(cppcoreguidelines-pro-type-member-init): bounds are written before they are read
-  /// Bounds of 4 KB stay in the core's first cache.
-  static constexpr std::int64_t kLists = 256;
+  static constexpr std::int64_t kLists = tuning::kLists.batch;
 
   alignas(64) std::array<std::int64_t, kLists> from;
   alignas(64) std::array<std::int64_t, kLists> to;

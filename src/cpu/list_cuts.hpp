@@ -8,6 +8,7 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::cpu {
@@ -23,10 +24,10 @@ struct ListShare {
   Cut end;
 };
 
-/// What a list costs beside its elements, in bytes: its offsets and starts are read.
-inline constexpr std::int64_t kListBytes = 16;
-/// Shares of a worker: whoever is done takes the next, so that a core that is slow, or taken away, holds up few others.
-inline constexpr std::int64_t kSharesOfWorker = 16;
+/// What a list costs beside its elements, in bytes.
+inline constexpr std::int64_t kListBytes = tuning::kLists.list_bytes;
+/// Shares of a worker: whoever is done takes the next.
+inline constexpr std::int64_t kSharesOfWorker = tuning::kLists.shares_of_worker;
 inline constexpr std::int64_t kLeastShareBytes = 2 * kBlockBytes;
 
 /// `Offsets`: offsets(i), for i in 0 … n, which need not be valid.

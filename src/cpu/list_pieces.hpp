@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/blocks.hpp"
+#include "cpu/tuning/lists.hpp"
 
 namespace upsweep::cpu {
 
@@ -65,10 +66,10 @@ class ListPieces {
   }
 
  private:
-  static constexpr std::int64_t kListWork = 4;
-  static constexpr std::int64_t kBlockLists = 256;
-  static constexpr std::int64_t kBlocksAtOnce = 32;
-  static constexpr std::int64_t kPieceWork = std::int64_t{1} << 16;
+  static constexpr std::int64_t kListWork = tuning::kListPieces.list_work;
+  static constexpr std::int64_t kBlockLists = tuning::kListPieces.block_lists;
+  static constexpr std::int64_t kBlocksAtOnce = tuning::kListPieces.blocks;
+  static constexpr std::int64_t kPieceWork = tuning::kListPieces.piece_work;
 
   /// What precedes a block.
   struct Block {

@@ -10,14 +10,16 @@
 #include "core/lists.hpp"
 #include "cpu/list_cuts.hpp"
 #include "cpu/pack_kernels.hpp"
+#include "cpu/tuning/blocks.hpp"
+#include "cpu/tuning/lists.hpp"
 
 namespace upsweep::cpu {
 
 /// Outputs from here on are stored past the caches, as those of scans are.
-inline constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
+inline constexpr std::int64_t kNonTemporalBytes = tuning::kBlocks.non_temporal_bytes;
 
-/// Lists of a run: those that are converted stay in the core's first cache.
-inline constexpr std::int64_t kRunLists = 512;
+/// Lists of a run.
+inline constexpr std::int64_t kRunLists = tuning::kLists.run;
 
 /// For kernels that need no starts.
 struct NoStarts {};

@@ -7,14 +7,14 @@
 
 #include "core/lists.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
 
 namespace upsweep::cpu {
 
-/// Lists of a unit: enough that to take one costs nothing beside its work, and few enough that their bounds stay in the
-/// core's first cache.
-inline constexpr std::int64_t kUnitLists = 1024;
+/// Lists of a unit.
+inline constexpr std::int64_t kUnitLists = tuning::kLists.unit;
 
 inline std::int64_t list_units(const Lists& lists) { return parts(lists.count, kUnitLists); }
 

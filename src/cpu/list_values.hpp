@@ -12,14 +12,15 @@
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/blocks.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/operators.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::cpu {
 
-/// Elements of a block: lists of up to so many are folded one element after the other; longer ones are cut. A block takes a
-/// thread 10 us where its elements are added one by one, a tenth of that beside seven others.
-inline constexpr std::int64_t kListBlock = 4096;
+/// Elements of a block: lists of up to so many are folded one element after the other; longer ones are cut.
+inline constexpr std::int64_t kListBlock = tuning::kBlocksOrder.list_block;
 
 /// The type that kernels compute in where results are of a type: those of 1 and 2 bytes in 4.
 constexpr Type computed_in(Type type) {
@@ -52,16 +53,13 @@ inline Value identity_of(Type type, Operator op) {
 
 /// How many workers so many lists and bytes of content are worth.
 inline int list_workers(std::int64_t lists, std::int64_t bytes, int threads) {
-  constexpr std::int64_t kListBytes = 16;  // bounds and results, about
-  return block_workers(parts(bytes + lists * kListBytes, kBlockBytes), threads);
+  return block_workers(parts(bytes + lists * tuning::kLists.list_bytes, kBlockBytes), threads);
 }
 
-/// Lists of a range that a worker takes at a time: enough that to take one costs nothing beside it, and that what is fetched
-/// past its end, which another thread reads, does not count, and few enough that no thread is left alone with many that are long:
-/// half a megabyte of lists of the mean length.
+/// Lists of a range that a worker takes at a time, by their mean length.
 inline std::int64_t range_lists(std::int64_t lists, std::int64_t bytes, int workers) {
   if (workers == 1) return std::max<std::int64_t>(lists, 1);
-  constexpr std::int64_t kRangeBytes = 512 * 1024;
+  constexpr std::int64_t kRangeBytes = tuning::kLists.range_bytes;
   const std::int64_t mean = bytes / std::max<std::int64_t>(lists, 1) + 1;
   const std::int64_t most = std::clamp<std::int64_t>(kRangeBytes / mean, 256, 16384);
   return std::clamp<std::int64_t>(lists / (std::int64_t{workers} * 16), 1, most);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "cpu/blocks.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/threads.hpp"
 
 namespace upsweep::cpu {
 
@@ -44,7 +46,7 @@ class Lookahead {
 
   /// A worker's part of it. Returns the first bad index that it saw or kNoIndex.
   std::int64_t work() {
-    Held held[kAhead];
+    Held held[std::size_t{kAhead}];
     std::int64_t newest = take_ticket();
     for (Held& block : held) {
       block.index = newest;
@@ -67,14 +69,11 @@ class Lookahead {
   [[nodiscard]] const Carry& end() const { return end_; }
 
  private:
-  // On 64 cores a block takes up to three times as long as another: with two, workers wait. Four gain nothing.
-  static constexpr int kAhead = 3;
-  // How long a worker waits, in cycles, before it helps: as long as its last block took; at least 8 us at 2.5 GHz, as long as
-  // one core of a Xeon takes to read a block from memory (16 GB/s), since to help earlier is to fold what is about to be
-  // there; at first, when nothing is known of that and others may only be starting, ten times as long. Not
-  // measured against other values.
-  static constexpr std::uint64_t kLeastPatience = 20'000;
-  static constexpr std::uint64_t kFirstPatience = 200'000;
+  static constexpr int kAhead = tuning::kLookahead.ahead;
+  // How long a worker waits, in cycles, before it folds a block in its owner's place: as long as its own last block took, within
+  // these. To do it earlier is to fold what is about to be there.
+  static constexpr std::uint64_t kLeastPatience = tuning::kLookahead.least_patience_cycles;
+  static constexpr std::uint64_t kFirstPatience = tuning::kLookahead.first_patience_cycles;
 
   /// A block that a worker has folded and not yet scanned.
   struct Held {

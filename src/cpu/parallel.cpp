@@ -17,6 +17,7 @@
 // and so do children of fork() as they end; and where a task of the program is cancelled, calls within it are left undone.
 // tests/guests_test.cpp and tests/unload_test.c are what a guest must do.
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/threads.hpp"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,10 +40,9 @@
 namespace upsweep::cpu {
 namespace {
 
-constexpr int kIdleSeconds = 1;
-/// Polls before a thread sleeps, 20 to 60 us of them: about what it takes to sleep and be woken. Waited for are the end of a
-/// call whose other workers are done, and the next call of a loop.
-constexpr int kPolls = 1000;
+constexpr int kIdleSeconds = tuning::kThreads.idle_seconds;
+/// Polls before a thread sleeps. Waited for are the end of a call whose other workers are done, and the next call of a loop.
+constexpr int kPolls = tuning::kThreads.polls;
 
 class Semaphore {
  public:

@@ -12,6 +12,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "cpu/tuning/threads.hpp"
 #include "system/cores.hpp"
 
 namespace upsweep::cpu {
@@ -41,7 +42,7 @@ class GiveWay {
   }
 
  private:
-  static constexpr int kYields = 1000;  // half a millisecond where nobody else wants the core
+  static constexpr int kYields = tuning::kThreads.yields;
   int times_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/blocks.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::cpu {
@@ -19,9 +20,8 @@ struct Range {
 };
 
 /// Segments have a fixed length and threads take runs of them, so that the order in which floats are added does not
-/// depend on the number of threads. 2^18 elements are 1 or 2 MB: more than a core's own cache, as in "Parallel Prefix
-/// Scan", where each thread has one segment; and few enough bytes that 2^20 elements already keep four threads busy.
-inline constexpr std::int64_t kSegment = std::int64_t{1} << 18;
+/// depend on the number of threads.
+inline constexpr std::int64_t kSegment = tuning::kBlocksOrder.segment;
 
 /// The part number `index` of `n` elements cut every `length`.
 constexpr Range part_of(std::int64_t n, std::int64_t length, std::int64_t index) {

@@ -5,6 +5,7 @@
 // headers beyond compile-time constants. tests/isa_symbols.sh holds it to that.
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "core/visit.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/simd.hpp"
+#include "cpu/tuning/blocks.hpp"
+#include "cpu/tuning/dense.hpp"
 
 #define UPSWEEP_TABLE_NAME_2(isa) kernels_##isa
 #define UPSWEEP_TABLE_NAME(isa) UPSWEEP_TABLE_NAME_2(isa)
@@ -171,12 +174,11 @@ struct SimdScan {
   static constexpr VectorOp<Op> kCombine{};
 
   static void reduce(const void*, const void* in, std::int64_t n, void* carry) {
-    // Four accumulators hide the latency of a float addition (4 cycles, two a cycle); which element goes to which lane
-    // of which accumulator depends on its index alone.
-    constexpr int kUnroll = 4;
+    // Which element goes to which lane of which accumulator depends on its index alone.
+    constexpr int kUnroll = tuning::kBlocksOrder.accumulators;
     constexpr std::int64_t kStep = kLanes<T>;
     const T* x = static_cast<const T*>(in);
-    Vector<T> sum[kUnroll];
+    Vector<T> sum[std::size_t{kUnroll}];
     for (auto& s : sum) s = splat(kIdentity);
     std::int64_t i = 0;
     for (; i + kUnroll * kStep <= n; i += kUnroll * kStep) {
@@ -560,13 +562,10 @@ struct SimdLists {
 // A chunk of rows at a time: its keys are compared, and the rows that are kept are noted and their payload is prefetched;
 // that is added up after the next chunk's keys, when it has had the time to arrive.
 
-constexpr std::int64_t kChunkRows = 4096;
-// Where a row in eight is kept, two thirds of the cache lines of the payload are touched, one by one: reading them all in
-// order is then as fast (measured on a Xeon at 2.5 GHz with columns in memory; so is the next).
-constexpr std::int64_t kManyKept = kChunkRows / 8;
-constexpr std::int64_t kNoteRows = 64;  // noted at a time
-// The hardware fetches keys ahead, but stops at pages and for lines of the payload: 0.97 of the read rate against 0.89.
-constexpr std::int64_t kKeysAhead = 512;
+constexpr std::int64_t kChunkRows = tuning::kFilteredSum.chunk_rows;
+constexpr std::int64_t kManyKept = kChunkRows / tuning::kFilteredSum.many_kept;
+constexpr std::int64_t kNoteRows = 64;  // noted at a time: bits of a word
+constexpr std::int64_t kKeysAhead = tuning::kFilteredSum.keys_ahead;
 
 struct KeptRows {
   const std::int64_t* quantity = nullptr;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/subset_sum.hpp"
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
@@ -36,9 +37,8 @@ inline void pack(const std::uint8_t* column, std::int64_t target, Word* sums) {
   }
 }
 
-// Rows of a column that are worth a thread: 10 us of work. One column follows another, so that threads still poll
-// (cpu::run_workers).
-inline constexpr std::int64_t kLeastShare = 1 << 17;
+// Rows of a column that are worth a thread.
+inline constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.column_rows;
 
 /// Two columns take turns, and threads take a share of each.
 inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {

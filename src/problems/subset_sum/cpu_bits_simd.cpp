@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/subset_sum.hpp"
 #include "problems/subset_sum/checkpoints.hpp"
 #include "problems/subset_sum/wavefront.hpp"
 
@@ -26,7 +27,7 @@ namespace {
 /// do_part(first, last) for parts of so many words, by as many threads as that is worth.
 template <class DoPart>
 void in_parts(std::int64_t words, int threads, DoPart do_part) {
-  constexpr std::int64_t kLeastShare = 1 << 16;  // 512 KB, 20 us: about what waking a thread takes (cpu::run_workers)
+  constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.bitmap_words;
   cpu::for_each_share(words, kLeastShare, threads, [&](cpu::Share share) {
     do_part(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
   });

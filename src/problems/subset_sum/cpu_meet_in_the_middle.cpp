@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/subset_sum.hpp"
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
-// Sums that are worth a thread: 64 KB, 10 us of merging. One merge follows another, so that threads still poll
-// (cpu::run_workers).
-constexpr std::int64_t kLeastShare = 1 << 13;
+// Sums that are worth a thread.
+constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.merged_sums;
 
 /// Of the first `rank` sums of a list merged with itself moved up by `item`: how many are not moved.
 std::int64_t split(const Sum* list, std::int64_t count, Sum item, std::int64_t rank) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/subset_sum.hpp"
 #include "problems/subset_sum/bitmap.hpp"
 
 namespace upsweep::impl::subset_sum {
@@ -113,8 +114,8 @@ class Filter {
   std::vector<Word> words_;
 };
 
-// Pairs that are worth a thread: 50 us, no less than waking it takes (cpu::run_workers).
-constexpr std::int64_t kLeastShare = 1 << 13;
+// Pairs that are worth a thread.
+constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.matched_pairs;
 
 constexpr Sum kNoClass = detail::SharedSearch::kNone;
 

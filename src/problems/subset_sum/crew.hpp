@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/threads.hpp"
 
 namespace upsweep::impl::subset_sum {
 
@@ -16,7 +17,7 @@ namespace upsweep::impl::subset_sum {
 /// as the thread that it waits for may have none.
 template <class Done>
 void wait_until(Done done) {
-  constexpr int kSpins = 64;  // not measured against other counts
+  constexpr int kSpins = cpu::tuning::kThreads.spins;
   cpu::GiveWay give_way;
   for (int spins = 0; !done(); ++spins) {
     if (spins < kSpins) {
@@ -30,10 +31,7 @@ void wait_until(Done done) {
 class Crew {
  public:
   static constexpr int kLate = -1;
-  /// As long as waking a thread takes (cpu::run_workers). Of 1968 regions on two cores of an EPYC (a virtual machine) one
-  /// thread was left alone in 24 with 5 us of patience, in 26 with 10, 7 with 20, 5 with 50, 7 with 100 and 16 with 200; times
-  /// differed less than from run to run.
-  static constexpr std::chrono::microseconds kPatience{50};
+  static constexpr std::chrono::microseconds kPatience{cpu::tuning::kThreads.region_us};
 
   explicit Crew(int most, std::chrono::microseconds patience = kPatience) : most_(most), patience_(patience) {}
 

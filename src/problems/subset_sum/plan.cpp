@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/subset_sum.hpp"
 #include "problems/subset_sum/rung.hpp"
 #include "system/memory.hpp"
 #include "upsweep/error.hpp"
@@ -16,21 +17,21 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-// Seconds on two threads, for any number of them: the same instance is to give the same answer wherever it is solved.
-constexpr double kPerEnumerated = 0.4e-9;   // per sum
-constexpr double kPerListed = 10e-9;        // per sum of a half: merges of both lists, and the search
-constexpr double kPerMatched = 6e-9;        // per pair of quarters on one side
-constexpr double kPerByteInCache = 14e-12;  // per item and byte of the bitmap that it touches
-constexpr double kPerByteOfBits = 40e-12;   // where the bitmap is in memory, and several items share a pass
-constexpr double kPerByteAlone = 120e-12;   // an item that reaches too far for that
-constexpr double kPerByteOfTable = 0.3e-9;  // per item and byte of a column
-constexpr double kPerNewByte = 0.2e-9;      // of memory that the system has to give
-constexpr double kStart = 0.2e-6;           // of a rung
-constexpr double kStartWithMemory = 5e-6;   // of one that asks the system for memory
-constexpr double kStartOfClasses = 10e-6;   // of one that sorts by remainders
-constexpr double kCachedBits = 16e6;        // 2 MB
-constexpr std::int64_t kAloneFrom = std::int64_t{1} << 23;  // the reach of a pass, 1 MB
-constexpr int kLeastThreads = 16;                           // whose lists are counted as memory
+constexpr const cpu::tuning::SubsetCosts& kCosts = cpu::tuning::kSubsetCosts;
+constexpr double kPerEnumerated = kCosts.per_enumerated;
+constexpr double kPerListed = kCosts.per_listed;
+constexpr double kPerMatched = kCosts.per_matched;
+constexpr double kPerByteInCache = kCosts.per_byte_in_cache;
+constexpr double kPerByteOfBits = kCosts.per_byte_of_bits;
+constexpr double kPerByteAlone = kCosts.per_byte_alone;
+constexpr double kPerByteOfTable = kCosts.per_byte_of_table;
+constexpr double kPerNewByte = kCosts.per_new_byte;
+constexpr double kStart = kCosts.start;
+constexpr double kStartWithMemory = kCosts.start_with_memory;
+constexpr double kStartOfClasses = kCosts.start_of_classes;
+constexpr double kCachedBits = kCosts.cached_bits;
+constexpr std::int64_t kAloneFrom = kCosts.alone_from;
+constexpr int kLeastThreads = 16;  // whose lists are counted as memory
 
 double power_of_two(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 

@@ -7,34 +7,31 @@
 #include <limits>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/subset_sum.hpp"
 #include "problems/subset_sum/crew.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
 
-// Words of a block, which an item goes through before the next one does: 64 KB, of which target and source fit the
-// second cache several times over.
-constexpr std::int64_t kBlock = 8192;
-// Open words of a slice: four tiles, as borders are rounded to one.
-constexpr std::int64_t kLeastSlice = 4 * kTile;
-// Words times items that are worth a thread: 100 us at 0.4 ns each. To wake one may take half of that (cpu::run_workers), and
-// what it writes is then in another core's cache: with half of this, the ten items of "Notes on GPU Programming with
-// Julia" take 0.5 to 0.9 ms on two threads, on one 0.45.
-constexpr std::int64_t kLeastWork = 1 << 18;
-// Items of a pass: by then a word's way to memory and back is a small part of the work on it.
-constexpr std::int64_t kMostItems = 16;
+// Words of a block, which an item goes through before the next one does.
+constexpr std::int64_t kBlock = cpu::tuning::kWavefront.block_words;
+// Open words of a slice.
+constexpr std::int64_t kLeastSlice = cpu::tuning::kWavefront.slice_tiles * kTile;
+// Words times items that are worth a thread.
+constexpr std::int64_t kLeastWork = cpu::tuning::kWavefront.least_work;
+// Items of a pass.
+constexpr std::int64_t kMostItems = cpu::tuning::kWavefront.most_items;
 // A slice's halo is done twice: further items join a pass as long as that is an eighth of what each of two threads does. For
 // any number of them: where a search ends, and so which items it finds, depends on it.
-constexpr std::int64_t kPassShare = 16;
-// Of one item, which is in any case a pass, the halo may be half of a slice's open words: fetching it from the core that
-// wrote it takes longer than the work on it, and by then one thread is as fast as two.
-constexpr std::int64_t kLeastHalves = 2;
+constexpr std::int64_t kPassShare = cpu::tuning::kWavefront.pass_share;
+// Of one item, which is in any case a pass, the halo may be half of a slice's open words.
+constexpr std::int64_t kLeastHalves = cpu::tuning::kWavefront.least_halves;
 // Words that the items of a pass may lie apart before what one leaves has left the cache of the next.
-constexpr std::int64_t kReach = 128 * 1024;
-// Passes of a region: beginning one is then no more than a sixteenth of what it was.
-constexpr std::size_t kMostPasses = 16;
-// Words times items of a region with several passes: 0.1 s of one core, so that progress is reported soon.
-constexpr std::int64_t kMostWork = std::int64_t{1} << 28;
+constexpr std::int64_t kReach = cpu::tuning::kWavefront.reach_words;
+// Passes of a region.
+constexpr std::size_t kMostPasses = cpu::tuning::kWavefront.most_passes;
+// Words times items of a region with several passes.
+constexpr std::int64_t kMostWork = cpu::tuning::kWavefront.most_work;
 // Words of a cache line: no two threads write to one, and no vector reaches over two where it is written.
 constexpr std::int64_t kLine = 8;
 

@@ -11,20 +11,17 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
 
 namespace upsweep::impl::filtered_sum {
 
 namespace {
 
-/// Rows of a block: enough that to begin one costs a twentieth of it where few rows are kept, and few enough that no core
-/// waits long for the last.
-constexpr std::int64_t kBlockRows = std::int64_t{1} << 14;
+constexpr std::int64_t kBlockRows = cpu::tuning::kFilteredSum.block_rows;
 
-/// Bytes of a row, as far as it decides how many threads are worth waking: a key has four, a row that is kept twenty. On 32
-/// cores of a Xeon 2·10^5 rows take 27 us so (as keys alone: one thread, 160 us; as 20 bytes: 20 to 22 us), and where few
-/// rows are kept nothing is lost (5 us; as 20 bytes: 6 us).
-constexpr std::int64_t kRowBytes = 12;
+/// Bytes of a row, as far as it decides how many threads are worth waking: a key has four, a row that is kept twenty.
+constexpr std::int64_t kRowBytes = cpu::tuning::kFilteredSum.row_bytes;
 
 /// Every block by `kernel`, over `threads` threads (0: every core).
 Status sum_blocks(const detail::FilteredSumCall& call, cpu::FilteredSum kernel, int threads) noexcept {

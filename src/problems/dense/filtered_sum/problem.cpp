@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ladder.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "cuda/device_call.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
 #include "upsweep/detail/filtered_sum_call.hpp"
@@ -30,8 +31,7 @@ constexpr Ladder<detail::FilteredSumCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
-// Below two vectors of keys the loop is as fast as finding out which vectors there are.
-constexpr std::int64_t kSerialRows = 32;
+constexpr std::int64_t kSerialRows = cpu::tuning::kFilteredSum.serial_rows;
 
 const Rung& choose(const detail::FilteredSumCall& call, const Policy& policy) {
   if (!policy.rung.empty()) {

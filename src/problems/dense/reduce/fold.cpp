@@ -11,6 +11,7 @@
 #include "cpu/blocks.hpp"
 #include "cpu/fold_piece.hpp"
 #include "cpu/refusals.hpp"
+#include "cpu/tuning/blocks.hpp"
 
 namespace upsweep::impl::reduce {
 namespace {
@@ -18,9 +19,8 @@ namespace {
 using cpu::Int128;
 using cpu::Range;
 
-// Blocks have a fixed length, so that the order in which floats are added depends on nothing but the array. 2^16
-// elements keep a thread busy for some 10 us, a hundred times what it takes to begin the next block.
-constexpr std::int64_t kBlock = std::int64_t{1} << 16;
+// Blocks have a fixed length, so that the order in which floats are added depends on nothing but the array.
+constexpr std::int64_t kBlock = cpu::tuning::kBlocksOrder.reduce_block;
 
 /// Waking a thread takes about as long as a plain loop takes for a block; vectors do more blocks meanwhile (block_workers()).
 int workers_for(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {

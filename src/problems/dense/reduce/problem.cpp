@@ -5,6 +5,7 @@
 
 #include "core/checked.hpp"
 #include "core/ladder.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "cuda/device_call.hpp"
 #include "problems/dense/reduce/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -27,8 +28,7 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-// 40 us of one core that reads its own cache, 256 KB in 10: about what waking a second thread takes (cpu::run_workers).
-constexpr std::int64_t kThreadsBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kThreadsBytes = cpu::tuning::kDense.reduce_threads_bytes;
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ReduceCall& call, const Policy& policy) {

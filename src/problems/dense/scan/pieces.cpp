@@ -11,14 +11,14 @@
 #include "cpu/blocks.hpp"
 #include "cpu/overflow.hpp"
 #include "cpu/refusals.hpp"
+#include "cpu/tuning/blocks.hpp"
 
 namespace upsweep::impl::scan {
 namespace {
 
-// Outputs from this size on are stored past the caches: they would not stay there anyway, and a store that allocates
-// reads the line first. Below it, whoever uses the result next finds it in cache. Half of a small last-level cache. In place
-// the lines are in cache already.
-constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
+// Outputs from this size on are stored past the caches. Below it, whoever uses the result next finds it in cache. In place the
+// lines are in cache already.
+constexpr std::int64_t kNonTemporalBytes = cpu::tuning::kBlocks.non_temporal_bytes;
 
 /// For 8-byte and narrower elements, which is all that compiled operators have.
 template <class T>

@@ -7,6 +7,7 @@
 #include "core/begin_scan.hpp"
 #include "core/checked.hpp"
 #include "core/ladder.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "cuda/device_call.hpp"
 #include "problems/dense/scan/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -46,8 +47,7 @@ std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 namespace {
 
-// 40 us of one core that scans its own cache, 256 KB in 10: about what waking a second thread takes (cpu::run_workers).
-constexpr std::int64_t kLookaheadBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kLookaheadBytes = cpu::tuning::kDense.scan_threads_bytes;
 
 /// The rung that the policy names, or the top one that fits the call. Throws unknown_rung, unsupported.
 const Rung& choose(const detail::ScanCall& call, const Policy& policy) {

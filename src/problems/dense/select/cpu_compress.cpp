@@ -22,6 +22,7 @@
 #include "cpu/list_pieces.hpp"
 #include "cpu/marks.hpp"
 #include "cpu/select_kernels.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "problems/dense/select/rung.hpp"
 #include "problems/dense/select/workers.hpp"
 
@@ -35,8 +36,8 @@ using cpu::Marks;
 using cpu::Range;
 using cpu::SelectKernels;
 
-/// Lists whose offsets are ranked at a time: 64 KB of them.
-constexpr std::int64_t kListBlock = 8192;
+/// Lists whose offsets are ranked at a time.
+constexpr std::int64_t kListBlock = cpu::tuning::kDense.select_lists;
 
 /// Runs offsets(range of lists) on all lists and content(column, block) on all blocks of all columns, on any worker.
 template <class Offsets, class Content>

@@ -8,6 +8,7 @@
 
 #include "core/columns.hpp"
 #include "core/lists.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/dense/select/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -34,8 +35,7 @@ namespace {
 
 using detail::ArraysAre;
 
-// Below that many elements and lists together the loop is as fast as setting up the marks.
-constexpr std::int64_t kSerialUnits = 64;
+constexpr std::int64_t kSerialUnits = cpu::tuning::kDense.select_serial_units;
 
 const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);

@@ -21,6 +21,7 @@
 #include "cpu/list_pieces.hpp"
 #include "cpu/moved_elements.hpp"
 #include "cpu/select_kernels.hpp"
+#include "cpu/tuning/dense.hpp"
 #include "problems/dense/take/rung.hpp"
 
 namespace upsweep::impl::take {
@@ -31,7 +32,7 @@ using cpu::ListSize;
 using cpu::Range;
 
 /// Indices that are checked at a time, and gathered while they are in the first cache.
-constexpr std::int64_t kBatch = 1024;
+constexpr std::int64_t kBatch = cpu::tuning::kDense.take_indices;
 
 /// Columns' elements at `positions`, which are in the content, to element `out` of the output and on.
 void gather(std::span<const SelectColumn> columns, const std::int64_t* positions, std::int64_t count,

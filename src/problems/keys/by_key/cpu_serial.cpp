@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "core/visit.hpp"
+#include "cpu/tuning/keys.hpp"
 #include "problems/keys/by_key/as_lists.hpp"
 #include "problems/keys/by_key/key_runs.hpp"
 #include "problems/keys/by_key/rung.hpp"
@@ -20,8 +21,8 @@ namespace upsweep::impl::by_key {
 
 namespace {
 
-/// Runs in hand: their bounds stay in the core's first cache.
-constexpr std::int64_t kRuns = 256;
+/// Runs whose bounds are read together.
+constexpr std::int64_t kRuns = cpu::tuning::kGroups.runs;
 
 /// Runs that have ended, the first of which is number call.runs.
 template <class T>

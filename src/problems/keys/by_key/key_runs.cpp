@@ -19,6 +19,7 @@
 #include "core/visit.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/list_kernels.hpp"
+#include "cpu/tuning/keys.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
@@ -27,8 +28,8 @@ namespace {
 
 using cpu::Range;
 
-/// Keys that are compared at a time: what comes of it stays in the core's first cache. As many words of bits are whole.
-constexpr std::int64_t kAtOnce = 512;
+/// Keys that are compared at a time: whole words of bits.
+constexpr std::int64_t kAtOnce = cpu::tuning::kGroups.keys;
 /// Keys of a word of bits.
 constexpr std::int64_t kWord = 64;
 

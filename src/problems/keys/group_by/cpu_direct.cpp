@@ -19,6 +19,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/keys.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/first_rows.hpp"
 #include "problems/keys/group_by/folds.hpp"
@@ -35,9 +36,9 @@ constexpr std::uint64_t kPerRow = 4;
 /// A table that is always worth it.
 constexpr std::uint64_t kSmall = 65536;
 /// A stretch has so many rows for each key of the range, and at least kLeastRows: else its table costs more than they do.
-constexpr std::int64_t kRowsPerKey = 8;
-constexpr std::int64_t kLeastRows = 1 << 17;
-constexpr std::int64_t kMostStretches = 64;
+constexpr std::int64_t kRowsPerKey = cpu::tuning::kGroupsOrder.rows_per_key;
+constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
+constexpr std::int64_t kMostStretches = cpu::tuning::kGroupsOrder.most_stretches;
 
 template <class Key>
 class Direct {

@@ -20,6 +20,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/keys.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/first_rows.hpp"
 #include "problems/keys/group_by/folds.hpp"
@@ -33,7 +34,7 @@ namespace upsweep::impl::group_by {
 namespace {
 
 /// Positions of a piece: a thread comes for so many.
-constexpr std::int64_t kPiece = 65536;
+constexpr std::int64_t kPiece = cpu::tuning::kGroups.sorted_piece;
 
 template <class Key>
 class Sorted {

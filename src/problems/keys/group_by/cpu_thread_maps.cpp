@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/keys.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/folds.hpp"
 #include "problems/keys/group_by/rung.hpp"
@@ -27,9 +28,9 @@ namespace upsweep::impl::group_by {
 namespace {
 
 /// Rows that a stretch has at least: a table of its own is worth it.
-constexpr std::int64_t kLeastRows = 1 << 17;
+constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
 /// Stretches at most. What they are does not depend on the threads, as sums of floats do on them.
-constexpr std::int64_t kMostStretches = 64;
+constexpr std::int64_t kMostStretches = cpu::tuning::kGroupsOrder.most_stretches;
 
 template <class Key>
 Status run_keys(Call& call, const Policy& policy) {

@@ -28,6 +28,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/keys.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/entries.hpp"
 #include "problems/keys/group_by/folds.hpp"
@@ -37,28 +38,27 @@
 namespace upsweep::impl::group_by {
 namespace {
 
-/// Rows of a piece: the last 16 bits of a row are its number in the piece, and keys and values of 8 bytes fit a second cache of 1 MB.
-constexpr std::int64_t kPiece = 65536;
-/// Keys that a piece's table may have, a sixteenth of its rows: table and totals stay in the second cache.
-constexpr std::int64_t kMostKeys = 4096;
+/// Rows of a piece: the last 16 bits of a row are its number in the piece.
+constexpr std::int64_t kPiece = cpu::tuning::kGroupsOrder.piece;
+/// Keys that a piece's table may have.
+constexpr std::int64_t kMostKeys = cpu::tuning::kGroupsOrder.most_keys;
 /// Keys between which there are fewer than so many find their numbers by their place.
 constexpr std::uint64_t kDense = 8192;
-/// A full table is looked into as long as it has one of so many of a block's rows: a look costs about a quarter of what an
-/// entry does.
-constexpr std::int64_t kWorthOneOf = 4;
-/// Entries of a partition, if all keys differ: so many groups fit the second cache, and half as many
-constexpr std::int64_t kEntries = 65536;
-/// A piece writes to so many places at a time, in lines that stay in the second cache.
-constexpr std::int64_t kMostPartitions = 2048;
+/// A full table is looked into as long as it has one of so many of a block's rows.
+constexpr std::int64_t kWorthOneOf = cpu::tuning::kGroupsOrder.worth_one_of;
+/// Entries of a partition, if all keys differ.
+constexpr std::int64_t kEntries = cpu::tuning::kGroupsOrder.entries;
+/// A piece writes to so many places at a time.
+constexpr std::int64_t kMostPartitions = cpu::tuning::kGroupsOrder.most_partitions;
 /// Entries that one thread merges sooner than others come to help.
-constexpr std::int64_t kAlone = 16384;
-/// Entries that are merged at a time are no fewer than these, some 75 MB, and four pieces of each thread.
-constexpr std::int64_t kLeastMerged = std::int64_t{1} << 22;
+constexpr std::int64_t kAlone = cpu::tuning::kGroups.alone;
+/// Entries that are merged at a time are no fewer than these, and four pieces of each thread.
+constexpr std::int64_t kLeastMerged = cpu::tuning::kGroupsOrder.least_merged;
 constexpr std::int64_t kLeastMergedByThread = 4 * kPiece;
-/// And so many times the groups: a merge reads and writes all of these, beside entries that it reads once.
-constexpr std::int64_t kMergedByGroup = 8;
+/// And so many times the groups.
+constexpr std::int64_t kMergedByGroup = cpu::tuning::kGroupsOrder.merged_by_group;
 /// Pieces in a row that a thread writes the known groups of, after it has looked for the first of them in each partition.
-constexpr std::int64_t kMostWritten = 64;
+constexpr std::int64_t kMostWritten = cpu::tuning::kGroups.most_written;
 
 /// What a thread works with, piece after piece.
 template <class Key>

@@ -19,6 +19,8 @@
 
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/blocks.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "problems/lists/combinations/rung.hpp"
 
 namespace upsweep::impl::combinations {
@@ -28,18 +30,18 @@ namespace {
 using cpu::kTableLists;
 using cpu::kTableTuples;
 
-/// Tuples of a share: some 50 us.
-constexpr std::int64_t kShare = 1 << 16;
+/// Tuples of a share.
+constexpr std::int64_t kShare = cpu::tuning::kCombinations.share;
 /// Positions and lists of a worker, at least.
-constexpr std::int64_t kWork = 1 << 15;
-/// Tuples that are gathered before they are written: 8 KB for each position.
-constexpr std::int64_t kGathered = 1024;
+constexpr std::int64_t kWork = cpu::tuning::kCombinations.work;
+/// Tuples that are gathered before they are written.
+constexpr std::int64_t kGathered = cpu::tuning::kCombinations.gathered;
 /// Outputs of so many bytes go past the caches: less may be read from them soon.
-constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kNonTemporalBytes = cpu::tuning::kBlocks.non_temporal_bytes;
 /// Tuples of more positions have no table.
-constexpr std::int64_t kTablePositions = 16;
-/// Calls with fewer tuples do not use a table: making one takes 2 us.
-constexpr std::int64_t kLeastWithTable = 128;
+constexpr std::int64_t kTablePositions = cpu::tuning::kCombinations.table_positions;
+/// Calls with fewer tuples do not use a table.
+constexpr std::int64_t kLeastWithTable = cpu::tuning::kCombinations.table_tuples;
 
 /// The tuples of all lists that are short enough. Throws std::bad_alloc.
 class Table {

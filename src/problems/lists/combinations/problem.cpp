@@ -9,6 +9,7 @@
 #include "core/lists.hpp"
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/combinations/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -101,8 +102,8 @@ Count count_of(const TupleUnit& unit, std::int64_t lists, std::int64_t before) {
   detail::no_such_value();
 }
 
-/// Units of lists that a worker checks, at least: 50 us.
-constexpr std::int64_t kLeastUnits = 32;
+/// Units of lists that a worker checks, at least.
+constexpr std::int64_t kLeastUnits = cpu::tuning::kCombinations.least_units;
 
 constexpr std::int64_t kOverflow = -1;  ///< instead of a unit's tuples
 

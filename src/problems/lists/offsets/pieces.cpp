@@ -6,13 +6,14 @@
 
 #include "core/list_length.hpp"
 #include "core/visit.hpp"
+#include "cpu/tuning/blocks.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::impl::offsets {
 namespace {
 
 // As in the scan: outputs from here on are stored past the caches.
-constexpr std::int64_t kNonTemporalLists = (std::int64_t{8} << 20) / std::int64_t{sizeof(std::int64_t)};
+constexpr std::int64_t kNonTemporalLists = cpu::tuning::kBlocks.non_temporal_bytes / std::int64_t{sizeof(std::int64_t)};
 
 template <class T>
 List<T> list_at(const detail::OffsetsCall& call, std::int64_t i) {

@@ -14,6 +14,7 @@
 
 #include "core/lists.hpp"
 #include "cpu/list_kernels.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "problems/lists/segmented_reduce/reduce_lists.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
@@ -22,7 +23,7 @@ namespace upsweep::impl::segmented_reduce {
 namespace {
 
 /// Bytes of a list beside its elements, about.
-constexpr std::int64_t kListBytes = 16;
+constexpr std::int64_t kListBytes = cpu::tuning::kLists.list_bytes;
 
 /// The first list with at least `bytes` of work before it; any list where offsets decrease.
 std::int64_t list_at(const detail::SegmentedReduceCall& call, std::int64_t bytes) {

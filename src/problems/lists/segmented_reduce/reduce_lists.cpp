@@ -25,6 +25,8 @@
 #include "cpu/long_lists.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/blocks.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::impl::segmented_reduce {
@@ -36,13 +38,13 @@ using cpu::LongList;
 using cpu::Range;
 
 /// Lists that are longer are done beside others of about their length, wherever these are.
-constexpr std::int64_t kShort = 32;
+constexpr std::int64_t kShort = cpu::tuning::kListFolds.short_list;
 /// Blocks of long lists that a worker takes at a time: as many as the kernels do side by side.
-constexpr std::int64_t kBlocksAtOnce = 16;
+constexpr std::int64_t kBlocksAtOnce = cpu::tuning::kListFolds.blocks;
 /// Elements that are converted or gathered at a time, in the core's second cache.
 constexpr std::int64_t kStaged = kBlocksAtOnce * cpu::kListBlock;
 /// Outputs of so many bytes go past the caches: they would not stay there.
-constexpr std::int64_t kNonTemporalBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kNonTemporalBytes = cpu::tuning::kBlocks.non_temporal_bytes;
 
 /// What the kernels are given of the content.
 struct Content {

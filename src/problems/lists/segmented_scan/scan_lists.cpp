@@ -22,6 +22,7 @@
 #include "cpu/long_lists.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::impl::segmented_scan {
@@ -35,7 +36,7 @@ using cpu::LongList;
 using cpu::Range;
 
 /// Elements that are converted at a time, in the core's second cache.
-constexpr std::int64_t kStaged = 8 * kListBlock;
+constexpr std::int64_t kStaged = cpu::tuning::kListFolds.scan_blocks * kListBlock;
 
 /// What a call's lists are scanned by: the same for every worker.
 class ScanPlan {

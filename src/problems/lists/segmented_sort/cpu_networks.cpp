@@ -18,6 +18,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/sort_kernels.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "problems/lists/segmented_sort/long_list.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
 
@@ -25,10 +26,10 @@ namespace upsweep::impl::segmented_sort {
 
 namespace {
 
-/// Elements and lists of a worker, at least: 50 us.
-constexpr std::int64_t kWork = 1 << 15;
-/// Lists of fewer elements are one thread's: waking the others for each merge takes 10 us.
-constexpr std::int64_t kLeastTogether = 1 << 17;
+/// Elements and lists of a worker, at least.
+constexpr std::int64_t kWork = cpu::tuning::kListSort.work;
+/// Lists of fewer elements are one thread's.
+constexpr std::int64_t kLeastTogether = cpu::tuning::kListSort.least_together;
 
 class Sorter {
  public:

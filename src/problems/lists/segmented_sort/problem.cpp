@@ -11,6 +11,7 @@
 #include "core/ladder.hpp"
 #include "core/lists.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -37,8 +38,8 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_tiles : &cpu_networks, call, policy);
 }
 
-/// Units of lists that a worker checks, at least: 50 us.
-constexpr std::int64_t kLeastUnits = 64;
+/// Units of lists that a worker checks, at least.
+constexpr std::int64_t kLeastUnits = cpu::tuning::kListSort.least_units;
 
 /// Of lists that overlap.
 [[noreturn]] void throw_too_many() {

@@ -8,6 +8,7 @@
 #include "core/ladder.hpp"
 #include "core/visit.hpp"
 #include "cpu/list_units.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/detail/segmented_sort_call.hpp"
 
 namespace upsweep::impl::segmented_sort {
@@ -22,7 +23,7 @@ using Rung = upsweep::Rung<Call>;
 std::vector<RungInfo> rungs();
 
 /// Lists that are not sorted beside others of their unit, but by themselves.
-inline constexpr std::int64_t kLongList = 1024;
+inline constexpr std::int64_t kLongList = cpu::tuning::kListSort.long_list;
 
 /// What was found out when the lists were checked.
 struct SortPlan {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu/tuning/lists.hpp: how many lists or elements are done at a time. Nothing here determines the bits of floats.
+#pragma once
+
+#include <cstdint>
+
+namespace upsweep::cpu::tuning {
+
+/// Lists that are read, checked or converted at a time.
+struct ListsTuning {
+  std::int64_t batch;             ///< lists whose bounds are read and checked together
+  std::int64_t unit;              ///< lists of a unit, which workers take in any order
+  std::int64_t run;               ///< lists of a run, which a kernel gets
+  std::int64_t list_bytes;        ///< that a list counts for beside its elements
+  std::int64_t shares_of_worker;  ///< that a worker takes one after the other
+  std::int64_t range_bytes;       ///< of lists of the mean length, which a worker takes at a time
+};
+constexpr ListsTuning kLists{
+    // Derived: bounds of 4 KB stay in L1.
+    .batch = 256,
+    // Derived: enough that to take a unit costs nothing beside its work; its bounds stay in L1.
+    .unit = 1024,
+    // Derived: bounds that are converted stay in L1.
+    .run = 512,
+    // Derived: its offsets and starts, or its bounds and result.
+    .list_bytes = 16,
+    // Derived: a core that is slow, or taken away, holds up few others.
+    .shares_of_worker = 16,
+    // Derived: what is fetched past a range's end, which another thread reads, does not count; no thread is left alone
+    // with many long lists.
+    .range_bytes = 512 * 1024};
+
+/// Lists of any lengths, whose work is cut into pieces of about the same size.
+struct ListPiecesTuning {
+  std::int64_t list_work;    ///< that a list counts for beside its elements
+  std::int64_t block_lists;  ///< lists of a block
+  std::int64_t blocks;       ///< that are measured at a time
+  std::int64_t piece_work;   ///< of a piece
+};
+// Not measured.
+constexpr ListPiecesTuning kListPieces{
+    .list_work = 4, .block_lists = 256, .blocks = 32, .piece_work = std::int64_t{1} << 16};
+
+/// Combinations.
+struct CombinationsTuning {
+  std::int64_t share;            ///< tuples of a share
+  std::int64_t work;             ///< positions and lists of a worker, at least
+  std::int64_t gathered;         ///< tuples that are gathered before they are written
+  std::int64_t table_positions;  ///< tuples of more have no table
+  std::int64_t table_tuples;     ///< calls with fewer have none
+  std::int64_t least_units;      ///< of lists that a worker checks
+};
+constexpr CombinationsTuning kCombinations{// Derived: some 50 us, no less than waking a thread takes.
+                                           .share = 1 << 16,
+                                           .work = 1 << 15,
+                                           // Derived: 8 KB for each position.
+                                           .gathered = 1024,
+                                           .table_positions = 16,
+                                           // Making a table takes 2 us.
+                                           .table_tuples = 128,
+                                           // Derived: 50 us.
+                                           .least_units = 32};
+
+/// Reductions and scans of lists.
+struct ListFoldsTuning {
+  std::int64_t short_list;   ///< longer lists are done beside others of about their length, wherever these are
+  std::int64_t blocks;       ///< of long lists that a worker takes at a time
+  std::int64_t scan_blocks;  ///< that a scan of lists converts at a time
+};
+constexpr ListFoldsTuning kListFolds{
+    // Not measured.
+    .short_list = 32,
+    // Derived: as many as the kernels do side by side; elements that are converted stay in L2.
+    .blocks = 16,
+    .scan_blocks = 8};
+
+/// Sorts of lists.
+struct ListSortTuning {
+  std::int64_t long_list;       ///< lists that are not sorted beside others of their unit
+  std::int64_t work;            ///< elements and lists of a worker, at least
+  std::int64_t least_together;  ///< lists of fewer elements are one thread's
+  std::int64_t least_units;     ///< of lists that a worker checks
+};
+constexpr ListSortTuning kListSort{// Not measured.
+                                   .long_list = 1024,
+                                   // Derived: 50 us.
+                                   .work = 1 << 15,
+                                   // Waking the other threads for each merge takes 10 us.
+                                   .least_together = 1 << 17,
+                                   // Derived: 50 us.
+                                   .least_units = 64};
+
+}  // namespace upsweep::cpu::tuning
