@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # lesson.py
 
 project = "upsweep"
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "src/README.md", "src/**/README.md", "bench/results/README.md", "CONTRIBUTING.md"]
+include_patterns = ["docs/**.md", "src/README.md", "src/**/README.md", "include/**/README.md", "bench/results/README.md", "CONTRIBUTING.md"]
 exclude_patterns = [".*", "build*", "dist"]
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lesson"]
 
