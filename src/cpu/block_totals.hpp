@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/tuning/dense.hpp"
 #include "system/pages.hpp"
 
 namespace upsweep::cpu {
@@ -69,8 +70,7 @@ class BlockTotals {
  private:
   static constexpr std::int64_t kLine = 64;
   static constexpr std::int64_t kWord = sizeof(std::uint64_t);
-  // 64 slots of small carries, of 32 blocks: asking for pages takes longer than scanning so few.
-  static constexpr std::int64_t kFewBytes = 4096;
+  static constexpr std::int64_t kFewBytes = tuning::kDense.few_totals_bytes;
 
   std::uint64_t* slots_at(std::int64_t bytes) {
     if (bytes <= kFewBytes) return static_cast<std::uint64_t*>(std::memset(few_, 0, static_cast<std::size_t>(bytes)));
@@ -90,7 +90,7 @@ class BlockTotals {
   std::int64_t words_;  // of a total
   std::int64_t total_bytes_;
   std::int64_t stride_;  // words from slot to slot
-  alignas(kLine) std::uint64_t few_[kFewBytes / kWord];
+  alignas(kLine) std::uint64_t few_[std::size_t{kFewBytes / kWord}];
   Pages<std::uint64_t> pages_;
   std::uint64_t* slots_;
 };

@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "cpu/kernels.hpp"
+#include "cpu/tuning/lists.hpp"
 
 namespace upsweep::cpu {
 
 /// Lists of fewer elements may be in a table.
-inline constexpr std::int64_t kTableLists = 16;
+inline constexpr std::int64_t kTableLists = tuning::kListKernels.table_lists;
 /// The most tuples of a list that is.
-inline constexpr std::int64_t kTableTuples = 64;
+inline constexpr std::int64_t kTableTuples = tuning::kListKernels.table_tuples;
 
 /// The tuples of short lists that start at 0.
 struct TupleTable {

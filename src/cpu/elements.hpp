@@ -8,6 +8,7 @@
 
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"
+#include "cpu/tuning/blocks.hpp"
 
 namespace upsweep::cpu {
 
@@ -35,7 +36,7 @@ class Elements {
       use(at_index(range.first), range.first, range.count);
       return;
     }
-    alignas(64) std::byte chunk[kChunkBytes];
+    alignas(64) std::byte chunk[std::size_t{kChunkBytes}];
     const std::int64_t length = kChunkBytes / out_size_;
     for (std::int64_t done = 0; done < range.count; done += length) {
       const std::int64_t count = std::min(length, range.count - done);
@@ -45,7 +46,7 @@ class Elements {
   }
 
  private:
-  static constexpr std::int64_t kChunkBytes = 8192;
+  static constexpr std::int64_t kChunkBytes = tuning::kBlocksOrder.converted_bytes;
 
   Elements(const void* data, std::int64_t in_size, std::int64_t out_size, Type in, Type out)
       : data_(static_cast<const std::byte*>(data)), in_size_(in_size), out_size_(out_size) {

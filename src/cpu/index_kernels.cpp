@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/simd.hpp"
+#include "cpu/tuning/lists.hpp"
 
 #define UPSWEEP_INDEX_TABLE(isa) UPSWEEP_INDEX_TABLE_OF(isa)
 #define UPSWEEP_INDEX_TABLE_OF(isa) index_kernels_##isa
@@ -166,9 +167,9 @@ std::int64_t count_taken(const SlicedLists<T>& lists) {
 
 template <int kStep, class T>
 std::int64_t write_taken(const SlicedLists<T>& lists, T* ends, std::int64_t* to, std::int64_t at, std::int64_t end) {
-  constexpr std::int64_t kLists = 256;  // whose numbers stay in the core's first cache
-  std::int64_t firsts[kLists];
-  std::int64_t counts[kLists];
+  constexpr std::int64_t kLists = tuning::kListKernels.index_lists;  // whose numbers stay in the core's first cache
+  std::int64_t firsts[std::size_t{kLists}];
+  std::int64_t counts[std::size_t{kLists}];
   const std::int64_t step = kStep != 0 ? kStep : lists.slice.step;
   const Eight<std::int64_t> steps = kSteps<std::int64_t> * step;
   for (std::int64_t begin = 0; begin < lists.n; begin += kLists) {

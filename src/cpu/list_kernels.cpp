@@ -15,6 +15,7 @@
 
 #include "core/visit.hpp"
 #include "cpu/simd.hpp"
+#include "cpu/tuning/lists.hpp"
 
 #define UPSWEEP_LIST_TABLE(isa) UPSWEEP_LIST_TABLE_OF(isa)
 #define UPSWEEP_LIST_TABLE_OF(isa) list_kernels_##isa
@@ -174,11 +175,10 @@ UPSWEEP_INLINE std::int64_t readable(const std::int64_t* starts, const std::int6
 }
 
 /// How many bytes ahead of those that are loaded the content is fetched, where the lists follow each other: a group's, as
-/// lists side by side are read at many places at once, which no processor foresees, and at least what memory takes to answer
-/// (4 KB: of 1 to 16 KB the fastest on an EPYC).
+/// lists side by side are read at many places at once, which no processor foresees, and at least what memory takes to answer.
 template <class T>
 UPSWEEP_INLINE std::int64_t bytes_ahead(const std::int64_t* starts, const Abreast<T>& lists) {
-  constexpr std::int64_t kLeast = 4096;
+  constexpr std::int64_t kLeast = tuning::kListKernels.fetch_bytes;
   const std::int64_t elements = lists.stop - starts[0];
   if (elements < 0 || elements > kLanes<T> * lists.longest) return 0;  // what is loaded anyway
   const std::int64_t bytes = elements * std::int64_t{sizeof(T)};

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/kernels.hpp"
+#include "cpu/tuning/lists.hpp"
 #include "upsweep/policy.hpp"
 
 namespace upsweep::cpu {
@@ -16,17 +17,16 @@ constexpr int at_size(std::int64_t bytes) { return __builtin_ctzll(static_cast<u
 
 /// Of a short list as many vectors are written as it begins, and those that follow it correct what was too much: there
 /// is no branch on its length. Longer ones than this are written to the byte.
-inline constexpr std::int64_t kShortListBytes = 512;
+inline constexpr std::int64_t kShortListBytes = tuning::kListKernels.short_bytes;
 
-/// So many lists ahead of the one that is copied, content is fetched. Not measured against other values.
-inline constexpr std::int64_t kListsAhead = 32;
+/// So many lists ahead of the one that is copied, content is fetched.
+inline constexpr std::int64_t kListsAhead = tuning::kListKernels.lists_ahead;
 
 /// An output on its way: what was written last. Vectors that are too long for their list stay in it, and whole cache lines
 /// leave it, past the caches where that is asked for: a few at a time, so that memory takes them while the next ones are
-/// made. (Local indices of 10^7 lists of Poisson(3) on two cores of an EPYC: 10 ms
-/// with 512 bytes, 14 with 8 KB; single runs on a machine that others used.)
+/// made.
 struct Stage {
-  static constexpr std::int64_t kFull = 512;
+  static constexpr std::int64_t kFull = tuning::kListKernels.stage_bytes;
   static constexpr std::int64_t kSlack = kShortListBytes + kVectorBytes;
 
   alignas(kVectorBytes) std::byte bytes[kFull + kSlack];  // uninitialised

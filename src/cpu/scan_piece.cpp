@@ -8,11 +8,12 @@
 #include <iterator>
 
 #include "cpu/range_flags.hpp"
+#include "cpu/tuning/dense.hpp"
 
 namespace upsweep::cpu {
 namespace {
 
-constexpr std::size_t kSavedBytes = 8 * 1024;  // of the input where it is overwritten
+constexpr std::size_t kSavedBytes = tuning::kDense.saved_bytes;  // of the input where it is overwritten
 
 /// scan_vector() of simd.hpp.
 template <class T, class Op>

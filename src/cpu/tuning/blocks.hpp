@@ -9,11 +9,12 @@ namespace upsweep::cpu::tuning {
 /// Lengths that say in which order floats are folded. So they depend on neither the threads nor the CPU.
 struct BlocksOrder {
   static constexpr bool kDeterminesFloatBits = true;
-  std::int64_t block_bytes;   ///< of a block's input or output, whichever is more
-  std::int64_t segment;       ///< elements of a segment of the three-phase scan, of which a thread takes several
-  std::int64_t reduce_block;  ///< elements of a reduction's block
-  std::int64_t list_block;    ///< elements: longer lists are cut
-  int accumulators;           ///< vectors that a fold of a block adds to in turn
+  std::int64_t block_bytes;      ///< of a block's input or output, whichever is more
+  std::int64_t segment;          ///< elements of a segment of the three-phase scan, of which a thread takes several
+  std::int64_t reduce_block;     ///< elements of a reduction's block
+  std::int64_t list_block;       ///< elements: longer lists are cut
+  int accumulators;              ///< vectors that a fold of a block adds to in turn
+  std::int64_t converted_bytes;  ///< of elements of another type, which are converted and folded at a time
 };
 constexpr BlocksOrder kBlocksOrder{
     // What is read of a block must still be in the core's own cache when it is read for the second time. Xeon with 1 MB
@@ -27,7 +28,9 @@ constexpr BlocksOrder kBlocksOrder{
     // Derived: 10 us of a thread where elements are added one by one, a tenth of that beside seven other lists.
     .list_block = 4096,
     // Derived: four hide the latency of a float addition (4 cycles, two a cycle).
-    .accumulators = 4};
+    .accumulators = 4,
+    // Derived: converted elements stay in L1.
+    .converted_bytes = 8192};
 
 struct BlocksTuning {
   std::int64_t strips;              ///< of a block: while one is scanned the next one is fetched

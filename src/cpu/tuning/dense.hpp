@@ -2,6 +2,7 @@
 // cpu/tuning/dense.hpp: scan, reduce, select, take, filtered sums. Nothing here determines the bits of floats.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace upsweep::cpu::tuning {
@@ -12,6 +13,8 @@ struct DenseTuning {
   std::int64_t select_serial_units;   ///< elements and lists together, below which select runs the loop
   std::int64_t select_lists;          ///< lists whose offsets are ranked at a time
   std::int64_t take_indices;          ///< that are checked at a time, and gathered
+  std::size_t saved_bytes;            ///< of the input of a scan in place, kept at a time
+  std::int64_t few_totals_bytes;      ///< of totals of blocks that need no pages of their own
 };
 constexpr DenseTuning kDense{
     // 40 us of one core that works in its own cache, 256 KB in 10: about what waking a second thread takes.
@@ -22,7 +25,11 @@ constexpr DenseTuning kDense{
     // Derived: 64 KB of offsets.
     .select_lists = 8192,
     // Derived: 8 KB, which stay in L1.
-    .take_indices = 1024};
+    .take_indices = 1024,
+    // Derived: a quarter of L1.
+    .saved_bytes = 8192,
+    // Derived: 64 slots of small carries, of 32 blocks. Asking for pages takes longer than scanning so few.
+    .few_totals_bytes = 4096};
 
 /// Filtered sums. They are exact.
 struct FilteredSumTuning {

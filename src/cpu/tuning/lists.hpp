@@ -30,6 +30,31 @@ constexpr ListsTuning kLists{
     // with many long lists.
     .range_bytes = 512 * 1024};
 
+/// Kernels of lists.
+struct ListKernelsTuning {
+  std::int64_t short_bytes;   ///< of a list that is copied by whole vectors, without a branch on its length
+  std::int64_t lists_ahead;   ///< of the one that is copied: their content is fetched
+  std::int64_t stage_bytes;   ///< of an output that is put together before it is stored
+  std::int64_t fetch_bytes;   ///< ahead of what is loaded, at least
+  std::int64_t index_lists;   ///< whose numbers are computed at a time
+  std::int64_t table_lists;   ///< lists of fewer elements may have their combinations in a table
+  std::int64_t table_tuples;  ///< of such a list, at most
+};
+constexpr ListKernelsTuning kListKernels{
+    // Not measured.
+    .short_bytes = 512,
+    // Not measured against other values.
+    .lists_ahead = 32,
+    // A few cache lines, so that memory takes them while the next ones are made. Local indices of 10^7 lists of
+    // Poisson(3) on two cores of an EPYC: 10 ms, with 8 KB 14 (single runs on a machine that others used).
+    .stage_bytes = 512,
+    // What memory takes to answer: of 1 to 16 KB the fastest on an EPYC.
+    .fetch_bytes = 4096,
+    // Derived: numbers stay in L1.
+    .index_lists = 256,
+    .table_lists = 16,
+    .table_tuples = 64};
+
 /// Lists of any lengths, whose work is cut into pieces of about the same size.
 struct ListPiecesTuning {
   std::int64_t list_work;    ///< that a list counts for beside its elements
