@@ -887,7 +887,7 @@ TEST_F(DeviceQuery, SumsHoldTheRowsThatASmallGridGivesABlock) {
   const expression::Kernels& kernels = expression::kernels(Isa::best);
   constexpr std::int64_t kOneBlock = 130;  // fewer bytes than users may ask for
   const query::Folded folded =
-      query::execute(plan, there, gpu::Policy{}, kOneBlock, {}, std::make_unique<query::Totals>(plan, kernels));
+      query::execute(plan, there, gpu::Policy{}, kOneBlock, {}, std::make_unique<query::Totals>(plan));
   EXPECT_EQ(folded.rows_by_cpu, 0);
   const Answer answer = query::answer_of(plan, *folded.totals, kernels, 1, std::int64_t{1} << 30, [] {});
   EXPECT_TRUE(answer.rows[0][0].exact == Int128{255} * kFactor * kCount) << text(answer.columns[0], answer.rows[0][0]);

@@ -22,6 +22,7 @@
 #include "patterns.hpp"
 #include "sql/query/bind.hpp"
 #include "sql/query/execute.hpp"
+#include "sql/query/group_merge.hpp"
 #include "sql/query/sql.hpp"
 #include "sql/query/text_key.hpp"
 #include "sql/query/text_table.hpp"
@@ -525,8 +526,8 @@ TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
     batch.rows = kEach;
     for (int column = 0; column < 2; ++column) batch.columns.push_back({.values = key.data() + b * kEach});
   }
-  query::Groups whole(plan, expression::kernels(Isa::best));
-  whole.merge(folder.fold(batches));
+  query::Groups whole(plan);
+  merge(whole, folder.fold(batches));
   std::map<std::int64_t, std::int64_t> sums;
   Longs first;
   for (const std::int64_t k : key) {
@@ -556,8 +557,8 @@ TEST(Groups, OfPairsInPiecesOfSeveralBatches) {
     batches[i].rows = kEach;
     batches[i].columns = {{.values = a.data() + i * kEach}, {.values = b.data()}};
   }
-  query::Groups whole(plan, expression::kernels(Isa::best));
-  whole.merge(folder.fold(batches));
+  query::Groups whole(plan);
+  merge(whole, folder.fold(batches));
   std::map<std::int64_t, std::int64_t> sums;
   for (const std::int64_t k : a) sums[k] += k;
   ASSERT_EQ(whole.count(), std::ssize(sums));
@@ -628,11 +629,10 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
   t.add("k", Longs{}).add("x", Longs{});
   const std::string sql = "SELECT k, SUM(x) FROM t GROUP BY k";
   const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
-  const expression::Kernels& kernels = expression::kernels(Isa::best);
   const auto merge = [&](std::int64_t most_bytes) {
-    query::Totals totals(plan, kernels, most_bytes);
+    query::Totals totals(plan, most_bytes);
     for (std::int64_t piece = 0; piece < 10; ++piece) {
-      query::Groups groups(plan, kernels);
+      query::Groups groups(plan);
       for (std::int64_t i = 0; i < 10'000; ++i) {
         const Int128 key = piece * 10'000 + i;
         const std::uint8_t not_null = 0;

@@ -26,6 +26,7 @@
 #include "patterns.hpp"
 #include "sql/query/bind.hpp"
 #include "sql/query/carry.hpp"
+#include "sql/query/group_merge.hpp"
 #include "sql/query/packet.hpp"
 #include "sql/query/sql.hpp"
 #include "sql/query/totals.hpp"
@@ -449,7 +450,6 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
 struct Bound {
   MemoryTable table;
   query::Plan plan;
-  const expression::Kernels& kernels = expression::kernels(Isa::best);
 
   explicit Bound(const std::string& sql) {
     table.add("k", Longs{}).add("j", Longs{}).add("x", Longs{}).add("f", std::vector<double>{});
@@ -460,7 +460,7 @@ struct Bound {
 
 /// Groups of a piece: keys and what they come to.
 query::Groups groups_of(const Bound& bound, std::span<const std::int64_t> keys, double value) {
-  query::Groups groups(bound.plan, bound.kernels);
+  query::Groups groups(bound.plan);
   for (const std::int64_t key : keys) {
     const Int128 exact = key;
     const std::uint8_t not_null = 0;
@@ -481,7 +481,7 @@ double value_of(int piece) {
 /// Totals of pieces, each of which has all of the keys.
 std::unique_ptr<query::Totals> totals_of(const Bound& bound, const Longs& keys, int pieces, std::int64_t most_bytes,
                                          const std::string& folder) {
-  auto totals = std::make_unique<query::Totals>(bound.plan, bound.kernels, most_bytes, folder);
+  auto totals = std::make_unique<query::Totals>(bound.plan, most_bytes, folder);
   for (int piece = 0; piece < pieces; ++piece) {
     query::Groups groups = groups_of(bound, keys, value_of(piece));
     totals->add(totals->piece_of(groups));
@@ -541,7 +541,7 @@ TEST(SpilledParts, OfPiecesThatAscend) {
   constexpr std::size_t kEach = 4000;
   for (const std::int64_t bytes : {kNothing, std::int64_t{1} << 20, kEnough}) {
     const tests::TemporaryFolder folder;
-    query::Totals totals(bound.plan, bound.kernels, bytes, folder.path().string());
+    query::Totals totals(bound.plan, bytes, folder.path().string());
     for (std::size_t first = 0; first + 1 < keys.size(); first += kEach) {
       query::Groups groups = groups_of(bound, std::span(keys).subspan(first, kEach + 1), first == 0 ? 1 : 3);
       totals.add(totals.piece_of(groups));
@@ -582,7 +582,7 @@ TEST(SpilledParts, AreDividedUntilTheyFit) {
   const Longs keys = some_keys(count);
   for (const int threads : {1, 3}) {
     const tests::TemporaryFolder folder;
-    query::Totals totals(bound.plan, bound.kernels, kNothing, folder.path().string());
+    query::Totals totals(bound.plan, kNothing, folder.path().string());
     for (std::size_t first = 0; first < keys.size(); first += 50'000) {
       query::Groups groups = groups_of(bound, std::span(keys).subspan(first, 50'000), 1);
       totals.add(totals.piece_of(groups));
@@ -655,7 +655,7 @@ TEST(Packets, KeepEveryValue) {
   const Bound bound(
       "SELECT k, w, j, SUM(x), SUM(f), MIN(f), MAX(x), MIN(v), COUNT(*), COUNT(x) FROM t GROUP BY k, w, j");
   std::mt19937_64 random(1);
-  query::Groups groups(bound.plan, bound.kernels);
+  query::Groups groups(bound.plan);
   detail::Large<std::uint64_t> first;
   constexpr Int128 kMost = std::numeric_limits<std::int64_t>::max();
   const Int128 values[] = {0, 1, -1, kMost, -kMost - 1, kMost * kMost, -kMost * kMost, kMost + 1, 1 << 20};
@@ -701,7 +701,7 @@ TEST(Packets, KeepEveryValue) {
   query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
   const std::size_t size = bytes.size();
   bytes.resize(size + query::kAfterPackets);
-  query::Groups read(bound.plan, bound.kernels);
+  query::Groups read(bound.plan);
   detail::Large<std::uint64_t> read_first;
   query::PacketReader reader(bound.plan);
   int packets = 0;
@@ -736,7 +736,7 @@ TEST(Packets, KeepEveryValue) {
     }
   }
   // Bytes that end too early, or are others, are none.
-  query::Groups none(bound.plan, bound.kernels);
+  query::Groups none(bound.plan);
   read_first.clear();
   for (const std::size_t end : {std::size_t{0}, std::size_t{5}, std::size_t{100}}) {
     EXPECT_EQ(reader.read(std::span(bytes).first(end), none, read_first), 0U);
@@ -748,7 +748,7 @@ TEST(Packets, KeepEveryValue) {
 TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
   const Bound bound("SELECT w, x > 0, SUM(x), MIN(v), COUNT(*), SUM(f) FROM t GROUP BY w, x > 0");
   const auto is_read = [&](const auto& change) {
-    query::Groups groups(bound.plan, bound.kernels);
+    query::Groups groups(bound.plan);
     Int128 key[] = {groups.text_key("a short text"), 1};
     std::uint8_t nulls[] = {0, 0};
     query::State states[4];
@@ -764,7 +764,7 @@ TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
     query::PacketWriter(bound.plan).append(groups, 0, 1, &first, bytes);
     const std::size_t size = bytes.size();
     bytes.resize(size + query::kAfterPackets);
-    query::Groups read(bound.plan, bound.kernels);
+    query::Groups read(bound.plan);
     detail::Large<std::uint64_t> places;
     return query::PacketReader(bound.plan).read(std::span(bytes).first(size), read, places) == size;
   };
@@ -791,7 +791,7 @@ TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
 TEST(Packets, MayHaveAnyBytes) {
   const Bound bound("SELECT w, j, x > 0, SUM(x), MIN(v), COUNT(*), MAX(f) FROM t GROUP BY w, j, x > 0");
   std::mt19937_64 random(3);
-  query::Groups groups(bound.plan, bound.kernels);
+  query::Groups groups(bound.plan);
   std::vector<std::uint64_t> first;
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Int128 key[] = {groups.text_key(std::string(i, 'x')), (Int128{random()} << 40) + i, Int128{i % 2}};
@@ -821,15 +821,15 @@ TEST(Packets, MayHaveAnyBytes) {
       changed[kHeader + random() % (size - kHeader)] ^= static_cast<std::byte>(1 << random() % 8);
     }
     query::seal_packet({changed.get(), size});
-    query::Groups read(bound.plan, bound.kernels);
+    query::Groups read(bound.plan);
     detail::Large<std::uint64_t> places;
     if (reader.read({changed.get(), size}, read, places) != size) {
       ++refused;
       continue;
     }
     ++taken;
-    query::Groups merged(bound.plan, bound.kernels);
-    merged.merge(read);
+    query::Groups merged(bound.plan);
+    merge(merged, read);
     for (std::int64_t g = 0; g < merged.count(); ++g) {
       ASSERT_LE(merged.key_text(g, 0).size(), 39U);
       ASSERT_TRUE(merged.key(g, 2) == 0 || merged.key(g, 2) == 1);
@@ -844,16 +844,16 @@ TEST(Packets, MayHaveAnyBytes) {
 TEST(Packets, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
   const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
   const auto outcome = [&](const std::string& bytes) {
-    query::Groups into(bound.plan, bound.kernels);
+    query::Groups into(bound.plan);
     try {
-      query::merge_bytes(bound.plan, bound.kernels, bytes, into);
+      query::merge_bytes(bound.plan, bytes, into);
     } catch (const Error& error) {
       return std::string(error.what());
     }
     return std::to_string(into.count()) + " groups";
   };
   const std::uint8_t not_null = 0;
-  query::Groups groups(bound.plan, bound.kernels);
+  query::Groups groups(bound.plan);
   for (std::int64_t i = 0; i < 10'000; ++i) {
     const Int128 key = i;
     groups.append(&key, &not_null);
@@ -875,7 +875,7 @@ TEST(Packets, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
 TEST(Packets, AreSmall) {
   const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
   std::mt19937_64 random(2);
-  query::Groups groups(bound.plan, bound.kernels);
+  query::Groups groups(bound.plan);
   detail::Large<std::uint64_t> first;
   for (std::uint64_t i = 0; i < 4096; ++i) {
     const Int128 key = Int128{random() % 100'000'000};

@@ -271,7 +271,7 @@ class Maker {
     const bool has_limit = plan_.limit < std::numeric_limits<std::int64_t>::max();
     if (!has_limit || (count >= 0 && count <= plan_.limit)) return;
     (plan_.order.empty() ? keeps_groups_ : keeps_first_) = true;
-    if (keeps_groups_) kept_.emplace(plan_, kernels_);
+    if (keeps_groups_) kept_.emplace(plan_);
   }
 
   /// Whether all rows are kept.
@@ -395,9 +395,9 @@ class Maker {
         const std::uint64_t place = place_of(i);
         if (failed_ && failed_place_ <= place) return true;
         failed_place_ = place;
-        failed_.emplace(plan_, kernels_);
+        failed_.emplace(plan_);
         std::vector<std::int64_t> fresh;
-        failed_->merge(*groups[i].groups, groups[i].group, groups[i].group + 1, fresh);
+        merge(*failed_, *groups[i].groups, groups[i].group, groups[i].group + 1, fresh);
         has_failed_ = true;
         return true;
       }
@@ -657,7 +657,7 @@ class Maker {
     const auto end = std::lower_bound(begin, begin + std::min(range.count(), plan_.limit), end_of_kept_);
     if (begin == end) return;
     std::vector<std::int64_t> fresh;
-    kept_->merge(groups, range.first, range.first + (end - begin), fresh);
+    merge(*kept_, groups, range.first, range.first + (end - begin), fresh);
     kept_place_.insert(kept_place_.end(), begin, end);
     require_memory(kept_->bytes() - bytes_);
     const std::int64_t count = std::ssize(kept_place_);
@@ -675,11 +675,11 @@ class Maker {
       order.resize(static_cast<std::size_t>(plan_.limit));
       end_of_kept_ = order.empty() ? 0 : kept_place_[static_cast<std::size_t>(order.back())];
     }
-    Groups left(plan_, kernels_);
+    Groups left(plan_);
     std::vector<std::uint64_t> left_place;
     std::vector<std::int64_t> fresh;
     for (const std::int64_t g : order) {
-      left.merge(*kept_, g, g + 1, fresh);
+      merge(left, *kept_, g, g + 1, fresh);
       left_place.push_back(kept_place_[static_cast<std::size_t>(g)]);
     }
     kept_.emplace(std::move(left));

@@ -15,6 +15,7 @@
 #include "sql/query/bind.hpp"
 #include "sql/query/carry.hpp"
 #include "sql/query/execute.hpp"
+#include "sql/query/group_merge.hpp"
 #include "sql/query/names.hpp"
 #include "sql/query/sql.hpp"
 #include "system/memory.hpp"
@@ -181,10 +182,10 @@ Answer Query::answered(const Policy& policy, const Table& table, const QueryProg
   const auto begin = std::chrono::steady_clock::now();
   const detail::LargeMemoryUse use;
   const expression::Kernels& kernels = expression::kernels(Isa::best);
-  const query::Folded folded = this->folded(
-      policy, table, progress, memory.device_bytes,
-      std::make_unique<query::Totals>(*plan_, kernels, memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
-                                      memory.spill_folder));
+  const query::Folded folded =
+      this->folded(policy, table, progress, memory.device_bytes,
+                   std::make_unique<query::Totals>(*plan_, memory.group_bytes > 0 ? memory.group_bytes : memory.bytes,
+                                                   memory.spill_folder));
   const bool is_known = memory.bytes > 0 || memory.group_bytes == 0;
   Answer answer = query::answer_of(*plan_, *folded.totals, kernels, query::threads_of(policy),
                                    is_known ? memory.bytes : available_memory() / 4 * 3, [&] {
@@ -203,8 +204,8 @@ template <class Policy>
 QueryCarry Query::carried(const Policy& policy, const Table& table, const QueryProgress& progress,
                           std::int64_t device_bytes) const {
   const detail::LargeMemoryUse use;
-  const query::Folded folded = this->folded(policy, table, progress, device_bytes,
-                                            std::make_unique<query::Totals>(*plan_, expression::kernels(Isa::best)));
+  const query::Folded folded =
+      this->folded(policy, table, progress, device_bytes, std::make_unique<query::Totals>(*plan_));
   return {plan_, std::move(*folded.totals).take(cpu::worker_count(query::threads_of(policy)))};
 }
 
@@ -226,9 +227,8 @@ QueryCarry Query::fold(const gpu::Policy& policy, const Table& table, const Quer
 }
 
 QueryCarry Query::carry(std::string_view bytes) const {
-  const expression::Kernels& kernels = expression::kernels(Isa::best);
-  query::Groups groups(*plan_, kernels);
-  query::merge_bytes(*plan_, kernels, bytes, groups);
+  query::Groups groups(*plan_);
+  query::merge_bytes(*plan_, bytes, groups);
   return {plan_, std::move(groups)};
 }
 
@@ -245,12 +245,10 @@ QueryCarry& QueryCarry::operator=(QueryCarry&&) noexcept = default;
 
 void QueryCarry::merge(const QueryCarry& later) {
   query::require_same_query(*plan_, *later.plan_);
-  groups_->merge(*later.groups_);
+  query::merge(*groups_, *later.groups_);
 }
 
-void QueryCarry::merge(std::string_view bytes) {
-  query::merge_bytes(*plan_, expression::kernels(Isa::best), bytes, *groups_);
-}
+void QueryCarry::merge(std::string_view bytes) { query::merge_bytes(*plan_, bytes, *groups_); }
 
 std::string QueryCarry::bytes() const { return query::to_bytes(*plan_, *groups_); }
 

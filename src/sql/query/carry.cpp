@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "sql/query/group_merge.hpp"
 #include "sql/query/packet.hpp"
 #include "upsweep/error.hpp"
 
@@ -100,14 +101,14 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
   return bytes.append(kNothing, kAfterPackets);
 }
 
-void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes, Groups& into) {
+void merge_bytes(const Plan& plan, std::string_view bytes, Groups& into) {
   Reader from(bytes);
   if (from.take(from.get<std::uint64_t>()) != signature_of(plan)) refuse_other_query();
   const auto count = from.get<std::int64_t>();
   from.require(count >= 0 && count <= kMostGroups, "the number of groups is out of range");
   from.require(plan.grouped || count == 1, "there must be one group, without GROUP BY");
   from.require(PacketReader::count(from.packets()) == count, "groups are damaged, missing, or too many");
-  Groups packet(plan, kernels);
+  Groups packet(plan);
   const std::int64_t none = packet.count();  // one without GROUP BY
   const bool are_all = into.count() == none;
   into.reserve(std::max(into.count(), std::min(count, std::ssize(bytes))));
@@ -119,7 +120,7 @@ void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view byte
     const std::size_t read = reader.read(from.packets(), packet, places);
     from.require(read > 0, "groups are damaged");
     (void)from.take(read);
-    into.merge(packet);
+    merge(into, packet);
   }
   from.require(!are_all || into.count() == count, "a group comes twice");
   from.require(from.take(kAfterPackets) == std::string_view(kNothing, kAfterPackets), "more follows its end");

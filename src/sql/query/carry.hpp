@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "sql/expression/kernels.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/plan.hpp"
 
@@ -16,8 +15,8 @@ namespace upsweep::query {
 std::string to_bytes(const Plan& plan, const Groups& groups);
 
 /// Merges the groups of to_bytes(); that none comes twice is seen where there have been none. Throws Error malformed where the bytes are none of it, invalid_argument where they are of
-/// another query: but for that, some may have been merged; and what Groups::merge() throws.
-void merge_bytes(const Plan& plan, const Kernels& kernels, std::string_view bytes, Groups& into);
+/// another query: but for that, some may have been merged; and what merge() throws.
+void merge_bytes(const Plan& plan, std::string_view bytes, Groups& into);
 
 /// Throws Error invalid_argument unless carries of both can be merged.
 void require_same_query(const Plan& a, const Plan& b);

@@ -81,7 +81,10 @@ std::optional<int> DenseSums::add(const Batch& batch, std::int64_t first, int ro
   for (Term& term : terms_) {
     if (term.fold == Fold::sum && !add_up(term, batch, first, rows, kept)) return std::nullopt;
   }
-  for (std::size_t a = 0; a < terms_.size(); ++a) groups.add(a, terms_[a].sum, kept);
+  for (std::size_t a = 0; a < terms_.size(); ++a) {
+    if (terms_[a].fold == Fold::sum) groups.rows().add_exact(0, a, terms_[a].sum);
+    groups.rows().count(0, a) += kept;
+  }
   return kept;
 }
 

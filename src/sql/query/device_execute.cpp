@@ -67,7 +67,7 @@ class DeviceFolder final : public Folder {
       : cpu_(plan, kernels),
         staging_(policy),
         builder_(staging_, plan.fields, pieces.batches * kBatchRows),
-        fold_(plan, kernels, staging_, builder_.arrays(), pieces.fold_bytes) {}
+        fold_(plan, staging_, builder_.arrays(), pieces.fold_bytes) {}
 
   Groups fold(std::span<const Batch> batches) override {
     for (const Batch& batch : batches) builder_.append(batch);
@@ -101,9 +101,9 @@ DeviceChunk columns_of(const Plan& plan, const DeviceChunk& chunk) {
 /// A chunk that the device cannot compute: read back, batch by batch.
 Groups fold_read_back(const Plan& plan, const Kernels& kernels, const Table& table, int part) {
   CpuFolder cpu(plan, kernels);
-  Groups groups(plan, kernels);
+  Groups groups(plan);
   const auto reader = table.open(part, plan.columns);
-  for (Batch batch; reader->next(batch);) groups.merge(cpu.fold({&batch, 1}));
+  for (Batch batch; reader->next(batch);) merge(groups, cpu.fold({&batch, 1}));
   return groups;
 }
 
@@ -112,7 +112,7 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
   Folded total{.totals = std::move(totals)};
   gpu::Staging staging(policy);
   constexpr std::int64_t kMost = 2 * kFoldBytes;  // the only one
-  DeviceFold fold(plan, kernels, staging, 0, device_bytes == 0 ? kMost : std::min(device_bytes, kMost));
+  DeviceFold fold(plan, staging, 0, device_bytes == 0 ? kMost : std::min(device_bytes, kMost));
   for (int part = 0; part < table.parts(); ++part) {
     const DeviceChunk& chunk = *table.chunk(part, policy.device);
     std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));

@@ -64,10 +64,8 @@ std::vector<std::int32_t> order_of(const Dictionary& words) {
 
 }  // namespace
 
-DeviceFold::DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array,
-                       std::int64_t most_bytes)
+DeviceFold::DeviceFold(const Plan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes)
     : plan_(plan),
-      kernels_(kernels),
       staging_(staging),
       first_array_(first_array),
       most_bytes_(most_bytes),
@@ -85,7 +83,7 @@ void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
 }
 
 std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
-  if (chunk.rows == 0) return Groups(plan_, kernels_);
+  if (chunk.rows == 0) return Groups(plan_);
   widen_shapes(chunk);
   if (plan_.keys.empty()) return fold(chunk, fold_launch(chunk, 1), 1, nullptr);
   options_.keying = Keying::direct;
@@ -99,7 +97,7 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   options_.copies = Copies::threads;
   const auto numbered = number(chunk);
   if (!numbered) return std::nullopt;
-  if (numbered->groups == 0) return Groups(plan_, kernels_);
+  if (numbered->groups == 0) return Groups(plan_);
   return fold(chunk, fold_launch(chunk, numbered->groups), numbered->groups, &*numbered);
 }
 
@@ -358,7 +356,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& sourc
   for (const int column : source.ranked) {
     orders[static_cast<std::size_t>(column)] = order_of(dictionary_of(chunk, column));
   }
-  Groups all(plan_, kernels_);
+  Groups all(plan_);
   std::vector<Int128> key(plan_.keys.size());
   std::vector<std::uint8_t> nulls(plan_.keys.size());
   for (const std::int64_t g : met) {

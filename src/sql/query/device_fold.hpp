@@ -13,6 +13,7 @@
 #include "sql/query/cuda_source.hpp"
 #include "sql/query/device_chunk.hpp"
 #include "sql/query/gpu_kernels.hpp"
+#include "sql/query/group_merge.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/plan.hpp"
 
@@ -21,7 +22,7 @@ namespace upsweep::query {
 class DeviceFold {
  public:
   /// Uses the arrays first_array, first_array + 1, … of `staging`, up to `most_bytes` for groups. The arguments outlive this.
-  DeviceFold(const Plan& plan, const Kernels& kernels, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
+  DeviceFold(const Plan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
 
   /// Columns of the chunk are the plan's. Empty where the device cannot compute it: it is for the CPU to do then. Throws
   /// Error unsupported (no NVRTC), device_memory, device_failed.
@@ -66,7 +67,6 @@ class DeviceFold {
   }
 
   const Plan& plan_;
-  const Kernels& kernels_;
   gpu::Staging& staging_;
   const int first_array_;
   const std::int64_t most_bytes_;

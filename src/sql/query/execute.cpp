@@ -84,7 +84,7 @@ constexpr int kMostAhead = 4;
 constexpr std::int64_t kMostHeld = 1 << 14;
 /// The same of groups that are found at once: an entry of a table, a sum and a count of each are touched. Of each there must be
 /// several rows for every worker, as all workers' groups are merged in the end.
-constexpr std::int64_t kMostAtHand = 1 << 18;
+constexpr std::int64_t kMostCached = 1 << 18;
 constexpr std::int64_t kRowsOfEach = 16;
 
 class Executor {
@@ -207,7 +207,7 @@ class Executor {
 
   void release(Held& held) {
     if (!held.groups) return;
-    held.groups->settle();
+    held.folder->finish(*held.groups);
     finish(held.first, totals_.piece_of(*held.groups));
     held.folder->reuse(std::move(*held.groups));
     held.groups.reset();
@@ -219,11 +219,11 @@ class Executor {
       finish(place, nullptr);
     } else {
       release(held);
-      held = {folder.fold(batches), &folder, place, place};
+      held = {folder.begin(batches), &folder, place, place};
     }
     held.last = place;
     // Others wait for it to be in the totals, for which it holds.
-    const bool is_full = (held.groups->count() >= kMostHeld && !held.groups->are_at_hand(folding_.most_at_hand)) ||
+    const bool is_full = (held.groups->count() >= kMostHeld && !held.folder->are_cached(*held.groups)) ||
                          held.groups->loose().count() > 0;
     if (!folding_.joins_pieces || is_full || waiting_ > kMostWaiting) release(held);
   }
@@ -389,10 +389,9 @@ constexpr int kMany = kBlock / 2;
 // With that many left, bounds of a column are tried on all of it: nearly all of its lines are read anyway.
 constexpr int kSome = kBlock / 16;
 
-CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_at_hand)
+CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_cached)
     : plan_(plan),
-      kernels_(kernels),
-      most_at_hand_(most_at_hand),
+      fold_(plan, kernels, most_cached),
       conditions_(conditions_of(plan.filters)),
       evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
       gathered_(plan.fields, plan.nodes, plan.sql, kernels),
@@ -406,12 +405,18 @@ CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most
 }
 
 Groups CpuFolder::fold(std::span<const Batch> batches) {
-  if (!groups_) groups_.emplace(plan_, kernels_);
+  Groups groups = begin(batches);
+  finish(groups);
+  return groups;
+}
+
+Groups CpuFolder::begin(std::span<const Batch> batches) {
+  if (!groups_) groups_.emplace(plan_);
   Groups groups = std::move(*groups_);
   groups_.reset();
   groups.clear();
+  fold_.start();
   fold_on(batches, groups);
-  groups.settle();
   return groups;
 }
 
@@ -421,7 +426,7 @@ void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
   // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {
-    groups.start_batch(batch.rows, most_at_hand_);
+    fold_.start_batch(groups, batch.rows);
     for (std::int64_t first = 0; first < batch.rows; first += kBlock) {
       add_block(batch, first, static_cast<int>(std::min<std::int64_t>(kBlock, batch.rows - first)), groups);
     }
@@ -440,7 +445,7 @@ void CpuFolder::add_block(const Batch& batch, std::int64_t first, int rows, Grou
   if (mark_rows() && add_marked(batch, groups)) return;
   if (kept_ >= kFew || !gathers_) {
     add_gathered(batch, groups);
-    groups.add(evaluator_);
+    fold_.add(groups, evaluator_);
     return;
   }
   evaluator_.append_rows(rows_, later_columns_);
@@ -469,7 +474,7 @@ bool CpuFolder::mark_rows() {
 bool CpuFolder::add_marked(const Batch& batch, Groups& groups) {
   add_gathered(batch, groups);
   try {
-    groups.add(evaluator_, marks_);
+    fold_.add(groups, evaluator_, marks_);
     return true;
   } catch (const Error&) {
     marks_rows_ = false;
@@ -482,7 +487,7 @@ void CpuFolder::add_gathered(const Batch& batch, Groups& groups) {
   if (rows_.empty()) return;
   gathered_.start(batch, rows_);
   rows_.clear();
-  groups.add(gathered_);
+  fold_.add(groups, gathered_);
 }
 
 Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
@@ -497,7 +502,7 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
   const int workers = workers_of(table.rows(), policy.threads);
   const bool joins = is_exact(plan);
   const std::int64_t each = table.rows() < 0 ? 0 : table.rows() / workers / kRowsOfEach;
-  const std::int64_t most_at_hand = joins ? std::min(each, kMostAtHand) : 0;
+  const std::int64_t most_cached = joins ? std::min(each, kMostCached) : 0;
   const Folding folding{
       .kernels = best,
       .workers = workers,
@@ -505,8 +510,7 @@ Folded execute(const Plan& plan, const Table& table, const Policy& policy, const
       .may_drop_conditions = true,
       .may_repeat_texts = true,
       .joins_pieces = joins,
-      .most_at_hand = most_at_hand,
-      .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_at_hand); }};
+      .make_folder = [&](const Plan& reduced) { return std::make_unique<CpuFolder>(reduced, best, most_cached); }};
   return execute(plan, table, folding, progress, std::move(totals));
 }
 

@@ -10,6 +10,7 @@
 
 #include "sql/expression/evaluate.hpp"
 #include "sql/query/dense_sums.hpp"
+#include "sql/query/group_fold.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/plan.hpp"
 #include "sql/query/totals.hpp"
@@ -32,10 +33,15 @@ struct Folded {
 class Folder {
  public:
   virtual ~Folder() = default;
-  /// What the batches, which follow each other, come to.
+  /// Folds batches, which follow each other, into groups.
   virtual Groups fold(std::span<const Batch> batches) = 0;
-  /// Adds batches that follow those to what they came to, which is not settled yet; where pieces may be joined.
+  /// The same, for groups that may get further batches: they are complete after finish() only.
+  virtual Groups begin(std::span<const Batch> batches) { return fold(batches); }
+  /// Folds batches that follow those into the same groups; where pieces may be joined.
   virtual void fold_on(std::span<const Batch> /*batches*/, Groups& /*groups*/) { detail::no_such_value(); }
+  virtual void finish(Groups& /*groups*/) {}
+  /// Whether groups are to get further batches however many they are.
+  [[nodiscard]] virtual bool are_cached(const Groups& /*groups*/) const { return false; }
   /// What it has folded, back: its memory will do for the next ones.
   virtual void reuse(Groups&& /*groups*/) {}
   /// Adds what all pieces so far have taken.
@@ -45,9 +51,12 @@ class Folder {
 class CpuFolder final : public Folder {
  public:
   /// The arguments outlive this.
-  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_at_hand = 0);
+  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_cached = 0);
   Groups fold(std::span<const Batch> batches) override;
+  Groups begin(std::span<const Batch> batches) override;
   void fold_on(std::span<const Batch> batches, Groups& groups) override;
+  void finish(Groups& groups) override { fold_.finish(groups); }
+  [[nodiscard]] bool are_cached(const Groups& groups) const override { return fold_.are_cached(groups); }
   void reuse(Groups&& groups) override { groups_.emplace(std::move(groups)); }
 
  private:
@@ -57,8 +66,7 @@ class CpuFolder final : public Folder {
   void add_gathered(const Batch& batch, Groups& groups);
 
   const Plan& plan_;
-  const Kernels& kernels_;
-  std::int64_t most_at_hand_;
+  GroupFold fold_;
   std::vector<Condition> conditions_;
   Evaluator evaluator_;
   Evaluator gathered_;  ///< of rows that blocks with few left have given
@@ -76,11 +84,10 @@ class CpuFolder final : public Folder {
 struct Folding {
   const Kernels& kernels;
   int workers;
-  int batches;                    ///< of a piece, at most
-  bool may_drop_conditions;       ///< a part is folded by a plan without those that its statistics prove
-  bool may_repeat_texts;          ///< in the dictionary of a batch
-  bool joins_pieces;              ///< pieces that follow each other may be folded into one: no sum depends on the order
-  std::int64_t most_at_hand = 0;  ///< up to which Groups::are_at_hand() are kept from piece to piece
+  int batches;               ///< of a piece, at most
+  bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
+  bool may_repeat_texts;     ///< in the dictionary of a batch
+  bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
   std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
 };
 

@@ -17,6 +17,10 @@ class TextTable {
   /// Where the text stands, at the end where it is new. `hash`: hash_of() it. Throws Error out_of_memory (2^31 texts).
   std::int32_t entry(std::string_view text, std::uint64_t hash);
   std::int32_t entry(std::string_view text);
+  /// The entry here of a string of `others`, which may be this table.
+  std::int32_t entry_of(const TextTable& others, std::int32_t there) {
+    return &others == this ? there : entry(others[there], others.hash(there));
+  }
 
   [[nodiscard]] const std::vector<std::string_view>& all() const { return all_; }
   [[nodiscard]] std::string_view operator[](std::int32_t entry) const { return all_[static_cast<std::size_t>(entry)]; }

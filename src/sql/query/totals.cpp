@@ -48,13 +48,8 @@ constexpr std::uint64_t place(std::size_t piece, std::int32_t group) {
 
 }  // namespace
 
-Totals::Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes,
-               std::optional<std::string> spill_folder)
-    : plan_(plan),
-      kernels_(kernels),
-      few_(plan, kernels),
-      most_bytes_(most_bytes),
-      spill_folder_(std::move(spill_folder)) {
+Totals::Totals(const Plan& plan, std::int64_t most_bytes, std::optional<std::string> spill_folder)
+    : plan_(plan), few_(plan), most_bytes_(most_bytes), spill_folder_(std::move(spill_folder)) {
   // One that somebody has named: better now than when the first groups are to go there, or never.
   if (spill_folder_ && !spill_folder_->empty()) file_ = std::make_unique<SpillFile>(*spill_folder_);
 }
@@ -62,12 +57,12 @@ Totals::Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes
 std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {
   if (!is_divided_ && groups.ascend()) return ascending(groups);
   if (groups.count() >= kMany || groups.loose().count() > 0) return divided(groups);
-  return std::make_unique<Piece>(std::exchange(groups, Groups(plan_, kernels_)));
+  return std::make_unique<Piece>(std::exchange(groups, Groups(plan_)));
 }
 
 std::unique_ptr<Totals::Piece> Totals::ascending(const Groups& groups) {
   if (groups.count() >= kMany) require_known_memory();
-  auto piece = std::make_unique<Piece>(Groups(plan_, kernels_));
+  auto piece = std::make_unique<Piece>(Groups(plan_));
   piece->groups.copy(groups);
   piece->ascends = true;
   piece->bytes = piece->groups.bytes();
@@ -87,7 +82,7 @@ void Totals::append(std::unique_ptr<Piece> piece) {
   if (!pieces_.empty()) {
     Groups& last = pieces_.back()->groups;
     if (last.key(last.count() - 1, 0) == piece->groups.key(0, 0)) {
-      last.give_last(piece->groups);
+      give_last(last, piece->groups);
       --counts_.back();
     }
   }
@@ -107,7 +102,7 @@ std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
     }
   }
   if (piece == nullptr) {
-    piece = std::make_unique<Piece>(Groups(plan_, kernels_));
+    piece = std::make_unique<Piece>(Groups(plan_));
   } else {
     piece_bytes_ -= piece->groups.bytes();
   }
@@ -134,7 +129,7 @@ void Totals::add(std::unique_ptr<Piece> piece) {
   if (!is_divided_ && follows(*piece)) return append(std::move(piece));
   if (!piece->is_divided) piece_bytes_ -= std::exchange(piece->bytes, 0);
   if (!is_divided_ && !piece->is_divided && pieces_.empty()) {
-    few_.merge(piece->groups);
+    query::merge(few_, piece->groups);
     if (!plan_.grouped || few_.count() < kMany) return;
     piece = nullptr;
   }
@@ -149,7 +144,7 @@ void Totals::add(std::unique_ptr<Piece> piece) {
 /// What there is becomes the first piece.
 void Totals::begin_parts() {
   require_known_memory();
-  for (Part& part : parts_) part.groups.emplace(plan_, kernels_);
+  for (Part& part : parts_) part.groups.emplace(plan_);
   if (few_.count() > 0) pieces_.push_back(divided(few_));
   for (std::unique_ptr<Piece>& piece : pieces_) {
     if (piece->is_divided) continue;
@@ -238,7 +233,7 @@ void Totals::merge(Part& part, int number, std::size_t which, const Piece& piece
     write(*part.writer, piece.groups, begin, end, first.data(), buffer_bytes());
   } else {
     std::vector<std::int64_t> fresh;
-    part.groups->merge(piece.groups, begin, end, fresh);
+    query::merge(*part.groups, piece.groups, begin, end, fresh);
     for (const std::int64_t group : fresh) part.first.push_back(place_of(group));
   }
   if (piece.groups.loose().count() > 0) merge_rows(part, number, which, piece);
@@ -252,12 +247,12 @@ void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& 
   };
   std::vector<std::int64_t> fresh;
   if (part.writer == nullptr) {
-    part.groups->merge(rows, number, fresh);
+    query::merge(*part.groups, rows, number, fresh);
     for (const std::int64_t row : fresh) part.first.push_back(place_of(row));
     return;
   }
-  Groups apart(plan_, kernels_);
-  apart.append(rows, number);
+  Groups apart(plan_);
+  query::append(apart, rows, number);
   detail::Large<std::uint64_t> first;
   first.reserve(static_cast<std::size_t>(rows.count(number)));
   for (std::int64_t i = 0; i < rows.count(number); ++i) {
@@ -417,7 +412,7 @@ std::vector<Totals::View> Totals::views(int workers) {
 }
 
 void Totals::forget(int workers) {
-  few_ = Groups(plan_, kernels_);
+  few_ = Groups(plan_);
   cpu::for_each_piece(std::ssize(pieces_), workers,
                       [&](std::int64_t i) { pieces_[static_cast<std::size_t>(i)].reset(); });
   cpu::for_each_piece(kParts, workers, [&](std::int64_t i) {
@@ -492,8 +487,8 @@ bool Totals::use_section(Round& round, Spilled& spilled, const UseSection& use) 
     divide(round, spilled);
     return true;
   }
-  std::optional<Groups> groups(std::in_place, plan_, kernels_);
-  Groups packet(plan_, kernels_);
+  std::optional<Groups> groups(std::in_place, plan_);
+  Groups packet(plan_);
   detail::Large<std::uint64_t> first;
   detail::Large<std::uint64_t> packet_first;
   std::vector<std::int64_t> fresh;
@@ -519,7 +514,7 @@ bool Totals::use_section(Round& round, Spilled& spilled, const UseSection& use) 
       at += read;
       seen += packet.count();
       fresh.clear();
-      groups->merge(packet, 0, packet.count(), fresh);
+      query::merge(*groups, packet, 0, packet.count(), fresh);
       for (const std::int64_t group : fresh) first.push_back(packet_first[static_cast<std::size_t>(group)]);
     }
     counted.set(groups->bytes() +
@@ -554,8 +549,8 @@ bool Totals::use_section(Round& round, Spilled& spilled, const UseSection& use) 
 void Totals::divide(Round& round, const Spilled& spilled) {
   std::vector<Writer> writers(kParts, Writer(plan_));
   const std::size_t most_buffer = buffer_bytes() / 4;
-  Groups groups(plan_, kernels_);
-  Groups ordered(plan_, kernels_);
+  Groups groups(plan_);
+  Groups ordered(plan_);
   detail::Large<std::uint64_t> first;
   detail::Large<std::uint64_t> ordered_first;
   std::vector<std::int32_t> order;
@@ -633,33 +628,33 @@ Groups Totals::take(int workers) && {
     for (const std::uint64_t first : part.first) ++begin[(first >> 32) + 1];
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Groups::Place> order(begin.back());
+  std::vector<GroupPlace> order(begin.back());
   std::atomic<std::size_t> next{0};
   cpu::run_workers(workers, [&](int) {
     for (std::size_t piece = next++; piece < pieces_.size(); piece = next++) {
       order_piece(piece, std::span(order).subspan(begin[piece], begin[piece + 1] - begin[piece]));
     }
   });
-  return Groups::joined(plan_, kernels_, parts, order, workers);
+  return joined(plan_, parts, order, workers);
 }
 
 Groups Totals::joined_pieces(int workers) const {
   std::vector<Groups*> parts;
-  std::vector<Groups::Place> order;
+  std::vector<GroupPlace> order;
   for (const auto& piece : pieces_) {
     const auto count = static_cast<std::int32_t>(piece->groups.count());
     for (std::int32_t g = 0; g < count; ++g) order.push_back({static_cast<std::int32_t>(parts.size()), g});
     parts.push_back(&piece->groups);
   }
-  return Groups::joined(plan_, kernels_, parts, order, workers);
+  return joined(plan_, parts, order, workers);
 }
 
 /// The groups whose first rows are in a piece, in their order: each is put where its number says, as sorting takes ten times as long.
-void Totals::order_piece(std::size_t piece, std::span<Groups::Place> places) const {
+void Totals::order_piece(std::size_t piece, std::span<GroupPlace> places) const {
   if (places.empty()) return;
   const std::uint64_t begin = place(piece, 0);
-  constexpr Groups::Place kNone{-1, -1};
-  std::vector<Groups::Place> by_number;
+  constexpr GroupPlace kNone{-1, -1};
+  std::vector<GroupPlace> by_number;
   for (std::int32_t number = 0; number < kParts; ++number) {
     const detail::Large<std::uint64_t>& first = parts_[static_cast<std::size_t>(number)].first;
     const auto own = std::lower_bound(first.begin(), first.end(), begin);

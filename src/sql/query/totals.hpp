@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "sql/query/group_merge.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/packet.hpp"
 #include "sql/query/plan.hpp"
@@ -26,10 +27,10 @@ namespace upsweep::query {
 /// amount of memory.
 class Totals {
  public:
-  /// The first two outlive this. `most_bytes`: of memory, for all groups; 0: three quarters of what is free once there are many.
+  /// The plan outlives this. `most_bytes`: of memory, for all groups; 0: three quarters of what is free once there are many.
   /// `spill_folder`: where groups go past that, as SpillFile has it; none: more are an error.
-  Totals(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes = 0,
-         std::optional<std::string> spill_folder = std::nullopt);
+  explicit Totals(const Plan& plan, std::int64_t most_bytes = 0,
+                  std::optional<std::string> spill_folder = std::nullopt);
 
   /// A piece, its groups part after part.
   struct Piece {
@@ -52,7 +53,7 @@ class Totals {
   void add(std::unique_ptr<Piece> piece);
   /// Merges what has been added, as far as no other thread is at it; a little at a time costs more, so it may leave some.
   /// `stop`: true once merge_all() is near, by which other threads are not idle meanwhile.
-  /// Throws as Groups::merge() does, as SpillFile does, and out_of_memory for more groups than memory has room for.
+  /// Throws as merge() of groups does, as SpillFile does, and out_of_memory for more groups than memory has room for.
   void merge_some(const std::atomic<bool>* stop = nullptr);
   /// Merges all that has been added, when no more will be.
   void merge_all(int workers = 1);
@@ -133,7 +134,7 @@ class Totals {
   void count_memory(Part& part);
   void refuse_memory() const;
   [[nodiscard]] Groups joined_pieces(int workers) const;
-  void order_piece(std::size_t piece, std::span<Groups::Place> places) const;
+  void order_piece(std::size_t piece, std::span<GroupPlace> places) const;
 
   void spill_some();
   void spill(Part& part);
@@ -149,7 +150,6 @@ class Totals {
   void divide(Round& round, const Spilled& spilled);
 
   const Plan& plan_;
-  const Kernels& kernels_;
   Groups few_;  ///< until there are many
   std::atomic<bool> is_divided_{false};
   std::mutex adding_;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/find_by_value.cpp: the distance of a key from the first value of the table is the number of its group's entry.
+#include "sql/query/find_by_value.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace upsweep::query {
+namespace {
+
+// Values of a table, which is 1 MB at most and 16 KB at least.
+constexpr std::int64_t kMostByValue = 1 << 18;
+constexpr std::int64_t kLeastByValue = 1 << 12;
+
+}  // namespace
+
+bool FindByValue::find(Groups& groups, const BlockKeys& block, std::int32_t* group) {
+  const Vector& key = *block.keys[0];
+  const int n = block.rows;
+  if (!is_plain(key)) return false;
+  const auto* const values = key.as<std::int64_t>();
+  if (!make_room_for({kernels_.integers.least(values, n), kernels_.integers.greatest(values, n)}, groups)) return false;
+  number_.resize(kBlock);
+  kernels_.distances(values, first_, n, number_.data());
+  look_up(kernels_, by_value_, number_.data(), block, group, [&](int i) {
+    const std::int32_t found = group_of(groups, values[i]);
+    ++in_table_;
+    return found;
+  });
+  return true;
+}
+
+/// Whether the table has an entry for all these values, and for those before.
+bool FindByValue::make_room_for(Values values, const Groups& groups) {
+  const Int128 size = std::ssize(by_value_);
+  if (groups.count() > 0 && size > 0) {
+    values = {std::min(values.minimum, seen_.minimum), std::max(values.maximum, seen_.maximum)};
+  }
+  const Int128 spread = Int128{values.maximum} - values.minimum;
+  if (spread >= kMostByValue) return false;
+  seen_ = values;
+  if (values.minimum >= first_ && Int128{values.maximum} - first_ < size) return true;
+  // With as many entries on either side, so that there are few of these tables.
+  const Int128 room = std::max(size, std::clamp<Int128>(4 * spread, kLeastByValue, kMostByValue));
+  const Int128 first = values.minimum - (room - spread) / 2;
+  first_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
+  if (groups.count() > 0 || room > size) by_value_.assign(static_cast<std::size_t>(room), kUnseen);
+  in_table_ = 0;
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    std::int32_t* const known = place_of(groups, g);
+    if (known == nullptr) continue;
+    *known = static_cast<std::int32_t>(g);
+    ++in_table_;
+  }
+  return true;
+}
+
+/// The entry of a group; null: the table has none for its key.
+std::int32_t* FindByValue::place_of(const Groups& groups, std::int64_t group) {
+  const Int128 place = groups.key(group, 0) - first_;
+  const bool has_place = !groups.key_is_null(group, 0) && place >= 0 && place < std::ssize(by_value_);
+  return has_place ? &by_value_[static_cast<std::size_t>(place)] : nullptr;
+}
+
+/// The group of a value that the table does not have.
+std::int32_t FindByValue::group_of(Groups& groups, std::int64_t value) const {
+  const Int128 key = value;
+  const std::uint8_t not_null = 0;
+  const std::uint64_t hash = groups.hash_of_key(&key, &not_null);
+  return in_table_ == groups.count() ? groups.add(hash, &key, &not_null) : groups.find(hash, &key, &not_null);
+}
+
+/// The table stays, as the next groups' keys are mostly as near to each other.
+void FindByValue::forget(const Groups& groups) {
+  in_table_ = 0;
+  if (groups.count() > std::ssize(by_value_) / 8) return by_value_.assign(by_value_.size(), kUnseen);
+  for (std::int64_t g = 0; g < groups.count(); ++g) {
+    if (std::int32_t* const known = place_of(groups, g)) *known = kUnseen;
+  }
+}
+
+}  // namespace upsweep::query

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/find_by_words.hpp: groups of rows whose keys are numbers of 64 bits: a table of those that were seen last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sql/query/block_keys.hpp"
+#include "sql/query/groups.hpp"
+#include "upsweep/detail/unwritten_memory.hpp"
+
+namespace upsweep::query {
+
+/// A row has a word, by which it has a place with two slots, in one cache line: the only key, a pair of short keys, or a hash of
+/// several.
+class FindByWords {
+ public:
+  /// The arguments outlive this.
+  FindByWords(const Plan& plan, const Kernels& kernels);
+
+  /// False where a key is NULL or has more than 64 bits, or where a group has such a key.
+  bool find(Groups& groups, const BlockKeys& block, std::int32_t* group);
+  /// `groups`, in which rows were found, mean nothing from here on.
+  void forget(const Groups& groups);
+
+ private:
+  struct Slot {
+    std::uint64_t word;
+    std::int32_t group;  ///< kUnseen: none
+  };
+
+  const std::uint64_t* words_of(const BlockKeys& block);
+  [[nodiscard]] std::uint64_t word_of(const Groups& groups, std::int64_t group) const;
+  [[nodiscard]] bool are_pairs(const BlockKeys& block) const;
+  void make_room_for(const Groups& groups);
+  void note(std::size_t place, std::uint64_t word, std::int32_t group);
+  std::int32_t group_of(Groups& groups, const BlockKeys& block, int i);
+
+  const Kernels& kernels_;
+  bool are_short_ = true;      ///< whether words of two keys are these; otherwise they are hashes of all
+  detail::Large<Slot> slots_;  ///< a power of two: two for each place
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint32_t> places_;  ///< by row
+  std::vector<Int128> key_;            ///< of a row
+  std::vector<std::uint8_t> no_nulls_;
+};
+
+}  // namespace upsweep::query

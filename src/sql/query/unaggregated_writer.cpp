@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/unaggregated_writer.cpp: decides by the first rows of a batch, then writes hashes, keys and summed values.
+#include "sql/query/unaggregated_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "system/hash.hpp"
+
+namespace upsweep::query {
+namespace {
+
+// Rows of a batch from which its number of groups is estimated: among n rows of G groups some n * n / 2G were seen before. With more
+// groups than kApart the batch's other rows are not looked for: this is done where partitions are merged. Whether groups may stay
+// cached, which are many more, takes more rows.
+constexpr std::int64_t kTried = 1 << 10;
+constexpr std::int64_t kTriedCached = 1 << 12;
+constexpr std::int64_t kApart = 1 << 14;
+
+}  // namespace
+
+WriteRows decide(const BatchSample& sample) {
+  if (sample.rows < (sample.are_cached ? kTriedCached : kTried)) return WriteRows::undecided;
+  const std::int64_t seen_before = sample.rows - sample.new_groups;
+  const std::int64_t expected = sample.rows * sample.rows / (2 * std::max<std::int64_t>(seen_before, 1));
+  const bool stay_cached = sample.are_cached && (!sample.by_words || expected <= sample.most_cached);
+  return !stay_cached && expected >= kApart ? WriteRows::yes : WriteRows::no;
+}
+
+UnaggregatedWriter::UnaggregatedWriter(const Plan& plan)
+    : plan_(plan),
+      may_write_(!plan.keys.empty() && std::none_of(plan.aggregates.begin(), plan.aggregates.end(),
+                                                    [](const Aggregate& aggregate) { return is_extreme(aggregate); })) {
+}
+
+void UnaggregatedWriter::start_batch(std::int64_t rows, std::int64_t groups) {
+  writes_ = may_write_ ? WriteRows::undecided : WriteRows::no;
+  batch_rows_ = rows;
+  rows_seen_ = 0;
+  groups_before_ = groups;
+}
+
+void UnaggregatedWriter::note(Groups& groups, const std::uint64_t* marks, int rows, const GroupFinder& finder,
+                              std::int64_t most_cached) {
+  if (writes_ != WriteRows::undecided) return;
+  for (int i = 0; i < rows; ++i) rows_seen_ += is_marked(marks, i) ? 1 : 0;
+  writes_ = decide({.rows = rows_seen_,
+                    .new_groups = groups.count() - groups_before_,
+                    .are_cached = finder.are_cached(groups, most_cached),
+                    .by_words = finder.was_by_words(),
+                    .most_cached = most_cached});
+  if (writes() && plan_.filters.empty()) groups.loose().make_room_for(batch_rows_ - rows_seen_);
+}
+
+bool UnaggregatedWriter::can_write(Evaluator& evaluator) const {
+  const auto is_of_each = [](const Vector& v) { return v.nulls == nullptr && !v.one; };
+  for (const Node& key : plan_.keys) {
+    const Vector& v = evaluator.value(key);
+    if (!is_of_each(v) || (v.form != Form::text && v.form != Form::narrow)) return false;
+  }
+  for (const auto& [fold, input, type] : plan_.aggregates) {
+    if (!input) continue;
+    const Vector& v = evaluator.value(input);
+    const bool is_word = v.form == Form::narrow || v.form == Form::real;
+    if (!is_of_each(v) || (!is_word && fold != Fold::count)) return false;
+  }
+  return true;
+}
+
+bool UnaggregatedWriter::write(Groups& groups, Evaluator& evaluator, const std::uint64_t* marks) {
+  const int n = evaluator.count();
+  std::size_t kept = 0;
+  rows_.resize(kBlock);
+  std::int32_t* const rows = rows_.data();
+  for (int i = 0; i < n; ++i) {
+    if (is_marked(marks, i)) rows[kept++] = i;
+  }
+  LooseRows& loose = groups.loose();
+  if (!can_write(evaluator) || !loose.has_room_for(kept, load_keys(evaluator, kept))) {
+    writes_ = WriteRows::no;
+    return false;
+  }
+  written_.resize(kBlock);
+  std::uint64_t** const at = written_.data();
+  loose.add({hashes_.data(), kept}, at);
+  write_keys(loose, evaluator, kept);
+  for (std::size_t s = 0; s < groups.sums().size(); ++s) {
+    const Vector& v = evaluator.value(plan_.aggregates[groups.sums()[s]].input);
+    const auto* const from = static_cast<const std::byte*>(v.data);
+    for (std::size_t i = 0; i < kept; ++i) {
+      std::uint64_t& to = loose.values(at[i])[s];
+      std::memcpy(&to, from + static_cast<std::size_t>(rows[i]) * sizeof to, sizeof to);
+    }
+  }
+  return true;
+}
+
+/// Computes the hashes of keys, as Groups::hash_of_key() does, and keys of strings; of a long one only that it is long. Returns the
+/// letters of long ones.
+std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows) {
+  const Secret by = secret();
+  hashes_.assign(kBlock, 0);
+  std::uint64_t* const hashes = hashes_.data();
+  texts_.resize(plan_.keys.size() * kBlock);
+  Int128* keys = texts_.data();
+  std::size_t letters = 0;
+  for (const Node& key : plan_.keys) {
+    const Vector& v = evaluator.value(key);
+    if (v.form == Form::text) {
+      const Dictionary& words = **v.dictionary;
+      const auto* const from = v.as<std::int32_t>();
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::string_view word = words[static_cast<std::size_t>(from[rows_[i]])];
+        const bool is_short = word.size() <= kMostInKey;
+        keys[i] = is_short ? short_text_key(word) : long_text_key(0);
+        if (!is_short) letters += word.size();
+        const Int128 hashed = is_short ? keys[i] : Int128{hash_of(by, word)};
+        hashes[i] =
+            hash_more(by, hashes[i], static_cast<std::uint64_t>(hashed), static_cast<std::uint64_t>(hashed >> 64));
+      }
+      keys += kBlock;
+    } else {
+      const auto* const from = v.as<std::int64_t>();
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::int64_t word = from[rows_[i]];
+        hashes[i] = hash_more(by, hashes[i], static_cast<std::uint64_t>(word), static_cast<std::uint64_t>(word >> 63));
+      }
+    }
+  }
+  return letters;
+}
+
+/// Writes keys to where written_ says.
+void UnaggregatedWriter::write_keys(LooseRows& loose, Evaluator& evaluator, std::size_t rows) {
+  std::uint64_t* const* const at = written_.data();
+  const Int128* keys = texts_.data();
+  for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+    const Vector& v = evaluator.value(plan_.keys[k]);
+    if (v.form == Form::text) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (is_long_text(keys[i])) {
+          loose.set_long_text(at[i], k, word_at(v, rows_[i]));
+        } else {
+          loose.set_short_text(at[i], k, keys[i]);
+        }
+      }
+      keys += kBlock;
+    } else {
+      const auto* const from = v.as<std::int64_t>();
+      for (std::size_t i = 0; i < rows; ++i) *loose.key(at[i], k) = static_cast<std::uint64_t>(from[rows_[i]]);
+    }
+  }
+}
+
+}  // namespace upsweep::query
