@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "cuda/scratch_parts.hpp"
 #include "sql/expression/members.hpp"
 #include "upsweep/detail/tuning/query.hpp"
 
@@ -17,20 +16,7 @@ namespace upsweep::query {
 namespace {
 
 constexpr std::int64_t kMostDirect = gpu::tuning::kQuery.most_direct;
-constexpr std::int64_t kWord = 8;
 constexpr std::int64_t kMostNumbered = gpu::tuning::kQuery.most_numbered;
-constexpr int kBlockThreads = gpu::tuning::kQuery.threads;
-constexpr std::int64_t kEasilyShared = gpu::tuning::kQuery.easily_shared;
-constexpr std::int64_t kStaticShared = gpu::tuning::kQuery.static_shared;
-
-/// In front of merged states.
-struct Control {
-  std::int32_t trouble = 0;
-  std::int32_t is_full = 0;
-  std::uint32_t found = 0;
-  std::uint32_t unused = 0;
-};
-constexpr std::int64_t kControlWords = sizeof(Control) / kWord;
 
 std::uint64_t address(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 Int128 join(const std::uint64_t* words) { return static_cast<Int128>(static_cast<UInt128>(words[1]) << 64 | words[0]); }
@@ -69,14 +55,13 @@ DeviceFold::DeviceFold(const Plan& plan, gpu::Staging& staging, int first_array,
       staging_(staging),
       first_array_(first_array),
       most_bytes_(most_bytes),
-      limits_(gpu::launch_limits(staging.device())) {
-  options_.columns.resize(plan.columns.size(), {.bits = 0});
-}
+      launches_(plan, gpu::launch_limits(staging.device()), most_bytes),
+      columns_(plan.columns.size(), {.bits = 0}) {}
 
 /// What was true of earlier chunks stays allowed for: so few chunks need code of their own.
 void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
   for (std::size_t c = 0; c < chunk.columns.size(); ++c) {
-    ColumnShape& shape = options_.columns[c];
+    ColumnShape& shape = columns_[c];
     shape.bits = std::max(shape.bits, rounded_bits(chunk.columns[c].bits));
     shape.nullable = shape.nullable || chunk.columns[c].validity != nullptr;
   }
@@ -85,20 +70,15 @@ void DeviceFold::widen_shapes(const DeviceChunk& chunk) {
 std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk) {
   if (chunk.rows == 0) return Groups(plan_);
   widen_shapes(chunk);
-  if (plan_.keys.empty()) return fold(chunk, fold_launch(chunk, 1), 1, nullptr);
-  options_.keying = Keying::direct;
-  options_.copies = Copies::threads;
+  if (plan_.keys.empty()) return fold(chunk, launches_.fold(chunk, columns_, Keying::none, 1), 1, nullptr);
   if (const auto groups = direct_groups(chunk)) {
-    const FoldLaunch launch = fold_launch(chunk, *groups);
-    if (options_.copies == Copies::threads) return fold(chunk, launch, *groups, nullptr);
+    const FoldLaunch launch = launches_.fold(chunk, columns_, Keying::direct, *groups);
+    if (launch.options.copies == Copies::threads) return fold(chunk, launch, *groups, nullptr);
   }
-  options_.threads = kBlockThreads;
-  options_.keying = Keying::hashed;
-  options_.copies = Copies::threads;
   const auto numbered = number(chunk);
   if (!numbered) return std::nullopt;
   if (numbered->groups == 0) return Groups(plan_);
-  return fold(chunk, fold_launch(chunk, numbered->groups), numbered->groups, &*numbered);
+  return fold(chunk, launches_.fold(chunk, columns_, Keying::hashed, numbered->groups), numbered->groups, &*numbered);
 }
 
 // -------------------------------------------------------------------------------------------------------------- grouping
@@ -109,7 +89,7 @@ std::vector<std::int64_t> DeviceFold::slots(const DeviceChunk& chunk) const {
   for (const Node& key : plan_.keys) {
     const auto column = static_cast<std::size_t>(key->column);
     const auto& dictionary = chunk.columns[column].dictionary;
-    all.push_back((dictionary ? std::ssize(*dictionary) : 2) + (options_.columns[column].nullable ? 1 : 0));
+    all.push_back((dictionary ? std::ssize(*dictionary) : 2) + (columns_[column].nullable ? 1 : 0));
   }
   return all;
 }
@@ -128,46 +108,33 @@ std::optional<std::int64_t> DeviceFold::direct_groups(const DeviceChunk& chunk) 
   return groups;
 }
 
-/// For the widest blocks whose threads can all have states of their own; else warps have.
-std::shared_ptr<const GpuKernel> DeviceFold::choose_copies(std::int64_t groups) {
-  const std::int64_t bytes = groups * plan_.kernels->fold(plan_, options_)->source().own_words * kWord;  // of a thread
-  const std::int64_t most = limits_.shared_per_block - kStaticShared;
-  const std::int64_t easily = std::min(kEasilyShared, most);
-  for (const auto& [threads, shared] :
-       {std::pair(kBlockThreads, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
-    options_.threads = threads;
-    if (bytes * threads <= shared) return plan_.kernels->fold(plan_, options_);
-  }
-  options_.copies = Copies::warps;
-  options_.threads = kBlockThreads;
-  return plan_.kernels->fold(plan_, options_);
-}
-
 /// Every row's group into Array::ids, and the groups' keys; empty where there are too many (for the memory, too), or where a key
 /// cannot be computed.
 std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk) {
-  Numbered all{.kernel = plan_.kernels->number(plan_, options_)};
+  const SourceOptions options{
+      .columns = columns_, .keying = Keying::hashed, .copies = Copies::threads, .threads = kBlockThreads};
+  Numbered all{.kernel = plan_.kernels->number(plan_, options)};
   const KernelSource& source = all.kernel->source();
   const auto program = all.kernel->program(staging_.device(), compile_seconds_);
   for (const std::int64_t limit : {std::int64_t{1} << 12, std::int64_t{1} << 16, kMostNumbered}) {
     const std::int64_t tags = 4 * limit;
-    if (tags * 4 + limit * source.words * kWord > most_bytes_ / 2) return std::nullopt;
+    if (tags * 4 + limit * source.words * kDeviceWord > most_bytes_ / 2) return std::nullopt;
     auto* const control = array<std::uint64_t>(Array::merged, kControlWords);
-    auto words = arguments(chunk, source);
+    auto words = arguments(chunk, source, options.keying);
     words[argument::trouble] = address(control);
-    words[argument::found] = address(control) + offsetof(Control, found);
+    words[argument::found] = address(control) + offsetof(DeviceControl, found);
     words[argument::ids] = address(array<std::int32_t>(Array::ids, chunk.rows));
     words[argument::tags] = address(array<std::uint32_t>(Array::tags, tags));
     words[argument::keys] = address(array<std::uint64_t>(Array::keys, limit * source.words));
     words[argument::mask] = static_cast<std::uint64_t>(tags - 1);
     words[argument::limit] = static_cast<std::uint64_t>(limit);
     words = passed(source, std::move(words));
-    Control result;
+    DeviceControl result;
     const auto number_rows = [&](const gpu::Policy& policy) {
-      staging_.fill(control, 0, sizeof(Control));
+      staging_.fill(control, 0, sizeof(DeviceControl));
       staging_.fill(array<std::uint32_t>(Array::tags, tags), 0, tags * 4);
-      program->launch("number_rows", blocks_for(chunk.rows, source.rows_per_thread, 0), options_.threads, 0,
-                      policy.stream, words);
+      program->launch("number_rows", launches_.blocks_for(chunk.rows, options.threads, source.rows_per_thread, 0),
+                      options.threads, 0, policy.stream, words);
     };
     staging_.compute_and_fetch(number_rows, &result, control, sizeof result);
     if (result.trouble != 0) return std::nullopt;
@@ -176,7 +143,7 @@ std::optional<DeviceFold::Numbered> DeviceFold::number(const DeviceChunk& chunk)
     all.keys.resize(static_cast<std::size_t>(all.groups * source.words));
     if (all.groups > 0) {
       staging_.copy_out(all.keys.data(), array<std::uint64_t>(Array::keys, limit * source.words),
-                        std::ssize(all.keys) * kWord);
+                        std::ssize(all.keys) * kDeviceWord);
     }
     return all;
   }
@@ -197,7 +164,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
     if (words == nullptr) {
       const std::int64_t slot = group % all_slots[k];
       group /= all_slots[k];
-      nulls[k] = options_.columns[static_cast<std::size_t>(node.column)].nullable && slot == all_slots[k] - 1 ? 1 : 0;
+      nulls[k] = columns_[static_cast<std::size_t>(node.column)].nullable && slot == all_slots[k] - 1 ? 1 : 0;
       key[k] = slot;
     } else {
       const bool wide = numbered->kernel->source().wide_keys[k];
@@ -215,16 +182,8 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
 
 // --------------------------------------------------------------------------------------------------------------- folding
 
-std::int64_t DeviceFold::blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const {
-  const std::int64_t resident =
-      std::clamp<std::int64_t>(limits_.shared_per_multiprocessor / (shared_bytes + kStaticShared), 1,
-                               std::max(kResidentThreads / options_.threads, 1));
-  const std::int64_t tile = std::int64_t{options_.threads} * rows_per_thread;
-  return std::min(gpu::divided_up(rows, tile), resident * limits_.multiprocessors);
-}
-
 /// What kernels are called with, but for the words that belong to one of them; tables of dictionaries are on the device then.
-std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const KernelSource& source) {
+std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const KernelSource& source, Keying keying) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(source.arguments), 0);
   words[argument::rows] = static_cast<std::uint64_t>(chunk.rows);
   std::size_t next = argument::first_column;
@@ -254,10 +213,10 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
     std::vector<std::uint64_t> members = words_of(test);
     const auto count = members.size() / (test.form == Form::wide ? 2 : 1);
     members.resize(std::max<std::size_t>(members.size(), 1));
-    words[next++] = address(staging_.upload(table++, members.data(), std::ssize(members) * kWord));
+    words[next++] = address(staging_.upload(table++, members.data(), std::ssize(members) * kDeviceWord));
     words[next++] = count;
   }
-  if (options_.keying == Keying::direct) {
+  if (keying == Keying::direct) {
     for (const std::int64_t slots : slots(chunk)) words[next++] = static_cast<std::uint64_t>(slots);
   }
   return words;
@@ -267,46 +226,7 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
 std::vector<std::uint64_t> DeviceFold::passed(const KernelSource& source, std::vector<std::uint64_t> words) {
   if (!source.has_words_in_memory()) return words;
   const int array = first_array_ + static_cast<int>(Array::words);
-  return {address(staging_.upload(array, words.data(), std::ssize(words) * kWord))};
-}
-
-/// As many blocks as the device has room for; fewer where the limit of memory leaves none for their states. None where not even one
-/// fits.
-DeviceFold::FoldLaunch DeviceFold::grid_of(const DeviceChunk& chunk, std::shared_ptr<const GpuKernel> kernel,
-                                           std::int64_t groups) const {
-  const KernelSource& source = kernel->source();
-  const std::int64_t own_bytes = groups * source.own_words * kWord;
-  const std::int64_t copies_of_block = options_.copies == Copies::warps ? options_.threads / 32 : 1;
-  const std::int64_t merged_bytes = (kControlWords + groups * source.words) * kWord;
-  const std::int64_t fit = (most_bytes_ / 2 - merged_bytes) / (own_bytes * copies_of_block);
-  FoldLaunch launch;
-  launch.shared_bytes = options_.copies == Copies::threads ? own_bytes * options_.threads : 0;
-  launch.blocks = std::clamp<std::int64_t>(fit, 0, blocks_for(chunk.rows, source.rows_per_thread, launch.shared_bytes));
-  launch.copies = launch.blocks * copies_of_block;
-  launch.kernel = std::move(kernel);
-  return launch;
-}
-
-/// The kernels whose copies hold the sums of the rows that the grid gives to each. The grid depends on the bytes of a copy, and these
-/// depend on how many rows it may fold. A copy for more rows is never smaller, so the loop ends.
-DeviceFold::FoldLaunch DeviceFold::fold_launch(const DeviceChunk& chunk, std::int64_t groups) {
-  const auto bits_for = [](std::int64_t rows) {  // in steps, so that chunks seldom need code of their own
-    return (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows))) + 3) / 4 * 4;
-  };
-  const Copies copies = options_.copies;
-  // Most grids have a block for each multiprocessor.
-  options_.copy_bits = bits_for(chunk.rows / limits_.multiprocessors + 8 * kBlockThreads);
-  for (;;) {
-    options_.threads = kBlockThreads;
-    options_.copies = copies;
-    FoldLaunch launch = grid_of(
-        chunk, copies == Copies::registers ? plan_.kernels->fold(plan_, options_) : choose_copies(groups), groups);
-    if (launch.blocks == 0) return launch;
-    const std::int64_t tile = std::int64_t{options_.threads} * launch.kernel->source().rows_per_thread;
-    const int bits = bits_for(gpu::divided_up(gpu::divided_up(chunk.rows, tile), launch.blocks) * tile);
-    if (bits <= options_.copy_bits) return launch;
-    options_.copy_bits = bits;
-  }
+  return {address(staging_.upload(array, words.data(), std::ssize(words) * kDeviceWord))};
 }
 
 std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
@@ -314,12 +234,12 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunc
   if (launch.blocks == 0) return std::nullopt;
   const KernelSource& source = launch.kernel->source();
   const auto program = launch.kernel->program(staging_.device(), compile_seconds_);
-  const bool by_warps = options_.copies == Copies::warps;
-  const std::int64_t own_bytes = groups * source.own_words * kWord;
+  const bool by_warps = launch.options.copies == Copies::warps;
+  const std::int64_t own_bytes = groups * source.own_words * kDeviceWord;
   const std::int64_t merged_words = kControlWords + groups * source.words;
   auto* const control = array<std::uint64_t>(Array::merged, merged_words);
   auto* const partials = array<std::uint64_t>(Array::partials, launch.copies * groups * source.own_words);
-  auto words = arguments(chunk, source);
+  auto words = arguments(chunk, source, launch.options.keying);
   words[argument::groups] = static_cast<std::uint64_t>(groups);
   words[argument::copies] = static_cast<std::uint64_t>(launch.copies);
   words[argument::partials] = address(partials);
@@ -328,16 +248,16 @@ std::optional<Groups> DeviceFold::fold(const DeviceChunk& chunk, const FoldLaunc
   words[argument::ids] = numbered == nullptr ? 0 : address(array<std::int32_t>(Array::ids, chunk.rows));
   words = passed(source, std::move(words));
   const auto fold_and_merge = [&](const gpu::Policy& policy) {
-    staging_.fill(control, 0, sizeof(Control));
+    staging_.fill(control, 0, sizeof(DeviceControl));
     if (by_warps) staging_.fill(partials, 0, launch.copies * own_bytes);
-    program->launch("fold", launch.blocks, options_.threads, launch.shared_bytes, policy.stream, words);
+    program->launch("fold", launch.blocks, launch.options.threads, launch.shared_bytes, policy.stream, words);
     constexpr std::int64_t kMergeWarps = gpu::tuning::kQuery.merge_warps;
     program->launch("merge", std::min((groups + kMergeWarps - 1) / kMergeWarps, std::int64_t{1} << 16),
                     32 * kMergeWarps, 0, policy.stream, words);
   };
   std::vector<std::uint64_t> merged(static_cast<std::size_t>(merged_words));
-  staging_.compute_and_fetch(fold_and_merge, merged.data(), control, merged_words * kWord);
-  if (std::bit_cast<Control>(std::array{merged[0], merged[1]}).trouble != 0) return std::nullopt;
+  staging_.compute_and_fetch(fold_and_merge, merged.data(), control, merged_words * kDeviceWord);
+  if (std::bit_cast<DeviceControl>(std::array{merged[0], merged[1]}).trouble != 0) return std::nullopt;
   return groups_of(chunk, source, numbered, groups, merged.data() + kControlWords);
 }
 

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/program.hpp"
 #include "scale/staging.hpp"
-#include "sql/query/cuda_source.hpp"
 #include "sql/query/device_chunk.hpp"
+#include "sql/query/device_launch.hpp"
 #include "sql/query/gpu_kernels.hpp"
 #include "sql/query/group_merge.hpp"
 #include "sql/query/groups.hpp"
@@ -40,26 +39,15 @@ class DeviceFold {
   void widen_shapes(const DeviceChunk& chunk);
   [[nodiscard]] std::optional<std::int64_t> direct_groups(const DeviceChunk& chunk) const;
   std::optional<Numbered> number(const DeviceChunk& chunk);
-  /// The kernels that fold a chunk, and how they are launched.
-  struct FoldLaunch {
-    std::shared_ptr<const GpuKernel> kernel;
-    std::int64_t shared_bytes = 0;
-    std::int64_t blocks = 0;
-    std::int64_t copies = 0;  ///< of all groups' states
-  };
-  std::shared_ptr<const GpuKernel> choose_copies(std::int64_t groups);
-  FoldLaunch grid_of(const DeviceChunk& chunk, std::shared_ptr<const GpuKernel> kernel, std::int64_t groups) const;
-  FoldLaunch fold_launch(const DeviceChunk& chunk, std::int64_t groups);
   std::optional<Groups> fold(const DeviceChunk& chunk, const FoldLaunch& launch, std::int64_t groups,
                              const Numbered* numbered);
   Groups groups_of(const DeviceChunk& chunk, const KernelSource& source, const Numbered* numbered, std::int64_t groups,
                    const std::uint64_t* merged) const;
-  std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const KernelSource& source);
+  std::vector<std::uint64_t> arguments(const DeviceChunk& chunk, const KernelSource& source, Keying keying);
   std::vector<std::uint64_t> passed(const KernelSource& source, std::vector<std::uint64_t> words);
   [[nodiscard]] std::vector<std::int64_t> slots(const DeviceChunk& chunk) const;
   void add_keys(const DeviceChunk& chunk, const Numbered* numbered, std::int64_t group, Groups& groups,
                 std::vector<Int128>& key, std::vector<std::uint8_t>& nulls) const;
-  [[nodiscard]] std::int64_t blocks_for(std::int64_t rows, int rows_per_thread, std::int64_t shared_bytes) const;
   template <class T>
   T* array(Array which, std::int64_t count) {
     return static_cast<T*>(
@@ -70,8 +58,8 @@ class DeviceFold {
   gpu::Staging& staging_;
   const int first_array_;
   const std::int64_t most_bytes_;
-  gpu::LaunchLimits limits_;
-  SourceOptions options_;
+  LaunchChoice launches_;
+  std::vector<ColumnShape> columns_;  ///< what all chunks so far have in common
   double compile_seconds_ = 0;
 };
 
