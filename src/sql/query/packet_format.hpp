@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/packet_format.hpp: what the writer and the reader of packets agree on.
+//
+// A column is its least value, a width, and by how much each value exceeds the least; texts are a dictionary.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sql/query/plan.hpp"
+#include "system/hash.hpp"
+
+namespace upsweep::query {
+
+// Groups of a packet: enough that what stands before each column is no matter, and few enough to be in cache with what they
+// become.
+inline constexpr std::int64_t kMostGroupsOfPacket = 4096;
+inline constexpr std::size_t kMostText = 1 << 20;  // bytes of a packet, unless one group has more
+
+// Up to that many bits lie at any bit; a load of eight bytes has them all. Wider ones are whole words.
+inline constexpr unsigned kMostPacked = 56;
+inline constexpr unsigned kWord = 64;
+inline constexpr unsigned kWide = 128;
+
+/// In front of a packet.
+struct PacketHeader {
+  std::uint64_t bytes;  ///< of the packet, this one included
+  std::uint64_t check;  ///< the hash of those after it
+  std::int64_t count;
+};
+
+inline std::uint64_t check_of(std::span<const std::byte> body) {
+  constexpr Secret kOfAllProcesses{.a = 0x9e3779b97f4a7c15, .b = 0xc2b2ae3d27d4eb4f};
+  return hash_of(kOfAllProcesses, {reinterpret_cast<const char*>(body.data()), body.size()});
+}
+
+constexpr std::size_t bytes_for(std::size_t count, unsigned width) { return (count * width + 7) / 8; }
+
+inline bool has_value(const Aggregate& aggregate) { return is_extreme(aggregate) || aggregate.fold == Fold::sum; }
+inline bool is_real(const Aggregate& aggregate) { return aggregate.type.kind == ValueKind::real; }
+
+}  // namespace upsweep::query

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/packet_writer.cpp: groups to packets: each column is packed in as many bits as its values need.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sql/query/packet.hpp"
+#include "sql/query/packet_format.hpp"
+#include "sql/query/text_key.hpp"
+
+namespace upsweep::query {
+namespace {
+
+template <class T>
+void put(const T& value, std::vector<std::byte>& to) {
+  const std::size_t at = to.size();
+  to.resize(at + sizeof value);
+  std::memcpy(to.data() + at, &value, sizeof value);
+}
+
+unsigned width_of(UInt128 largest) {
+  const auto high = static_cast<std::uint64_t>(largest >> 64);
+  const auto low = static_cast<std::uint64_t>(largest);
+  if (high != 0) return kWide;
+  const auto width = static_cast<unsigned>(std::bit_width(low));
+  return width <= kMostPacked ? width : kWord;
+}
+
+/// `value - base` of each in `width` bits, up to kMostPacked; writes up to seven bytes past the last.
+template <class Integer>
+void pack(std::span<const Integer> values, std::uint64_t base, unsigned width, std::byte* to) {
+  constexpr unsigned kByte = 8;
+  std::uint64_t word = 0;
+  unsigned used = 0;
+  for (const Integer value : values) {
+    word |= (static_cast<std::uint64_t>(value) - base) << used;
+    used += width;
+    std::memcpy(to, &word, sizeof word);
+    to += used / kByte;
+    word >>= used / kByte * kByte;
+    used %= kByte;
+  }
+}
+
+template <class Integer>
+void put_column(std::span<const Integer> values, std::vector<std::byte>& to) {
+  Integer least = values[0];
+  Integer greatest = values[0];
+  for (const Integer value : values) {
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  const auto base = static_cast<UInt128>(least);
+  const unsigned width = width_of(static_cast<UInt128>(greatest) - base);
+  put(static_cast<std::uint8_t>(width), to);
+  const bool is_short = least >= INT32_MIN && least <= INT32_MAX;
+  put(static_cast<std::uint8_t>(is_short ? 1 : 0), to);
+  if (is_short) {
+    put(static_cast<std::int32_t>(least), to);
+  } else {
+    put(Int128{least}, to);
+  }
+  const std::size_t at = to.size();
+  const std::size_t bytes = bytes_for(values.size(), width);
+  to.resize(at + bytes + sizeof(std::uint64_t));
+  std::byte* data = to.data() + at;
+  if (width > 0 && width <= kMostPacked) {
+    pack(values, static_cast<std::uint64_t>(base), width, data);
+  } else if (width > 0) {
+    for (const Integer value : values) {
+      const UInt128 more = static_cast<UInt128>(value) - base;
+      std::memcpy(data, &more, width / 8);
+      data += width / 8;
+    }
+  }
+  to.resize(at + bytes);
+}
+
+/// Whether a key is a text that does not lie in it.
+bool is_long(const Plan& plan, const Groups& groups, std::int64_t group, std::size_t k) {
+  return is_text(plan.keys[k]) && is_long_text(groups.key(group, k));
+}
+
+}  // namespace
+
+void PacketWriter::append(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+                          std::vector<std::byte>& to) {
+  while (begin < end) {
+    const std::int64_t next = end_of_packet(groups, begin, end);
+    append_one(groups, begin, next, first, to);
+    first += next - begin;
+    begin = next;
+  }
+}
+
+std::int64_t PacketWriter::end_of_packet(const Groups& groups, std::int64_t begin, std::int64_t end) const {
+  end = std::min(end, begin + kMostGroupsOfPacket);
+  std::size_t text = 0;
+  for (std::int64_t g = begin; g < end; ++g) {
+    for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+      if (is_long(plan_, groups, g, k)) text += groups.key_text(g, k).size();
+    }
+    for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+      if (!is_text(plan_.aggregates[a])) continue;
+      const State state = groups.state(g, a);
+      if (state.count > 0) text += groups.text(state.exact).size();
+    }
+    if (text > kMostText) return g + 1;
+  }
+  return end;
+}
+
+void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+                              std::vector<std::byte>& to) {
+  const std::size_t at = to.size();
+  put(PacketHeader{}, to);
+  const auto count = static_cast<std::size_t>(end - begin);
+  values_.resize(count);
+  words_.resize(count);
+  entries_.resize(count);
+  const auto fill = [&](auto& column, const auto& value_of) {
+    for (std::size_t i = 0; i < count; ++i) column[i] = value_of(begin + static_cast<std::int64_t>(i));
+  };
+  const auto put_values = [&](const auto& value_of) {
+    fill(values_, value_of);
+    put_column<Int128>(values_, to);
+  };
+  const auto put_words = [&](const auto& word_of) {
+    fill(words_, word_of);
+    put_column<std::int64_t>(words_, to);
+  };
+  const auto put_entries = [&](const auto& entry_of) {
+    fill(entries_, entry_of);
+    put_texts(groups, to);
+  };
+  const GroupRows& rows = groups.rows();
+  put(first[0], to);
+  put_words([&](std::int64_t g) {
+    return g == begin ? std::int64_t{0} : static_cast<std::int64_t>(first[g - begin] - first[g - begin - 1]);
+  });
+  for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
+    put_words([&](std::int64_t g) { return std::int64_t{rows.is_null(g, k) ? 1 : 0}; });
+    if (is_text(plan_.keys[k])) {
+      put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(rows.key(g, k)) : -1; });
+      fill(values_, [&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : rows.key(g, k); });
+      put_short_texts(to);
+    } else if (rows.is_word(k)) {
+      put_words([&](std::int64_t g) { return rows.key_word(g, k); });
+    } else {
+      put_values([&](std::int64_t g) { return rows.key(g, k); });
+    }
+  }
+  for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
+    const Aggregate& aggregate = plan_.aggregates[a];
+    put_words([&](std::int64_t g) { return rows.count(g, a); });
+    if (!has_value(aggregate)) continue;
+    if (is_text(aggregate)) {
+      put_entries([&](std::int64_t g) {
+        return rows.count(g, a) > 0 ? static_cast<std::int32_t>(rows.state(g, a).exact) : -1;
+      });
+    } else if (is_real(aggregate)) {
+      put_words([&](std::int64_t g) { return rows.state_word(g, a); });
+    } else {
+      const bool is_narrow = rows.is_narrow(a);
+      if (is_narrow) {
+        put_words([&](std::int64_t g) { return rows.state_word(g, a); });
+      } else {
+        put_values([&](std::int64_t g) { return rows.state(g, a).exact; });
+      }
+      if (aggregate.fold == Fold::sum) {
+        put_words([&](std::int64_t g) { return is_narrow ? 0 : rows.state(g, a).high(); });
+      }
+    }
+  }
+  const PacketHeader header{.bytes = to.size() - at, .check = 0, .count = end - begin};
+  std::memcpy(to.data() + at, &header, sizeof header);
+  seal_packet(std::span(to).subspan(at));
+}
+
+void seal_packet(std::span<std::byte> packet) {
+  const std::uint64_t check = check_of(packet.subspan(sizeof(PacketHeader)));
+  std::memcpy(packet.data() + offsetof(PacketHeader, check), &check, sizeof check);
+}
+
+/// Of entries_: each text once, then of each group the number of its text, or 0; those count from 1.
+void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
+  distinct_ = entries_;
+  std::sort(distinct_.begin(), distinct_.end());
+  distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
+  if (!distinct_.empty() && distinct_.front() < 0) distinct_.erase(distinct_.begin());
+  put(static_cast<std::uint32_t>(distinct_.size()), to);
+  if (!distinct_.empty()) {
+    std::vector<Int128> lengths;
+    lengths.reserve(distinct_.size());
+    for (const std::int32_t entry : distinct_) lengths.push_back(std::ssize(groups.text(entry)));
+    put_column<Int128>(lengths, to);
+  }
+  for (const std::int32_t entry : distinct_) {
+    const auto letters = std::as_bytes(std::span(groups.text(entry)));
+    to.insert(to.end(), letters.begin(), letters.end());
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto place = std::lower_bound(distinct_.begin(), distinct_.end(), entries_[i]);
+    values_[i] = entries_[i] < 0 ? 0 : place - distinct_.begin() + 1;
+  }
+  put_column<Int128>(values_, to);
+}
+
+/// Of values_: where they are few each once, and then of each group its number among these; else as they are.
+void PacketWriter::put_short_texts(std::vector<std::byte>& to) {
+  constexpr std::size_t kFew = 4;
+  std::vector<Int128> distinct = values_;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() > values_.size() / kFew) distinct.clear();
+  put(static_cast<std::uint32_t>(distinct.size()), to);
+  if (!distinct.empty()) {
+    put_column<Int128>(distinct, to);
+    for (Int128& value : values_) value = std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin();
+  }
+  put_column<Int128>(values_, to);
+}
+
+}  // namespace upsweep::query
