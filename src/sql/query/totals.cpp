@@ -34,14 +34,6 @@ constexpr std::int64_t kMostWaiting = std::int64_t{1} << 27;
 // What of the memory allowed may be in use before groups go to a file: the rest is for what is not counted, the batches that
 // are read, say, and for vectors that grow.
 constexpr std::int64_t at_work(std::int64_t most) { return most / 4 * 3; }
-// Written at once: disks are at their best with a megabyte, and there are 64 such buffers.
-constexpr std::int64_t kLeastBuffer = 1 << 14;
-constexpr std::int64_t kMostBuffer = 1 << 20;
-// Groups of a part made into packets before it is asked whether there is enough to be written.
-constexpr std::int64_t kWrittenAtOnce = 1 << 14;
-// A section has that much memory, however little is allowed in all.
-constexpr std::int64_t kLeastSection = 1 << 18;
-
 constexpr std::uint64_t place(std::size_t piece, std::int32_t group) {
   return (std::uint64_t{piece} << 32) | static_cast<std::uint32_t>(group);
 }
@@ -51,7 +43,7 @@ constexpr std::uint64_t place(std::size_t piece, std::int32_t group) {
 Totals::Totals(const Plan& plan, std::int64_t most_bytes, std::optional<std::string> spill_folder)
     : plan_(plan), few_(plan), most_bytes_(most_bytes), spill_folder_(std::move(spill_folder)) {
   // One that somebody has named: better now than when the first groups are to go there, or never.
-  if (spill_folder_ && !spill_folder_->empty()) file_ = std::make_unique<SpillFile>(*spill_folder_);
+  if (spill_folder_ && !spill_folder_->empty()) begin_spilling();
 }
 
 std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {
@@ -230,7 +222,7 @@ void Totals::merge(Part& part, int number, std::size_t which, const Piece& piece
     detail::Large<std::uint64_t> first;
     first.reserve(static_cast<std::size_t>(end - begin));
     for (std::int64_t group = begin; group < end; ++group) first.push_back(place_of(group));
-    write(*part.writer, piece.groups, begin, end, first.data(), buffer_bytes());
+    spilled_->write(*part.writer, piece.groups, begin, end, first.data(), SpilledPartitions::buffer_bytes(most_bytes_));
   } else {
     std::vector<std::int64_t> fresh;
     query::merge(*part.groups, piece.groups, begin, end, fresh);
@@ -258,13 +250,13 @@ void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& 
   for (std::int64_t i = 0; i < rows.count(number); ++i) {
     first.push_back(place_of(static_cast<std::int64_t>(LooseRows::place(rows.row(number, i)))));
   }
-  write(*part.writer, apart, 0, apart.count(), first.data(), buffer_bytes());
+  spilled_->write(*part.writer, apart, 0, apart.count(), first.data(), SpilledPartitions::buffer_bytes(most_bytes_));
 }
 
 void Totals::count_memory(Part& part) {
   std::int64_t now = static_cast<std::int64_t>(part.first.capacity() * sizeof(std::uint64_t));
   if (part.groups) now += part.groups->bytes();
-  if (part.writer != nullptr) now += static_cast<std::int64_t>(part.writer->buffer.capacity());
+  if (part.writer != nullptr) now += part.writer->bytes();
   bytes_ += now - part.bytes.exchange(now);
   if (!spill_folder_) refuse_memory();
 }
@@ -281,6 +273,8 @@ void Totals::refuse_memory() const {
 
 // ------------------------------------------------------------------------------------------------------- to and from a file
 
+void Totals::begin_spilling() { spilled_ = std::make_unique<SpilledPartitions>(plan_, *spill_folder_, loaded_); }
+
 /// The largest parts, until enough is free.
 void Totals::spill_some() {
   if (!spill_folder_ || bytes() <= at_work(most_bytes_)) return;
@@ -291,92 +285,32 @@ void Totals::spill_some() {
     Part& part = *std::max_element(parts_.begin(), parts_.end(),
                                    [&](const Part& a, const Part& b) { return size(a) < size(b); });
     if (part.is_spilled) return;  // all are
-    if (file_ == nullptr) file_ = std::make_unique<SpillFile>(*spill_folder_);
+    if (spilled_ == nullptr) begin_spilling();
     const std::lock_guard merging(part.merging);
     spill(part);
   }
 }
 
 void Totals::spill(Part& part) {
-  part.writer = std::make_unique<Writer>(plan_);
-  write(*part.writer, *part.groups, 0, part.groups->count(), part.first.data(), buffer_bytes());
+  part.writer = std::make_unique<SpilledPartitions::Writer>(plan_);
+  spilled_->write(*part.writer, *part.groups, 0, part.groups->count(), part.first.data(),
+                  SpilledPartitions::buffer_bytes(most_bytes_));
   part.groups.reset();
   detail::free_vector(part.first);
   part.is_spilled = true;
   count_memory(part);
 }
 
-std::size_t Totals::buffer_bytes() const {
-  constexpr std::int64_t kShare = 8 * kParts;  // an eighth of the memory for all parts
-  return static_cast<std::size_t>(std::clamp(most_bytes_ / kShare, kLeastBuffer, kMostBuffer));
-}
-
-void Totals::write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end,
-                   const std::uint64_t* first, std::size_t buffer) const {
-  writer.spilled.groups += end - begin;
-  while (begin < end) {
-    const std::int64_t next = std::min(end, begin + kWrittenAtOnce);
-    writer.packets.append(groups, begin, next, first, writer.buffer);
-    if (writer.buffer.size() >= buffer) flush(writer);
-    first += next - begin;
-    begin = next;
-  }
-}
-
-void Totals::flush(Writer& writer) const {
-  if (writer.buffer.empty()) return;
-  writer.spilled.extents.push_back(file_->append(writer.buffer));
-  writer.buffer.clear();
-}
-
 void Totals::finish_writing() {
   for (Part& part : parts_) {
     if (part.writer == nullptr) continue;
-    flush(*part.writer);
-    spilled_.push_back(std::move(part.writer->spilled));
+    spilled_->finish(*part.writer);
     part.writer.reset();
     count_memory(part);
   }
 }
 
-struct Totals::Round {
-  std::mutex changing;
-  std::vector<Spilled> todo;
-  std::vector<Spilled> divided;  ///< for the next round
-  std::vector<Spilled> done;
-  int active = 0;         ///< threads
-  std::int64_t most = 0;  ///< bytes of all sections at hand
-  /// Of sections that did not fit: larger ones are not tried. Groups may come several times.
-  std::int64_t least_divided = std::numeric_limits<std::int64_t>::max();
-  std::exception_ptr error;
-  std::mutex pausing;
-  const std::function<void()>* pause = nullptr;
-
-  void pause_now() {
-    const std::unique_lock lock(pausing, std::try_to_lock);
-    if (lock && pause != nullptr && *pause) (*pause)();
-  }
-  void join() {
-    const std::lock_guard lock(changing);
-    ++active;
-  }
-  bool take(Spilled& next) {
-    const std::lock_guard lock(changing);
-    if (todo.empty() || error) {
-      --active;
-      return false;
-    }
-    next = std::move(todo.back());
-    todo.pop_back();
-    return true;
-  }
-  void fail() {
-    const std::lock_guard lock(changing);
-    if (!error) error = std::current_exception();
-  }
-};
-
-void Totals::use_sections(int workers, const UseSection& use, const std::function<void()>& pause) {
+void Totals::use_sections(int workers, const UseGroups& use, const std::function<void()>& pause) {
   if (ascend()) return use_pieces(workers, use, pause);
   if (!is_divided_) {
     detail::Large<std::uint64_t> first(static_cast<std::size_t>(few_.count()));
@@ -385,17 +319,16 @@ void Totals::use_sections(int workers, const UseSection& use, const std::functio
   }
   free_spare(workers);
   finish_writing();
-  Round round;
-  round.pause = &pause;
+  Pause pausing(pause);
   cpu::for_each_of(kParts, workers, [&](std::int64_t number) {
     Part& part = parts_[static_cast<std::size_t>(number)];
     if (!part.groups) return;
     if (part.groups->count() > 0) use(*part.groups, part.first);
     part.groups.reset();
     count_memory(part);
-    round.pause_now();
+    pausing.now();
   });
-  use_spilled(workers, use, pause);
+  if (spilled_ != nullptr) spilled_->use(workers, most_bytes_, use, pausing);
 }
 
 std::vector<Totals::View> Totals::views(int workers) {
@@ -441,9 +374,8 @@ void Totals::merge_all(int workers) {
   });
 }
 
-void Totals::use_pieces(int workers, const UseSection& use, const std::function<void()>& pause) {
-  Round round;
-  round.pause = &pause;
+void Totals::use_pieces(int workers, const UseGroups& use, const std::function<void()>& pause) {
+  Pause pausing(pause);
   cpu::for_each_of(std::ssize(pieces_), workers, [&](std::int64_t i) {
     const auto number = static_cast<std::size_t>(i);
     const auto piece = std::move(pieces_[number]);
@@ -451,153 +383,8 @@ void Totals::use_pieces(int workers, const UseSection& use, const std::function<
     std::iota(first.begin(), first.end(), place(number, 0));
     if (!first.empty()) use(piece->groups, first);
     piece_bytes_ -= piece->bytes;
-    round.pause_now();
+    pausing.now();
   });
-}
-
-void Totals::use_spilled(int workers, const UseSection& use, const std::function<void()>& pause) {
-  Round round;
-  round.todo = std::exchange(spilled_, {});
-  round.most = std::max(most_bytes_ / 2, kLeastSection);
-  round.pause = &pause;
-  while (!round.todo.empty()) {
-    cpu::run_workers(workers, [&](int) {
-      round.join();
-      try {
-        for (Spilled spilled; round.take(spilled);) {
-          if (!use_section(round, spilled, use)) return;
-        }
-      } catch (...) {
-        round.fail();
-      }
-    });
-    if (round.error) std::rethrow_exception(round.error);
-    round.active = 0;
-    round.todo = std::exchange(round.divided, {});
-  }
-  spilled_ = std::move(round.done);
-}
-
-/// False where there is not enough memory beside what other threads have at hand: it is left to them then, and this one ends.
-bool Totals::use_section(Round& round, Spilled& spilled, const UseSection& use) {
-  std::unique_lock lock(round.changing);
-  const bool is_too_large = spilled.depth < kMostDepth && spilled.groups >= round.least_divided;
-  lock.unlock();
-  if (is_too_large) {
-    divide(round, spilled);
-    return true;
-  }
-  std::optional<Groups> groups(std::in_place, plan_);
-  Groups packet(plan_);
-  detail::Large<std::uint64_t> first;
-  detail::Large<std::uint64_t> packet_first;
-  std::vector<std::int64_t> fresh;
-  std::vector<std::byte> buffer;
-  PacketReader packets(plan_);
-  // What is counted of memory, until it is free.
-  struct Counted {
-    std::atomic<std::int64_t>& all;
-    std::int64_t bytes = 0;
-    void set(std::int64_t now) { all += now - std::exchange(bytes, now); }
-    ~Counted() { all -= bytes; }
-  } counted{loaded_};
-  std::int64_t seen = 0;
-  for (const SpillFile::Extent extent : spilled.extents) {
-    const auto bytes = static_cast<std::size_t>(extent.bytes);
-    buffer.resize(bytes + kAfterPackets);
-    file_->read(extent, buffer.data());
-    for (std::size_t at = 0; at < bytes;) {
-      packet.clear();
-      packet_first.clear();
-      const std::size_t read = packets.read(std::span(buffer).subspan(at, bytes - at), packet, packet_first);
-      if (read == 0) file_->refuse_bytes();
-      at += read;
-      seen += packet.count();
-      fresh.clear();
-      query::merge(*groups, packet, 0, packet.count(), fresh);
-      for (const std::int64_t group : fresh) first.push_back(packet_first[static_cast<std::size_t>(group)]);
-    }
-    counted.set(groups->bytes() +
-                static_cast<std::int64_t>(first.capacity() * sizeof(std::uint64_t) + buffer.capacity()));
-    round.pause_now();
-    if (loaded_ <= round.most) continue;
-    lock.lock();
-    if (round.active > 1) {
-      --round.active;
-      round.todo.push_back(std::move(spilled));
-      return false;
-    }
-    if (spilled.depth < kMostDepth && groups->count() > kParts) {
-      round.least_divided = std::min(round.least_divided, spilled.groups);
-      lock.unlock();
-      groups.reset();
-      detail::free_vector(first);
-      counted.set(0);
-      divide(round, spilled);
-      return true;
-    }
-    lock.unlock();
-  }
-  if (seen != spilled.groups) file_->refuse_bytes();
-  use(*groups, first);
-  lock.lock();
-  round.done.push_back(std::move(spilled));
-  return true;
-}
-
-/// Into a section for each value of the hashes' next bits, which the next round has.
-void Totals::divide(Round& round, const Spilled& spilled) {
-  std::vector<Writer> writers(kParts, Writer(plan_));
-  const std::size_t most_buffer = buffer_bytes() / 4;
-  Groups groups(plan_);
-  Groups ordered(plan_);
-  detail::Large<std::uint64_t> first;
-  detail::Large<std::uint64_t> ordered_first;
-  std::vector<std::int32_t> order;
-  std::vector<std::byte> buffer;
-  PacketReader packets(plan_);
-  std::int64_t seen = 0;
-  for (const SpillFile::Extent extent : spilled.extents) {
-    const auto bytes = static_cast<std::size_t>(extent.bytes);
-    buffer.resize(bytes + kAfterPackets);
-    file_->read(extent, buffer.data());
-    groups.clear();
-    first.clear();
-    for (std::size_t at = 0; at < bytes;) {
-      const std::size_t read = packets.read(std::span(buffer).subspan(at, bytes - at), groups, first);
-      if (read == 0) file_->refuse_bytes();
-      at += read;
-    }
-    seen += groups.count();
-    const auto part = [&](std::int32_t g) {
-      return static_cast<std::size_t>(part_of(groups.hash(g), spilled.depth + 1));
-    };
-    std::array<std::int32_t, kParts + 1> begin = {};
-    const auto count = static_cast<std::int32_t>(groups.count());
-    for (std::int32_t g = 0; g < count; ++g) ++begin[part(g) + 1];
-    for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
-    order.resize(static_cast<std::size_t>(count));
-    ordered_first.resize(static_cast<std::size_t>(count));
-    auto next = begin;
-    for (std::int32_t g = 0; g < count; ++g) {
-      const auto to = static_cast<std::size_t>(next[part(g)]++);
-      order[to] = g;
-      ordered_first[to] = first[static_cast<std::size_t>(g)];
-    }
-    ordered.take_in_order(groups, order);
-    for (std::size_t p = 0; p < kParts; ++p) {
-      write(writers[p], ordered, begin[p], begin[p + 1], ordered_first.data() + begin[p], most_buffer);
-    }
-    round.pause_now();
-  }
-  if (seen != spilled.groups) file_->refuse_bytes();
-  for (Writer& writer : writers) flush(writer);
-  for (const SpillFile::Extent extent : spilled.extents) file_->forget(extent);
-  const std::lock_guard lock(round.changing);
-  for (Writer& writer : writers) {
-    writer.spilled.depth = spilled.depth + 1;
-    if (writer.spilled.groups > 0) round.divided.push_back(std::move(writer.spilled));
-  }
 }
 
 std::int64_t Totals::count_before(std::uint64_t place, int workers) {
@@ -611,7 +398,12 @@ std::int64_t Totals::count_before(std::uint64_t place, int workers) {
     before += std::lower_bound(first.begin(), first.end(), place) - first.begin();
   };
   for (const Part& part : parts_) add(part.first);
-  use_spilled(workers, [&](const Groups&, std::span<const std::uint64_t> first) { add(first); }, {});
+  if (spilled_ != nullptr) {
+    const std::function<void()> none;
+    Pause pausing(none);
+    spilled_->use(
+        workers, most_bytes_, [&](const Groups&, std::span<const std::uint64_t> first) { add(first); }, pausing);
+  }
   return before;
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,9 +16,8 @@
 
 #include "sql/query/group_merge.hpp"
 #include "sql/query/groups.hpp"
-#include "sql/query/packet.hpp"
 #include "sql/query/plan.hpp"
-#include "sql/query/spill_file.hpp"
+#include "sql/query/spilled_partitions.hpp"
 
 namespace upsweep::query {
 
@@ -72,39 +70,22 @@ class Totals {
   /// The memory of all groups is free.
   void forget(int workers);
 
-  /// Of some of the groups, all of whose rows are in them: of each the place of its first row, ascending, by which those of
-  /// different sections are ordered, too.
-  using UseSection = std::function<void(const Groups&, std::span<const std::uint64_t> first)>;
   /// Calls `use` with all groups, a section at a time, by several threads; afterwards their memory is free. `pause` is called
   /// now and then, by one thread at a time; throwing, it ends this. Throws what these throw, and what SpillFile does.
-  void use_sections(int workers, const UseSection& use, const std::function<void()>& pause);
+  void use_sections(int workers, const UseGroups& use, const std::function<void()>& pause);
   /// How many groups have their first row before that place; after use_sections(), too.
   [[nodiscard]] std::int64_t count_before(std::uint64_t place, int workers);
 
   /// Groups; -1 where some are in a file.
   [[nodiscard]] std::int64_t count() const;
-  [[nodiscard]] bool has_spilled() const { return file_ != nullptr && file_->bytes() > 0; }
-  [[nodiscard]] std::int64_t bytes_spilled() const { return file_ == nullptr ? 0 : file_->bytes(); }
+  [[nodiscard]] bool has_spilled() const { return bytes_spilled() > 0; }
+  [[nodiscard]] std::int64_t bytes_spilled() const { return spilled_ == nullptr ? 0 : spilled_->bytes(); }
   /// Of memory, at this time.
   [[nodiscard]] std::int64_t bytes() const { return bytes_ + piece_bytes_ + loaded_; }
   /// That it may take; 0: not known yet, as there are few groups.
   [[nodiscard]] std::int64_t most_bytes() const { return most_bytes_; }
 
  private:
-  /// Groups that are in a file, as packets in the order in which they are merged.
-  struct Spilled {
-    std::vector<SpillFile::Extent> extents;
-    std::int64_t groups = 0;  ///< of all packets
-    int depth = 0;            ///< how often it was divided
-  };
-  /// Packets on their way there.
-  struct Writer {
-    explicit Writer(const Plan& plan) : packets(plan) {}
-
-    PacketWriter packets;
-    std::vector<std::byte> buffer;
-    Spilled spilled;
-  };
   /// Groups whose hashes begin alike.
   struct Part {
     std::mutex merging;
@@ -112,14 +93,10 @@ class Totals {
     detail::Large<std::uint64_t> first;  ///< of each group: its piece and its number there, ascending
     std::atomic<std::size_t> merged{0};  ///< pieces
     std::atomic<std::int64_t> bytes{0};  ///< of memory
-    std::unique_ptr<Writer> writer;      ///< where its groups are in the file: there they are merged in the end
+    std::unique_ptr<SpilledPartitions::Writer>
+        writer;  ///< where its groups are in the file: there they are merged in the end
     std::atomic<bool> is_spilled{false};
   };
-  /// What is left of the sections that are in the file, while threads use them.
-  struct Round;
-
-  static constexpr int kMostDepth = 9;  ///< a hash has bits for ten: those of packets have all, as they are made anew
-
   std::unique_ptr<Piece> ascending(const Groups& groups);
   [[nodiscard]] bool follows(const Piece& piece) const;
   void append(std::unique_ptr<Piece> piece);
@@ -136,18 +113,12 @@ class Totals {
   [[nodiscard]] Groups joined_pieces(int workers) const;
   void order_piece(std::size_t piece, std::span<GroupPlace> places) const;
 
+  void begin_spilling();
   void spill_some();
   void spill(Part& part);
-  [[nodiscard]] std::size_t buffer_bytes() const;
-  void write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
-             std::size_t buffer) const;
-  void flush(Writer& writer) const;
   void finish_writing();
   void free_spare(int workers);
-  void use_pieces(int workers, const UseSection& use, const std::function<void()>& pause);
-  void use_spilled(int workers, const UseSection& use, const std::function<void()>& pause);
-  bool use_section(Round& round, Spilled& spilled, const UseSection& use);
-  void divide(Round& round, const Spilled& spilled);
+  void use_pieces(int workers, const UseGroups& use, const std::function<void()>& pause);
 
   const Plan& plan_;
   Groups few_;  ///< until there are many
@@ -168,8 +139,7 @@ class Totals {
   std::atomic<std::int64_t> loaded_{0};       ///< of sections
   std::optional<std::string> spill_folder_;
   std::mutex spilling_;
-  std::unique_ptr<SpillFile> file_;
-  std::vector<Spilled> spilled_;  ///< once all is merged
+  std::unique_ptr<SpilledPartitions> spilled_;
 };
 
 }  // namespace upsweep::query

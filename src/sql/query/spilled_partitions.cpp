@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/spilled_partitions.cpp: threads take partitions in turn; one that takes more than its memory is divided for the next round.
+#include "sql/query/spilled_partitions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "cpu/parallel.hpp"
+#include "sql/query/group_merge.hpp"
+#include "sql/query/loose_rows.hpp"
+
+namespace upsweep::query {
+namespace {
+
+constexpr int kMostDepth = 9;  // a hash has bits for ten: those of packets have all, as they are made anew
+// Written at once: disks are at their best with a megabyte, and there are 64 such buffers.
+constexpr std::int64_t kLeastBuffer = 1 << 14;
+constexpr std::int64_t kMostBuffer = 1 << 20;
+// Groups of a part made into packets before it is asked whether there is enough to be written.
+constexpr std::int64_t kWrittenAtOnce = 1 << 14;
+// A section has that much memory, however little is allowed in all.
+constexpr std::int64_t kLeastSection = 1 << 18;
+
+}  // namespace
+
+std::size_t SpilledPartitions::buffer_bytes(std::int64_t most_bytes) {
+  constexpr std::int64_t kShare = 8 * kParts;  // an eighth of the memory for all parts
+  return static_cast<std::size_t>(std::clamp(most_bytes / kShare, kLeastBuffer, kMostBuffer));
+}
+
+void SpilledPartitions::write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end,
+                              const std::uint64_t* first, std::size_t buffer) {
+  writer.partition_.groups += end - begin;
+  while (begin < end) {
+    const std::int64_t next = std::min(end, begin + kWrittenAtOnce);
+    writer.packets_.append(groups, begin, next, first, writer.buffer_);
+    if (writer.buffer_.size() >= buffer) flush(writer);
+    first += next - begin;
+    begin = next;
+  }
+}
+
+void SpilledPartitions::flush(Writer& writer) {
+  if (writer.buffer_.empty()) return;
+  writer.partition_.extents.push_back(file_.append(writer.buffer_));
+  writer.buffer_.clear();
+}
+
+void SpilledPartitions::finish(Writer& writer) {
+  flush(writer);
+  partitions_.push_back(std::move(writer.partition_));
+}
+
+struct SpilledPartitions::Round {
+  std::mutex changing;
+  std::vector<Partition> todo;
+  std::vector<Partition> divided;  ///< for the next round
+  std::vector<Partition> done;
+  int active = 0;         ///< threads
+  std::int64_t most = 0;  ///< bytes of all sections at hand
+  /// Of sections that did not fit: larger ones are not tried. Groups may come several times.
+  std::int64_t least_divided = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr error;
+  std::int64_t most_bytes = 0;
+  Pause* pause = nullptr;
+
+  void join() {
+    const std::lock_guard lock(changing);
+    ++active;
+  }
+  bool take(Partition& next) {
+    const std::lock_guard lock(changing);
+    if (todo.empty() || error) {
+      --active;
+      return false;
+    }
+    next = std::move(todo.back());
+    todo.pop_back();
+    return true;
+  }
+  void fail() {
+    const std::lock_guard lock(changing);
+    if (!error) error = std::current_exception();
+  }
+};
+
+void SpilledPartitions::use(int workers, std::int64_t most_bytes, const UseGroups& use, Pause& pause) {
+  Round round;
+  round.todo = std::exchange(partitions_, {});
+  round.most = std::max(most_bytes / 2, kLeastSection);
+  round.most_bytes = most_bytes;
+  round.pause = &pause;
+  while (!round.todo.empty()) {
+    cpu::run_workers(workers, [&](int) {
+      round.join();
+      try {
+        for (Partition partition; round.take(partition);) {
+          if (!use_one(round, partition, use)) return;
+        }
+      } catch (...) {
+        round.fail();
+      }
+    });
+    if (round.error) std::rethrow_exception(round.error);
+    round.active = 0;
+    round.todo = std::exchange(round.divided, {});
+  }
+  partitions_ = std::move(round.done);
+}
+
+/// False where there is not enough memory beside what other threads have at hand: it is left to them then, and this one ends.
+bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGroups& use) {
+  std::unique_lock lock(round.changing);
+  const bool is_too_large = partition.depth < kMostDepth && partition.groups >= round.least_divided;
+  lock.unlock();
+  if (is_too_large) {
+    divide(round, partition);
+    return true;
+  }
+  std::optional<Groups> groups(std::in_place, plan_);
+  Groups packet(plan_);
+  detail::Large<std::uint64_t> first;
+  detail::Large<std::uint64_t> packet_first;
+  std::vector<std::int64_t> fresh;
+  std::vector<std::byte> buffer;
+  PacketReader packets(plan_);
+  // What is counted of memory, until it is free.
+  struct Counted {
+    std::atomic<std::int64_t>& all;
+    std::int64_t bytes = 0;
+    void set(std::int64_t now) { all += now - std::exchange(bytes, now); }
+    ~Counted() { all -= bytes; }
+  } counted{loaded_};
+  std::int64_t seen = 0;
+  for (const SpillFile::Extent extent : partition.extents) {
+    const auto bytes = static_cast<std::size_t>(extent.bytes);
+    buffer.resize(bytes + kAfterPackets);
+    file_.read(extent, buffer.data());
+    for (std::size_t at = 0; at < bytes;) {
+      packet.clear();
+      packet_first.clear();
+      const std::size_t read = packets.read(std::span(buffer).subspan(at, bytes - at), packet, packet_first);
+      if (read == 0) file_.refuse_bytes();
+      at += read;
+      seen += packet.count();
+      fresh.clear();
+      merge(*groups, packet, 0, packet.count(), fresh);
+      for (const std::int64_t group : fresh) first.push_back(packet_first[static_cast<std::size_t>(group)]);
+    }
+    counted.set(groups->bytes() +
+                static_cast<std::int64_t>(first.capacity() * sizeof(std::uint64_t) + buffer.capacity()));
+    round.pause->now();
+    if (loaded_ <= round.most) continue;
+    lock.lock();
+    if (round.active > 1) {
+      --round.active;
+      round.todo.push_back(std::move(partition));
+      return false;
+    }
+    if (partition.depth < kMostDepth && groups->count() > kParts) {
+      round.least_divided = std::min(round.least_divided, partition.groups);
+      lock.unlock();
+      groups.reset();
+      detail::free_vector(first);
+      counted.set(0);
+      divide(round, partition);
+      return true;
+    }
+    lock.unlock();
+  }
+  if (seen != partition.groups) file_.refuse_bytes();
+  use(*groups, first);
+  lock.lock();
+  round.done.push_back(std::move(partition));
+  return true;
+}
+
+/// Into a section for each value of the hashes' next bits, which the next round has.
+void SpilledPartitions::divide(Round& round, const Partition& partition) {
+  std::vector<Writer> writers(kParts, Writer(plan_));
+  const std::size_t most_buffer = buffer_bytes(round.most_bytes) / 4;
+  Groups groups(plan_);
+  Groups ordered(plan_);
+  detail::Large<std::uint64_t> first;
+  detail::Large<std::uint64_t> ordered_first;
+  std::vector<std::int32_t> order;
+  std::vector<std::byte> buffer;
+  PacketReader packets(plan_);
+  std::int64_t seen = 0;
+  for (const SpillFile::Extent extent : partition.extents) {
+    const auto bytes = static_cast<std::size_t>(extent.bytes);
+    buffer.resize(bytes + kAfterPackets);
+    file_.read(extent, buffer.data());
+    groups.clear();
+    first.clear();
+    for (std::size_t at = 0; at < bytes;) {
+      const std::size_t read = packets.read(std::span(buffer).subspan(at, bytes - at), groups, first);
+      if (read == 0) file_.refuse_bytes();
+      at += read;
+    }
+    seen += groups.count();
+    const auto number_of = [&](std::int32_t g) {
+      return static_cast<std::size_t>(part_of(groups.hash(g), partition.depth + 1));
+    };
+    std::array<std::int32_t, kParts + 1> begin = {};
+    const auto count = static_cast<std::int32_t>(groups.count());
+    for (std::int32_t g = 0; g < count; ++g) ++begin[number_of(g) + 1];
+    for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
+    order.resize(static_cast<std::size_t>(count));
+    ordered_first.resize(static_cast<std::size_t>(count));
+    auto next = begin;
+    for (std::int32_t g = 0; g < count; ++g) {
+      const auto to = static_cast<std::size_t>(next[number_of(g)]++);
+      order[to] = g;
+      ordered_first[to] = first[static_cast<std::size_t>(g)];
+    }
+    ordered.take_in_order(groups, order);
+    for (std::size_t p = 0; p < kParts; ++p) {
+      write(writers[p], ordered, begin[p], begin[p + 1], ordered_first.data() + begin[p], most_buffer);
+    }
+    round.pause->now();
+  }
+  if (seen != partition.groups) file_.refuse_bytes();
+  for (Writer& writer : writers) flush(writer);
+  for (const SpillFile::Extent extent : partition.extents) file_.forget(extent);
+  const std::lock_guard lock(round.changing);
+  for (Writer& writer : writers) {
+    writer.partition_.depth = partition.depth + 1;
+    if (writer.partition_.groups > 0) round.divided.push_back(std::move(writer.partition_));
+  }
+}
+
+}  // namespace upsweep::query
