@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/answer.cpp: groups as a batch of keys and aggregates, over which the outputs are expressions like any others.
+// sql/query/answer.cpp: computes the outputs of groups, block by block; keeps all rows or the first ones, and puts them in order.
 #include "sql/query/answer.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -25,203 +24,16 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
-#include "sql/expression/date.hpp"
 #include "sql/expression/evaluate.hpp"
-#include "sql/expression/number.hpp"
 #include "sql/query/answer_columns.hpp"
+#include "sql/query/first_groups.hpp"
+#include "sql/query/group_columns.hpp"
 #include "sql/query/sql.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/machine.hpp"
 
 namespace upsweep::query {
 namespace {
-
-/// How keys and aggregates lie in the batch that outputs are computed from. `is_word`: all of them fit 64 bits.
-Storage storage_for(ValueKind kind, bool is_word) {
-  if (kind == ValueKind::real) return Storage::float64;
-  if (kind == ValueKind::boolean) return Storage::bit;
-  if (kind == ValueKind::text) return Storage::int32;
-  return is_word ? Storage::int64 : Storage::int128;
-}
-
-/// Groups that follow each other.
-struct Range {
-  std::int64_t first;
-  std::int64_t end;
-  [[nodiscard]] std::int64_t count() const { return end - first; }
-};
-
-/// A group of one of several Groups.
-struct GroupAt {
-  const Groups* groups;
-  std::int64_t group;
-};
-
-/// A column of keys or aggregates in the making.
-class Column {
- public:
-  Column(Field field, std::size_t rows)
-      : field_(std::move(field)),
-        rows_(rows),
-        values_((rows * static_cast<std::size_t>(width_of(field_.storage)) + kWordBits - 1) / kWordBits) {
-    if (field_.kind == ValueKind::boolean) std::fill(values_.begin(), values_.end(), 0);
-    if (field_.kind == ValueKind::text) words_ = std::make_shared<Dictionary>(rows);
-  }
-
-  [[nodiscard]] const Field& field() const { return field_; }
-  [[nodiscard]] bool is_of_words() const { return field_.storage == Storage::int64; }
-  void put_null(std::size_t row) {
-    if (validity_.empty()) validity_.assign((rows_ + 7) / 8, 0xff);
-    validity_[row / 8] &= static_cast<std::uint8_t>(~(1U << row % 8));
-    if (field_.kind == ValueKind::real || is_of_words()) {
-      values_[row] = 0;
-    } else if (field_.kind == ValueKind::text) {
-      at<std::int32_t>(row) = static_cast<std::int32_t>(row);  // of no letters
-    } else if (field_.kind != ValueKind::boolean) {
-      at<Int128>(row) = 0;
-    }
-  }
-  /// Where is_of_words() is not.
-  void put(std::size_t row, Int128 exact) {
-    if (field_.kind == ValueKind::boolean) {
-      at<std::uint8_t>(row / 8) |= static_cast<std::uint8_t>(static_cast<int>(exact) << (row % 8));
-    } else {
-      at<Int128>(row) = exact;
-    }
-  }
-  void put_word(std::size_t row, std::int64_t word) { at<std::int64_t>(row) = word; }
-  void put_real(std::size_t row, double real) { at<double>(row) = real; }
-  /// Texts stay where the groups have them: each is a word of its own.
-  void put_text(std::size_t row, std::string_view text) {
-    (*words_)[row] = text;
-    at<std::int32_t>(row) = static_cast<std::int32_t>(row);
-  }
-  [[nodiscard]] ColumnData data() const {
-    return {.values = values_.data(), .validity = validity_.empty() ? nullptr : validity_.data(), .dictionary = words_};
-  }
-
- private:
-  static constexpr std::size_t kWordBits = 64;
-
-  template <class T>
-  T& at(std::size_t i) {
-    return reinterpret_cast<T*>(values_.data())[i];
-  }
-
-  Field field_;
-  std::size_t rows_;
-  std::shared_ptr<Dictionary> words_;
-  detail::Unwritten<std::uint64_t> values_;  ///< room for any storage
-  std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
-};
-
-/// What an aggregate has come to in each group; a sum that does not fit is none.
-void put_values(const Aggregate& aggregate, std::size_t which, std::span<const GroupAt> groups, Column& column) {
-  const bool is_count = aggregate.fold == Fold::count || aggregate.fold == Fold::count_rows;
-  const bool is_real = aggregate.type.kind == ValueKind::real;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto [of, group] = groups[i];
-    const std::int64_t count = of->rows().count(group, which);
-    if (is_count) {
-      column.put_word(i, count);
-    } else if (count == 0) {
-      column.put_null(i);
-    } else if (is_real || column.is_of_words()) {
-      column.put_word(i, of->rows().state_word(group, which));
-    } else if (aggregate.type.kind == ValueKind::text) {
-      column.put_text(i, of->text(of->state(group, which).exact));
-    } else {
-      column.put(i, of->state(group, which).exact);
-    }
-  }
-}
-
-void put_means(ValueType type, std::size_t aggregate, std::span<const GroupAt> groups, Column& column) {
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const State sum = groups[i].groups->state(groups[i].group, aggregate);
-    if (sum.count == 0) {
-      column.put_null(i);
-    } else {
-      column.put_real(i, type.kind == ValueKind::real ? sum.real() / static_cast<double>(sum.count)
-                                                      : average(sum.exact, sum.high(), sum.count, scale_of(type)));
-    }
-  }
-}
-
-void put_keys(std::size_t which, std::span<const GroupAt> groups, Column& column) {
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto [of, group] = groups[i];
-    if (of->key_is_null(group, which)) {
-      column.put_null(i);
-    } else if (column.field().kind == ValueKind::text) {
-      column.put_text(i, of->key_text(group, which));
-    } else if (column.is_of_words()) {
-      column.put_word(i, of->rows().key_word(group, which));
-    } else {
-      column.put(i, of->key(group, which));
-    }
-  }
-}
-
-/// Of the keys, the aggregates' values and means, those that outputs ask for.
-std::set<int> wanted_columns(const Plan& plan) {
-  std::vector<Node> outputs;
-  outputs.reserve(plan.outputs.size());
-  for (const Output& output : plan.outputs) outputs.push_back(output.value);
-  return columns_of(outputs);
-}
-
-/// The number of an aggregate's value among the columns; that of its mean is the next.
-int column_of(const Plan& plan, std::size_t aggregate) { return static_cast<int>(plan.keys.size() + 2 * aggregate); }
-
-/// The columns that outputs are computed from, as these groups have them.
-std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> views) {
-  const auto field = [](ValueType type, bool is_word) {
-    return Field{.kind = type.kind, .storage = storage_for(type.kind, is_word), .scale = type.scale};
-  };
-  const auto all = [&](const auto& is) {
-    return std::all_of(views.begin(), views.end(), [&](const Totals::View& view) { return is(view.groups->rows()); });
-  };
-  std::vector<Field> fields;
-  fields.reserve(plan.keys.size() + 2 * plan.aggregates.size());
-  for (std::size_t k = 0; k < plan.keys.size(); ++k) {
-    fields.push_back(field(plan.keys[k]->type, all([&](const GroupRows& rows) { return rows.is_word(k); })));
-  }
-  for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
-    fields.push_back(field(plan.aggregates[a].type, all([&](const GroupRows& rows) { return rows.is_narrow(a); })));
-    fields.push_back(field({ValueKind::real}, true));
-  }
-  return fields;
-}
-
-/// Of these groups; columns that are not wanted have no rows.
-std::vector<Column> columns_for(const Plan& plan, const std::set<int>& wanted, const std::vector<Field>& fields,
-                                std::span<const GroupAt> groups) {
-  std::vector<Column> columns;
-  columns.reserve(fields.size());
-  for (std::size_t c = 0; c < fields.size(); ++c) {
-    const bool is_wanted = wanted.contains(static_cast<int>(c));
-    Column& column = columns.emplace_back(fields[c], is_wanted ? groups.size() : 0);
-    if (!is_wanted) continue;
-    if (c < plan.keys.size()) {
-      put_keys(c, groups, column);
-      continue;
-    }
-    const std::size_t a = (c - plan.keys.size()) / 2;
-    if (static_cast<int>(c) == column_of(plan, a)) {
-      put_values(plan.aggregates[a], a, groups, column);
-    } else {
-      put_means(plan.aggregates[a].type, a, groups, column);
-    }
-  }
-  return columns;
-}
-
-Batch batch_of(const std::vector<Column>& columns, std::size_t rows) {
-  Batch batch{.rows = static_cast<std::int64_t>(rows)};
-  for (const Column& column : columns) batch.columns.push_back(column.data());
-  return batch;
-}
 
 /// -1, 0 or 1 as a row a comes before b, with it or after it by all that ORDER BY names. `is_null(which)` of a's value of an
 /// output, `compare_to(which)` of that with b's.
@@ -278,7 +90,7 @@ class Maker {
   [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
 
   /// The groups of a section, all of them or some; their places ascend.
-  void add(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
+  void add(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place) {
     groups_ += range.count();
     find_sums_that_do_not_fit(groups, range);
     if (keeps_groups_) return keep_groups(groups, range, place);
@@ -370,7 +182,7 @@ class Maker {
   // ------------------------------------------------------------------------------------------------------------- errors
 
   /// These are errors whatever else is one; of several sums, the first in the query's order.
-  void find_sums_that_do_not_fit(const Groups& groups, Range range) {
+  void find_sums_that_do_not_fit(const Groups& groups, GroupRange range) {
     for (const std::size_t a : exact_sums_) {
       if (groups.rows().is_narrow(a)) continue;
       for (std::int64_t g = range.first; g < range.end; ++g) {
@@ -410,7 +222,7 @@ class Maker {
     const Totals::View view{&*failed_, {}};
     const GroupAt only{&*failed_, 0};
     const std::vector<Field> fields = fields_of(plan_, {&view, 1});
-    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, {&only, 1});
+    const std::vector<GroupColumn> columns = columns_for(plan_, wanted_, fields, {&only, 1});
     Batch batch = batch_of(columns, 1);
     batch.first_row = number;
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
@@ -456,7 +268,7 @@ class Maker {
   void add_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const GroupAt> groups,
                  std::span<const std::uint64_t> places, Section& rows) {
     if (has_failed_ && is_past_failed(places.front())) return;
-    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, groups);
+    const std::vector<GroupColumn> columns = columns_for(plan_, wanted_, fields, groups);
     const Batch batch = batch_of(columns, groups.size());
     const std::vector<const Vector*> values =
         outputs_of(evaluator, batch, groups, [&](std::size_t i) { return places[i]; });
@@ -477,7 +289,7 @@ class Maker {
       groups[i].groups->rows().ask_for(groups[i].group);
     }
     const std::span<const GroupAt> all(groups.data(), order.size());
-    const std::vector<Column> columns = columns_for(plan_, wanted_, fields, all);
+    const std::vector<GroupColumn> columns = columns_for(plan_, wanted_, fields, all);
     const Batch batch = batch_of(columns, all.size());
     const std::vector<const Vector*> values =
         outputs_of(evaluator, batch, all, [&](std::size_t i) { return first + i; });
@@ -651,48 +463,21 @@ class Maker {
   // ------------------------------------------------------------------------------------------------------------- groups
 
   /// The first of them, as far as they may be among the first of all.
-  void keep_groups(const Groups& groups, Range range, std::span<const std::uint64_t> place) {
+  void keep_groups(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place) {
     const std::lock_guard lock(changing_);
-    const auto begin = place.begin() + range.first;
-    const auto end = std::lower_bound(begin, begin + std::min(range.count(), plan_.limit), end_of_kept_);
-    if (begin == end) return;
-    std::vector<std::int64_t> fresh;
-    merge(*kept_, groups, range.first, range.first + (end - begin), fresh);
-    kept_place_.insert(kept_place_.end(), begin, end);
-    require_memory(kept_->bytes() - bytes_);
-    const std::int64_t count = std::ssize(kept_place_);
-    if (count / 2 >= plan_.limit && count >= plan_.limit + kBlock) drop_groups_past_limit();
-  }
-
-  /// Those that are left have the order of their places.
-  void drop_groups_past_limit() {
-    std::vector<std::int64_t> order(kept_place_.size());
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-      return kept_place_[static_cast<std::size_t>(a)] < kept_place_[static_cast<std::size_t>(b)];
-    });
-    if (std::ssize(order) >= plan_.limit) {
-      order.resize(static_cast<std::size_t>(plan_.limit));
-      end_of_kept_ = order.empty() ? 0 : kept_place_[static_cast<std::size_t>(order.back())];
-    }
-    Groups left(plan_);
-    std::vector<std::uint64_t> left_place;
-    std::vector<std::int64_t> fresh;
-    for (const std::int64_t g : order) {
-      merge(left, *kept_, g, g + 1, fresh);
-      left_place.push_back(kept_place_[static_cast<std::size_t>(g)]);
-    }
-    kept_.emplace(std::move(left));
-    kept_place_ = std::move(left_place);
+    kept_->add(groups, range, place);
+    require_memory(kept_->groups().bytes() - bytes_);
+    kept_->drop_some();
   }
 
   /// As if there were no others: their number is their place.
   void compute_kept_groups() {
-    drop_groups_past_limit();
-    std::iota(kept_place_.begin(), kept_place_.end(), std::uint64_t{0});
+    kept_->drop_past_limit();
+    std::vector<std::uint64_t> place(static_cast<std::size_t>(kept_->count()));
+    std::iota(place.begin(), place.end(), std::uint64_t{0});
     exact_sums_.clear();  // they have been looked at
     keeps_groups_ = false;
-    add(*kept_, {0, std::ssize(kept_place_)}, kept_place_);  // without GROUP BY there is a group, whatever the limit
+    add(kept_->groups(), {0, std::ssize(place)}, place);  // without GROUP BY there is a group, whatever the limit
     keeps_groups_ = true;
   }
 
@@ -716,9 +501,7 @@ class Maker {
   std::vector<AnswerColumn> in_order_;   ///< in place of these, all rows in the order of their groups' first rows
   std::int64_t rows_ = 0;                ///< in sections, where these are those that may be among the first
   std::shared_ptr<const Section> last_;  ///< one row: none is among the first that does not precede it
-  std::optional<Groups> kept_;
-  std::vector<std::uint64_t> kept_place_;
-  std::uint64_t end_of_kept_ = std::numeric_limits<std::uint64_t>::max();
+  std::optional<FirstGroups> kept_;
 };
 
 /// Where places are the numbers of rows.
@@ -767,31 +550,3 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels,
 }
 
 }  // namespace upsweep::query
-
-namespace upsweep {
-
-std::string text(const Field& column, const Cell& cell) {
-  if (cell.null) return "NULL";
-  switch (column.kind) {
-    case ValueKind::real:
-      if (std::isnan(cell.real)) return "NaN";
-      if (std::isinf(cell.real)) return cell.real > 0 ? "Infinity" : "-Infinity";
-      return fmt::format("{}", cell.real);
-    case ValueKind::date:
-      return expression::date_text(static_cast<std::int64_t>(cell.exact));
-    case ValueKind::boolean:
-      return cell.exact != 0 ? "true" : "false";
-    case ValueKind::text:
-      return std::string(cell.word);
-    case ValueKind::integer:
-    case ValueKind::decimal:
-      return expression::to_text(cell.exact, column.kind == ValueKind::decimal ? column.scale : 0);
-  }
-  detail::no_such_value();
-}
-
-std::optional<std::int64_t> days_of(std::string_view date) { return expression::parse_date(date); }
-
-double decimal_value(Int128 exact, int scale) { return expression::to_double(exact, scale); }
-
-}  // namespace upsweep
