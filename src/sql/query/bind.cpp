@@ -12,11 +12,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/printable.hpp"
 #include "sql/expression/builder.hpp"
 #include "sql/expression/date.hpp"
 #include "sql/expression/functions.hpp"
 #include "sql/expression/rules.hpp"
+#include "sql/query/column_names.hpp"
 #include "sql/query/constants.hpp"
 #include "sql/query/names.hpp"
 #include "sql/query/refusals.hpp"
@@ -71,10 +71,9 @@ class Contents {
 class Binder {
  public:
   Binder(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields)
-      : sql_(sql), syntax_(syntax), table_(table), fields_(fields), rows_(sql), outputs_(sql) {
+      : sql_(sql), syntax_(syntax), fields_(fields), names_(sql, syntax, table, fields), rows_(sql), outputs_(sql) {
     plan_.sql = sql;
     plan_.table = table;
-    for (const Field& field : fields) columns_.add(field.name);
   }
 
   Plan run();
@@ -91,7 +90,6 @@ class Binder {
   }
   Builder& builder(Level level) { return level == Level::rows ? rows_ : outputs_; }
 
-  void bind_from(const Json& select);
   void bind_filters(const Node& condition);
   void bind_keys(const Json& select);
   void bind_outputs(const Json& select);
@@ -102,8 +100,6 @@ class Binder {
   Node bind(const Json& node, Level level, int depth);
   Node bind_new(const Json& node, Level level, int depth);
   Node bind_column(const Json& body, int location);
-  std::size_t column_of(const Json& body, int location) const;
-  void require_table(const std::vector<Name>& names, int location) const;
   Node bind_in(const Json& body, Level level, int location, int depth);
   Node bind_operator(const Json& body, Level level, int location, int depth);
   Node bind_between(const Json& body, const std::string& kind, Level level, int location, int depth);
@@ -121,8 +117,6 @@ class Binder {
   std::optional<std::size_t> selected_by_name(const Name& name, int location, const ValueOf& value_of,
                                               SeenNames& one_value) const;
   std::optional<std::size_t> selected_by_value(const Json& node, int location);
-  std::vector<Name> names_of(const Json& body, int location) const;
-  std::optional<Name> plain_name(const Json& node) const;
   /// A key or aggregate, as answer.cpp gives it to the outputs: integers in 128 bits.
   Node output(int index, ValueType type, int location) {
     return outputs_.column(index, type, type.kind == ValueKind::integer, location);
@@ -130,14 +124,11 @@ class Binder {
 
   const std::string& sql_;
   const Syntax& syntax_;
-  const std::string& table_;
   const std::vector<Field>& fields_;
+  ColumnNames names_;
   Builder rows_;
   Builder outputs_;
   Plan plan_;
-  Names columns_;            // of the table
-  Names selected_;           // what the query's outputs are called
-  Names callable_;           // what the table may be called before a column
   std::map<int, int> used_;  // table column -> the plan's
   // What expressions of the tree come to over rows, and which are keys: each expression of the answer is looked for among the keys,
   // with all that it is made of, so that it would be bound again at each level.
@@ -146,123 +137,7 @@ class Binder {
   Contents contents_;
 };
 
-/// What a column of the answer is called.
-std::string name_of(const Json& target) {
-  if (target.contains("name")) return target.at("name");
-  const auto [tag, body] = tagged(target.at("val"));
-  if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
-  if (tag == "FuncCall") return function_name(body);
-  if (tag == "CaseExpr") return "case";
-  return "?column?";  // as PostgreSQL calls it
-}
-
-// ---------------------------------------------------------------------------------------------------------------- names
-
-/// The names of a column with what stands before it, as they are written.
-std::vector<Name> Binder::names_of(const Json& body, int location) const {
-  const Json& parts = body.at("fields");
-  std::vector<Name> names = names_at(sql_, location, parts.size());
-  if (names.size() == parts.size()) return names;
-  // U&"…", of which only the parser knows the characters.
-  names.clear();
-  for (const Json& part : parts) names.push_back({string_of(part), true});
-  return names;
-}
-
-/// The name of a column that stands alone; nothing where the node is something else.
-std::optional<Name> Binder::plain_name(const Json& node) const {
-  const auto [tag, body] = tagged(node);
-  if (tag != "ColumnRef" || body.at("fields").size() != 1 || !body.at("fields")[0].contains("String")) return {};
-  return names_of(body, location_of(body, -1))[0];
-}
-
-/// Throws unless the table may be called what stands before a column.
-void Binder::require_table(const std::vector<Name>& names, int location) const {
-  const Name& qualifier = names[0];
-  if (!callable_.find(qualifier).empty()) return;
-  const std::vector<std::size_t> columns = columns_.find(qualifier);
-  std::string what =
-      fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}", qualifier.text);
-  if (!columns.empty()) {
-    const Field& field = fields_[columns[0]];
-    what = fmt::format("'{}' is a column, not a table", field.name);
-    if (!field.unsupported.empty()) {
-      what +=
-          fmt::format(", of type {}: its fields cannot be named; make them columns of their own", field.unsupported);
-    }
-  }
-  std::string all = qualifier.text;
-  for (std::size_t i = 1; i < names.size(); ++i) all += "." + names[i].text;
-  const std::vector<std::size_t> joined = columns_.find({all, false});
-  if (!joined.empty()) what += fmt::format("; the column '{}' is written {}", all, in_quotes(fields_[joined[0]].name));
-  refuse(location, what, Code::unknown_column);
-}
-
-/// The place in the table of the column that is named.
-std::size_t Binder::column_of(const Json& body, int location) const {
-  const Json& parts = body.at("fields");
-  if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
-  const std::vector<Name> names = names_of(body, location);
-  if (names.size() > 1) require_table(names, location);
-  if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
-  const Name& name = names.back();
-  const std::vector<std::size_t> found = columns_.find(name);
-  if (found.size() > 1) {
-    refuse(location, fmt::format("{}: {}", table_, ambiguous(name, columns_, found, "column")), Code::unknown_column);
-  }
-  if (found.size() == 1) return found[0];
-  for (const Names* names_of_case : {&columns_, &selected_}) {
-    const std::string other = names_of_case->other_case(name);
-    if (other.empty()) continue;
-    refuse(location,
-           fmt::format("{} has no column {}; a name in double quotes must match exactly: write {}", table_,
-                       in_quotes(name.text), in_quotes(other)),
-           Code::unknown_column);
-  }
-  std::string hints;
-  if (name.quoted) hints += fmt::format("if it is text, write it in single quotes: '{}'; ", name.text);
-  const Json& targets = syntax_.select.at("targetList");
-  const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
-    return may_mean(name, target.at("ResTarget").value("name", ""));
-  });
-  if (is_alias) hints += fmt::format("the answer's '{}' can be named alone in GROUP BY and ORDER BY only; ", name.text);
-  // The columns come last: there may be many.
-  const std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
-  refuse(location, fmt::format("{} has no column '{}'; {}{}", table_, name.text, hints, all), Code::unknown_column);
-}
-
 // -------------------------------------------------------------------------------------------------------------- clauses
-
-/// The table after FROM.
-const Json& range_of(const std::string& sql, const Json& select) {
-  require_clauses(sql, select);
-  if (!select.contains("fromClause")) {
-    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'FILE', or FROM NAME of a table that is given");
-  }
-  const Json& from = select.at("fromClause");
-  require_one_table(sql, from);
-  const Json& range = from.at(0).at("RangeVar");
-  if (range.contains("schemaname")) {
-    std::string path;
-    for (const char* part : {"catalogname", "schemaname", "relname"}) {
-      if (range.contains(part)) path += (path.empty() ? "" : ".") + range.value(part, "");
-    }
-    refuse(sql, location_of(range, 0), Code::unsupported_sql,
-           fmt::format("a table has no schema before its name; a file is named in single quotes: FROM '{}'", path));
-  }
-  return range;
-}
-
-void Binder::bind_from(const Json& select) {
-  const Json& range = range_of(sql_, select);
-  if (range.contains("alias")) {
-    const Json& alias = range.at("alias");
-    if (alias.contains("colnames")) refuse(location_of(range, 0), "columns cannot be renamed here");
-    callable_.add(alias.value("aliasname", ""));
-  }
-  if (!range.contains("alias") && syntax_.path.empty()) callable_.add(range.value("relname", ""));
-  for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
-}
 
 void Binder::bind_filters(const Node& condition) {
   if (condition->op == Op::both) {
@@ -282,10 +157,10 @@ void Binder::bind_keys(const Json& select) {
   for (const Json& item : select.at("groupClause")) {
     const int location = first_location(item);
     const Json* source = &item;
-    const std::optional<Name> name = plain_name(item);
+    const std::optional<Name> name = names_.plain_name(item);
     if (const auto number = selected_by_number(item, std::ssize(targets), location)) {  // GROUP BY 1
       source = &value_of(*number);
-    } else if (name && columns_.find(*name).empty()) {  // a column of the table goes before one of the answer
+    } else if (name && names_.of_table().find(*name).empty()) {  // a column of the table goes before one of the answer
       const auto bound = [&](std::size_t target) {
         return contents_.has_aggregate(value_of(target)) ? nullptr : bind(value_of(target), Level::rows, 0);
       };
@@ -357,13 +232,13 @@ void Binder::bind_outputs(const Json& select) {
 template <class ValueOf>
 std::optional<std::size_t> Binder::selected_by_name(const Name& name, int location, const ValueOf& value_of,
                                                     SeenNames& one_value) const {
-  const std::vector<std::size_t> found = selected_.find(name);
+  const std::vector<std::size_t> found = names_.selected().find(name);
   if (found.empty()) return std::nullopt;
   // Those that a name means are told by the first and how many they are.
   if (!one_value.emplace(found[0], found.size()).second) return found[0];
   for (const std::size_t other : found) {
     if (other == found[0] || value_of(other) == value_of(found[0])) continue;
-    refuse(location, ambiguous(name, selected_, found, "selected column"), Code::bad_sql);
+    refuse(location, ambiguous(name, names_.selected(), found, "selected column"), Code::bad_sql);
   }
   return found[0];
 }
@@ -389,7 +264,7 @@ void Binder::bind_order(const Json& select) {
     if (sort.value("sortby_dir", "") == "SORTBY_USING") refuse(location, "ORDER BY … USING is not supported");
     auto found = selected_by_number(node, std::ssize(plan_.outputs), location);
     const auto value_of = [&](std::size_t output) { return plan_.outputs[output].value; };
-    const std::optional<Name> name = plain_name(node);
+    const std::optional<Name> name = names_.plain_name(node);
     if (!found && name) found = selected_by_name(*name, location, value_of, one_value);
     if (!found) found = selected_by_value(node, location);
     require_order_of_letters(plan_.outputs[*found].value, Level::outputs, location);
@@ -415,7 +290,6 @@ void Binder::bind_limit(const Json& select) {
 
 Plan Binder::run() {
   const Json& select = syntax_.select;
-  bind_from(select);
   if (select.contains("whereClause")) {
     const Json& where = select.at("whereClause");
     bind_filters(rows_.condition(bind(where, Level::rows, 0), "WHERE"));
@@ -453,7 +327,7 @@ Node Binder::bind_new(const Json& node, Level level, int depth) {
   if (tag == "ColumnRef") {
     refuse(location,
            fmt::format("column '{}' must appear in GROUP BY or inside an aggregate function",
-                       fields_[column_of(body, location)].name),
+                       fields_[names_.column_of(body, location)].name),
            Code::bad_sql);
   }
   if (tag == "TypeCast" && cast_type(body) == "interval")
@@ -485,7 +359,7 @@ std::optional<Node> Binder::key_for(const Json& node, int location, int depth) {
 }
 
 Node Binder::bind_column(const Json& body, int location) {
-  const std::size_t place = column_of(body, location);
+  const std::size_t place = names_.column_of(body, location);
   const Field& field = fields_[place];
   if (!field.unsupported.empty()) {
     refuse(

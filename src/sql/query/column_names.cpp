@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// sql/query/column_names.cpp: names are looked up as they are written; where none is found, the error says what there is.
+#include "sql/query/column_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/printable.hpp"
+#include "sql/expression/caret.hpp"
+#include "sql/query/refusals.hpp"
+
+namespace upsweep::query {
+
+std::string name_of(const Json& target) {
+  if (target.contains("name")) return target.at("name");
+  const auto [tag, body] = tagged(target.at("val"));
+  if (tag == "ColumnRef" && body.at("fields").back().contains("String")) return string_of(body.at("fields").back());
+  if (tag == "FuncCall") return function_name(body);
+  if (tag == "CaseExpr") return "case";
+  return "?column?";  // as PostgreSQL calls it
+}
+
+const Json& range_of(const std::string& sql, const Json& select) {
+  require_clauses(sql, select);
+  if (!select.contains("fromClause")) {
+    refuse(sql, 0, Code::unsupported_sql, "a query needs a table: FROM 'FILE', or FROM NAME of a table that is given");
+  }
+  const Json& from = select.at("fromClause");
+  require_one_table(sql, from);
+  const Json& range = from.at(0).at("RangeVar");
+  if (range.contains("schemaname")) {
+    std::string path;
+    for (const char* part : {"catalogname", "schemaname", "relname"}) {
+      if (range.contains(part)) path += (path.empty() ? "" : ".") + range.value(part, "");
+    }
+    refuse(sql, location_of(range, 0), Code::unsupported_sql,
+           fmt::format("a table has no schema before its name; a file is named in single quotes: FROM '{}'", path));
+  }
+  return range;
+}
+
+ColumnNames::ColumnNames(const std::string& sql, const Syntax& syntax, const std::string& table,
+                         const std::vector<Field>& fields)
+    : sql_(sql), syntax_(syntax), table_(table), fields_(fields) {
+  for (const Field& field : fields) columns_.add(field.name);
+  const Json& select = syntax.select;
+  const Json& range = range_of(sql_, select);
+  if (range.contains("alias")) {
+    const Json& alias = range.at("alias");
+    if (alias.contains("colnames")) refuse(location_of(range, 0), "columns cannot be renamed here");
+    callable_.add(alias.value("aliasname", ""));
+  }
+  if (!range.contains("alias") && syntax_.path.empty()) callable_.add(range.value("relname", ""));
+  for (const Json& item : select.at("targetList")) selected_.add(name_of(item.at("ResTarget")));
+}
+
+/// The names of a column with what stands before it, as they are written.
+std::vector<Name> ColumnNames::names_of(const Json& body, int location) const {
+  const Json& parts = body.at("fields");
+  std::vector<Name> names = names_at(sql_, location, parts.size());
+  if (names.size() == parts.size()) return names;
+  // U&"…", of which only the parser knows the characters.
+  names.clear();
+  for (const Json& part : parts) names.push_back({string_of(part), true});
+  return names;
+}
+
+std::optional<Name> ColumnNames::plain_name(const Json& node) const {
+  const auto [tag, body] = tagged(node);
+  if (tag != "ColumnRef" || body.at("fields").size() != 1 || !body.at("fields")[0].contains("String")) return {};
+  return names_of(body, location_of(body, -1))[0];
+}
+
+/// Throws unless the table may be called what stands before a column.
+void ColumnNames::require_table(const std::vector<Name>& names, int location) const {
+  const Name& qualifier = names[0];
+  if (!callable_.find(qualifier).empty()) return;
+  const std::vector<std::size_t> columns = columns_.find(qualifier);
+  std::string what =
+      fmt::format("the query has no table '{0}': name the column alone, or the table, by AS {0}", qualifier.text);
+  if (!columns.empty()) {
+    const Field& field = fields_[columns[0]];
+    what = fmt::format("'{}' is a column, not a table", field.name);
+    if (!field.unsupported.empty()) {
+      what +=
+          fmt::format(", of type {}: its fields cannot be named; make them columns of their own", field.unsupported);
+    }
+  }
+  std::string all = qualifier.text;
+  for (std::size_t i = 1; i < names.size(); ++i) all += "." + names[i].text;
+  const std::vector<std::size_t> joined = columns_.find({all, false});
+  if (!joined.empty()) what += fmt::format("; the column '{}' is written {}", all, in_quotes(fields_[joined[0]].name));
+  refuse(location, what, Code::unknown_column);
+}
+
+std::size_t ColumnNames::column_of(const Json& body, int location) const {
+  const Json& parts = body.at("fields");
+  if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
+  const std::vector<Name> names = names_of(body, location);
+  if (names.size() > 1) require_table(names, location);
+  if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);
+  const Name& name = names.back();
+  const std::vector<std::size_t> found = columns_.find(name);
+  if (found.size() > 1) {
+    refuse(location, fmt::format("{}: {}", table_, ambiguous(name, columns_, found, "column")), Code::unknown_column);
+  }
+  if (found.size() == 1) return found[0];
+  for (const Names* names_of_case : {&columns_, &selected_}) {
+    const std::string other = names_of_case->other_case(name);
+    if (other.empty()) continue;
+    refuse(location,
+           fmt::format("{} has no column {}; a name in double quotes must match exactly: write {}", table_,
+                       in_quotes(name.text), in_quotes(other)),
+           Code::unknown_column);
+  }
+  std::string hints;
+  if (name.quoted) hints += fmt::format("if it is text, write it in single quotes: '{}'; ", name.text);
+  const Json& targets = syntax_.select.at("targetList");
+  const bool is_alias = std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
+    return may_mean(name, target.at("ResTarget").value("name", ""));
+  });
+  if (is_alias) hints += fmt::format("the answer's '{}' can be named alone in GROUP BY and ORDER BY only; ", name.text);
+  // The columns come last: there may be many.
+  const std::string all = fields_.empty() ? "it has no columns" : "its columns are: " + names_of_columns(fields_);
+  refuse(location, fmt::format("{} has no column '{}'; {}{}", table_, name.text, hints, all), Code::unknown_column);
+}
+
+}  // namespace upsweep::query
