@@ -827,7 +827,7 @@ TEST_F(DeviceQuery, WhereMemoryDoesNotSufficeItSaysWhatToDo) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::device_memory);
-    EXPECT_NE(std::string(error.what()).find("piece by piece"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("chunk by chunk"), std::string::npos);
   }
   EXPECT_EQ(ask("SELECT SUM(si) FROM t", policy, columns.table()).error.substr(0, 13), "device_memory");
 }

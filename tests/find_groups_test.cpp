@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sql/query/bind.hpp"
-#include "sql/query/execute.hpp"
+#include "sql/query/cpu_folder.hpp"
 #include "sql/query/find_by_entries.hpp"
 #include "sql/query/find_by_hash.hpp"
 #include "sql/query/find_by_string.hpp"

@@ -21,7 +21,7 @@
 
 #include "patterns.hpp"
 #include "sql/query/bind.hpp"
-#include "sql/query/execute.hpp"
+#include "sql/query/cpu_folder.hpp"
 #include "sql/query/group_merge.hpp"
 #include "sql/query/sql.hpp"
 #include "sql/query/text_key.hpp"

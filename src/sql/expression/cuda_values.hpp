@@ -86,7 +86,7 @@ class ValueWriter {
 
   [[nodiscard]] const Field& field(int column) const { return fields_[static_cast<std::size_t>(column)]; }
   [[nodiscard]] const ColumnShape& shape(int column) const { return shapes_[static_cast<std::size_t>(column)]; }
-  /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, word) is whether test i passes.
+  /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, entry) is whether test i passes.
   [[nodiscard]] const std::vector<const Expression*>& word_tests() const { return word_tests_; }
   /// Words of literals, which the text calls LITERAL_0, LITERAL_1, …. Literals of the same types and rounded_bits() have the same
   /// text, which is compiled once.
@@ -136,7 +136,7 @@ class ValueWriter {
   std::vector<const Expression*> word_tests_;
   std::vector<std::uint64_t> literals_;
   std::vector<MemberTest> member_tests_;
-  std::vector<const char*> bodies_;  ///< texts of functions
+  std::vector<const char*> bodies_;  ///< text of functions
 };
 
 }  // namespace upsweep::expression

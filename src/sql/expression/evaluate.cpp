@@ -384,7 +384,7 @@ const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_
 
 // ----------------------------------------------------------------------------------------------------------------- atoms
 
-/// Decimals of 128 bits in 64, where all that are at hand fit; rows that are NULL count too.
+/// Decimals of 128 bits in 64, where all of the current rows fit; rows that are NULL count too.
 bool Evaluator::load_narrow(const Int128* from, Slot& slot) {
   auto* const to = slot.room<std::int64_t>();
   std::int64_t differs = 0;

@@ -43,7 +43,7 @@ decltype(auto) with_type(Form form, const F& f) {
   detail::no_such_value();
 }
 
-/// The values of an expression for the rows at hand.
+/// The values of an expression for the current rows.
 struct Vector {
   Form form = Form::narrow;
   bool one = false;  ///< one value for all rows
@@ -131,23 +131,23 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// Rows first … first + count - 1 of the batch, at most kBlock, are at hand.
+  /// Rows first … first + count - 1 of the batch, at most kBlock, become the current rows.
   void start(const Batch& batch, std::int64_t first, int count);
-  /// Those rows of the batch, at most kBlock, are at hand.
+  /// These rows of the batch, at most kBlock, become the current rows.
   void start(const Batch& batch, std::span<const std::int32_t> rows);
-  /// Of the rows at hand, only those where the condition is true stay.
+  /// Keeps only those of the current rows where the condition is true.
   void keep(const Condition& condition);
-  // Marks are bits, one for each row of a block that is at hand as a whole.
+  // Marks are bits, one for each row of a block, all of whose rows are current.
   void mark_all(std::uint64_t* marks) const;
-  /// Clears those of rows where the condition is not true; returns how many are left. All rows stay at hand.
+  /// Clears those of rows where the condition is not true; returns how many are left. All rows stay current.
   int mark(const Condition& condition, std::uint64_t* marks);
-  /// Of the rows at hand, only those that are marked stay.
+  /// Keeps only those of the current rows that are marked.
   void keep_marked(const std::uint64_t* marks);
-  /// Appends the numbers in the batch of the rows at hand, and asks for what those columns have there.
+  /// Appends the numbers in the batch of the current rows, and prefetches what those columns have there.
   void append_rows(std::vector<std::int32_t>& rows, std::span<const int> columns) const;
 
   [[nodiscard]] int count() const { return count_; }
-  /// The value for each row at hand; valid until the next keep() or start(). Throws Error overflow, division_by_zero, not_positive; index:
+  /// The value for each current row; valid until the next keep() or start(). Throws Error overflow, division_by_zero, not_positive; index:
   /// the row.
   const Vector& value(const Node& node);
   /// Asks for some of what the next block reads of the columns that this one has read. value() does too: for callers that
@@ -165,7 +165,7 @@ class Evaluator {
     const Vector& b;
   };
 
-  /// Those at these places of the rows at hand.
+  /// Keeps the current rows at these places.
   void keep_rows(std::span<const std::int32_t> places);
   /// So many that kept_ lists.
   void keep_first(int kept);
@@ -203,13 +203,13 @@ class Evaluator {
   void is_member(const Expression& node, Slot& slot);
   void call(const Expression& node, Slot& slot);
   void exact_call(const Expression& node, const Function& function, Slot& slot);
-  /// The values of `node` for some of the rows at hand, by an evaluator of its own: what must not be computed for the
+  /// The values of `node` for some of the current rows, by an evaluator of its own: what must not be computed for the
   /// others is not.
   const Vector& value_for(const Node& node, std::span<const std::int32_t> places);
   /// A node's slot, where its values are known: computed here, or for more rows by the evaluator that this one serves.
   const Slot* known(const Expression& node);
   void take_from(const Vector& values, Slot& slot) const;
-  /// Number in the block of a row at hand, and in the table.
+  /// Number in the block of a current row, and in the table.
   [[nodiscard]] std::int32_t in_block(int i) const { return rows_ != nullptr ? rows_[i] : i; }
   [[nodiscard]] std::int64_t row(int i) const { return batch_->first_row + first_ + in_block(i); }
   [[noreturn]] void fail(const Expression& node, Code code, const char* what, int i) const;

@@ -51,7 +51,7 @@ enum class Op : std::uint8_t {
   invert,  ///< NOT
   is_null,
   choose,     ///< CASE: condition, value, condition, value, …, value
-  has_word,   ///< a text column's word fulfils `word_test`
+  has_word,   ///< a text column's string fulfills `word_test`
   is_member,  ///< a number or date is one of `members`, which are at its scale
   call        ///< `function` of the first operand; the others are literals that say what the function is
 };
@@ -88,7 +88,7 @@ struct Expression {
   double real = 0;
   WordTest word_test = WordTest::is_one_of;
   std::vector<std::string> words = {};
-  std::shared_ptr<const Members> members = {};  ///< of Op::is_member, and of Op::has_word where there are many words
+  std::shared_ptr<const Members> members = {};  ///< of Op::is_member, and of Op::has_word where there are many strings
   int location = 0;                             ///< byte in the query
   int id = 0;                                   ///< 0, 1, 2, … within a query
   // What rules.hpp derives:
@@ -99,7 +99,7 @@ struct Expression {
 /// The plan's columns that expressions read.
 std::set<int> columns_of(const std::vector<Node>& nodes);
 
-/// Whether a word fulfils the test of a node of Op::has_word.
+/// Whether a string fulfills the test of a node of Op::has_word.
 bool passes(const Expression& node, std::string_view word);
 
 }  // namespace upsweep::expression

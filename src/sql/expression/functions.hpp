@@ -65,7 +65,7 @@ struct Function {
 struct FunctionTable {
   const Function* first;
   int count;
-  const char* text;  ///< what the texts of bodies call, besides what cuda_prelude.hpp has
+  const char* text;  ///< what the text of bodies calls, besides what cuda_prelude.hpp has
 };
 extern const FunctionTable functions_baseline;
 extern const FunctionTable functions_avx2;

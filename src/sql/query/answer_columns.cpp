@@ -98,7 +98,7 @@ void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn&
 
 // ------------------------------------------------------------------------------------------------------------- in order
 
-/// Calls `use_stretch(first, end, stretch)` for all stretches of so many rows.
+/// Calls `use_unit(first, end, unit)` for all work units of kWorkUnit rows.
 template <class UseStretch>
 void for_stretches(std::size_t rows, int threads, const UseStretch& use_stretch) {
   const auto stretches = static_cast<std::int64_t>((rows + kStretch - 1) / kStretch);

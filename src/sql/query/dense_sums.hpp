@@ -30,7 +30,7 @@ class DenseSums {
     Fold fold = Fold::count_rows;
     int left = -1;
     int right = -1;
-    std::int64_t sum = 0;  ///< of the block at hand
+    std::int64_t sum = 0;  ///< of the current block
   };
 
   [[nodiscard]] std::optional<Term> term_of(const Aggregate& aggregate) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/device_execute.cpp: pieces of a table by way of a chunk on the device, or chunks that lie there; the CPU does what that cannot.
+// sql/query/device_execute.cpp: a table's chunks are copied to the device, or are there already; the CPU does what the device cannot.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cpu/parallel.hpp"
+#include "sql/query/cpu_folder.hpp"
 #include "sql/query/device_fold.hpp"
 #include "sql/query/execute.hpp"
 #include "system/memory.hpp"

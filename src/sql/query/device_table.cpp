@@ -68,7 +68,7 @@ DeviceTable::DeviceTable(const gpu::Policy& policy, const Table& source, const s
   } catch (const Error& error) {
     if (error.code() != Code::device_memory) throw;
     throw Error(error.code(),
-                fmt::format("{}; a query on the table itself brings it there piece by piece", error.what()));
+                fmt::format("{}; a query on the table itself brings it there chunk by chunk", error.what()));
   }
 }
 

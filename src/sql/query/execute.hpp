@@ -4,13 +4,10 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "sql/expression/evaluate.hpp"
-#include "sql/query/dense_sums.hpp"
-#include "sql/query/group_fold.hpp"
+#include "sql/expression/kernels.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/plan.hpp"
 #include "sql/query/totals.hpp"
@@ -46,38 +43,6 @@ class Folder {
   virtual void reuse(Groups&& /*groups*/) {}
   /// Adds what all pieces so far have taken.
   virtual void add_cost(Folded& /*folded*/) const {}
-};
-
-class CpuFolder final : public Folder {
- public:
-  /// The arguments outlive this.
-  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_cached = 0);
-  Groups fold(std::span<const Batch> batches) override;
-  Groups begin(std::span<const Batch> batches) override;
-  void fold_on(std::span<const Batch> batches, Groups& groups) override;
-  void finish(Groups& groups) override { fold_.finish(groups); }
-  [[nodiscard]] bool are_cached(const Groups& groups) const override { return fold_.are_cached(groups); }
-  void reuse(Groups&& groups) override { groups_.emplace(std::move(groups)); }
-
- private:
-  void add_block(const Batch& batch, std::int64_t first, int rows, Groups& groups);
-  bool mark_rows();
-  bool add_marked(const Batch& batch, Groups& groups);
-  void add_gathered(const Batch& batch, Groups& groups);
-
-  const Plan& plan_;
-  GroupFold fold_;
-  std::vector<Condition> conditions_;
-  Evaluator evaluator_;
-  Evaluator gathered_;  ///< of rows that blocks with few left have given
-  std::vector<std::int32_t> rows_;
-  std::vector<int> later_columns_;  ///< that no condition reads
-  bool gathers_ = true;
-  DenseSums dense_sums_;
-  std::uint64_t marks_[kBlockMarks] = {};
-  bool marks_rows_ = true;        ///< blocks may be computed whole: none of this piece has failed yet
-  int kept_ = 0;                  ///< rows of the last block
-  std::optional<Groups> groups_;  ///< of the last piece, for their memory
 };
 
 /// How a table is folded.

@@ -59,7 +59,7 @@ class GroupColumn {
   }
   void put_word(std::size_t row, std::int64_t word) { at<std::int64_t>(row) = word; }
   void put_real(std::size_t row, double real) { at<double>(row) = real; }
-  /// Texts stay where the groups have them: each is a word of its own.
+  /// Texts stay where the groups have them: each is an entry of its own.
   void put_text(std::size_t row, std::string_view text) {
     (*words_)[row] = text;
     at<std::int32_t>(row) = static_cast<std::int32_t>(row);

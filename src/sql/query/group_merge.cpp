@@ -33,7 +33,7 @@ std::int32_t entry_of_new_key(Groups& groups, std::string_view text) {
   return groups.texts_are_groups() ? groups.texts().add_new(text) : groups.entry(text);
 }
 
-// ------------------------------------------------------------------------------------------------------------- loose rows
+// ------------------------------------------------------------------------------------------------------ loose rows
 
 /// Adds the group of a loose row, whose keys no group has.
 std::int32_t add(Groups& groups, const LooseRows& rows, const std::uint64_t* row) {

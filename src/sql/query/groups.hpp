@@ -135,7 +135,7 @@ class Groups {
     return is_long_text(key) ? texts_[entry_of_long(key)] : rows_.short_text(group, which);
   }
 
-  // --------------------------------------------------------------------------------------------------------- loose rows
+  // -------------------------------------------------------------------------------------------------- loose rows
 
   /// Rows that come after those of the groups. Whoever merges them clears them.
   [[nodiscard]] LooseRows& loose() { return loose_; }

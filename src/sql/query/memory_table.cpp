@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/memory_table.cpp: columns in memory as a table, whose parts are stretches of rows.
+// sql/query/memory_table.cpp: columns in memory as a table, whose parts are ranges of rows.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

@@ -61,7 +61,7 @@ struct SpilledPartitions::Round {
   std::vector<Partition> divided;  ///< for the next round
   std::vector<Partition> done;
   int active = 0;         ///< threads
-  std::int64_t most = 0;  ///< bytes of all sections at hand
+  std::int64_t most = 0;  ///< bytes that partitions may take while they are merged
   /// Of sections that did not fit: larger ones are not tried. Groups may come several times.
   std::int64_t least_divided = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr error;
@@ -112,7 +112,7 @@ void SpilledPartitions::use(int workers, std::int64_t most_bytes, const UseGroup
   partitions_ = std::move(round.done);
 }
 
-/// False where there is not enough memory beside what other threads have at hand: it is left to them then, and this one ends.
+/// False where there is not enough memory besides what other threads merge: the partition is left to them, and this thread ends.
 bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGroups& use) {
   std::unique_lock lock(round.changing);
   const bool is_too_large = partition.depth < kMostDepth && partition.groups >= round.least_divided;

@@ -49,7 +49,7 @@ class SpilledPartitions {
   };
 
  public:
-  /// Packets of a partition on their way into the file.
+  /// Encoded batches of a partition on their way into the file.
   class Writer {
    public:
     explicit Writer(const Plan& plan) : packets_(plan) {}

@@ -308,7 +308,7 @@ class Rewriter {
   bool begun_ = false;                        ///< past the parentheses that the query may begin with
   std::map<std::string, std::string> names_;  ///< long names by their stand-ins
   std::string stem_;                          ///< of stand-ins; empty while there are none
-  std::size_t operator_bytes_ = 0;            ///< of the operator up to the token at hand
+  std::size_t operator_bytes_ = 0;            ///< of the operator up to the current token
 };
 
 /// Runs f on a stack of so many bytes.

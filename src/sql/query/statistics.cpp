@@ -25,7 +25,7 @@ struct Bounded {
   double above;
 };
 
-/// What is known of a column, which plans call by their own number, in the rows at hand.
+/// What is known of a column, which plans call by their own number, in the current rows.
 using RangeOf = std::function<ColumnRange(int column)>;
 
 std::optional<Bounded> bounded(const Expression& condition, const RangeOf& range_of) {
