@@ -152,7 +152,7 @@ class Columns {
   struct Column {
     Field field;
     std::vector<std::byte> bytes;
-    expression::Texts words;
+    expression::DictionaryBuilder words;
   };
 
   [[nodiscard]] const Column& column(const std::string& name) const {

@@ -865,7 +865,7 @@ TEST_F(DeviceQuery, KeepsWithinALimitOfTheDevicesMemory) {
   }
 }
 
-query::Plan plan_of(const std::string& sql, const Table& table) {
+query::QueryPlan plan_of(const std::string& sql, const Table& table) {
   return query::bind(sql, query::parse(sql), "t", table.fields());
 }
 
@@ -883,7 +883,7 @@ TEST_F(DeviceQuery, SumsHoldTheRowsThatASmallGridGivesABlock) {
   MemoryTable table;
   table.add("x", x);
   const DeviceTable there(gpu::Policy{}, table);
-  const query::Plan plan = plan_of(fmt::format("SELECT SUM(x * {}) FROM t", kFactor), there);
+  const query::QueryPlan plan = plan_of(fmt::format("SELECT SUM(x * {}) FROM t", kFactor), there);
   const expression::Kernels& kernels = expression::kernels(Isa::best);
   constexpr std::int64_t kOneBlock = 130;  // fewer bytes than users may ask for
   const query::Folded folded =
@@ -907,7 +907,7 @@ TEST_F(DeviceQuery, LessDeviceMemoryThanAMegabyteIsRefused) {
 }
 
 std::string source_of(const std::string& sql, const Table& table) {
-  const query::Plan plan = plan_of("SELECT " + sql, table);
+  const query::QueryPlan plan = plan_of("SELECT " + sql, table);
   const query::SourceOptions options{.columns = std::vector<expression::ColumnShape>(plan.columns.size()),
                                      .copies = plan.keys.empty() ? query::Copies::registers : query::Copies::threads};
   return query::fold_source(plan, options).text;
@@ -987,7 +987,7 @@ std::vector<WithLiterals> with_literals(expression::Op op) {
     case Op::choose:
       return {
           {"few, SUM(CASE WHEN n > @ THEN @ WHEN n < @ THEN price ELSE @ END) FROM t GROUP BY few", {"0", "9", "11"}}};
-    case Op::has_word:
+    case Op::string_test:
       return {{"SUM(si) FROM t WHERE few = @ OR few >= @", {"'N'", "'none'", "''"}},
               {"SUM(si) FROM t WHERE few IN (@, 'a', 'b', 'c', 'd')", {"'N'", "'none'"}}};
     case Op::call:  // the number of places to round to belongs to the code
@@ -1022,7 +1022,7 @@ TEST_F(DeviceQuery, OtherLiteralsTakeTheSameCode) {
   for (int number = 0; number <= static_cast<int>(Op::is_member); ++number) {
     const Op op = static_cast<Op>(number);
     for (const WithLiterals& all : with_literals(op)) {
-      const query::Plan plan = plan_of("SELECT " + with(all, 0), table);
+      const query::QueryPlan plan = plan_of("SELECT " + with(all, 0), table);
       const bool is_asked = std::any_of(plan.filters.begin(), plan.filters.end(),
                                         [&](const auto& filter) { return has_op(op, filter); }) ||
                             std::any_of(plan.aggregates.begin(), plan.aggregates.end(),
@@ -1137,11 +1137,11 @@ TEST_F(DeviceQuery, KernelsAreMadeOnceForAQuery) {
     EXPECT_EQ(query.run(gpu::Policy{}, there).times.compile, 0) << sql;
     EXPECT_EQ(query.run(gpu::Policy{}, there).times.compile, 0) << sql;
   }
-  query::Plan plan = plan_of("SELECT SUM(si) FROM t WHERE n > 5", there);
+  query::QueryPlan plan = plan_of("SELECT SUM(si) FROM t WHERE n > 5", there);
   const query::SourceOptions options{.columns = std::vector<expression::ColumnShape>(plan.columns.size())};
   const auto kernel = plan.kernels->fold(plan, options);
   EXPECT_EQ(plan.kernels->fold(plan, options), kernel);
-  query::Plan other = plan;
+  query::QueryPlan other = plan;
   other.filters.clear();
   EXPECT_NE(other.kernels->fold(other, options)->source().text, kernel->source().text);
   other = plan;

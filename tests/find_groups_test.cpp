@@ -33,7 +33,7 @@ constexpr std::int32_t kUntouched = -77;
 /// A plan that groups by these columns: a, b are numbers, s, t are text.
 struct GroupBy {
   MemoryTable table;
-  Plan plan;
+  QueryPlan plan;
   const Kernels& kernels = expression::kernels(Isa::best);
 
   explicit GroupBy(const std::string& keys) {
@@ -68,7 +68,7 @@ struct Key {
 
   [[nodiscard]] std::optional<std::string> at(int i) const {
     if (null_at(vector, i)) return std::nullopt;
-    return dictionary ? std::string(word_at(vector, i)) : std::to_string(numbers[static_cast<std::size_t>(i)]);
+    return dictionary ? std::string(string_at(vector, i)) : std::to_string(numbers[static_cast<std::size_t>(i)]);
   }
 };
 
@@ -287,7 +287,7 @@ TEST(FindGroups, AnewAfterAnError) {
   }
   table.add("k", key).add("x", x).add("y", y);
   const std::string sql = "SELECT k, SUM(x / y) FROM t GROUP BY k";
-  const Plan plan = query::bind(sql, parse(sql), "t", table.fields());
+  const QueryPlan plan = query::bind(sql, parse(sql), "t", table.fields());
   CpuFolder folder(plan, expression::kernels(Isa::best));
   Batch batch{.rows = 3000};
   const Longs* const columns[] = {&key, &x, &y};

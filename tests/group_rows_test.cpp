@@ -75,7 +75,7 @@ class GroupRows : public testing::Test {
   }
 
   MemoryTable table_;
-  query::Plan plan_;
+  query::QueryPlan plan_;
   std::mt19937_64 random_{7};
 };
 
@@ -189,10 +189,10 @@ TEST_F(GroupRows, AreCopiedToOthersThatHaveRoom) {
 TEST_F(GroupRows, ShortTextsLieInTheirKeys) {
   query::GroupRows rows(plan_);
   rows.push_back(1);
-  rows.set_key(0, 1, query::short_text_key("fifteen letters"));
-  EXPECT_EQ(rows.short_text(0, 1), "fifteen letters");
-  rows.set_key(0, 1, query::short_text_key(""));
-  EXPECT_EQ(rows.short_text(0, 1), "");
+  rows.set_key(0, 1, query::short_string_key("fifteen letters"));
+  EXPECT_EQ(rows.short_string(0, 1), "fifteen letters");
+  rows.set_key(0, 1, query::short_string_key(""));
+  EXPECT_EQ(rows.short_string(0, 1), "");
   EXPECT_TRUE(rows.are_narrow());  // text has two words from the beginning
 }
 

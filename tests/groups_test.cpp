@@ -24,8 +24,8 @@
 #include "sql/query/cpu_folder.hpp"
 #include "sql/query/group_merge.hpp"
 #include "sql/query/sql.hpp"
-#include "sql/query/text_key.hpp"
-#include "sql/query/text_table.hpp"
+#include "sql/query/string_key.hpp"
+#include "sql/query/string_table.hpp"
 #include "sql/query/totals.hpp"
 #include "system/hash.hpp"
 #include "upsweep/error.hpp"
@@ -510,7 +510,7 @@ TEST(Groups, OfSeveralKeysThatAreNearlyAllApart) {
                 [](const auto& row) { return Key(row[0].word, static_cast<std::int64_t>(row[1].exact), row[2].word); });
 }
 
-// As pieces of a GPU that the CPU computes: several batches at once, each of which ends in loose rows.
+// As pieces of a GPU that the CPU computes: several batches at once, each of which ends in unaggregated rows.
 TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   constexpr std::int64_t kEach = 20'000;
   Longs key;
@@ -518,7 +518,7 @@ TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   MemoryTable t;
   t.add("k", key).add("x", key);
   const std::string sql = "SELECT k, SUM(x) FROM t GROUP BY k";
-  const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
+  const query::QueryPlan plan = query::bind(sql, query::parse(sql), "t", t.fields());
   query::CpuFolder folder(plan, expression::kernels(Isa::best));
   std::vector<Batch> batches(3);
   for (std::int64_t b = 0; b < 3; ++b) {
@@ -541,7 +541,7 @@ TEST(Groups, HaveTheOrderOfFirstRowsInPiecesOfSeveralBatches) {
   }
 }
 
-// Loose rows of one batch have keys past 32 bits, and rows of the next one others of the same lower bits.
+// Unaggregated rows of one batch have keys past 32 bits, and rows of the next one others of the same lower bits.
 TEST(Groups, OfPairsInPiecesOfSeveralBatches) {
   constexpr std::int64_t kEach = 20'000;
   Longs a, b(2 * kEach, 1);
@@ -550,7 +550,7 @@ TEST(Groups, OfPairsInPiecesOfSeveralBatches) {
   MemoryTable t;
   t.add("a", a).add("b", b);
   const std::string sql = "SELECT a, b, SUM(a) FROM t GROUP BY a, b";
-  const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
+  const query::QueryPlan plan = query::bind(sql, query::parse(sql), "t", t.fields());
   query::CpuFolder folder(plan, expression::kernels(Isa::best));
   std::vector<Batch> batches(2);
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -628,7 +628,7 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
   MemoryTable t;
   t.add("k", Longs{}).add("x", Longs{});
   const std::string sql = "SELECT k, SUM(x) FROM t GROUP BY k";
-  const query::Plan plan = query::bind(sql, query::parse(sql), "t", t.fields());
+  const query::QueryPlan plan = query::bind(sql, query::parse(sql), "t", t.fields());
   const auto merge = [&](std::int64_t most_bytes) {
     query::Totals totals(plan, most_bytes);
     for (std::int64_t piece = 0; piece < 10; ++piece) {
@@ -640,7 +640,7 @@ TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
         one.count = 1;
         groups.set_state(groups.find(&key, &not_null), 0, one);
       }
-      totals.add(totals.piece_of(groups));
+      totals.add(totals.chunk_of(groups));
     }
     totals.merge_all();
     return std::move(totals).take(1).count();
@@ -664,9 +664,9 @@ TEST(TextKey, HasAllLettersAndTheirNumber) {
       for (const char letter : {'\0', '\1', '\xff'}) {
         std::string text(length, '\0');
         if (changed < length) text[changed] = letter;
-        const Int128 key = query::short_text_key(text);
-        ASSERT_EQ(query::short_text(key), text);
-        ASSERT_TRUE(query::is_short_text(key) && !query::is_long_text(key));
+        const Int128 key = query::short_string_key(text);
+        ASSERT_EQ(query::short_string(key), text);
+        ASSERT_TRUE(query::is_short_string(key) && !query::is_long_string(key));
         keys.emplace(text, key);
       }
     }
@@ -675,15 +675,15 @@ TEST(TextKey, HasAllLettersAndTheirNumber) {
   for (const auto& [text, key] : keys) apart.insert(key);
   EXPECT_EQ(apart.size(), keys.size());
   for (const std::int32_t entry : {0, 1, std::numeric_limits<std::int32_t>::max()}) {
-    const Int128 key = query::long_text_key(entry);
-    EXPECT_TRUE(query::is_long_text(key) && !query::is_short_text(key));
+    const Int128 key = query::long_string_key(entry);
+    EXPECT_TRUE(query::is_long_string(key) && !query::is_short_string(key));
     EXPECT_EQ(query::entry_of_long(key), entry);
   }
-  EXPECT_FALSE(query::is_short_text(query::short_text_key("") | Int128{16} << 120));
+  EXPECT_FALSE(query::is_short_string(query::short_string_key("") | Int128{16} << 120));
 }
 
-TEST(TextTable, KeepsTextsOfOneHashApart) {
-  query::TextTable texts;
+TEST(StringTable, KeepsTextsOfOneHashApart) {
+  query::StringTable texts;
   std::vector<std::string> words;
   words.reserve(500);
   for (int i = 0; i < 500; ++i) words.push_back(std::string(static_cast<std::size_t>(i % 30), 'a') + std::to_string(i));

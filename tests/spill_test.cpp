@@ -26,8 +26,8 @@
 #include "patterns.hpp"
 #include "sql/query/bind.hpp"
 #include "sql/query/carry.hpp"
+#include "sql/query/group_coder.hpp"
 #include "sql/query/group_merge.hpp"
-#include "sql/query/packet.hpp"
 #include "sql/query/sql.hpp"
 #include "sql/query/totals.hpp"
 #include "temporary_folder.hpp"
@@ -449,7 +449,7 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
 
 struct Bound {
   MemoryTable table;
-  query::Plan plan;
+  query::QueryPlan plan;
 
   explicit Bound(const std::string& sql) {
     table.add("k", Longs{}).add("j", Longs{}).add("x", Longs{}).add("f", std::vector<double>{});
@@ -484,7 +484,7 @@ std::unique_ptr<query::Totals> totals_of(const Bound& bound, const Longs& keys, 
   auto totals = std::make_unique<query::Totals>(bound.plan, most_bytes, folder);
   for (int piece = 0; piece < pieces; ++piece) {
     query::Groups groups = groups_of(bound, keys, value_of(piece));
-    totals->add(totals->piece_of(groups));
+    totals->add(totals->chunk_of(groups));
     totals->merge_some();
   }
   totals->merge_all();
@@ -513,19 +513,20 @@ TEST(SpilledParts, AreMergedInTheOrderOfTheirPieces) {
     EXPECT_EQ(totals->has_spilled(), bytes != kEnough);
     std::atomic<std::int64_t> count = 0;
     std::atomic<std::int64_t> wrong = 0;
-    totals->use_sections(2,
-                         [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
-                           count += groups.count();
-                           for (std::int64_t g = 0; g < groups.count(); ++g) {
-                             // All are in the first piece, by its order.
-                             const auto at = first[static_cast<std::size_t>(g)];
-                             const bool is_right = groups.state(g, 0).real() == expected &&
-                                                   groups.state(g, 0).count == kPieces && groups.key(g, 0) == keys[at];
-                             if (!is_right) ++wrong;
-                           }
-                           if (!std::is_sorted(first.begin(), first.end())) ++wrong;
-                         },
-                         {});
+    totals->use_partitions(2,
+                           [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
+                             count += groups.count();
+                             for (std::int64_t g = 0; g < groups.count(); ++g) {
+                               // All are in the first piece, by its order.
+                               const auto at = first[static_cast<std::size_t>(g)];
+                               const bool is_right = groups.state(g, 0).real() == expected &&
+                                                     groups.state(g, 0).count == kPieces &&
+                                                     groups.key(g, 0) == keys[at];
+                               if (!is_right) ++wrong;
+                             }
+                             if (!std::is_sorted(first.begin(), first.end())) ++wrong;
+                           },
+                           {});
     EXPECT_EQ(count, std::ssize(keys));
     EXPECT_EQ(wrong, 0);
     for (const std::int64_t place : {0, 1, 19'999, 20'000}) {
@@ -544,24 +545,24 @@ TEST(SpilledParts, OfPiecesThatAscend) {
     query::Totals totals(bound.plan, bytes, folder.path().string());
     for (std::size_t first = 0; first + 1 < keys.size(); first += kEach) {
       query::Groups groups = groups_of(bound, std::span(keys).subspan(first, kEach + 1), first == 0 ? 1 : 3);
-      totals.add(totals.piece_of(groups));
+      totals.add(totals.chunk_of(groups));
       totals.merge_some();
     }
     totals.merge_all();
     EXPECT_EQ(totals.count(), bytes == kEnough ? std::ssize(keys) : -1);
     std::mutex changing;
     std::map<std::uint64_t, std::pair<std::int64_t, double>> found;
-    totals.use_sections(2,
-                        [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
-                          const std::lock_guard lock(changing);
-                          EXPECT_EQ(std::ssize(first), groups.count());
-                          EXPECT_TRUE(std::is_sorted(first.begin(), first.end()));
-                          for (std::int64_t g = 0; g < groups.count(); ++g) {
-                            found[first[static_cast<std::size_t>(g)]] = {static_cast<std::int64_t>(groups.key(g, 0)),
-                                                                         groups.state(g, 0).real()};
-                          }
-                        },
-                        {});
+    totals.use_partitions(2,
+                          [&](const query::Groups& groups, std::span<const std::uint64_t> first) {
+                            const std::lock_guard lock(changing);
+                            EXPECT_EQ(std::ssize(first), groups.count());
+                            EXPECT_TRUE(std::is_sorted(first.begin(), first.end()));
+                            for (std::int64_t g = 0; g < groups.count(); ++g) {
+                              found[first[static_cast<std::size_t>(g)]] = {static_cast<std::int64_t>(groups.key(g, 0)),
+                                                                           groups.state(g, 0).real()};
+                            }
+                          },
+                          {});
     ASSERT_EQ(found.size(), keys.size());
     std::size_t at = 0;
     for (const auto& [place, group] : found) {
@@ -585,7 +586,7 @@ TEST(SpilledParts, AreDividedUntilTheyFit) {
     query::Totals totals(bound.plan, kNothing, folder.path().string());
     for (std::size_t first = 0; first < keys.size(); first += 50'000) {
       query::Groups groups = groups_of(bound, std::span(keys).subspan(first, 50'000), 1);
-      totals.add(totals.piece_of(groups));
+      totals.add(totals.chunk_of(groups));
       totals.merge_some();
     }
     totals.merge_all();
@@ -593,14 +594,14 @@ TEST(SpilledParts, AreDividedUntilTheyFit) {
     std::int64_t all = 0;
     std::int64_t largest = 0;
     std::set<Int128> seen;
-    totals.use_sections(threads,
-                        [&](const query::Groups& groups, std::span<const std::uint64_t>) {
-                          const std::lock_guard lock(changing);
-                          all += groups.count();
-                          largest = std::max(largest, groups.count());
-                          for (std::int64_t g = 0; g < groups.count(); ++g) seen.insert(groups.key(g, 0));
-                        },
-                        {});
+    totals.use_partitions(threads,
+                          [&](const query::Groups& groups, std::span<const std::uint64_t>) {
+                            const std::lock_guard lock(changing);
+                            all += groups.count();
+                            largest = std::max(largest, groups.count());
+                            for (std::int64_t g = 0; g < groups.count(); ++g) seen.insert(groups.key(g, 0));
+                          },
+                          {});
     EXPECT_EQ(all, count);
     EXPECT_EQ(std::ssize(seen), count);
     EXPECT_LT(largest, 4000);  // a 64th of all would be 6,250 at least
@@ -625,7 +626,7 @@ TEST(SpilledParts, ThatHaveChangedOrAreCutOffAreErrors) {
     const tests::TemporaryFolder folder;
     const auto totals = totals_of(bound, keys, 5, kNothing, folder.path());
     // What is still in memory is written when the sections are first used.
-    (void)totals->use_sections(1, [](const query::Groups&, std::span<const std::uint64_t>) {}, {});
+    (void)totals->use_partitions(1, [](const query::Groups&, std::span<const std::uint64_t>) {}, {});
     const int fd = descriptor_in(folder.path());
     ASSERT_GE(fd, 0);
     damage(fd, totals->bytes_spilled());
@@ -649,9 +650,9 @@ TEST(SpilledParts, ThatHaveChangedOrAreCutOffAreErrors) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- packets
+// --------------------------------------------------------------------------------------------------------- encoded groups
 
-TEST(Packets, KeepEveryValue) {
+TEST(EncodedGroups, KeepEveryValue) {
   const Bound bound(
       "SELECT k, w, j, SUM(x), SUM(f), MIN(f), MAX(x), MIN(v), COUNT(*), COUNT(x) FROM t GROUP BY k, w, j");
   std::mt19937_64 random(1);
@@ -662,16 +663,16 @@ TEST(Packets, KeepEveryValue) {
   const double reals[] = {
       0.0, -0.0, 1.5, -HUGE_VAL, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::denorm_min()};
   for (std::uint64_t i = 0; i < 10'000; ++i) {
-    const bool is_narrow = i < 5000;  // packets of few bits, and of all
+    const bool is_narrow = i < 5000;  // batches of few bits, and of all
     const auto some = [&]() -> Int128 {
       return is_narrow ? Int128{random() % 50} : values[random() % std::size(values)];
     };
-    const std::string long_text(i == 5000 ? 3 << 20 : random() % 30, 'x');
+    const std::string long_string(i == 5000 ? 3 << 20 : random() % 30, 'x');
     const std::uint8_t nulls[] = {static_cast<std::uint8_t>(random() % 5 == 0 ? 1 : 0),
                                   static_cast<std::uint8_t>(random() % 5 == 0 ? 1 : 0), 0};
     const Int128 key[] = {
         nulls[0] != 0 ? 0 : some(),
-        nulls[1] != 0 ? 0 : groups.text_key(long_text + std::to_string(random() % (is_narrow ? 9 : 1'000'000))),
+        nulls[1] != 0 ? 0 : groups.string_key(long_string + std::to_string(random() % (is_narrow ? 9 : 1'000'000))),
         Int128{i}};
     const std::int64_t g = groups.find(key, nulls);
     first.push_back(i * i * (random() % 2 == 0 ? 1 : 1 << 20) + (first.empty() ? 0 : first.back()));
@@ -698,19 +699,19 @@ TEST(Packets, KeepEveryValue) {
   }
   ASSERT_EQ(groups.count(), 10'000);
   std::vector<std::byte> bytes;
-  query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
+  query::GroupEncoder(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
   const std::size_t size = bytes.size();
-  bytes.resize(size + query::kAfterPackets);
+  bytes.resize(size + query::kAfterBatches);
   query::Groups read(bound.plan);
   detail::Large<std::uint64_t> read_first;
-  query::PacketReader reader(bound.plan);
-  int packets = 0;
-  for (std::size_t at = 0; at < size; ++packets) {
+  query::GroupDecoder reader(bound.plan);
+  int batches = 0;
+  for (std::size_t at = 0; at < size; ++batches) {
     const std::size_t taken = reader.read(std::span(bytes).subspan(at, size - at), read, read_first);
     ASSERT_GT(taken, 0U);
     at += taken;
   }
-  EXPECT_EQ(packets, 4);  // the long text ends one
+  EXPECT_EQ(batches, 4);  // the long text ends one
   ASSERT_EQ(read.count(), groups.count());
   EXPECT_EQ(read_first, first);
   for (std::int64_t g = 0; g < groups.count(); ++g) {
@@ -718,7 +719,7 @@ TEST(Packets, KeepEveryValue) {
     for (std::size_t k = 0; k < bound.plan.keys.size(); ++k) {
       ASSERT_EQ(read.key_is_null(g, k), groups.key_is_null(g, k));
       if (bound.plan.keys[k]->type.kind == ValueKind::text && !groups.key_is_null(g, k)) {
-        ASSERT_TRUE(read.key_text(g, k) == groups.key_text(g, k)) << g;
+        ASSERT_TRUE(read.key_string(g, k) == groups.key_string(g, k)) << g;
       } else {
         ASSERT_TRUE(read.key(g, k) == groups.key(g, k)) << g << ", key " << k;
       }
@@ -745,11 +746,11 @@ TEST(Packets, KeepEveryValue) {
   EXPECT_EQ(reader.read(std::span(bytes).first(size), none, read_first), 0U);
 }
 
-TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
+TEST(EncodedGroups, HaveNoValuesThatTheirPlanCannotHave) {
   const Bound bound("SELECT w, x > 0, SUM(x), MIN(v), COUNT(*), SUM(f) FROM t GROUP BY w, x > 0");
   const auto is_read = [&](const auto& change) {
     query::Groups groups(bound.plan);
-    Int128 key[] = {groups.text_key("a short text"), 1};
+    Int128 key[] = {groups.string_key("a short text"), 1};
     std::uint8_t nulls[] = {0, 0};
     query::State states[4];
     for (query::State& state : states) state.count = 2;
@@ -761,16 +762,16 @@ TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
     for (std::size_t a = 0; a < std::size(states); ++a) groups.set_state(0, a, states[a]);
     std::vector<std::byte> bytes;
     const std::uint64_t first = 0;
-    query::PacketWriter(bound.plan).append(groups, 0, 1, &first, bytes);
+    query::GroupEncoder(bound.plan).append(groups, 0, 1, &first, bytes);
     const std::size_t size = bytes.size();
-    bytes.resize(size + query::kAfterPackets);
+    bytes.resize(size + query::kAfterBatches);
     query::Groups read(bound.plan);
     detail::Large<std::uint64_t> places;
-    return query::PacketReader(bound.plan).read(std::span(bytes).first(size), read, places) == size;
+    return query::GroupDecoder(bound.plan).read(std::span(bytes).first(size), read, places) == size;
   };
   EXPECT_TRUE(is_read([](auto&, auto*, auto*, auto*) {}));
   EXPECT_TRUE(
-      is_read([](auto& groups, auto* key, auto*, auto*) { key[0] = groups.text_key("a text of more letters"); }));
+      is_read([](auto& groups, auto* key, auto*, auto*) { key[0] = groups.string_key("a text of more letters"); }));
   EXPECT_TRUE(is_read([](auto&, auto* key, auto* nulls, auto*) { nulls[0] = nulls[1] = 1, key[0] = key[1] = 0; }));
   EXPECT_TRUE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(-2); }));
   EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[1] = 2; })) << "a boolean";
@@ -779,7 +780,7 @@ TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
   EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{16} << 120; })) << "16 letters";
   EXPECT_FALSE(is_read([](auto&, auto* key, auto*, auto*) { key[0] = Int128{1} << 8; })) << "letters past the end";
   EXPECT_FALSE(is_read([](auto& groups, auto* key, auto*, auto*) {
-    key[0] = query::long_text_key(groups.append_text("15 letters here"));
+    key[0] = query::long_string_key(groups.append_string("15 letters here"));
   })) << "a short text outside of its key";
   EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[2].count = -1; })) << "a count";
   const auto no_rows = [](auto&, auto*, auto*, auto* states) { states[0].count = states[3].count = 0; };
@@ -788,13 +789,13 @@ TEST(Packets, HaveNoValuesThatTheirPlanCannotHave) {
   EXPECT_FALSE(is_read([](auto&, auto*, auto*, auto* states) { states[0].set_high(-3); })) << "more than two rows";
 }
 
-TEST(Packets, MayHaveAnyBytes) {
+TEST(EncodedGroups, MayHaveAnyBytes) {
   const Bound bound("SELECT w, j, x > 0, SUM(x), MIN(v), COUNT(*), MAX(f) FROM t GROUP BY w, j, x > 0");
   std::mt19937_64 random(3);
   query::Groups groups(bound.plan);
   std::vector<std::uint64_t> first;
   for (std::uint64_t i = 0; i < 40; ++i) {
-    const Int128 key[] = {groups.text_key(std::string(i, 'x')), (Int128{random()} << 40) + i, Int128{i % 2}};
+    const Int128 key[] = {groups.string_key(std::string(i, 'x')), (Int128{random()} << 40) + i, Int128{i % 2}};
     const std::uint8_t nulls[] = {0, 0, 0};
     const std::int64_t g = groups.find(key, nulls);
     first.push_back(i);
@@ -806,21 +807,21 @@ TEST(Packets, MayHaveAnyBytes) {
     }
   }
   std::vector<std::byte> bytes;
-  query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
+  query::GroupEncoder(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
   const std::size_t size = bytes.size();
   constexpr std::size_t kHeader = 24;
-  query::PacketReader reader(bound.plan);
+  query::GroupDecoder reader(bound.plan);
   int taken = 0;
   int refused = 0;
   for (int round = 0; round < 20'000; ++round) {
     // Of its own memory, so that sanitizers see what is read past its end.
-    auto changed = std::make_unique<std::byte[]>(size + query::kAfterPackets);
+    auto changed = std::make_unique<std::byte[]>(size + query::kAfterBatches);
     std::copy_n(bytes.begin(), size, changed.get());
     const std::uint64_t changes = 1 + random() % 3;
     for (std::uint64_t i = 0; i < changes; ++i) {
       changed[kHeader + random() % (size - kHeader)] ^= static_cast<std::byte>(1 << random() % 8);
     }
-    query::seal_packet({changed.get(), size});
+    query::seal_batch({changed.get(), size});
     query::Groups read(bound.plan);
     detail::Large<std::uint64_t> places;
     if (reader.read({changed.get(), size}, read, places) != size) {
@@ -831,7 +832,7 @@ TEST(Packets, MayHaveAnyBytes) {
     query::Groups merged(bound.plan);
     merge(merged, read);
     for (std::int64_t g = 0; g < merged.count(); ++g) {
-      ASSERT_LE(merged.key_text(g, 0).size(), 39U);
+      ASSERT_LE(merged.key_string(g, 0).size(), 39U);
       ASSERT_TRUE(merged.key(g, 2) == 0 || merged.key(g, 2) == 1);
       const query::State text = merged.state(g, 1);
       ASSERT_TRUE(text.count == 0 || merged.text(text.exact).size() <= 1);
@@ -841,7 +842,7 @@ TEST(Packets, MayHaveAnyBytes) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST(Packets, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
+TEST(EncodedGroups, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
   const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
   const auto outcome = [&](const std::string& bytes) {
     query::Groups into(bound.plan);
@@ -872,7 +873,7 @@ TEST(Packets, OfACarryHaveEachGroupOnceAndAsManyAsItSays) {
   EXPECT_NE(outcome(query::to_bytes(bound.plan, groups)).find("a group comes twice"), std::string::npos);
 }
 
-TEST(Packets, AreSmall) {
+TEST(EncodedGroups, AreSmall) {
   const Bound bound("SELECT k, SUM(x) FROM t GROUP BY k");
   std::mt19937_64 random(2);
   query::Groups groups(bound.plan);
@@ -887,7 +888,7 @@ TEST(Packets, AreSmall) {
     groups.set_state(g, 0, state);
   }
   std::vector<std::byte> bytes;
-  query::PacketWriter(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
+  query::GroupEncoder(bound.plan).append(groups, 0, groups.count(), first.data(), bytes);
   EXPECT_LT(std::ssize(bytes), groups.count() * 8);  // 27 bits of key, 10 or 11 of a sum, 7 of a place, 1 of a count
 }
 

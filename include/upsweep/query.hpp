@@ -232,7 +232,7 @@ class Groups;
 class Totals;
 struct Folded;
 struct Syntax;
-struct Plan;
+struct QueryPlan;
 }  // namespace query
 
 class UPSWEEP_CONTAINERS Query;
@@ -289,9 +289,9 @@ class QueryCarry {
 
  private:
   friend class Query;
-  QueryCarry(std::shared_ptr<const query::Plan> plan, query::Groups groups);
+  QueryCarry(std::shared_ptr<const query::QueryPlan> plan, query::Groups groups);
 
-  std::shared_ptr<const query::Plan> plan_;
+  std::shared_ptr<const query::QueryPlan> plan_;
   std::unique_ptr<query::Groups> groups_;
 };
 
@@ -346,7 +346,7 @@ class UPSWEEP_CONTAINERS Query {
                      std::int64_t device_bytes) const;
 
   std::vector<Field> fields_;
-  std::shared_ptr<const query::Plan> plan_;
+  std::shared_ptr<const query::QueryPlan> plan_;
 };
 
 }  // namespace upsweep

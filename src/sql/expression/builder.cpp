@@ -27,7 +27,7 @@ constexpr std::size_t kMostCompared = 3;
 
 bool is_null_literal(const Node& a) { return a->op == Op::null; }
 bool is_literal(const Node& a) { return a->op == Op::literal; }
-bool is_word(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
+bool is_string(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
 
 bool is_number(const std::string& word) {
   double value = 0;
@@ -40,8 +40,8 @@ std::string undefined_between(std::string_view what, const Node& a, const Node& 
   std::string message = fmt::format("{} is not defined between {} and {}", what, name(a->type), name(b->type));
   for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
     if (one->type.kind != ValueKind::text || !is_numeric(other->type)) continue;
-    if (!is_word(one)) return message.append(why_text(one->type));
-    if (is_number(one->words[0])) return message + ": write the number without quotes";
+    if (!is_string(one)) return message.append(why_text(one->type));
+    if (is_number(one->strings[0])) return message + ": write the number without quotes";
   }
   return message;
 }
@@ -51,9 +51,9 @@ std::string identity(const Expression& e) {
   std::memcpy(&bits, &e.real, sizeof bits);
   std::string key =
       fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind), e.type.scale,
-                  e.column, e.function, to_text(e.exact), bits, static_cast<int>(e.word_test));
+                  e.column, e.function, to_text(e.exact), bits, static_cast<int>(e.string_test));
   for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
-  for (const std::string& word : e.words) key += fmt::format(" {}:{}", word.size(), word);
+  for (const std::string& word : e.strings) key += fmt::format(" {}:{}", word.size(), word);
   if (e.op == Op::is_member) {
     for (const Int128 value : e.members->exact()) key += ' ' + to_text(value);
     for (const double value : e.members->reals()) key += fmt::format(" {:a}", value);
@@ -77,19 +77,19 @@ void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) 
 }  // namespace
 
 bool passes(const Expression& node, std::string_view word) {
-  const std::string_view first = node.words[0];
-  switch (node.word_test) {
-    case WordTest::less:
+  const std::string_view first = node.strings[0];
+  switch (node.string_test) {
+    case StringTest::less:
       return word < first;
-    case WordTest::less_equal:
+    case StringTest::less_equal:
       return word <= first;
-    case WordTest::greater:
+    case StringTest::greater:
       return word > first;
-    case WordTest::greater_equal:
+    case StringTest::greater_equal:
       return word >= first;
-    case WordTest::is_one_of:
+    case StringTest::is_one_of:
       return node.members ? node.members->has(word)
-                          : std::find(node.words.begin(), node.words.end(), word) != node.words.end();
+                          : std::find(node.strings.begin(), node.strings.end(), word) != node.strings.end();
   }
   detail::no_such_value();
 }
@@ -131,7 +131,7 @@ Node Builder::real(double value, int location) {
   return make({.op = Op::literal, .type = kReal, .real = value, .location = location});
 }
 Node Builder::text(const std::string& word, int location) {
-  return make({.op = Op::literal, .type = {ValueKind::text}, .words = {word}, .location = location});
+  return make({.op = Op::literal, .type = {ValueKind::text}, .strings = {word}, .location = location});
 }
 Node Builder::null(int location) { return make({.op = Op::null, .location = location}); }
 
@@ -233,7 +233,7 @@ Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int 
     const bool fits = compute_exact(op, a->exact, b->exact, value);
     const bool is_day = type.kind == ValueKind::date;  // of a year that can be written
     const Limits limits = is_day ? Limits{kFirstDay, kLastDay, ""} : limits_of(type, false);
-    if (fits && value >= limits.least && value <= limits.greatest) return exact(value, type, location);
+    if (fits && value >= limits.minimum && value <= limits.maximum) return exact(value, type, location);
     expression::refuse(sql_, location, Code::overflow, fmt::format("the result does not fit {}", name(type)));
   }
   return make({.op = op, .type = type, .args = {a, b}, .location = location});
@@ -242,7 +242,7 @@ Node Builder::computed(Op op, const Node& a, const Node& b, ValueType type, int 
 // ----------------------------------------------------------------------------------------------------------- conditions
 
 Node Builder::as_date(const Node& a) {
-  return exact(parse_date(sql_, a->words[0], a->location), {ValueKind::date}, a->location);
+  return exact(parse_date(sql_, a->strings[0], a->location), {ValueKind::date}, a->location);
 }
 
 /// Decimals are compared as they are, whatever their scales; but a number takes the scale of what it is compared with.
@@ -254,8 +254,8 @@ Node Builder::comparable(const Node& a, ValueType common) {
 }
 
 Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, int location) {
-  if (a->type.kind == ValueKind::date && is_word(b)) return compare(symbol, a, as_date(b), location);
-  if (b->type.kind == ValueKind::date && is_word(a)) return compare(symbol, as_date(a), b, location);
+  if (a->type.kind == ValueKind::date && is_string(b)) return compare(symbol, a, as_date(b), location);
+  if (b->type.kind == ValueKind::date && is_string(a)) return compare(symbol, as_date(a), b, location);
   if (a->type.kind == ValueKind::text || b->type.kind == ValueKind::text) return compare_words(symbol, a, b, location);
   const ValueType common = common_type(a, b, location, symbol.c_str());
   const Node left = comparable(a, common);
@@ -271,33 +271,33 @@ Node Builder::compare(const std::string& symbol, const Node& a, const Node& b, i
   return of(Op::less_equal, right, left);
 }
 
-Node Builder::words_in(const Node& column, WordTest test, std::vector<std::string> words, int location) {
-  auto members = words.size() > kMostCompared ? std::make_shared<const Members>(words) : nullptr;
-  return make({.op = Op::has_word,
+Node Builder::strings_in(const Node& column, StringTest test, std::vector<std::string> strings, int location) {
+  auto members = strings.size() > kMostCompared ? std::make_shared<const Members>(strings) : nullptr;
+  return make({.op = Op::string_test,
                .type = kBoolean,
                .args = {column},
-               .word_test = test,
-               .words = std::move(words),
+               .string_test = test,
+               .strings = std::move(strings),
                .members = std::move(members),
                .location = location});
 }
 
 Node Builder::compare_words(const std::string& symbol, const Node& a, const Node& b, int location) {
   if (is_null_literal(a) || is_null_literal(b)) return convert(null(location), kBoolean);
-  const bool turned = is_word(a);
+  const bool turned = is_string(a);
   const Node& column = turned ? b : a;
   const Node& word = turned ? a : b;
-  if (!is_word(word) || column->type.kind != ValueKind::text) {
+  if (!is_string(word) || column->type.kind != ValueKind::text) {
     refuse(location, undefined_between(symbol, a, b));
   }
-  if (is_word(column)) refuse(location, "two strings are compared that are both written here");
-  if (symbol == "=") return words_in(column, WordTest::is_one_of, word->words, location);
-  if (symbol == "<>") return invert(words_in(column, WordTest::is_one_of, word->words, location), location);
+  if (is_string(column)) refuse(location, "two strings are compared that are both written here");
+  if (symbol == "=") return strings_in(column, StringTest::is_one_of, word->strings, location);
+  if (symbol == "<>") return invert(strings_in(column, StringTest::is_one_of, word->strings, location), location);
   const bool less = (symbol[0] == '<') != turned;
   const bool or_equal = symbol.size() == 2;
-  const WordTest test = less ? (or_equal ? WordTest::less_equal : WordTest::less)
-                             : (or_equal ? WordTest::greater_equal : WordTest::greater);
-  return words_in(column, test, word->words, location);
+  const StringTest test = less ? (or_equal ? StringTest::less_equal : StringTest::less)
+                               : (or_equal ? StringTest::greater_equal : StringTest::greater);
+  return strings_in(column, test, word->strings, location);
 }
 
 Node Builder::logic(Op op, std::span<const Node> conditions, int location) {
@@ -336,7 +336,7 @@ Node Builder::member_test(const Node& a, const std::vector<Expression>& items, i
       const bool is_real = item.type.kind == ValueKind::real;
       reals.push_back(is_real ? item.real : to_double(item.exact, scale_of(item.type)));
     } else if (item.type.kind == ValueKind::text) {
-      exact.push_back(parse_date(sql_, item.words[0], item.location));
+      exact.push_back(parse_date(sql_, item.strings[0], item.location));
     } else {
       // At the scale of `a`. What that cannot hold, such as 1.5 among integers, is equal to no value of `a`.
       const int shift = scale_of(a->type) - scale_of(item.type);
@@ -357,14 +357,14 @@ Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, con
                     int location) {
   std::vector<Expression> looked_up;
   std::vector<Expression> as_reals;  // floats among which integers and decimals are looked up, as floats
-  std::vector<std::string> words;
+  std::vector<std::string> strings;
   std::vector<Node> tests;
   if (is_null_literal(a) && !constants.empty()) tests.push_back(convert(null(location), kBoolean));
   for (const Expression& item : constants) {
     if (is_null_literal(a)) break;
     const bool is_text = item.op == Op::literal && item.type.kind == ValueKind::text;
-    if (is_text && a->type.kind == ValueKind::text && !is_word(a)) {
-      words.push_back(item.words[0]);
+    if (is_text && a->type.kind == ValueKind::text && !is_string(a)) {
+      strings.push_back(item.strings[0]);
     } else if (is_looked_up(a->type, item)) {
       looked_up.push_back(item);
     } else if (is_exact(a->type) && item.op == Op::literal && item.type.kind == ValueKind::real) {
@@ -382,7 +382,7 @@ Node Builder::is_in(const Node& a, const std::vector<Expression>& constants, con
   };
   look_up(looked_up, a->type);
   look_up(as_reals, kReal);
-  if (!words.empty()) tests.push_back(words_in(a, WordTest::is_one_of, std::move(words), location));
+  if (!strings.empty()) tests.push_back(strings_in(a, StringTest::is_one_of, std::move(strings), location));
   for (const Node& item : others) tests.push_back(compare("=", a, item, item->location));
   return logic(Op::either, tests, location);
 }

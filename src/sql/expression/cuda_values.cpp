@@ -128,8 +128,8 @@ Value ValueWriter::compute(const Expression& node) {
     }
     case Op::choose:
       return choose(node);
-    case Op::has_word:
-      return has_word(node);
+    case Op::string_test:
+      return string_test(node);
     case Op::is_member:
       return is_member(node);
     case Op::call:
@@ -219,10 +219,10 @@ Value ValueWriter::checked(const ExactRule& rule, const Limits& limits, const st
                            const std::string& over, const std::string& null) {
   line("bool {} = false;", over);
   const Value v = named(rule.computed, text, null);
-  const bool holds_more = limits.least > least_of(rule.computed);
+  const bool holds_more = limits.minimum > minimum_of(rule.computed);
   if (holds_more) {
-    line("{} |= {} < {} || {} > {};", over, v.text, constant(limits.least).text, v.text,
-         constant(limits.greatest).text);
+    line("{} |= {} < {} || {} > {};", over, v.text, constant(limits.minimum).text, v.text,
+         constant(limits.maximum).text);
   }
   if (rule.wraps || rule.leaves) trouble(over, null);
   return {.text = rule.form == rule.computed ? v.text : fmt::format("((i64){})", v.text),
@@ -263,7 +263,7 @@ Value ValueWriter::divide(const Expression& node) {
   const std::string bottom = held_as(form, b);
   std::string fails = bottom + " == 0";
   if (a.bound > kNarrowBound) {
-    fails += fmt::format(" || ({} == -1 && {} == {})", bottom, top, constant(least_of(form)).text);
+    fails += fmt::format(" || ({} == -1 && {} == {})", bottom, top, constant(minimum_of(form)).text);
   }
   const bool by_literal = node.args[1]->op == Op::literal && b.form == Form::narrow;
   if (by_literal && form == Form::narrow) {  // multiplied, which fails nowhere
@@ -419,12 +419,12 @@ Value ValueWriter::choose(const Expression& node) {
   return all;
 }
 
-Value ValueWriter::has_word(const Expression& node) {
+Value ValueWriter::string_test(const Expression& node) {
   const Value a = value(node.args[0]);
-  auto known = std::find(word_tests_.begin(), word_tests_.end(), &node);
-  if (known == word_tests_.end()) known = word_tests_.insert(known, &node);
+  auto known = std::find(string_tests_.begin(), string_tests_.end(), &node);
+  if (known == string_tests_.end()) known = string_tests_.insert(known, &node);
   // Their place among the arguments follows from how many there are: it is filled in at the end.
-  const std::string passes = fmt::format("PASSES_{}", known - word_tests_.begin());
+  const std::string passes = fmt::format("PASSES_{}", known - string_tests_.begin());
   const std::string there = a.null.empty() ? "" : fmt::format("!{} && ", a.null);
   return named(Form::boolean, fmt::format("{}at<unsigned char>({}, {}) != 0", there, passes, a.text), a.null);
 }

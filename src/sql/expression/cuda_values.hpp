@@ -86,8 +86,8 @@ class ValueWriter {
 
   [[nodiscard]] const Field& field(int column) const { return fields_[static_cast<std::size_t>(column)]; }
   [[nodiscard]] const ColumnShape& shape(int column) const { return shapes_[static_cast<std::size_t>(column)]; }
-  /// Nodes of Op::has_word: at<unsigned char>(PASSES_i, entry) is whether test i passes.
-  [[nodiscard]] const std::vector<const Expression*>& word_tests() const { return word_tests_; }
+  /// Nodes of Op::string_test: at<unsigned char>(PASSES_i, entry) is whether test i passes.
+  [[nodiscard]] const std::vector<const Expression*>& string_tests() const { return string_tests_; }
   /// Words of literals, which the text calls LITERAL_0, LITERAL_1, …. Literals of the same types and rounded_bits() have the same
   /// text, which is compiled once.
   [[nodiscard]] const std::vector<std::uint64_t>& literals() const { return literals_; }
@@ -122,7 +122,7 @@ class ValueWriter {
   Value compare(const Expression& node);
   Value both_or_either(const Expression& node);
   Value choose(const Expression& node);
-  Value has_word(const Expression& node);
+  Value string_test(const Expression& node);
   Value is_member(const Expression& node);
   Value call(const Expression& node);
   void trouble(const std::string& condition, const std::string& null);
@@ -133,7 +133,7 @@ class ValueWriter {
   int names_ = 0;
   int troubles_ = 0;
   std::vector<std::map<int, Value>> scopes_{1};
-  std::vector<const Expression*> word_tests_;
+  std::vector<const Expression*> string_tests_;
   std::vector<std::uint64_t> literals_;
   std::vector<MemberTest> member_tests_;
   std::vector<const char*> bodies_;  ///< text of functions

@@ -27,13 +27,13 @@ std::shared_ptr<const Dictionary> dictionary_of(Strings strings) {
   return {kept, &kept->entries};
 }
 
-/// A dictionary in the making: texts, each once, in the order in which they come.
-class Texts {
+/// A dictionary in the making: strings, each once, in the order in which they come.
+class DictionaryBuilder {
  public:
-  Texts() = default;
+  DictionaryBuilder() = default;
   // A deque's moves may allocate.
-  Texts(Texts&&) = default;             // NOLINT(performance-noexcept-move-constructor)
-  Texts& operator=(Texts&&) = default;  // NOLINT(performance-noexcept-move-constructor)
+  DictionaryBuilder(DictionaryBuilder&&) = default;             // NOLINT(performance-noexcept-move-constructor)
+  DictionaryBuilder& operator=(DictionaryBuilder&&) = default;  // NOLINT(performance-noexcept-move-constructor)
 
   /// Where the text stands, at the end where it is new.
   std::int32_t entry(std::string_view text) {

@@ -2,8 +2,8 @@
 // sql/expression/evaluate.cpp: one operator at a time over a block; in 64 bits as long as what the block holds cannot overflow.
 //
 // Every vector of integers or decimals knows a bound of its values. A column's is read off the block; an operator's
-// follows from its operands'. Where it fits 64 bits the operator runs unchecked, as vectors; else integers are checked one
-// by one and decimals go on in 128 bits, which are checked too. So nothing ever wraps around unseen.
+// follows from its operands'. Where it fits 64 bits the operator runs unchecked, as vectors; otherwise integers are checked one
+// by one and decimals go on in 128 bits, which are checked too. So no value wraps unseen.
 #include "sql/expression/evaluate.hpp"
 
 #include <fmt/format.h>
@@ -60,11 +60,11 @@ std::optional<ColumnBounds> bounds_of(const Expression& condition) {
   const bool open = condition.op == Op::less;
   if (condition.op == Op::equal || turned) {
     if (open && constant->exact == kInt128Max) return std::nullopt;
-    bounds.least = constant->exact + (open ? 1 : 0);
+    bounds.minimum = constant->exact + (open ? 1 : 0);
   }
   if (condition.op == Op::equal || !turned) {
     if (open && constant->exact == kInt128Min) return std::nullopt;
-    bounds.greatest = constant->exact - (open ? 1 : 0);
+    bounds.maximum = constant->exact - (open ? 1 : 0);
   }
   return bounds;
 }
@@ -83,10 +83,10 @@ std::optional<ColumnComparison> column_comparison(const Expression& condition) {
 
 std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage storage) {
   const Limits limits = limits_of(storage);
-  const Int128 least = std::max(limits.least, bounds.least);
-  const Int128 greatest = std::min(limits.greatest, bounds.greatest);
-  if (least > greatest) return std::nullopt;
-  return StoredBounds{static_cast<std::int64_t>(least), static_cast<std::int64_t>(greatest)};
+  const Int128 minimum = std::max(limits.minimum, bounds.minimum);
+  const Int128 maximum = std::min(limits.maximum, bounds.maximum);
+  if (minimum > maximum) return std::nullopt;
+  return StoredBounds{static_cast<std::int64_t>(minimum), static_cast<std::int64_t>(maximum)};
 }
 
 std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
@@ -106,8 +106,8 @@ std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
       continue;
     }
     same->nodes.push_back(filter);
-    same->bounds->least = std::max(same->bounds->least, bounds->least);
-    same->bounds->greatest = std::min(same->bounds->greatest, bounds->greatest);
+    same->bounds->minimum = std::max(same->bounds->minimum, bounds->minimum);
+    same->bounds->maximum = std::min(same->bounds->maximum, bounds->maximum);
   }
   return all;
 }
@@ -164,7 +164,7 @@ void Evaluator::start(const Batch& batch, std::int64_t first, int count) {
 
 void Evaluator::read_ahead() {
   for (int line = 0; line < kLinesAhead && !ahead_.empty(); ++line) {
-    Stretch& next = ahead_.back();
+    ColumnBlock& next = ahead_.back();
     __builtin_prefetch(next.at, 0, 2);
     next.at += kLine;
     if (next.at >= next.end) ahead_.pop_back();
@@ -255,8 +255,8 @@ void Evaluator::compute(const Node& made, Slot& slot) {
       return is_null(node, slot);
     case Op::choose:
       return choose(node, slot);
-    case Op::has_word:
-      return has_word(node, slot);
+    case Op::string_test:
+      return string_test(node, slot);
     case Op::is_member:
       return is_member(node, slot);
     case Op::call:
@@ -335,8 +335,8 @@ bool Evaluator::keep_range(const ColumnBounds& bounds) {
     keep_rows({});
     return true;
   }
-  const int kept = kernels_.select[at(storage)](stored_values(bounds.column), rows_, count_, stored->least,
-                                                stored->greatest, kept_.data());
+  const int kept = kernels_.select[at(storage)](stored_values(bounds.column), rows_, count_, stored->minimum,
+                                                stored->maximum, kept_.data());
   if (kept < count_) keep_first(kept);
   return true;
 }
@@ -344,7 +344,7 @@ bool Evaluator::keep_range(const ColumnBounds& bounds) {
 int Evaluator::mark_range(const ColumnBounds& bounds, std::uint64_t* marks) {
   const Storage storage = fields_[static_cast<std::size_t>(bounds.column)].storage;
   if (const auto stored = stored_bounds(bounds, storage)) {
-    return kernels_.mark[at(storage)](stored_values(bounds.column), count_, stored->least, stored->greatest, marks);
+    return kernels_.mark[at(storage)](stored_values(bounds.column), count_, stored->minimum, stored->maximum, marks);
   }
   std::fill_n(marks, kBlockMarks, 0);
   return 0;
@@ -538,13 +538,13 @@ void Evaluator::exact(const Expression& node, const ExactRule& rule, Slot& slot,
   slot.vector.bound = rule.bound;
   if (rule.computed == Form::narrow) {
     auto* const to = slot.room<std::int64_t>();
-    if (all(to) && (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.greatest))) return;
+    if (all(to) && (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.maximum))) return;
   }
   UInt128 largest = 0;
   each_exact_known(slot, [&](int i) {
     Int128 result = 0;
     const bool fits = one(i, result);
-    if (!fits || result > limits.greatest || result < limits.least) fail(node, Code::overflow, limits.failure, i);
+    if (!fits || result > limits.maximum || result < limits.minimum) fail(node, Code::overflow, limits.failure, i);
     largest = std::max(largest, magnitude(result));
     return result;
   });
@@ -574,12 +574,12 @@ void Evaluator::divide(const Expression& node, Slot& slot) {
   }
   slot.vector.form = form_of_quotient(on.a.form, on.b.form);
   slot.vector.bound = on.a.bound;
-  const Int128 least = least_of(slot.vector.form);
+  const Int128 minimum = minimum_of(slot.vector.form);
   each_exact_known(slot, [&](int i) {
     const Int128 top = exact_at(on.a, i);
     const Int128 bottom = exact_at(on.b, i);
     if (bottom == 0) fail_to_divide(node, i);
-    if (bottom == -1 && top == least) fail(node, Code::overflow, limits_of(node.type, node.wide).failure, i);
+    if (bottom == -1 && top == minimum) fail(node, Code::overflow, limits_of(node.type, node.wide).failure, i);
     return top / bottom;
   });
 }
@@ -761,7 +761,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   slot.vector.form = Form::narrow;
 }
 
-void Evaluator::has_word(const Expression& node, Slot& slot) {
+void Evaluator::string_test(const Expression& node, Slot& slot) {
   const Vector& a = operands(node, slot).a;
   const auto& dictionary = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].dictionary;
   if (slot.tested != dictionary) {

@@ -21,7 +21,7 @@
 
 namespace upsweep::expression {
 
-/// Rows that are computed at a time: a vector of 64-bit values is 8 KB, a handful of them fits the first-level cache.
+/// Rows that are computed at a time: a vector of 64-bit values is 8 KB, a handful of them fits the L1 cache.
 inline constexpr int kBlock = 1024;
 inline constexpr int kBlockMarks = kBlock / kMarksPerWord;  ///< words of marks
 
@@ -85,14 +85,14 @@ std::optional<ColumnComparison> column_comparison(const Expression& condition);
 /// From where to where a column's integers, decimals or dates may go.
 struct ColumnBounds {
   int column;
-  Int128 least = kInt128Min;
-  Int128 greatest = kInt128Max;
+  Int128 minimum = kInt128Min;
+  Int128 maximum = kInt128Max;
 };
 
 /// The same as bounds of what a column's storage holds; none where no value is within them.
 struct StoredBounds {
-  std::int64_t least;
-  std::int64_t greatest;
+  std::int64_t minimum;
+  std::int64_t maximum;
 };
 /// Of integers but uint64, which not all bounds fit.
 std::optional<StoredBounds> stored_bounds(const ColumnBounds& bounds, Storage storage);
@@ -156,7 +156,7 @@ class Evaluator {
 
  private:
   struct Slot;
-  struct Stretch {
+  struct ColumnBlock {
     const std::byte* at;
     const std::byte* end;
   };
@@ -199,7 +199,7 @@ class Evaluator {
   void invert(const Expression& node, Slot& slot);
   void both_or_either(const Expression& node, Slot& slot);
   void choose(const Expression& node, Slot& slot);
-  void has_word(const Expression& node, Slot& slot);
+  void string_test(const Expression& node, Slot& slot);
   void is_member(const Expression& node, Slot& slot);
   void call(const Expression& node, Slot& slot);
   void exact_call(const Expression& node, const Function& function, Slot& slot);
@@ -225,7 +225,7 @@ class Evaluator {
   std::int64_t first_ = 0;
   int count_ = 0;
   const std::int32_t* rows_ = nullptr;  ///< which of the block's; null: all
-  std::vector<Stretch> ahead_;          ///< of columns, in the next block: not asked for yet
+  std::vector<ColumnBlock> ahead_;      ///< of columns, in the next block: not asked for yet
   std::vector<std::int32_t> kept_;
   std::vector<std::int32_t> places_;
   std::vector<Slot> slots_;  ///< by the ids of nodes

@@ -50,10 +50,10 @@ enum class Op : std::uint8_t {
   either,  ///< OR
   invert,  ///< NOT
   is_null,
-  choose,     ///< CASE: condition, value, condition, value, …, value
-  has_word,   ///< a text column's string fulfills `word_test`
-  is_member,  ///< a number or date is one of `members`, which are at its scale
-  call        ///< `function` of the first operand; the others are literals that say what the function is
+  choose,       ///< CASE: condition, value, condition, value, …, value
+  string_test,  ///< a text column's string fulfills `string_test`
+  is_member,    ///< a number or date is one of `members`, which are at its scale
+  call          ///< `function` of the first operand; the others are literals that say what the function is
 };
 
 /// Whether a op b holds, of equal, unequal, less and less_equal, by how they are ordered: -1, 0 or 1 as a is less, equal, greater.
@@ -71,7 +71,7 @@ inline bool compute_exact(Op op, Int128 a, Int128 b, Int128& result) {
   detail::no_such_value();
 }
 
-enum class WordTest : std::uint8_t { is_one_of, less, less_equal, greater, greater_equal };
+enum class StringTest : std::uint8_t { is_one_of, less, less_equal, greater, greater_equal };
 
 class Members;
 struct Expression;
@@ -86,11 +86,12 @@ struct Expression {
   int function = 0;  ///< of Op::call: its place in the table of functions.hpp
   Int128 exact = 0;
   double real = 0;
-  WordTest word_test = WordTest::is_one_of;
-  std::vector<std::string> words = {};
-  std::shared_ptr<const Members> members = {};  ///< of Op::is_member, and of Op::has_word where there are many strings
-  int location = 0;                             ///< byte in the query
-  int id = 0;                                   ///< 0, 1, 2, … within a query
+  StringTest string_test = StringTest::is_one_of;
+  std::vector<std::string> strings = {};
+  std::shared_ptr<const Members> members =
+      {};            ///< of Op::is_member, and of Op::string_test where there are many strings
+  int location = 0;  ///< byte in the query
+  int id = 0;        ///< 0, 1, 2, … within a query
   // What rules.hpp derives:
   bool wide = false;      ///< an integer of 128 bits: by what it is made of, so that what overflows depends on no row
   bool can_fail = false;  ///< computing it can throw, for some values
@@ -99,7 +100,7 @@ struct Expression {
 /// The plan's columns that expressions read.
 std::set<int> columns_of(const std::vector<Node>& nodes);
 
-/// Whether a string fulfills the test of a node of Op::has_word.
+/// Whether a string fulfills the test of a node of Op::string_test.
 bool passes(const Expression& node, std::string_view word);
 
 }  // namespace upsweep::expression

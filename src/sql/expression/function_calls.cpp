@@ -36,7 +36,7 @@ int most_arguments(const Function& function) {
   return static_cast<int>(std::find(std::begin(function.takes), std::end(function.takes), Takes::nothing) -
                           std::begin(function.takes));
 }
-int least_arguments(const Function& function) {
+int min_arguments(const Function& function) {
   return static_cast<int>(std::count_if(std::begin(function.takes), std::end(function.takes),
                                         [](Takes takes) { return takes == Takes::number || takes == Takes::real; }));
 }
@@ -57,7 +57,7 @@ std::optional<Expression> constant_call(const Function& function, ValueType type
   }
   const Limits limits = limits_of(type, false);
   if (function.exact.wide(from.data(), 1, &result.exact)) return std::nullopt;
-  if (result.exact < limits.least || result.exact > limits.greatest) return std::nullopt;
+  if (result.exact < limits.minimum || result.exact > limits.maximum) return std::nullopt;
   return result;
 }
 
@@ -81,7 +81,7 @@ std::string usage(const Function& function) {
   std::string all;
   std::string arguments;
   for (int count = 0; count <= most_arguments(function); ++count) {
-    if (count >= least_arguments(function)) {
+    if (count >= min_arguments(function)) {
       all += fmt::format("{}{}({})", all.empty() ? "" : " or ", name(function), arguments);
     }
     if (count == most_arguments(function)) break;
@@ -93,7 +93,7 @@ std::string usage(const Function& function) {
 
 void Builder::require_arguments(const Function& function, const std::vector<Node>& args, int location) const {
   const auto count = static_cast<int>(args.size());
-  if (count < least_arguments(function) || count > most_arguments(function)) {
+  if (count < min_arguments(function) || count > most_arguments(function)) {
     expression::refuse(sql_, location, Code::bad_sql, fmt::format("the function is called as {}", usage(function)));
   }
   for (std::size_t i = 0; i < args.size(); ++i) {

@@ -124,30 +124,30 @@ int mark_true(const std::uint8_t* keep, int n, std::uint64_t* marks) {
   });
 }
 
-/// From least to greatest is one comparison: of the distance from least, without a sign.
+/// From minimum to maximum is one comparison: of the distance from minimum, without a sign.
 template <class T>
 struct Range {
   using U = std::make_unsigned_t<T>;
-  U least;
+  U minimum;
   U width;
 
-  [[nodiscard]] bool holds(T value) const { return static_cast<U>(static_cast<U>(value) - least) <= width; }
+  [[nodiscard]] bool holds(T value) const { return static_cast<U>(static_cast<U>(value) - minimum) <= width; }
 
 #if defined(__AVX512BW__)
   /// Bit j: whether it holds from[j], of 64 bytes.
   [[nodiscard]] auto mask(const T* from) const {
     const __m512i values = _mm512_loadu_si512(from);
     if constexpr (sizeof(T) == 1) {
-      return _mm512_cmple_epu8_mask(_mm512_sub_epi8(values, _mm512_set1_epi8(static_cast<char>(least))),
+      return _mm512_cmple_epu8_mask(_mm512_sub_epi8(values, _mm512_set1_epi8(static_cast<char>(minimum))),
                                     _mm512_set1_epi8(static_cast<char>(width)));
     } else if constexpr (sizeof(T) == 2) {
-      return _mm512_cmple_epu16_mask(_mm512_sub_epi16(values, _mm512_set1_epi16(static_cast<short>(least))),
+      return _mm512_cmple_epu16_mask(_mm512_sub_epi16(values, _mm512_set1_epi16(static_cast<short>(minimum))),
                                      _mm512_set1_epi16(static_cast<short>(width)));
     } else if constexpr (sizeof(T) == 4) {
-      return _mm512_cmple_epu32_mask(_mm512_sub_epi32(values, _mm512_set1_epi32(static_cast<int>(least))),
+      return _mm512_cmple_epu32_mask(_mm512_sub_epi32(values, _mm512_set1_epi32(static_cast<int>(minimum))),
                                      _mm512_set1_epi32(static_cast<int>(width)));
     } else {
-      return _mm512_cmple_epu64_mask(_mm512_sub_epi64(values, _mm512_set1_epi64(static_cast<long long>(least))),
+      return _mm512_cmple_epu64_mask(_mm512_sub_epi64(values, _mm512_set1_epi64(static_cast<long long>(minimum))),
                                      _mm512_set1_epi64(static_cast<long long>(width)));
     }
   }
@@ -180,10 +180,10 @@ constexpr int kAhead = 1024;
 constexpr int kLine = 64;
 
 template <class T>
-Range<T> range_of(std::int64_t least, std::int64_t greatest) {
+Range<T> range_of(std::int64_t minimum, std::int64_t maximum) {
   using U = typename Range<T>::U;
-  const auto low = static_cast<U>(least);
-  return {low, static_cast<U>(static_cast<U>(greatest) - low)};
+  const auto low = static_cast<U>(minimum);
+  return {low, static_cast<U>(static_cast<U>(maximum) - low)};
 }
 
 template <class T>
@@ -194,9 +194,9 @@ inline void prefetch_ahead(const T* group) {
 }
 
 template <class T>
-int mark(const void* in, int n, std::int64_t least, std::int64_t greatest, std::uint64_t* marks) {
+int mark(const void* in, int n, std::int64_t minimum, std::int64_t maximum, std::uint64_t* marks) {
   const auto* from = static_cast<const T*>(in);
-  const Range<T> range = range_of<T>(least, greatest);
+  const Range<T> range = range_of<T>(minimum, maximum);
   return clear_marks(marks, n, [=](int first) {
     prefetch_ahead(from + first);
     if (n - first >= kGroup) return range.bits(from + first);
@@ -207,10 +207,10 @@ int mark(const void* in, int n, std::int64_t least, std::int64_t greatest, std::
 }
 
 template <class T>
-int select(const void* in, const std::int32_t* rows, int n, std::int64_t least, std::int64_t greatest,
+int select(const void* in, const std::int32_t* rows, int n, std::int64_t minimum, std::int64_t maximum,
            std::int32_t* kept) {
   const auto* from = static_cast<const T*>(in);
-  const Range<T> range = range_of<T>(least, greatest);
+  const Range<T> range = range_of<T>(minimum, maximum);
   std::int32_t* to = kept;
   if (rows != nullptr) {
     for (int i = 0; i < n; ++i) {
@@ -234,10 +234,10 @@ int select(const void* in, const std::int32_t* rows, int n, std::int64_t least, 
 
 /// Rows outside the range count as 0, so that no row waits for another one's comparison.
 template <class T>
-RangeSum sum_in_range(const void* key, std::int64_t least, std::int64_t greatest, const std::int64_t* left,
+RangeSum sum_in_range(const void* key, std::int64_t minimum, std::int64_t maximum, const std::int64_t* left,
                       const std::int64_t* right, int n) {
   const auto* keys = static_cast<const T*>(key);
-  const Range<T> range = range_of<T>(least, greatest);
+  const Range<T> range = range_of<T>(minimum, maximum);
   std::int64_t rows = 0;
   std::int64_t sum = 0;
   std::int64_t left_bits = 0;
@@ -458,8 +458,8 @@ constexpr TypedKernels<T> kTyped{
                 binary<T, std::uint8_t, [](T x, T y) -> std::uint8_t { return is_less(x, y); }>,
                 binary<T, std::uint8_t, [](T x, T y) -> std::uint8_t { return !is_less(y, x); }>},
     .sum = sum<T>,
-    .least = extreme<T, is_less<T>>,
-    .greatest = extreme<T, is_greater<T>>};
+    .minimum = extreme<T, is_less<T>>,
+    .maximum = extreme<T, is_greater<T>>};
 
 constexpr Kernels kTable{
     .take = {take<std::int8_t>, take<std::int16_t>, take<std::int32_t>, take<std::int64_t>, take<std::uint8_t>,

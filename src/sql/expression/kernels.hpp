@@ -25,9 +25,9 @@ struct TypedKernels {
   Binary<T, std::uint8_t> compare[4];
   /// Integers modulo 2^64; doubles in a fixed order that depends on n alone.
   T (*sum)(const T* in, int n);
-  /// n is not 0. Of doubles NaN counts as the greatest.
-  T (*least)(const T* in, int n);
-  T (*greatest)(const T* in, int n);
+  /// n is not 0. Of doubles NaN counts as the maximum.
+  T (*minimum)(const T* in, int n);
+  T (*maximum)(const T* in, int n);
 };
 
 /// What the rows in a range come to.
@@ -41,15 +41,15 @@ struct RangeSum {
 struct Kernels {
   /// The elements at `rows`, or the first n where that is null, as int64 or, of floats, double. Empty for int128 and bit.
   void (*take[kStorageCount])(const void* in, const std::int32_t* rows, int n, void* out);
-  /// Those of the n `rows`, or of the first n where that is null, whose element is from `least` to `greatest`, in order;
+  /// Those of the n `rows`, or of the first n where that is null, whose element is from `minimum` to `maximum`, in order;
   /// returns how many. `kept` may be `rows`. Empty but for integers of up to 64 bits, which hold both bounds.
-  int (*select[kStorageCount])(const void* in, const std::int32_t* rows, int n, std::int64_t least,
-                               std::int64_t greatest, std::int32_t* kept);
+  int (*select[kStorageCount])(const void* in, const std::int32_t* rows, int n, std::int64_t minimum,
+                               std::int64_t maximum, std::int32_t* kept);
   /// Clears those of the n marks whose element is not in that range; returns how many are left. Empty as `select` is.
-  int (*mark[kStorageCount])(const void* in, int n, std::int64_t least, std::int64_t greatest, std::uint64_t* marks);
+  int (*mark[kStorageCount])(const void* in, int n, std::int64_t minimum, std::int64_t maximum, std::uint64_t* marks);
   /// Σ left[i]·right[i], or Σ left[i] where `right` is null, over those of the n rows whose key is in that range. Empty as
   /// `select` is.
-  RangeSum (*sum_in_range[kStorageCount])(const void* key, std::int64_t least, std::int64_t greatest,
+  RangeSum (*sum_in_range[kStorageCount])(const void* key, std::int64_t minimum, std::int64_t maximum,
                                           const std::int64_t* left, const std::int64_t* right, int n);
   TypedKernels<std::int64_t> integers;
   TypedKernels<double> reals;

@@ -18,7 +18,7 @@ class Members {
  public:
   explicit Members(std::vector<Int128> exact);
   explicit Members(std::vector<double> reals);
-  explicit Members(const std::vector<std::string>& words) : words_(words.begin(), words.end()) {}
+  explicit Members(const std::vector<std::string>& strings) : strings_(strings.begin(), strings.end()) {}
 
   [[nodiscard]] bool has(std::int64_t value) const {
     if (bits_.empty()) return has_key(static_cast<std::uint64_t>(value));
@@ -28,7 +28,7 @@ class Members {
   [[nodiscard]] bool has(Int128 value) const;
   /// 0.0 and -0.0 are equal; NaN is no member, as no literal is NaN.
   [[nodiscard]] bool has(double value) const { return has_key(key_of(value)); }
-  [[nodiscard]] bool has(std::string_view word) const { return words_.find(word) != words_.end(); }
+  [[nodiscard]] bool has(std::string_view string) const { return strings_.find(string) != strings_.end(); }
 
   // In ascending order, each once.
   [[nodiscard]] const std::vector<Int128>& exact() const { return exact_; }
@@ -37,7 +37,9 @@ class Members {
  private:
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name
-    std::size_t operator()(std::string_view word) const { return static_cast<std::size_t>(hash_of(secret(), word)); }
+    std::size_t operator()(std::string_view string) const {
+      return static_cast<std::size_t>(hash_of(secret(), string));
+    }
   };
 
   static std::uint64_t key_of(double value) { return std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value); }
@@ -55,8 +57,8 @@ class Members {
 
   std::vector<Int128> exact_;
   std::vector<double> reals_;
-  std::unordered_set<std::string, Hash, std::equal_to<>> words_;
-  // Of `exact_` those that 64 bits hold: as bits from the first one on, where they are near each other; else in a table.
+  std::unordered_set<std::string, Hash, std::equal_to<>> strings_;
+  // Of `exact_` those that 64 bits hold: as bits from the first one on, where they are near each other; otherwise in a table.
   std::vector<std::uint64_t> bits_;
   std::int64_t first_ = 0;
   std::vector<std::uint64_t> slots_;  // a power of two, at most a quarter of them taken: most look-ups end at the first

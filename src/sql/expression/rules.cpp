@@ -69,13 +69,13 @@ Limits limits_of(ValueType type, bool wide) {
 Limits limits_of(Storage storage) {
   const int bits = width_of(storage);
   const bool is_unsigned = storage >= Storage::uint8 && storage <= Storage::uint64;
-  const auto greatest = static_cast<Int128>(kWideBound >> (is_unsigned ? 127 - bits : 128 - bits));
-  return {is_unsigned ? 0 : -greatest - 1, greatest, ""};
+  const auto maximum = static_cast<Int128>(kWideBound >> (is_unsigned ? 127 - bits : 128 - bits));
+  return {is_unsigned ? 0 : -maximum - 1, maximum, ""};
 }
 
 UInt128 bound_of(Storage storage) {
   const Limits limits = limits_of(storage);
-  return std::max(magnitude(limits.least), magnitude(limits.greatest));
+  return std::max(magnitude(limits.minimum), magnitude(limits.maximum));
 }
 
 ExactRule rule_of(Op op, const Limits& limits, Operand a, Operand b) {
@@ -84,18 +84,18 @@ ExactRule rule_of(Op op, const Limits& limits, Operand a, Operand b) {
 }
 
 ExactRule rule_of(UInt128 bound, const Limits& limits, bool narrow) {
-  const bool to_narrow = magnitude(limits.greatest) <= kNarrowBound;
+  const bool to_narrow = magnitude(limits.maximum) <= kNarrowBound;
   const bool in_narrow = narrow && (to_narrow || bound <= kNarrowBound);
   return {.computed = in_narrow ? Form::narrow : Form::wide,
           .wraps = bound > (in_narrow ? kNarrowBound : kWideBound),
-          .leaves = bound > magnitude(limits.greatest),
+          .leaves = bound > magnitude(limits.maximum),
           .form = in_narrow || to_narrow ? Form::narrow : Form::wide,
-          .bound = std::min(bound, magnitude(limits.least))};
+          .bound = std::min(bound, magnitude(limits.minimum))};
 }
 
 Form form_of_quotient(Form a, Form b) { return a == Form::wide || b == Form::wide ? Form::wide : Form::narrow; }
 
-Int128 least_of(Form form) { return form == Form::wide ? kInt128Min : INT64_MIN; }
+Int128 minimum_of(Form form) { return form == Form::wide ? kInt128Min : INT64_MIN; }
 
 bool sum_fits(Operand value, UInt128 rows) {
   return saturated_product(value.bound, rows) <= (value.form == Form::narrow ? kNarrowBound : kWideBound);

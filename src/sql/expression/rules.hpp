@@ -28,8 +28,8 @@ Form form_of(const Expression& node);
 
 /// From where to where values may go.
 struct Limits {
-  Int128 least;
-  Int128 greatest;
+  Int128 minimum;
+  Int128 maximum;
   const char* failure;  ///< what is said of a value outside
 };
 /// Of what a result may be: an integer of 64 bits or, if `wide`, of 128; a decimal; a date.
@@ -61,9 +61,9 @@ ExactRule rule_of(Op op, const Limits& limits, Operand a, Operand b);
 /// The same of any results with that bound; `narrow`: all operands are.
 ExactRule rule_of(UInt128 bound, const Limits& limits, bool narrow);
 
-/// The form of a / b, which truncates. It fails where b is 0, and where a is the form's least value and b is -1.
+/// The form of a / b, which truncates. It fails where b is 0, and where a is the form's minimum value and b is -1.
 Form form_of_quotient(Form a, Form b);
-Int128 least_of(Form form);
+Int128 minimum_of(Form form);
 
 /// Whether a sum of so many values fits the form that they are held in.
 bool sum_fits(Operand value, UInt128 rows);

@@ -38,7 +38,7 @@ namespace {
 /// -1, 0 or 1 as a row a comes before b, with it or after it by all that ORDER BY names. `is_null(which)` of a's value of an
 /// output, `compare_to(which)` of that with b's.
 template <class IsNull, class CompareTo>
-int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const IsNull& is_null,
+int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t row, const IsNull& is_null,
                      const CompareTo& compare_to) {
   for (const OrderTerm& term : plan.order) {
     const auto which = static_cast<std::size_t>(term.output);
@@ -51,21 +51,22 @@ int compare_by_terms(const Plan& plan, const Section& b, std::size_t row, const 
   return 0;
 }
 
-/// The groups that a thread takes at a time. It makes rows of a block of them: what is known of these is in the core's second cache then.
-constexpr std::int64_t kPiece = 4 * kBlock;
+/// The groups that a thread takes at a time. It makes rows of a block of them: their keys and states are in L2 then.
+constexpr std::int64_t kWorkUnit = 4 * kBlock;
 
-/// Rows of which a limit drops most may take that much memory, however little is allowed in all.
-constexpr std::int64_t kLeastFew = std::int64_t{4} << 20;
+/// Memory for rows of which a limit drops most, however little is allowed in all.
+constexpr std::int64_t kMinFew = std::int64_t{4} << 20;
 
-/// Makes an answer of all groups at once, in their order, or of groups that come a section at a time, from several threads, in any
-/// order: it depends on no section.
+/// Makes an answer of all groups at once, in their order, or of groups that come a chunk at a time, from several threads, in any
+/// order. The answer does not depend on the chunks.
 ///
-/// Without LIMIT all rows are kept. With ORDER BY and LIMIT, the first so many, and as many again until they are sorted out;
-/// with LIMIT alone, so many of the groups themselves, as no others are computed.
-class Maker {
+/// Without LIMIT all rows are kept. With ORDER BY and LIMIT, at most twice the limit is kept at a time, and then the last half is
+/// dropped. With LIMIT only, the groups themselves are kept, as no others are computed.
+class AnswerMaker {
  public:
   /// `most_bytes`: of memory, for rows and what `others` says is in use; 0: any.
-  Maker(const Plan& plan, const Kernels& kernels, std::int64_t most_bytes, std::function<std::int64_t()> others)
+  AnswerMaker(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_bytes,
+              std::function<std::int64_t()> others)
       : plan_(plan),
         kernels_(kernels),
         most_bytes_(most_bytes),
@@ -78,7 +79,7 @@ class Maker {
     }
   }
 
-  /// The limit is looked at; else all rows are kept. `count`: of all groups, -1 where that is not known.
+  /// Keeps only rows within the limit from here on. `count`: of all groups, -1 where that is not known.
   void keep_few(std::int64_t count) {
     const bool has_limit = plan_.limit < std::numeric_limits<std::int64_t>::max();
     if (!has_limit || (count >= 0 && count <= plan_.limit)) return;
@@ -89,7 +90,7 @@ class Maker {
   /// Whether all rows are kept.
   [[nodiscard]] bool keeps_all() const { return !keeps_groups_ && !keeps_first_; }
 
-  /// The groups of a section, all of them or some; their places ascend.
+  /// The groups of a chunk, all of them or some; their places ascend.
   void add(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place) {
     groups_ += range.count();
     find_sums_that_do_not_fit(groups, range);
@@ -97,39 +98,39 @@ class Maker {
     const Totals::View view{&groups, {}};
     const std::vector<Field> fields = fields_of(plan_, {&view, 1});
     Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-    Section rows = keeps_first_ ? empty_section() : empty_section(static_cast<std::size_t>(range.count()));
-    std::vector<GroupAt> stretch;
+    AnswerChunk rows = keeps_first_ ? empty_chunk() : empty_chunk(static_cast<std::size_t>(range.count()));
+    std::vector<GroupAt> block;
     for (std::int64_t first = range.first; first < range.end; first += kBlock) {
-      stretch.clear();
-      for (std::int64_t g = first; g < std::min(first + kBlock, range.end); ++g) stretch.push_back({&groups, g});
-      add_block(evaluator, fields, stretch, place.subspan(static_cast<std::size_t>(first), stretch.size()), rows);
+      block.clear();
+      for (std::int64_t g = first; g < std::min(first + kBlock, range.end); ++g) block.push_back({&groups, g});
+      add_block(evaluator, fields, block, place.subspan(static_cast<std::size_t>(first), block.size()), rows);
     }
     if (rows.size() == 0) return;
     const std::lock_guard lock(changing_);
-    sections_.push_back(std::move(rows));
+    chunks_.push_back(std::move(rows));
   }
 
-  /// All groups of these, in the order of their first rows, which is that of the rows then. False: there is not enough memory for
-  /// all rows beside the groups. `pause` as answer_of() has it.
+  /// Adds all groups of these, in the order of their first rows, which becomes the order of the answer's rows. False: memory has no
+  /// room for all rows besides the groups. `pause` as answer_of() has it.
   bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
     std::vector<std::int64_t> counts;
     for (const Totals::View& view : views) counts.push_back(view.groups->count());
     const std::int64_t count = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     constexpr std::int64_t kEach = sizeof(std::int64_t);
-    const std::int64_t least = count * kEach * (1 + std::ssize(plan_.outputs));
-    if (most_bytes_ > 0 && others_() + least > most_bytes_) return false;
+    const std::int64_t needed = count * kEach * (1 + std::ssize(plan_.outputs));
+    if (most_bytes_ > 0 && others_() + needed > most_bytes_) return false;
     const detail::Unwritten<Source> order = order_of(views, counts, threads);
     std::deque<ColumnWriter> writers;
     for (const Output& output : plan_.outputs) writers.emplace_back(output.value->type.kind, order.size());
-    bytes_ += least;
+    bytes_ += needed;
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
     std::atomic<bool> has_room{true};
-    const std::int64_t pieces = cpu::parts(count, kPiece);
-    cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
+    const std::int64_t units = cpu::parts(count, kWorkUnit);
+    cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-      const std::int64_t end = std::min(count, (piece + 1) * kPiece);
-      for (std::int64_t first = piece * kPiece; first < end && has_room; first += kBlock) {
+      const std::int64_t end = std::min(count, (unit + 1) * kWorkUnit);
+      for (std::int64_t first = unit * kWorkUnit; first < end && has_room; first += kBlock) {
         const auto n = static_cast<std::size_t>(std::min(std::int64_t{kBlock}, end - first));
         const std::int64_t more =
             write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
@@ -145,7 +146,7 @@ class Maker {
       return false;
     }
     groups_ += count;
-    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kPiece, threads), [&](std::int64_t i) {
+    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kWorkUnit, threads), [&](std::int64_t i) {
       const Groups& groups = *views[static_cast<std::size_t>(i)].groups;
       find_sums_that_do_not_fit(groups, {0, groups.count()});
     });
@@ -153,7 +154,7 @@ class Maker {
     return true;
   }
 
-  /// What all groups come to. `number_of`: of a place, how many groups have theirs before it, once no section is at work.
+  /// What all groups come to. `number_of`: of a place, how many groups have theirs before it, once no chunk is at work.
   Answer finish(int threads, const std::function<std::int64_t(std::uint64_t)>& number_of) {
     Answer answer{.table = plan_.table, .groups = groups_};
     for (const Output& output : plan_.outputs) {
@@ -168,8 +169,8 @@ class Maker {
     if (failed_) throw_failed(keeps_groups_ ? static_cast<std::int64_t>(failed_place_) : number_of(failed_place_));
     if (!in_order_.empty()) {
       answer.rows.columns = plan_.order.empty() ? std::move(in_order_) : ordered_rows(threads);
-    } else if (sections_.empty()) {
-      answer.rows.columns = empty_section().columns;
+    } else if (chunks_.empty()) {
+      answer.rows.columns = empty_chunk().columns;
     } else {
       answer.rows.columns = keeps_first_ ? first_rows(threads) : all_rows(threads);
     }
@@ -234,11 +235,11 @@ class Maker {
   // --------------------------------------------------------------------------------------------------------------- rows
 
   /// With room for so many rows.
-  [[nodiscard]] Section empty_section(std::size_t rows = 0) const {
-    Section section;
-    section.places.reserve(rows);
+  [[nodiscard]] AnswerChunk empty_chunk(std::size_t rows = 0) const {
+    AnswerChunk chunk;
+    chunk.places.reserve(rows);
     for (const Output& output : plan_.outputs) {
-      AnswerColumn& column = section.columns.emplace_back(AnswerColumn{.kind = output.value->type.kind});
+      AnswerColumn& column = chunk.columns.emplace_back(AnswerColumn{.kind = output.value->type.kind});
       if (column.kind == ValueKind::real) {
         column.reals.reserve(rows);
       } else if (column.kind == ValueKind::text) {
@@ -247,7 +248,7 @@ class Maker {
         column.exact.reserve(rows);
       }
     }
-    return section;
+    return chunk;
   }
 
   /// The outputs of these groups; none: one of them cannot be computed. `place_of(i)` of each.
@@ -266,7 +267,7 @@ class Maker {
   }
 
   void add_block(Evaluator& evaluator, const std::vector<Field>& fields, std::span<const GroupAt> groups,
-                 std::span<const std::uint64_t> places, Section& rows) {
+                 std::span<const std::uint64_t> places, AnswerChunk& rows) {
     if (has_failed_ && is_past_failed(places.front())) return;
     const std::vector<GroupColumn> columns = columns_for(plan_, wanted_, fields, groups);
     const Batch batch = batch_of(columns, groups.size());
@@ -285,7 +286,7 @@ class Maker {
     if (has_failed_ && is_past_failed(first)) return 0;
     std::array<GroupAt, kBlock> groups;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      groups[i] = {views[order[i].section].groups, order[i].row};
+      groups[i] = {views[order[i].chunk].groups, order[i].row};
       groups[i].groups->rows().ask_for(groups[i].group);
     }
     const std::span<const GroupAt> all(groups.data(), order.size());
@@ -311,25 +312,25 @@ class Maker {
   }
 
   static void append(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places,
-                     std::span<const int> kept, Section& rows) {
+                     std::span<const int> kept, AnswerChunk& rows) {
     for (std::size_t c = 0; c < values.size(); ++c) query::append(*values[c], kept, rows.columns[c]);
     for (const int i : kept) rows.places.push_back(places[static_cast<std::size_t>(i)]);
   }
 
-  bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const Section& other) const {
+  bool precedes(const std::vector<const Vector*>& values, int i, std::uint64_t place, const AnswerChunk& other) const {
     const int order = compare_by_terms(
         plan_, other, 0, [&](std::size_t which) { return null_at(*values[which], i); },
         [&](std::size_t which) { return compare(*values[which], i, other.columns[which], 0); });
     return order != 0 ? order < 0 : place < other.places[0];
   }
   [[nodiscard]] int compare_rows(Source a, Source b) const {
-    const Section& of_a = sections_[a.section];
-    const Section& of_b = sections_[b.section];
+    const AnswerChunk& of_a = chunks_[a.chunk];
+    const AnswerChunk& of_b = chunks_[b.chunk];
     return compare_by_terms(
         plan_, of_b, b.row, [&](std::size_t which) { return of_a.columns[which].is_null(a.row); },
         [&](std::size_t which) { return compare(of_a.columns[which], a.row, of_b.columns[which], b.row); });
   }
-  [[nodiscard]] std::uint64_t place_of(Source row) const { return sections_[row.section].places[row.row]; }
+  [[nodiscard]] std::uint64_t place_of(Source row) const { return chunks_[row.chunk].places[row.row]; }
   [[nodiscard]] auto by_terms() const {
     return [this](Source a, Source b) {
       const int order = compare_rows(a, b);
@@ -346,7 +347,7 @@ class Maker {
   bool make_room(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
     if (most_bytes_ == 0) return true;
-    return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kLeastFew);
+    return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kMinFew);
   }
   void require_memory(std::int64_t more) {
     if (make_room(more)) return;
@@ -360,7 +361,7 @@ class Maker {
   /// Of a block, the rows that may be among the first.
   void keep_first(const std::vector<const Vector*>& values, std::span<const std::uint64_t> places) {
     if (plan_.limit == 0) return;
-    std::shared_ptr<const Section> last;
+    std::shared_ptr<const AnswerChunk> last;
     {
       const std::lock_guard lock(changing_);
       last = last_;
@@ -371,43 +372,43 @@ class Maker {
       if (last == nullptr || precedes(values, i, place, *last)) kept.push_back(i);
     }
     if (kept.empty()) return;
-    Section some = empty_section(kept.size());
+    AnswerChunk some = empty_chunk(kept.size());
     append(values, places, kept, some);
     const std::lock_guard lock(changing_);
     require_memory(some.bytes());
     rows_ += std::ssize(kept);
-    sections_.push_back(std::move(some));
+    chunks_.push_back(std::move(some));
     if (rows_ / 2 >= plan_.limit && rows_ >= plan_.limit + kBlock) drop_past_limit();
   }
   /// When twice as many have come together, the last half is dropped.
   void drop_past_limit() {
     const std::vector<Source> order = first_sources();
-    const Source greatest = *std::max_element(order.begin(), order.end(), by_terms());
-    last_ = std::make_shared<const Section>(copied({&greatest, 1}));
-    Section first = copied(order);
+    const Source maximum = *std::max_element(order.begin(), order.end(), by_terms());
+    last_ = std::make_shared<const AnswerChunk>(copied({&maximum, 1}));
+    AnswerChunk first = copied(order);
     bytes_ = first.bytes();
     rows_ = std::ssize(order);
-    sections_.clear();
-    sections_.push_back(std::move(first));
+    chunks_.clear();
+    chunks_.push_back(std::move(first));
   }
   /// As many as the limit says, in any order.
   [[nodiscard]] std::vector<Source> first_sources() const {
     std::vector<Source> all;
-    for (std::uint32_t s = 0; s < sections_.size(); ++s) {
-      for (std::uint32_t row = 0; row < sections_[s].size(); ++row) all.push_back({s, row});
+    for (std::uint32_t s = 0; s < chunks_.size(); ++s) {
+      for (std::uint32_t row = 0; row < chunks_[s].size(); ++row) all.push_back({s, row});
     }
     if (std::ssize(all) <= plan_.limit) return all;
     std::nth_element(all.begin(), all.begin() + plan_.limit, all.end(), by_terms());
     all.resize(static_cast<std::size_t>(plan_.limit));
     return all;
   }
-  [[nodiscard]] Section copied(std::span<const Source> order) const {
-    Section section;
+  [[nodiscard]] AnswerChunk copied(std::span<const Source> order) const {
+    AnswerChunk chunk;
     for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
-      section.columns.push_back(gathered_column(sections_, c, order, 1));
+      chunk.columns.push_back(gathered_column(chunks_, c, order, 1));
     }
-    for (const Source row : order) section.places.push_back(place_of(row));
-    return section;
+    for (const Source row : order) chunk.places.push_back(place_of(row));
+    return chunk;
   }
   std::vector<AnswerColumn> first_rows(int threads) {
     std::vector<Source> order = first_sources();
@@ -416,37 +417,37 @@ class Maker {
   }
 
   /// By all threads, as to give memory back takes as long as to fill it.
-  template <class UseSection>
-  void each_section(int threads, const UseSection& use) {
-    cpu::for_each_piece(std::ssize(sections_), threads,
-                        [&](std::int64_t section) { use(sections_[static_cast<std::size_t>(section)]); });
+  template <class UseChunk>
+  void each_chunk(int threads, const UseChunk& use) {
+    cpu::for_each_piece(std::ssize(chunks_), threads,
+                        [&](std::int64_t chunk) { use(chunks_[static_cast<std::size_t>(chunk)]); });
   }
 
   /// Of those rows, in that order; nothing is left of any.
   std::vector<AnswerColumn> take_columns(std::span<const Source> order, int threads) {
     std::vector<AnswerColumn> columns;
     for (std::size_t c = 0; c < plan_.outputs.size(); ++c) {
-      columns.push_back(gathered_column(sections_, c, order, threads));
-      each_section(threads, [&](Section& section) { section.columns[c] = {}; });
+      columns.push_back(gathered_column(chunks_, c, order, threads));
+      each_chunk(threads, [&](AnswerChunk& chunk) { chunk.columns[c] = {}; });
     }
-    sections_.clear();
+    chunks_.clear();
     return columns;
   }
 
   /// In the order of their places.
   std::vector<AnswerColumn> all_rows(int threads) {
     std::vector<std::span<const std::uint64_t>> places;
-    places.reserve(sections_.size());
-    for (const Section& section : sections_) places.emplace_back(section.places);
+    places.reserve(chunks_.size());
+    for (const AnswerChunk& chunk : chunks_) places.emplace_back(chunk.places);
     detail::Unwritten<Source> order = in_order_of_places(places, threads);
-    each_section(threads, [](Section& section) { detail::free_vector(section.places); });
+    each_chunk(threads, [](AnswerChunk& chunk) { detail::free_vector(chunk.places); });
     return rows_by_terms(order, threads);
   }
 
   /// Rows that are in the order of their places, by what ORDER BY names.
   std::vector<AnswerColumn> ordered_rows(int threads) {
     const auto count = static_cast<std::int64_t>(in_order_[0].size());
-    sections_.push_back({.columns = std::move(in_order_)});
+    chunks_.push_back({.columns = std::move(in_order_)});
     detail::Unwritten<Source> order = one_after_the_other({&count, 1}, threads);
     return rows_by_terms(order, threads);
   }
@@ -481,7 +482,7 @@ class Maker {
     keeps_groups_ = true;
   }
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   const Kernels& kernels_;
   const std::int64_t most_bytes_;
   const std::function<std::int64_t()> others_;
@@ -496,11 +497,11 @@ class Maker {
   std::mutex changing_;  // what follows:
   std::size_t sum_that_does_not_fit_ = std::numeric_limits<std::size_t>::max();
   std::uint64_t failed_place_ = 0;
-  std::optional<Groups> failed_;         ///< the first group that cannot be computed
-  std::vector<Section> sections_;        ///< all rows, or those that may be among the first
-  std::vector<AnswerColumn> in_order_;   ///< in place of these, all rows in the order of their groups' first rows
-  std::int64_t rows_ = 0;                ///< in sections, where these are those that may be among the first
-  std::shared_ptr<const Section> last_;  ///< one row: none is among the first that does not precede it
+  std::optional<Groups> failed_;             ///< the first group that cannot be computed
+  std::vector<AnswerChunk> chunks_;          ///< all rows, or those that may be among the first
+  std::vector<AnswerColumn> in_order_;       ///< in place of these, all rows in the order of their groups' first rows
+  std::int64_t rows_ = 0;                    ///< in chunks, where these are those that may be among the first
+  std::shared_ptr<const AnswerChunk> last_;  ///< one row: none is among the first that does not precede it
   std::optional<FirstGroups> kept_;
 };
 
@@ -509,18 +510,19 @@ std::int64_t number_of_row(std::uint64_t place) { return static_cast<std::int64_
 
 }  // namespace
 
-Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
+Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
                  const std::function<void()>& pause) {
   if (most_bytes == 0) most_bytes = totals.most_bytes();
-  Maker maker(plan, kernels, most_bytes, [&] { return totals.bytes(); });
+  AnswerMaker maker(plan, kernels, most_bytes, [&] { return totals.bytes(); });
   const std::int64_t count = totals.count();
   maker.keep_few(count);
-  const int workers = count >= 0 ? cpu::workers_for(cpu::parts(count, kPiece), 1, threads) : cpu::worker_count(threads);
+  const int workers =
+      count >= 0 ? cpu::workers_for(cpu::parts(count, kWorkUnit), 1, threads) : cpu::worker_count(threads);
   if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
     totals.forget(workers);
     return maker.finish(threads, number_of_row);
   }
-  totals.use_sections(
+  totals.use_partitions(
       workers,
       [&](const Groups& groups, std::span<const std::uint64_t> place) {
         maker.add(groups, {0, groups.count()}, place);
@@ -531,8 +533,8 @@ Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int t
   return answer;
 }
 
-Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads) {
-  Maker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
+Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& kernels, int threads) {
+  AnswerMaker maker(plan, kernels, 0, [] { return std::int64_t{0}; });
   maker.keep_few(groups.count());
   if (maker.keeps_all()) {
     const Totals::View view{&groups, {}};
@@ -541,10 +543,10 @@ Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels,
   }
   std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
   std::iota(place.begin(), place.end(), std::uint64_t{0});
-  const std::int64_t pieces = cpu::parts(groups.count(), kPiece);
-  cpu::for_each_of(pieces, cpu::workers_for(pieces, 1, threads), [&](std::int64_t piece) {
-    const std::int64_t first = piece * kPiece;
-    maker.add(groups, {first, std::min(first + kPiece, groups.count())}, place);
+  const std::int64_t units = cpu::parts(groups.count(), kWorkUnit);
+  cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
+    const std::int64_t first = unit * kWorkUnit;
+    maker.add(groups, {first, std::min(first + kWorkUnit, groups.count())}, place);
   });
   return maker.finish(threads, number_of_row);
 }

@@ -15,9 +15,10 @@ namespace upsweep::query {
 
 /// Computes the plan's outputs, orders them and cuts them off at the limit. Throws Error overflow, division_by_zero, and
 /// out_of_memory where there are more rows than memory has room for. `threads` as policies have it.
-Answer answer_of(const Plan& plan, const Groups& groups, const Kernels& kernels, int threads);
-/// The same, of which the groups are not left. `most_bytes`: of memory, for groups and rows; 0: as the totals have it. `pause` is called now and then, by one thread at a time; throwing, it ends this.
-Answer answer_of(const Plan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
+Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& kernels, int threads);
+/// The same; the totals have no groups afterwards. `most_bytes`: of memory, for groups and rows; 0: as the totals have it. `pause` is
+/// called now and then, by one thread at a time. If it throws, this ends.
+Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, int threads, std::int64_t most_bytes,
                  const std::function<void()>& pause);
 
 }  // namespace upsweep::query

@@ -25,8 +25,8 @@ using namespace expression;
 namespace {
 
 // Rows that a thread puts in their place at a time.
-constexpr std::size_t kStretch = std::size_t{1} << 14;
-// Places of a piece are put in order by a table of all, where so many are for each row that is there; else they are sorted.
+constexpr std::size_t kWorkUnit = std::size_t{1} << 14;
+// Places of a work unit are put in order by a table of all, where so many are for each row that is there; otherwise they are sorted.
 constexpr std::size_t kSparse = 16;
 constexpr int kPlaceShift = 32;
 
@@ -72,18 +72,18 @@ void append_exact(const Vector& values, std::span<const int> rows, AnswerColumn&
   });
 }
 
-void append_texts(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
+void append_strings(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
   const Dictionary& words = **values.dictionary;
-  const auto word_at = [&](int row) {
+  const auto string_at = [&](int row) {
     return null_at(values, row) ? std::string_view() : words[static_cast<std::size_t>(values.at<std::int32_t>(row))];
   };
   std::size_t end = to.letters.size();
-  for (const int row : rows) to.ends.push_back(static_cast<std::int64_t>(end += word_at(row).size()));
+  for (const int row : rows) to.ends.push_back(static_cast<std::int64_t>(end += string_at(row).size()));
   const std::size_t before = to.letters.size();
   to.letters.resize(end);
   char* at = to.letters.data() + before;
   for (const int row : rows) {
-    const std::string_view word = word_at(row);
+    const std::string_view word = string_at(row);
     copy_text(at, word);
     at += word.size();
   }
@@ -99,48 +99,48 @@ void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn&
 // ------------------------------------------------------------------------------------------------------------- in order
 
 /// Calls `use_unit(first, end, unit)` for all work units of kWorkUnit rows.
-template <class UseStretch>
-void for_stretches(std::size_t rows, int threads, const UseStretch& use_stretch) {
-  const auto stretches = static_cast<std::int64_t>((rows + kStretch - 1) / kStretch);
-  cpu::for_each_of(stretches, cpu::workers_for(stretches, 1, threads), [&](std::int64_t number) {
-    const auto stretch = static_cast<std::size_t>(number);
-    use_stretch(stretch * kStretch, std::min(rows, (stretch + 1) * kStretch), stretch);
+template <class UseWorkUnit>
+void for_work_units(std::size_t rows, int threads, const UseWorkUnit& use_unit) {
+  const auto units = static_cast<std::int64_t>((rows + kWorkUnit - 1) / kWorkUnit);
+  cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t number) {
+    const auto unit = static_cast<std::size_t>(number);
+    use_unit(unit * kWorkUnit, std::min(rows, (unit + 1) * kWorkUnit), unit);
   });
 }
 
-/// One array of a column that sections have, as `array_of(column)` gives it.
+/// One array of a column that chunks have, as `array_of(column)` gives it.
 template <class T, class ArrayOf>
-detail::Unwritten<T> gathered_array(std::span<const Section> sections, std::size_t which, std::span<const Source> order,
-                                    int threads, const ArrayOf& array_of) {
+detail::Unwritten<T> gathered_array(std::span<const AnswerChunk> chunks, std::size_t which,
+                                    std::span<const Source> order, int threads, const ArrayOf& array_of) {
   std::vector<const T*> from;
-  from.reserve(sections.size());
-  for (const Section& section : sections) from.push_back(array_of(section.columns[which]));
+  from.reserve(chunks.size());
+  for (const AnswerChunk& chunk : chunks) from.push_back(array_of(chunk.columns[which]));
   detail::Unwritten<T> to(order.size());
-  for_stretches(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t) {
+  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t) {
     for (std::size_t i = first; i < end; ++i) {
-      const T* const values = from[order[i].section];
+      const T* const values = from[order[i].chunk];
       to[i] = values == nullptr ? T{} : values[order[i].row];
     }
   });
   return to;
 }
 
-void gather_texts(std::span<const Section> sections, std::size_t which, std::span<const Source> order, int threads,
-                  AnswerColumn& to) {
-  const auto word_at = [&](Source source) { return sections[source.section].columns[which].word_at(source.row); };
-  std::vector<std::int64_t> begin((order.size() + kStretch - 1) / kStretch + 1);  // of each stretch's letters
-  for_stretches(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t stretch) {
+void gather_strings(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order, int threads,
+                    AnswerColumn& to) {
+  const auto string_at = [&](Source source) { return chunks[source.chunk].columns[which].word_at(source.row); };
+  std::vector<std::int64_t> begin((order.size() + kWorkUnit - 1) / kWorkUnit + 1);  // of each work unit's letters
+  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t unit) {
     std::int64_t letters = 0;
-    for (std::size_t i = first; i < end; ++i) letters += std::ssize(word_at(order[i]));
-    begin[stretch + 1] = letters;
+    for (std::size_t i = first; i < end; ++i) letters += std::ssize(string_at(order[i]));
+    begin[unit + 1] = letters;
   });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   to.ends.resize(order.size());
   to.letters.resize(static_cast<std::size_t>(begin.back()));
-  for_stretches(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t stretch) {
-    char* at = to.letters.data() + begin[stretch];
+  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t unit) {
+    char* at = to.letters.data() + begin[unit];
     for (std::size_t i = first; i < end; ++i) {
-      const std::string_view word = word_at(order[i]);
+      const std::string_view word = string_at(order[i]);
       copy_text(at, word);
       at += word.size();
       to.ends[i] = at - to.letters.data();
@@ -148,15 +148,15 @@ void gather_texts(std::span<const Section> sections, std::size_t which, std::spa
   });
 }
 
-/// In 64 bits after all where the widest of the sections' values are not among them.
-void gather_wide(std::span<const Section> sections, std::size_t which, std::span<const Source> order, int threads,
+/// In 64 bits after all where the widest of the chunks' values are not among them.
+void gather_wide(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order, int threads,
                  AnswerColumn& to) {
   to.wide.resize(order.size());
   std::atomic<bool> all_fit{true};
-  for_stretches(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t) {
+  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t) {
     bool fit = true;
     for (std::size_t i = first; i < end; ++i) {
-      to.wide[i] = sections[order[i].section].columns[which].exact_at(order[i].row);
+      to.wide[i] = chunks[order[i].chunk].columns[which].exact_at(order[i].row);
       fit = fit && to.wide[i] == static_cast<std::int64_t>(to.wide[i]);
     }
     if (!fit) all_fit = false;
@@ -173,15 +173,15 @@ struct Placed {
 };
 
 /// Where the rows of each upper half of a place begin among all, and in the end their number.
-std::vector<std::size_t> begin_of_pieces(std::span<const std::span<const std::uint64_t>> places, std::size_t pieces,
+std::vector<std::size_t> begin_of_chunks(std::span<const std::span<const std::uint64_t>> places, std::size_t units,
                                          int threads) {
-  std::vector<std::size_t> begin(pieces + 1);
+  std::vector<std::size_t> begin(units + 1);
   std::mutex adding;
   std::atomic<std::size_t> next{0};
   cpu::run_allocating_workers(cpu::workers_for(std::ssize(places), 1, threads), [&](int) {
-    std::vector<std::size_t> own(pieces + 1);
-    for (std::size_t section = next++; section < places.size(); section = next++) {
-      for (const std::uint64_t place : places[section]) ++own[(place >> kPlaceShift) + 1];
+    std::vector<std::size_t> own(units + 1);
+    for (std::size_t chunk = next++; chunk < places.size(); chunk = next++) {
+      for (const std::uint64_t place : places[chunk]) ++own[(place >> kPlaceShift) + 1];
     }
     const std::lock_guard lock(adding);
     for (std::size_t i = 0; i < begin.size(); ++i) begin[i] += own[i];
@@ -207,13 +207,13 @@ void put_in_order(std::vector<Placed>& rows, std::vector<Source>& table, Source*
   table.assign(most + 1, {kNone, 0});
   for (const Placed& row : rows) table[row.place] = row.source;
   for (const Source source : table) {
-    if (source.section != kNone) *to++ = source;
+    if (source.chunk != kNone) *to++ = source;
   }
 }
 
 }  // namespace
 
-std::int64_t Section::bytes() const {
+std::int64_t AnswerChunk::bytes() const {
   auto all = static_cast<std::int64_t>(places.capacity() * (sizeof(std::uint64_t) + sizeof(Source)));
   std::int64_t largest = 0;  // is there twice then
   for (const AnswerColumn& column : columns) {
@@ -225,7 +225,7 @@ std::int64_t Section::bytes() const {
 
 void append(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
   append_nulls(values, rows, to);
-  if (to.kind == ValueKind::text) return append_texts(values, rows, to);
+  if (to.kind == ValueKind::text) return append_strings(values, rows, to);
   if (is_exact(to.kind)) return append_exact(values, rows, to);
   const std::size_t before = to.reals.size();
   to.reals.resize(before + rows.size());
@@ -249,19 +249,20 @@ int compare(const Vector& a, int row, const AnswerColumn& b, std::size_t other) 
 }
 
 detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std::uint64_t>> places, int threads) {
-  std::vector<std::uint32_t> by_first;  // sections, in the order of their first places
+  std::vector<std::uint32_t> by_first;  // chunks, in the order of their first places
   for (std::uint32_t s = 0; s < places.size(); ++s) {
     if (!places[s].empty()) by_first.push_back(s);
   }
   std::sort(by_first.begin(), by_first.end(),
             [&](std::uint32_t a, std::uint32_t b) { return places[a].front() < places[b].front(); });
   if (by_first.empty()) return {};
-  std::vector<std::uint64_t> reach;  // how far places go up to each of these, of which there may be one for each piece
+  std::vector<std::uint64_t>
+      reach;  // how far places go up to each of these, of which there may be one for each work unit
   reach.reserve(by_first.size());
   for (const std::uint32_t s : by_first) {
     reach.push_back(std::max(places[s].back() >> kPlaceShift, reach.empty() ? 0 : reach.back()));
   }
-  const std::vector<std::size_t> begin = begin_of_pieces(places, reach.back() + 1, threads);
+  const std::vector<std::size_t> begin = begin_of_chunks(places, reach.back() + 1, threads);
   detail::Unwritten<Source> order(begin.back());
   std::atomic<std::uint64_t> next{0};
   cpu::run_allocating_workers(cpu::workers_for(std::ssize(begin) - 1, 1, threads), [&](int) {
@@ -289,8 +290,8 @@ detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> coun
   std::vector<std::int64_t> begin(counts.size() + 1);
   std::partial_sum(counts.begin(), counts.end(), begin.begin() + 1);
   detail::Unwritten<Source> order(static_cast<std::size_t>(begin.back()));
-  cpu::for_each_piece(std::ssize(counts), threads, [&](std::int64_t section) {
-    const auto which = static_cast<std::size_t>(section);
+  cpu::for_each_piece(std::ssize(counts), threads, [&](std::int64_t chunk) {
+    const auto which = static_cast<std::size_t>(chunk);
     for (std::int64_t row = 0; row < counts[which]; ++row) {
       order[static_cast<std::size_t>(begin[which] + row)] = {static_cast<std::uint32_t>(which),
                                                              static_cast<std::uint32_t>(row)};
@@ -299,22 +300,22 @@ detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> coun
   return order;
 }
 
-AnswerColumn gathered_column(std::span<const Section> sections, std::size_t which, std::span<const Source> order,
+AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order,
                              int threads) {
-  AnswerColumn to{.kind = sections[0].columns[which].kind};
+  AnswerColumn to{.kind = chunks[0].columns[which].kind};
   const auto any = [&](const auto& is) {
-    return std::any_of(sections.begin(), sections.end(),
-                       [&](const Section& section) { return is(section.columns[which]); });
+    return std::any_of(chunks.begin(), chunks.end(),
+                       [&](const AnswerChunk& chunk) { return is(chunk.columns[which]); });
   };
   const auto gather = [&]<class T>(detail::Unwritten<T>& all, const auto& array_of) {
-    all = gathered_array<T>(sections, which, order, threads, array_of);
+    all = gathered_array<T>(chunks, which, order, threads, array_of);
   };
   if (to.kind == ValueKind::text) {
-    gather_texts(sections, which, order, threads, to);
+    gather_strings(chunks, which, order, threads, to);
   } else if (to.kind == ValueKind::real) {
     gather(to.reals, [](const AnswerColumn& column) { return column.reals.data(); });
   } else if (any([](const AnswerColumn& column) { return !column.wide.empty(); })) {
-    gather_wide(sections, which, order, threads, to);
+    gather_wide(chunks, which, order, threads, to);
   } else {
     gather(to.exact, [](const AnswerColumn& column) { return column.exact.data(); });
   }
@@ -338,7 +339,7 @@ ColumnWriter::ColumnWriter(ValueKind kind, std::size_t rows) : column_{.kind = k
 
 std::int64_t ColumnWriter::write(const Vector& values, int count, std::size_t first) {
   const std::int64_t of_nulls = write_nulls(values, count, first);
-  if (column_.kind == ValueKind::text) return of_nulls + write_texts(values, count, first);
+  if (column_.kind == ValueKind::text) return of_nulls + write_strings(values, count, first);
   if (column_.kind != ValueKind::real) return of_nulls + write_exact(values, count, first);
   for (int i = 0; i < count; ++i) {
     column_.reals[first + static_cast<std::size_t>(i)] = null_at(values, i) ? 0 : values.at<double>(i);
@@ -389,10 +390,10 @@ std::int64_t ColumnWriter::write_exact(const Vector& values, int count, std::siz
 }
 
 /// Ends are those in the block's letters, until all are there.
-std::int64_t ColumnWriter::write_texts(const Vector& values, int count, std::size_t first) {
+std::int64_t ColumnWriter::write_strings(const Vector& values, int count, std::size_t first) {
   AnswerColumn block{.kind = ValueKind::text};
   block.ends.reserve(static_cast<std::size_t>(count));
-  append_texts(values, kAllRows.first(static_cast<std::size_t>(count)), block);
+  append_strings(values, kAllRows.first(static_cast<std::size_t>(count)), block);
   std::copy(block.ends.begin(), block.ends.end(), column_.ends.begin() + static_cast<std::ptrdiff_t>(first));
   const std::int64_t bytes = std::ssize(block.letters);
   const std::lock_guard lock(changing_);

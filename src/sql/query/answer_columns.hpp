@@ -16,7 +16,7 @@
 namespace upsweep::query {
 
 /// Rows that one thread has made.
-struct Section {
+struct AnswerChunk {
   std::vector<AnswerColumn> columns = {};
   detail::Large<std::uint64_t> places = {};  ///< of each row the place of its group's first row; no two have the same
 
@@ -25,9 +25,9 @@ struct Section {
   [[nodiscard]] std::int64_t bytes() const;
 };
 
-/// A row of one of several sections.
+/// A row of one of several chunks.
 struct Source {
-  std::uint32_t section;
+  std::uint32_t chunk;
   std::uint32_t row;
 };
 
@@ -45,14 +45,14 @@ void append(const expression::Vector& values, std::span<const int> rows, AnswerC
 int compare(const AnswerColumn& a, std::size_t row, const AnswerColumn& b, std::size_t other);
 int compare(const expression::Vector& a, int row, const AnswerColumn& b, std::size_t other);
 
-/// All rows in the order of their places, which ascend in each section: `places` has those of each. Places that have their upper
+/// All rows in the order of their places, which ascend in each chunk: `places` has those of each. Places that have their upper
 /// halves in common are put in order by one thread.
 detail::Unwritten<Source> in_order_of_places(std::span<const std::span<const std::uint64_t>> places, int threads);
-/// Of sections that have so many rows each, one after the other.
+/// Of chunks that have so many rows each, one after the other.
 detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> counts, int threads);
 
 /// A column of those rows, in that order.
-AnswerColumn gathered_column(std::span<const Section> sections, std::size_t which, std::span<const Source> order,
+AnswerColumn gathered_column(std::span<const AnswerChunk> chunks, std::size_t which, std::span<const Source> order,
                              int threads);
 
 /// A column of so many rows, which are written block by block, by several threads.
@@ -79,7 +79,7 @@ class ColumnWriter {
   };
 
   std::int64_t write_exact(const expression::Vector& values, int count, std::size_t first);
-  std::int64_t write_texts(const expression::Vector& values, int count, std::size_t first);
+  std::int64_t write_strings(const expression::Vector& values, int count, std::size_t first);
   std::int64_t write_nulls(const expression::Vector& values, int count, std::size_t first);
   void join_letters(int threads);
 

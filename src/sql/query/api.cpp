@@ -126,7 +126,7 @@ void Statement::refuse_table(const std::string& why) const {
 Query::Query(const Statement& statement, const Table& table) : fields_(table.fields()) {
   const std::string& path = statement.path();
   const std::string name = path.empty() ? statement.table() : path;
-  plan_ = std::make_shared<const query::Plan>(query::bind(statement.sql_, *statement.syntax_, name, fields_));
+  plan_ = std::make_shared<const query::QueryPlan>(query::bind(statement.sql_, *statement.syntax_, name, fields_));
 }
 Query::Query(std::string sql, const Table& table) : Query(Statement(std::move(sql)), table) {}
 Query::~Query() = default;
@@ -237,7 +237,7 @@ Answer Query::answer(const QueryCarry& carry) const {
   return query::answer_of(*plan_, *carry.groups_, expression::kernels(Isa::best), 0);
 }
 
-QueryCarry::QueryCarry(std::shared_ptr<const query::Plan> plan, query::Groups groups)
+QueryCarry::QueryCarry(std::shared_ptr<const query::QueryPlan> plan, query::Groups groups)
     : plan_(std::move(plan)), groups_(std::make_unique<query::Groups>(std::move(groups))) {}
 QueryCarry::~QueryCarry() = default;
 QueryCarry::QueryCarry(QueryCarry&&) noexcept = default;

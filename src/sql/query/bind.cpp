@@ -76,7 +76,7 @@ class Binder {
     plan_.table = table;
   }
 
-  Plan run();
+  QueryPlan run();
 
  private:
   /// Where an expression stands: over the table's rows, or over keys and aggregates.
@@ -128,7 +128,7 @@ class Binder {
   ColumnNames names_;
   Builder rows_;
   Builder outputs_;
-  Plan plan_;
+  QueryPlan plan_;
   std::map<int, int> used_;  // table column -> the plan's
   // What expressions of the tree come to over rows, and which are keys: each expression of the answer is looked for among the keys,
   // with all that it is made of, so that it would be bound again at each level.
@@ -288,7 +288,7 @@ void Binder::bind_limit(const Json& select) {
   plan_.limit = static_cast<std::int64_t>(std::min<Int128>(limit->exact, plan_.limit));
 }
 
-Plan Binder::run() {
+QueryPlan Binder::run() {
   const Json& select = syntax_.select;
   if (select.contains("whereClause")) {
     const Json& where = select.at("whereClause");
@@ -403,7 +403,7 @@ std::optional<Node> Binder::bind_date_arithmetic(const Json& body, const std::st
   return builder(level).exact(moved, {ValueKind::date}, location);
 }
 
-/// Refuses to order the texts of ordered categories, which have an order of their own: that of their letters is another one.
+/// Refuses to order the strings of ordered categories, which have an order of their own: that of their letters is another one.
 void Binder::require_order_of_letters(const Node& node, Level level, int location) const {
   if (node->type.kind != ValueKind::text) return;
   for (const int column : expression::columns_of({node})) {
@@ -476,9 +476,9 @@ Node Binder::bind_between(const Json& body, const std::string& kind, Level level
   const Node value = bind(body.at("lexpr"), level, depth + 1);
   require_order_of_letters(value, level, location);
   const Json& bounds = body.at("rexpr").at("List").at("items");
-  const Node least = make.compare(">=", value, bind(bounds.at(0), level, depth + 1), location);
-  const Node greatest = make.compare("<=", value, bind(bounds.at(1), level, depth + 1), location);
-  const Node test = make.logic(Op::both, std::vector{least, greatest}, location);
+  const Node minimum = make.compare(">=", value, bind(bounds.at(0), level, depth + 1), location);
+  const Node maximum = make.compare("<=", value, bind(bounds.at(1), level, depth + 1), location);
+  const Node test = make.logic(Op::both, std::vector{minimum, maximum}, location);
   return kind == "AEXPR_BETWEEN" ? test : make.invert(test, location);
 }
 
@@ -558,7 +558,7 @@ Node Binder::bind_aggregate(const Json& body, int location, int depth) {
       refuse(location, fmt::format("{}() is not defined for {}{}", name, type, expression::why_text(input->type)),
              Code::unsupported_type);
     require_order_of_letters(input, Level::rows, location);
-    const Fold fold = name == "min" ? Fold::least : Fold::greatest;
+    const Fold fold = name == "min" ? Fold::minimum : Fold::maximum;
     return output(aggregate(fold, input, input->type), input->type, location);
   }
   if (!is_numeric(input->type))
@@ -579,7 +579,8 @@ int table_location(const std::string& sql, const Syntax& syntax) {
   return location_of(range_of(sql, syntax.select), 0);
 }
 
-Plan bind(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields) {
+QueryPlan bind(const std::string& sql, const Syntax& syntax, const std::string& table,
+               const std::vector<Field>& fields) {
   return Binder(sql, syntax, table, fields).run();
 }
 

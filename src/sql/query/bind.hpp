@@ -12,7 +12,8 @@ namespace upsweep::query {
 
 /// `table`: what messages call it. Throws Error unknown_column, unsupported_sql, bad_sql, unsupported_type, overflow; all
 /// but the last show where.
-Plan bind(const std::string& sql, const Syntax& syntax, const std::string& table, const std::vector<Field>& fields);
+QueryPlan bind(const std::string& sql, const Syntax& syntax, const std::string& table,
+               const std::vector<Field>& fields);
 
 /// The name after FROM, for a query without a path. Throws unsupported_sql where there is none, or more than one.
 std::string table_name(const std::string& sql, const Syntax& syntax);

@@ -26,7 +26,7 @@ void discount_nulls(std::size_t aggregate, const Vector& v, const BlockGroups& b
 
 }  // namespace
 
-BlockAggregates::BlockAggregates(const Plan& plan, const Kernels& kernels)
+BlockAggregates::BlockAggregates(const QueryPlan& plan, const Kernels& kernels)
     : plan_(plan), kernels_(kernels), many_(plan.aggregates.size()) {}
 
 void BlockAggregates::add(Evaluator& evaluator, const BlockGroups& block) {
@@ -185,7 +185,7 @@ void BlockAggregates::include_extremes(std::size_t aggregate, const Vector& v, c
   const ValueKind kind = asked.type.kind;
   const bool whole = block.groups.count() == 1 && block.are_all && v.nulls == nullptr && !v.one;
   const auto best_of = [&]<class T>(const TypedKernels<T>& kernels) {
-    return (fold == Fold::least ? kernels.least : kernels.greatest)(v.as<T>(), n);
+    return (fold == Fold::minimum ? kernels.minimum : kernels.maximum)(v.as<T>(), n);
   };
   if (whole && (v.form == Form::narrow || v.form == Form::real)) {
     State best;
@@ -195,7 +195,7 @@ void BlockAggregates::include_extremes(std::size_t aggregate, const Vector& v, c
     } else {
       best.exact = best_of(kernels_.integers);
     }
-    improve(block.groups, 0, aggregate, best, block.groups.texts());
+    improve(block.groups, 0, aggregate, best, block.groups.strings());
     rows.count(0, aggregate) += n;
     return;
   }
@@ -209,14 +209,14 @@ void BlockAggregates::include_extremes(std::size_t aggregate, const Vector& v, c
       other.set_real(v.at<double>(i));
     } else if (kind == ValueKind::text) {
       // Only text that is better than all before it is kept: there may be as many entries as rows.
-      const std::string_view mine = word_at(v, i);
+      const std::string_view mine = string_at(v, i);
       const bool is_kept =
-          best.count > 0 && !is_better(fold, mine, block.groups.texts()[static_cast<std::int32_t>(best.exact)]);
+          best.count > 0 && !is_better(fold, mine, block.groups.strings()[static_cast<std::int32_t>(best.exact)]);
       other.exact = is_kept ? static_cast<std::int32_t>(best.exact) : block.groups.entry(mine);
     } else {
       other.exact = exact_at(v, i);
     }
-    improve(block.groups, group, aggregate, other, block.groups.texts());
+    improve(block.groups, group, aggregate, other, block.groups.strings());
     ++rows.count(group, aggregate);
   }
 }

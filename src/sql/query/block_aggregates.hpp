@@ -24,7 +24,7 @@ struct BlockGroups {
 class BlockAggregates {
  public:
   /// The arguments outlive this.
-  BlockAggregates(const Plan& plan, const Kernels& kernels);
+  BlockAggregates(const QueryPlan& plan, const Kernels& kernels);
 
   /// Adds the rows that the evaluator has. Throws what the evaluator does.
   void add(Evaluator& evaluator, const BlockGroups& block);
@@ -56,7 +56,7 @@ class BlockAggregates {
   const std::int64_t* rows_of_few(const BlockGroups& block);
   void count_rows(std::size_t aggregate, const Vector& v, const BlockGroups& block);
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   const Kernels& kernels_;
   std::vector<double> reals_;  ///< of rows that have a group
   bool few_are_counted_ = false;

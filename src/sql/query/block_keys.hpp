@@ -34,7 +34,7 @@ struct BlockKeys {
 inline bool is_plain(const Vector& v) { return v.form == Form::narrow && v.nulls == nullptr && !v.one; }
 
 /// The string of a row, which is not NULL.
-inline std::string_view word_at(const Vector& v, int i) {
+inline std::string_view string_at(const Vector& v, int i) {
   return (**v.dictionary)[static_cast<std::size_t>(v.at<std::int32_t>(i))];
 }
 

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "sql/query/group_coder.hpp"
 #include "sql/query/group_merge.hpp"
-#include "sql/query/packet.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::query {
@@ -23,7 +23,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "upsweep query carry 4\n";
-constexpr char kNothing[kAfterPackets] = {};
+constexpr char kNothing[kAfterBatches] = {};
 
 template <class T>
 void put(const T& value, std::string& to) {
@@ -51,10 +51,10 @@ class Reader {
     place_ += size;
     return taken;
   }
-  /// What is left, but for the bytes after packets.
-  [[nodiscard]] std::span<const std::byte> packets() const {
-    require(bytes_.size() - place_ >= kAfterPackets, "they end too early");
-    return std::as_bytes(std::span(bytes_)).subspan(place_, bytes_.size() - place_ - kAfterPackets);
+  /// What is left, but for the bytes after encoded batches.
+  [[nodiscard]] std::span<const std::byte> batches() const {
+    require(bytes_.size() - place_ >= kAfterBatches, "they end too early");
+    return std::as_bytes(std::span(bytes_)).subspan(place_, bytes_.size() - place_ - kAfterBatches);
   }
   void require(bool holds, const char* why) const {
     if (holds) return;
@@ -71,7 +71,7 @@ class Reader {
 }
 
 /// What two plans must have in common for the states of one to be states of the other.
-std::string signature_of(const Plan& plan) {
+std::string signature_of(const QueryPlan& plan) {
   std::string all = plan.sql;
   for (const Node& key : plan.keys) all += "\n" + name(key->type);
   for (const Aggregate& aggregate : plan.aggregates) {
@@ -82,12 +82,12 @@ std::string signature_of(const Plan& plan) {
 
 }  // namespace
 
-void require_same_query(const Plan& a, const Plan& b) {
+void require_same_query(const QueryPlan& a, const QueryPlan& b) {
   if (&a == &b || signature_of(a) == signature_of(b)) return;
   refuse_other_query();
 }
 
-std::string to_bytes(const Plan& plan, const Groups& groups) {
+std::string to_bytes(const QueryPlan& plan, const Groups& groups) {
   std::string bytes(kMagic);
   const std::string signature = signature_of(plan);
   put(static_cast<std::uint64_t>(signature.size()), bytes);
@@ -95,35 +95,35 @@ std::string to_bytes(const Plan& plan, const Groups& groups) {
   put(groups.count(), bytes);
   std::vector<std::uint64_t> places(static_cast<std::size_t>(groups.count()));
   std::iota(places.begin(), places.end(), std::uint64_t{0});
-  std::vector<std::byte> packets;
-  PacketWriter(plan).append(groups, 0, groups.count(), places.data(), packets);
-  bytes.append(reinterpret_cast<const char*>(packets.data()), packets.size());
-  return bytes.append(kNothing, kAfterPackets);
+  std::vector<std::byte> batches;
+  GroupEncoder(plan).append(groups, 0, groups.count(), places.data(), batches);
+  bytes.append(reinterpret_cast<const char*>(batches.data()), batches.size());
+  return bytes.append(kNothing, kAfterBatches);
 }
 
-void merge_bytes(const Plan& plan, std::string_view bytes, Groups& into) {
+void merge_bytes(const QueryPlan& plan, std::string_view bytes, Groups& into) {
   Reader from(bytes);
   if (from.take(from.get<std::uint64_t>()) != signature_of(plan)) refuse_other_query();
   const auto count = from.get<std::int64_t>();
   from.require(count >= 0 && count <= kMostGroups, "the number of groups is out of range");
   from.require(plan.grouped || count == 1, "there must be one group, without GROUP BY");
-  from.require(PacketReader::count(from.packets()) == count, "groups are damaged, missing, or too many");
-  Groups packet(plan);
-  const std::int64_t none = packet.count();  // one without GROUP BY
+  from.require(GroupDecoder::count(from.batches()) == count, "groups are damaged, missing, or too many");
+  Groups batch(plan);
+  const std::int64_t none = batch.count();  // one without GROUP BY
   const bool are_all = into.count() == none;
   into.reserve(std::max(into.count(), std::min(count, std::ssize(bytes))));
   detail::Large<std::uint64_t> places;
-  PacketReader reader(plan);
-  while (!from.packets().empty()) {
-    packet.clear();
+  GroupDecoder reader(plan);
+  while (!from.batches().empty()) {
+    batch.clear();
     places.clear();
-    const std::size_t read = reader.read(from.packets(), packet, places);
+    const std::size_t read = reader.read(from.batches(), batch, places);
     from.require(read > 0, "groups are damaged");
     (void)from.take(read);
-    merge(into, packet);
+    merge(into, batch);
   }
   from.require(!are_all || into.count() == count, "a group comes twice");
-  from.require(from.take(kAfterPackets) == std::string_view(kNothing, kAfterPackets), "more follows its end");
+  from.require(from.take(kAfterBatches) == std::string_view(kNothing, kAfterBatches), "more follows its end");
 }
 
 }  // namespace upsweep::query

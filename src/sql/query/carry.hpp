@@ -10,15 +10,15 @@
 
 namespace upsweep::query {
 
-/// The query's text and the types it was given, how many groups, then these in their order as packets (sql/query/packet.hpp).
+/// The query's text and the types it was given, how many groups, then these in their order as encoded batches (sql/query/group_coder.hpp).
 /// Little-endian.
-std::string to_bytes(const Plan& plan, const Groups& groups);
+std::string to_bytes(const QueryPlan& plan, const Groups& groups);
 
-/// Merges the groups of to_bytes(); that none comes twice is seen where there have been none. Throws Error malformed where the bytes are none of it, invalid_argument where they are of
-/// another query: but for that, some may have been merged; and what merge() throws.
-void merge_bytes(const Plan& plan, std::string_view bytes, Groups& into);
+/// Merges the groups of to_bytes(). Where `into` had none, it is checked that no group comes twice. Throws Error malformed where the
+/// bytes are not from to_bytes(), and invalid_argument where they are of another query. After malformed, some may have been merged; and what merge() throws.
+void merge_bytes(const QueryPlan& plan, std::string_view bytes, Groups& into);
 
 /// Throws Error invalid_argument unless carries of both can be merged.
-void require_same_query(const Plan& a, const Plan& b);
+void require_same_query(const QueryPlan& a, const QueryPlan& b);
 
 }  // namespace upsweep::query

@@ -134,8 +134,10 @@ std::optional<Expression> constant_of(const std::string& sql, const Json& node) 
   if (!body.contains("sval")) {
     refuse(sql, location, Code::unsupported_sql, "bit strings, such as B'101', are not supported");
   }
-  return Expression{
-      .op = Op::literal, .type = {ValueKind::text}, .words = {body.at("sval").value("sval", "")}, .location = location};
+  return Expression{.op = Op::literal,
+                    .type = {ValueKind::text},
+                    .strings = {body.at("sval").value("sval", "")},
+                    .location = location};
 }
 
 std::optional<Interval> interval_of(const std::string& sql, const Json& node) {

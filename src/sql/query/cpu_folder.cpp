@@ -26,7 +26,7 @@ constexpr int kSome = kBlock / 16;
 
 }  // namespace
 
-CpuFolder::CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_cached)
+CpuFolder::CpuFolder(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached)
     : plan_(plan),
       fold_(plan, kernels, most_cached),
       conditions_(conditions_of(plan.filters)),
@@ -58,8 +58,8 @@ Groups CpuFolder::begin(std::span<const Batch> batches) {
 }
 
 void CpuFolder::fold_on(std::span<const Batch> batches, Groups& groups) {
-  rows_.clear();  // of a piece that memory did not suffice for
-  // Whatever this thread had before: how a piece is computed, and so the order of its float sums, depends on it alone. Only
+  rows_.clear();  // of a chunk that memory did not suffice for
+  // Whatever this thread had before: how a chunk is computed, and so the order of its float sums, depends on it alone. Only
   // kept_ stays: dense_sums_, which go by it, are exact.
   marks_rows_ = true;
   for (const Batch& batch : batches) {

@@ -20,7 +20,7 @@ namespace upsweep::query {
 class CpuFolder final : public Folder {
  public:
   /// The arguments outlive this.
-  CpuFolder(const Plan& plan, const Kernels& kernels, std::int64_t most_cached = 0);
+  CpuFolder(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached = 0);
   Groups fold(std::span<const Batch> batches) override;
   Groups begin(std::span<const Batch> batches) override;
   void fold_on(std::span<const Batch> batches, Groups& groups) override;
@@ -34,7 +34,7 @@ class CpuFolder final : public Folder {
   bool add_marked(const Batch& batch, Groups& groups);
   void add_gathered(const Batch& batch, Groups& groups);
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   GroupFold fold_;
   std::vector<Condition> conditions_;
   Evaluator evaluator_;
@@ -44,9 +44,9 @@ class CpuFolder final : public Folder {
   bool gathers_ = true;
   DenseSums dense_sums_;
   std::uint64_t marks_[kBlockMarks] = {};
-  bool marks_rows_ = true;        ///< blocks may be computed whole: none of this piece has failed yet
+  bool marks_rows_ = true;        ///< blocks may be computed whole: none of this chunk has failed yet
   int kept_ = 0;                  ///< rows of the last block
-  std::optional<Groups> groups_;  ///< of the last piece, for their memory
+  std::optional<Groups> groups_;  ///< of the last chunk, for their memory
 };
 
 }  // namespace upsweep::query

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "sql/expression/cuda_prelude.hpp"
-#include "sql/query/cuda_texts.hpp"
+#include "sql/query/cuda_common.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -34,7 +34,7 @@ std::string load_of(Storage storage) {
 
 class Generator : ValueWriter {
  public:
-  Generator(const Plan& plan, const SourceOptions& options)
+  Generator(const QueryPlan& plan, const SourceOptions& options)
       : ValueWriter(plan.fields, options.columns), plan_(plan), options_(options) {
     int bytes = 0;
     for (const Field& field : plan.fields) bytes += std::max(width_of(field.storage) / 8, 1);
@@ -67,16 +67,16 @@ class Generator : ValueWriter {
   std::string accumulate();
   void place_cells();
   /// The words of a cell in a state, and of what counts the values in it.
-  struct Place {
+  struct CellWords {
     std::string low, high, guard;  ///< `high` is empty where one word is enough
   };
-  Place place(const StateCell& c, bool own, const char* format) const;
-  static std::string stored(const StateCell& c, const Place& at);
-  static std::string included(const StateCell& c, const Place& at, const std::string& value, bool checked);
+  CellWords place(const StateCell& c, bool own, const char* format) const;
+  static std::string stored(const StateCell& c, const CellWords& at);
+  static std::string included(const StateCell& c, const CellWords& at, const std::string& value, bool checked);
   std::string state_struct(bool own) const;
   void add_arguments();
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   const SourceOptions& options_;
   KernelSource source_;
   std::set<int> loaded_;
@@ -215,7 +215,7 @@ int Generator::extreme_of(const Aggregate& aggregate, Value& v) {
   const bool wide = v.form == Form::wide;
   return cell({.kind = StateCell::Kind::extreme,
                .real = v.form == Form::real,
-               .least = aggregate.fold == Fold::least,
+               .minimum = aggregate.fold == Fold::minimum,
                .own_wide = wide,
                .wide = wide,
                .guard = source_.counts.back()});
@@ -268,7 +268,7 @@ std::string Generator::accumulate() {
 }
 
 /// Where a cell lies in a copy's own state, or in a merged one.
-Generator::Place Generator::place(const StateCell& c, bool own, const char* format) const {
+Generator::CellWords Generator::place(const StateCell& c, bool own, const char* format) const {
   const auto word = [&](int number) { return fmt::format(fmt::runtime(format), number); };
   const auto first = [&](const StateCell& cell) { return own ? cell.own_at : cell.at; };
   const bool wide = own ? c.own_wide : c.wide;
@@ -281,13 +281,13 @@ Generator::Place Generator::place(const StateCell& c, bool own, const char* form
 const char* flip_of(const StateCell& c) { return c.kind == StateCell::Kind::sum ? " ^ (1ULL << 63)" : ""; }
 
 /// A cell's value, by where it lies.
-std::string Generator::stored(const StateCell& c, const Place& at) {
+std::string Generator::stored(const StateCell& c, const CellWords& at) {
   if (c.real) return fmt::format("real({}{})", at.low, flip_of(c));
   return at.high.empty() ? fmt::format("(i64){}", at.low) : fmt::format("join({}, {})", at.low, at.high);
 }
 
 /// The cell, to which one more value is added, or what another state's has come to.
-std::string Generator::included(const StateCell& c, const Place& at, const std::string& value, bool checked) {
+std::string Generator::included(const StateCell& c, const CellWords& at, const std::string& value, bool checked) {
   const std::string before = stored(c, at);
   const auto put = [&](const std::string& text) {
     if (c.real) return fmt::format("{} = bits_of({}){};", at.low, text, flip_of(c));
@@ -295,8 +295,8 @@ std::string Generator::included(const StateCell& c, const Place& at, const std::
     return fmt::format("{{ const i128 t = {}; {} = (u64)(u128)t; {} = (u64)((u128)t >> 64); }}", text, at.low, at.high);
   };
   if (c.kind == StateCell::Kind::extreme) {
-    const std::string& less = c.least ? value : before;
-    const std::string& more = c.least ? before : value;
+    const std::string& less = c.minimum ? value : before;
+    const std::string& more = c.minimum ? before : value;
     return fmt::format("if ({} == 0 || {}) {}", at.guard,
                        fmt::format(fmt::runtime(c.real ? "is_less({}, {})" : "{} < {}"), less, more), put(value));
   }
@@ -311,8 +311,8 @@ std::string Generator::state_struct(bool own) const {
   std::string extremes;
   std::string others;
   for (const StateCell& c : source_.cells) {
-    const Place s = place(c, own, "s[{}]");
-    const Place o = place(c, own, "o[{}]");
+    const CellWords s = place(c, own, "s[{}]");
+    const CellWords o = place(c, own, "o[{}]");
     if (c.kind == Kind::extreme) {
       extremes += fmt::format("if ({} != 0) {{ {} }}\n", o.guard, included(c, s, stored(c, o), false));
     } else if (c.kind == Kind::first_row) {
@@ -329,7 +329,7 @@ std::string Generator::state_struct(bool own) const {
 
 void Generator::add_arguments() {
   int next = argument::first_column + 2 * static_cast<int>(plan_.columns.size());
-  for (std::size_t i = 0; i < word_tests().size(); ++i) line("#define PASSES_{} a.w[{}]", i, next++);
+  for (std::size_t i = 0; i < string_tests().size(); ++i) line("#define PASSES_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < source_.ranked.size(); ++i) line("#define RANKS_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < literals().size(); ++i) line("#define LITERAL_{} a.w[{}]", i, next++);
   for (std::size_t i = 0; i < member_tests().size(); ++i) {
@@ -347,7 +347,7 @@ KernelSource Generator::finish() {
   source_.text = fmt::format("{}{}struct Words {{ {} }};\nconstexpr int T = {}, U = {}, OWN = {}, ALL = {};\n{}",
                              kPrelude, function_text(), words, options_.threads, source_.rows_per_thread,
                              std::max(source_.own_words, 1), std::max(source_.words, 1), take());
-  source_.word_tests = word_tests();
+  source_.string_tests = string_tests();
   source_.literals = literals();
   source_.member_tests = member_tests();
   return std::move(source_);
@@ -466,7 +466,11 @@ KernelSource Generator::number() {
 
 }  // namespace
 
-KernelSource fold_source(const Plan& plan, const SourceOptions& options) { return Generator(plan, options).fold(); }
-KernelSource number_source(const Plan& plan, const SourceOptions& options) { return Generator(plan, options).number(); }
+KernelSource fold_source(const QueryPlan& plan, const SourceOptions& options) {
+  return Generator(plan, options).fold();
+}
+KernelSource number_source(const QueryPlan& plan, const SourceOptions& options) {
+  return Generator(plan, options).number();
+}
 
 }  // namespace upsweep::query

@@ -74,7 +74,7 @@ struct StateCell {
   enum class Kind : std::uint8_t { rows, first_row, count, sum, extreme };
   Kind kind = Kind::rows;
   bool real = false;      ///< a float64, in one word
-  bool least = false;     ///< of extremes
+  bool minimum = false;   ///< of extremes
   bool own_wide = false;  ///< two words in a copy; the low one first
   bool wide = false;      ///< two words where merged
   bool checked = false;   ///< a sum that may overflow 128 bits
@@ -91,11 +91,11 @@ struct KernelSource {
   int own_words = 0;        ///< of a state in a copy
   int words = 0;            ///< of a merged one
   int rows_per_thread = 0;
-  std::vector<const Expression*> word_tests;  ///< argument: a byte per entry of the dictionary, 1 where it passes
-  std::vector<int> ranked;                    ///< columns; argument: int32 per entry, its place in their order
-  std::vector<std::uint64_t> literals;        ///< arguments
-  std::vector<MemberTest> member_tests;       ///< arguments: the members, and how many there are
-  std::vector<bool> wide_keys;                ///< of number_source: whether a key takes two words
+  std::vector<const Expression*> string_tests;  ///< argument: a byte per entry of the dictionary, 1 where it passes
+  std::vector<int> ranked;                      ///< columns; argument: int32 per entry, its place in their order
+  std::vector<std::uint64_t> literals;          ///< arguments
+  std::vector<MemberTest> member_tests;         ///< arguments: the members, and how many there are
+  std::vector<bool> wide_keys;                  ///< of number_source: whether a key takes two words
   int arguments = 0;
 
   /// Kernels take one word, which says where the others are.
@@ -103,8 +103,8 @@ struct KernelSource {
 };
 
 /// `fold` and `merge`.
-KernelSource fold_source(const Plan& plan, const SourceOptions& options);
+KernelSource fold_source(const QueryPlan& plan, const SourceOptions& options);
 /// `number_rows`, whose `words` are a key's: the keys' one after the other, then their NULLs as bits of null_words() words.
-KernelSource number_source(const Plan& plan, const SourceOptions& options);
+KernelSource number_source(const QueryPlan& plan, const SourceOptions& options);
 
 }  // namespace upsweep::query

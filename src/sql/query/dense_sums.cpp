@@ -7,7 +7,8 @@
 
 namespace upsweep::query {
 
-DenseSums::DenseSums(const Plan& plan, const std::vector<Condition>& conditions, const Kernels& kernels) : plan_(plan) {
+DenseSums::DenseSums(const QueryPlan& plan, const std::vector<Condition>& conditions, const Kernels& kernels)
+    : plan_(plan) {
   if (plan.grouped || conditions.size() > 1) return;
   Storage storage = Storage::int64;  // of what is summed, which is the key where there is no condition
   ColumnBounds bounds{.column = -1};
@@ -64,7 +65,7 @@ bool DenseSums::add_up(Term& term, const Batch& batch, std::int64_t first, int r
   const void* const key = values(batch, key_ < 0 ? term.left : key_, first);
   const auto* left = static_cast<const std::int64_t*>(values(batch, term.left, first));
   const auto* right = term.right < 0 ? nullptr : static_cast<const std::int64_t*>(values(batch, term.right, first));
-  const RangeSum all = kernel_(key, range_.least, range_.greatest, left, right, rows);
+  const RangeSum all = kernel_(key, range_.minimum, range_.maximum, left, right, rows);
   const UInt128 bound = (UInt128{all.left} + 1) * (UInt128{all.right} + 1);
   if (!sum_fits({Form::narrow, bound}, kBlock)) return false;
   term.sum = all.sum;

@@ -18,7 +18,7 @@ namespace upsweep::query {
 class DenseSums {
  public:
   /// The arguments outlive this.
-  DenseSums(const Plan& plan, const std::vector<Condition>& conditions, const Kernels& kernels);
+  DenseSums(const QueryPlan& plan, const std::vector<Condition>& conditions, const Kernels& kernels);
 
   /// Adds a block's rows to the groups, and returns how many are kept. None, and nothing is added, where the query is another
   /// one, where columns have NULLs or other than 64 bits, or where a sum may need more.
@@ -39,7 +39,7 @@ class DenseSums {
   [[nodiscard]] const void* values(const Batch& batch, int column, std::int64_t first) const;
   bool add_up(Term& term, const Batch& batch, std::int64_t first, int rows, int& kept) const;
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   std::vector<Term> terms_;  ///< by aggregate; empty: the query is another one
   int key_ = -1;             ///< the column that is bounded; -1: every row is kept
   StoredBounds range_{};

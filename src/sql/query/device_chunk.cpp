@@ -91,7 +91,7 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
   if (field.kind != ValueKind::text) {
     std::memcpy(to, static_cast<const std::byte*>(from.values) + first * size, static_cast<std::size_t>(count * size));
   } else {
-    stage_texts(from, column, first, count, reinterpret_cast<std::int32_t*>(to));
+    stage_strings(from, column, first, count, reinterpret_cast<std::int32_t*>(to));
   }
   if (field.storage == Storage::int64) {
     column.magnitude |=
@@ -100,8 +100,8 @@ void ChunkBuilder::stage(const ColumnData& from, std::size_t which, std::int64_t
 }
 
 /// Entries of the chunk's dictionary. NULL rows may hold any index: they get 0, which no kernel takes for a text.
-void ChunkBuilder::stage_texts(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count,
-                               std::int32_t* out) {
+void ChunkBuilder::stage_strings(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count,
+                                 std::int32_t* out) {
   translate(column, from.dictionary);
   const auto* const in = static_cast<const std::int32_t*>(from.values) + first;
   const std::int32_t* const entries = column.to.data();
@@ -117,7 +117,7 @@ void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Diction
   if (column.translated == dictionary) return;
   column.translated = dictionary;
   column.to.clear();
-  for (const std::string_view word : *dictionary) column.to.push_back(column.texts.entry(word));
+  for (const std::string_view word : *dictionary) column.to.push_back(column.strings.entry(word));
 }
 
 /// Starts to copy what is staged; the next rows are staged elsewhere meanwhile.
@@ -157,7 +157,7 @@ DeviceChunk ChunkBuilder::finish(bool kept) {
       there.validity = static_cast<const std::uint8_t*>(staging_.array(array_of(c) + 1, (capacity_ + 7) / 8));
     }
     there.bits = static_cast<int>(std::bit_width(column.magnitude));
-    if (fields_[c].kind == ValueKind::text) there.dictionary = std::move(column.texts).dictionary();
+    if (fields_[c].kind == ValueKind::text) there.dictionary = std::move(column.strings).dictionary();
     column = {.staged = {column.staged[0], column.staged[1]}};
   }
   rows_ = 0;

@@ -55,13 +55,13 @@ class ChunkBuilder {
     bool has_nulls = false;                        ///< so far in the chunk
     bool has_validity = false;                     ///< on the device
     std::uint64_t magnitude = 0;                   ///< OR of x ^ (x >> 63)
-    expression::Texts texts;                       ///< of the chunk
+    expression::DictionaryBuilder strings;         ///< of the chunk
     std::shared_ptr<const Dictionary> translated;  ///< those that `to` is about
     std::vector<std::int32_t> to;
   };
 
   void stage(const ColumnData& from, std::size_t which, std::int64_t first, std::int64_t count);
-  void stage_texts(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count, std::int32_t* out);
+  void stage_strings(const ColumnData& from, Column& column, std::int64_t first, std::int64_t count, std::int32_t* out);
   void translate(Column& column, const std::shared_ptr<const Dictionary>& dictionary);
   void flush();
   [[nodiscard]] std::int64_t bytes_of(std::size_t which, std::int64_t rows) const;

@@ -19,22 +19,22 @@
 namespace upsweep::query {
 namespace {
 
-constexpr int kPieceBatches = gpu::tuning::kQuery.piece_batches;
-constexpr int kMostWorkers = gpu::tuning::kQuery.most_workers;       // each holds a piece on the device
+constexpr int kChunkBatches = gpu::tuning::kQuery.chunk_batches;
+constexpr int kMostWorkers = gpu::tuning::kQuery.most_workers;       // each holds a chunk on the device
 constexpr std::int64_t kFoldBytes = gpu::tuning::kQuery.fold_bytes;  // of a worker, besides
 
 /// What is on the device at a time.
-struct Pieces {
+struct DeviceChunks {
   int workers;
-  int batches = kPieceBatches;  ///< of a piece
+  int batches = kChunkBatches;  ///< of a chunk
   std::int64_t fold_bytes = kFoldBytes;
 };
 
-/// Half of the device's memory that is allowed is for rows, and half for groups and tables of dictionaries; where there are neither keys nor
-/// texts a sixteenth is enough for the latter. Where memory is little, pieces become shorter, and then workers fewer.
-Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes) {
-  Pieces pieces{.workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
-  if (device_bytes == 0) return pieces;
+/// Half of the allowed device memory is for rows, and half for groups and tables of dictionaries. Without keys and strings a sixteenth
+/// is enough for the latter. With little memory chunks become shorter, and then there are fewer workers.
+DeviceChunks chunks_of(const QueryPlan& plan, const Table& table, std::int64_t device_bytes) {
+  DeviceChunks chunks{.workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
+  if (device_bytes == 0) return chunks;
   const auto is_text = [](const Field& field) { return field.kind == ValueKind::text; };
   const bool has_groups = !plan.keys.empty() || std::any_of(plan.fields.begin(), plan.fields.end(), is_text);
   const std::int64_t parts = has_groups ? 2 : 16;
@@ -44,16 +44,16 @@ Pieces pieces_of(const Plan& plan, const Table& table, std::int64_t device_bytes
   const std::int64_t batch_bytes = kBatchRows / 8 * std::max<std::int64_t>(bits, 1);
   const std::int64_t fit = (device_bytes - for_groups) / batch_bytes;
   if (fit == 0) {
-    const std::int64_t least = (batch_bytes + parts - 2) / (parts - 1) * parts;
+    const std::int64_t minimum = (batch_bytes + parts - 2) / (parts - 1) * parts;
     throw Error(Code::invalid_argument,
                 fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
                             bytes_text(static_cast<double>(device_bytes)),
-                            bytes_text(static_cast<double>(whole_megabytes(least)))));
+                            bytes_text(static_cast<double>(whole_megabytes(minimum)))));
   }
-  pieces.workers = static_cast<int>(std::min<std::int64_t>(pieces.workers, fit));
-  pieces.batches = static_cast<int>(std::min<std::int64_t>(fit / pieces.workers, kPieceBatches));
-  pieces.fold_bytes = std::min(for_groups / pieces.workers, kFoldBytes);
-  return pieces;
+  chunks.workers = static_cast<int>(std::min<std::int64_t>(chunks.workers, fit));
+  chunks.batches = static_cast<int>(std::min<std::int64_t>(fit / chunks.workers, kChunkBatches));
+  chunks.fold_bytes = std::min(for_groups / chunks.workers, kFoldBytes);
+  return chunks;
 }
 
 DeviceTimes times_of(const gpu::Staging& staging, const DeviceFold& fold) {
@@ -61,14 +61,14 @@ DeviceTimes times_of(const gpu::Staging& staging, const DeviceFold& fold) {
   return {times.to_device, times.kernel, times.to_host, fold.compile_seconds()};
 }
 
-/// Pieces by way of the device.
+/// Copies chunks to the device and folds them there.
 class DeviceFolder final : public Folder {
  public:
-  DeviceFolder(const Plan& plan, const Kernels& kernels, const gpu::Policy& policy, const Pieces& pieces)
+  DeviceFolder(const QueryPlan& plan, const Kernels& kernels, const gpu::Policy& policy, const DeviceChunks& chunks)
       : cpu_(plan, kernels),
         staging_(policy),
-        builder_(staging_, plan.fields, pieces.batches * kBatchRows),
-        fold_(plan, staging_, builder_.arrays(), pieces.fold_bytes) {}
+        builder_(staging_, plan.fields, chunks.batches * kBatchRows),
+        fold_(plan, staging_, builder_.arrays(), chunks.fold_bytes) {}
 
   Groups fold(std::span<const Batch> batches) override {
     for (const Batch& batch : batches) builder_.append(batch);
@@ -93,14 +93,14 @@ class DeviceFolder final : public Folder {
 };
 
 /// The plan's columns of a chunk.
-DeviceChunk columns_of(const Plan& plan, const DeviceChunk& chunk) {
+DeviceChunk columns_of(const QueryPlan& plan, const DeviceChunk& chunk) {
   DeviceChunk those{.rows = chunk.rows, .first_row = chunk.first_row};
   for (const int column : plan.columns) those.columns.push_back(chunk.columns[static_cast<std::size_t>(column)]);
   return those;
 }
 
 /// A chunk that the device cannot compute: read back, batch by batch.
-Groups fold_read_back(const Plan& plan, const Kernels& kernels, const Table& table, int part) {
+Groups fold_read_back(const QueryPlan& plan, const Kernels& kernels, const Table& table, int part) {
   CpuFolder cpu(plan, kernels);
   Groups groups(plan);
   const auto reader = table.open(part, plan.columns);
@@ -108,7 +108,7 @@ Groups fold_read_back(const Plan& plan, const Kernels& kernels, const Table& tab
   return groups;
 }
 
-Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& table, const gpu::Policy& policy,
+Folded execute_there(const QueryPlan& plan, const Kernels& kernels, const Table& table, const gpu::Policy& policy,
                      std::int64_t device_bytes, const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   Folded total{.totals = std::move(totals)};
   gpu::Staging staging(policy);
@@ -121,7 +121,7 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
       groups = fold_read_back(plan, kernels, table, part);
       total.rows_by_cpu += chunk.rows;
     }
-    total.totals->add(total.totals->piece_of(*groups));
+    total.totals->add(total.totals->chunk_of(*groups));
     total.totals->merge_some();
     total.rows += chunk.rows;
     if (progress) progress(total.rows);
@@ -133,21 +133,22 @@ Folded execute_there(const Plan& plan, const Kernels& kernels, const Table& tabl
 
 }  // namespace
 
-Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
+Folded execute(const QueryPlan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
                const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   const Kernels& best = kernels(Isa::best);
   // A table lies on a device as a whole.
   if (table.parts() > 0 && table.chunk(0, policy.device) != nullptr) {
     return execute_there(plan, best, table, policy, device_bytes, progress, std::move(totals));
   }
-  const Pieces pieces = pieces_of(plan, table, device_bytes);
-  const Folding folding{
-      .kernels = best,
-      .workers = pieces.workers,
-      .batches = pieces.batches,
-      .may_drop_conditions = false,  // a kernel is compiled for each plan
-      .may_repeat_texts = false,
-      .make_folder = [&](const Plan& whole) { return std::make_unique<DeviceFolder>(whole, best, policy, pieces); }};
+  const DeviceChunks chunks = chunks_of(plan, table, device_bytes);
+  const Folding folding{.kernels = best,
+                        .workers = chunks.workers,
+                        .batches = chunks.batches,
+                        .may_drop_conditions = false,  // a kernel is compiled for each plan
+                        .may_repeat_texts = false,
+                        .make_folder = [&](const QueryPlan& whole) {
+                          return std::make_unique<DeviceFolder>(whole, best, policy, chunks);
+                        }};
   return execute(plan, table, folding, progress, std::move(totals));
 }
 

@@ -50,7 +50,7 @@ std::vector<std::int32_t> order_of(const Dictionary& words) {
 
 }  // namespace
 
-DeviceFold::DeviceFold(const Plan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes)
+DeviceFold::DeviceFold(const QueryPlan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes)
     : plan_(plan),
       staging_(staging),
       first_array_(first_array),
@@ -175,7 +175,7 @@ void DeviceFold::add_keys(const DeviceChunk& chunk, const Numbered* numbered, st
     if (nulls[k] != 0) {
       key[k] = 0;
     } else if (node.type.kind == ValueKind::text) {
-      key[k] = groups.text_key(dictionary_of(chunk, node.column)[static_cast<std::size_t>(key[k])]);
+      key[k] = groups.string_key(dictionary_of(chunk, node.column)[static_cast<std::size_t>(key[k])]);
     }
   }
 }
@@ -192,7 +192,7 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
     words[next++] = address(column.validity);
   }
   int table = first_array_ + static_cast<int>(Array::tables);
-  for (const Expression* test : source.word_tests) {
+  for (const Expression* test : source.string_tests) {
     std::vector<std::uint8_t> passing;
     for (const std::string_view word : dictionary_of(chunk, test->args[0]->column)) {
       passing.push_back(passes(*test, word) ? 1 : 0);
@@ -265,12 +265,12 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& sourc
                              std::int64_t groups, const std::uint64_t* merged) const {
   const auto state_of = [&](std::int64_t g) { return merged + g * source.words; };
   const auto at = [&](int cell) { return source.cells[static_cast<std::size_t>(cell)].at; };
-  std::vector<std::int64_t> met;
+  std::vector<std::int64_t> seen;
   for (std::int64_t g = 0; g < groups; ++g) {
-    if (state_of(g)[0] > 0) met.push_back(g);
+    if (state_of(g)[0] > 0) seen.push_back(g);
   }
   if (plan_.grouped) {  // in the order of their first rows
-    std::sort(met.begin(), met.end(), [&](auto a, auto b) { return state_of(a)[at(1)] < state_of(b)[at(1)]; });
+    std::sort(seen.begin(), seen.end(), [&](auto a, auto b) { return state_of(a)[at(1)] < state_of(b)[at(1)]; });
   }
   std::vector<std::vector<std::int32_t>> orders(plan_.columns.size());
   for (const int column : source.ranked) {
@@ -279,7 +279,7 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& sourc
   Groups all(plan_);
   std::vector<Int128> key(plan_.keys.size());
   std::vector<std::uint8_t> nulls(plan_.keys.size());
-  for (const std::int64_t g : met) {
+  for (const std::int64_t g : seen) {
     if (!plan_.keys.empty()) add_keys(chunk, numbered, g, all, key, nulls);
     const std::int64_t place = all.find(key.data(), nulls.data());
     const std::uint64_t* const words = state_of(g);

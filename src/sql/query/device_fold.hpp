@@ -21,7 +21,7 @@ namespace upsweep::query {
 class DeviceFold {
  public:
   /// Uses the arrays first_array, first_array + 1, … of `staging`, up to `most_bytes` for groups. The arguments outlive this.
-  DeviceFold(const Plan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
+  DeviceFold(const QueryPlan& plan, gpu::Staging& staging, int first_array, std::int64_t most_bytes);
 
   /// Columns of the chunk are the plan's. Empty where the device cannot compute it: it is for the CPU to do then. Throws
   /// Error unsupported (no NVRTC), device_memory, device_failed.
@@ -54,7 +54,7 @@ class DeviceFold {
         staging_.array(first_array_ + static_cast<int>(which), count * static_cast<std::int64_t>(sizeof(T))));
   }
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   gpu::Staging& staging_;
   const int first_array_;
   const std::int64_t most_bytes_;

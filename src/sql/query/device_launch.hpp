@@ -37,7 +37,7 @@ struct FoldLaunch {
 class LaunchChoice {
  public:
   /// `most_bytes`: of device memory, for groups. The plan outlives this.
-  LaunchChoice(const Plan& plan, const gpu::LaunchLimits& limits, std::int64_t most_bytes)
+  LaunchChoice(const QueryPlan& plan, const gpu::LaunchLimits& limits, std::int64_t most_bytes)
       : plan_(plan), limits_(limits), most_bytes_(most_bytes) {}
 
   /// `keying`: of Keying::none and a group, every thread has a copy in registers. Of other groups every thread has one in shared
@@ -51,7 +51,7 @@ class LaunchChoice {
   [[nodiscard]] SourceOptions with_copies(SourceOptions options, std::int64_t groups) const;
   [[nodiscard]] FoldLaunch launch_of(const DeviceChunk& chunk, SourceOptions options, std::int64_t groups) const;
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   gpu::LaunchLimits limits_;
   std::int64_t most_bytes_;
 };

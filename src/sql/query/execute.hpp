@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/execute.hpp: runs a plan over a table, piece by piece, and merges what the pieces come to in their order.
+// sql/query/execute.hpp: runs a plan over a table: folds its chunks, and merges their groups in the table's order.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace upsweep::query {
 
-/// What a table has come to, and what that took.
+/// The groups of a table, and what it took to fold them.
 struct Folded {
   std::unique_ptr<Totals> totals;
   std::int64_t rows = 0;
@@ -26,7 +26,7 @@ struct Folded {
   DeviceTimes times = {};
 };
 
-/// Folds pieces of a table, on one thread.
+/// Folds chunks of a table, on one thread.
 class Folder {
  public:
   virtual ~Folder() = default;
@@ -34,14 +34,14 @@ class Folder {
   virtual Groups fold(std::span<const Batch> batches) = 0;
   /// The same, for groups that may get further batches: they are complete after finish() only.
   virtual Groups begin(std::span<const Batch> batches) { return fold(batches); }
-  /// Folds batches that follow those into the same groups; where pieces may be joined.
+  /// Folds batches that follow those into the same groups; where chunks may be joined.
   virtual void fold_on(std::span<const Batch> /*batches*/, Groups& /*groups*/) { detail::no_such_value(); }
   virtual void finish(Groups& /*groups*/) {}
   /// Whether groups are to get further batches however many they are.
   [[nodiscard]] virtual bool are_cached(const Groups& /*groups*/) const { return false; }
-  /// What it has folded, back: its memory will do for the next ones.
+  /// Gives groups back, whose memory is used for the next ones.
   virtual void reuse(Groups&& /*groups*/) {}
-  /// Adds what all pieces so far have taken.
+  /// Adds the cost of all chunks so far.
   virtual void add_cost(Folded& /*folded*/) const {}
 };
 
@@ -49,20 +49,20 @@ class Folder {
 struct Folding {
   const Kernels& kernels;
   int workers;
-  int batches;               ///< of a piece, at most
+  int batches;               ///< of a chunk, at most
   bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
   bool may_repeat_texts;     ///< in the dictionary of a batch
-  bool joins_pieces;         ///< pieces that follow each other may be folded into one: no sum depends on the order
-  std::function<std::unique_ptr<Folder>(const Plan&)> make_folder;  ///< called by each worker
+  bool joins_chunks;         ///< chunks that follow each other may be folded into one: no sum depends on the order
+  std::function<std::unique_ptr<Folder>(const QueryPlan&)> make_folder;  ///< called by each worker
 };
 
 /// `totals`: without any groups yet.
-Folded execute(const Plan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
+Folded execute(const QueryPlan& plan, const Table& table, const Folding& folding, const QueryProgress& progress,
                std::unique_ptr<Totals> totals);
-Folded execute(const Plan& plan, const Table& table, const Policy& policy, const QueryProgress& progress,
+Folded execute(const QueryPlan& plan, const Table& table, const Policy& policy, const QueryProgress& progress,
                std::unique_ptr<Totals> totals);
-/// On a GPU, over what lies there or over what is brought there piece by piece, within so many bytes of its memory if not 0.
-Folded execute(const Plan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
+/// On a GPU, over what lies there or over what is brought there chunk by chunk, within so many bytes of its memory if not 0.
+Folded execute(const QueryPlan& plan, const Table& table, const gpu::Policy& policy, std::int64_t device_bytes,
                const QueryProgress& progress, std::unique_ptr<Totals> totals);
 
 }  // namespace upsweep::query

@@ -37,7 +37,7 @@ bool FindByEntries::find(Groups& groups, const BlockKeys& block, std::int32_t* g
   std::vector<Int128> key(keys.size());
   const std::vector<std::uint8_t> nulls(keys.size(), 0);
   look_up(kernels_, by_number_, number, block, group, [&](int i) {
-    for (std::size_t k = 0; k < keys.size(); ++k) key[k] = groups.text_key(word_at(*keys[k], i));
+    for (std::size_t k = 0; k < keys.size(); ++k) key[k] = groups.string_key(string_at(*keys[k], i));
     return groups.find(key.data(), nulls.data());
   });
   return true;

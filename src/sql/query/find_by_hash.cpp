@@ -19,7 +19,7 @@ void FindByHash::find(Groups& groups, const BlockKeys& block, std::int32_t* grou
   const std::uint64_t* const hashes = hashes_.data();
   int last = -1;  // the row that was looked up before
   for (int i = 0; i < n; ++i, key += width, nulls += width) {
-    groups.ask_for_slot(hashes[std::min(i + kAhead, n - 1)]);
+    groups.slots().ask_for(hashes[std::min(i + kAhead, n - 1)]);
     if (!block.is_kept(i)) {
       group[i] = kNoGroup;
       continue;
@@ -57,7 +57,7 @@ void FindByHash::load_keys(Groups& groups, const BlockKeys& block) {
         if constexpr (std::is_same_v<T, std::int32_t>) {
           if (is_null == 0 && block.is_kept(i)) {
             hashed = value = key_at(groups, k, v, i);
-            if (is_long_text(value)) hashed = groups.texts().hash(entry_of_long(value));
+            if (is_long_string(value)) hashed = groups.strings().hash(entry_of_long(value));
           }
         } else {
           if (is_null == 0) hashed = value = static_cast<Int128>(v.at<T>(i));
@@ -73,11 +73,11 @@ void FindByHash::load_keys(Groups& groups, const BlockKeys& block) {
 
 /// The string of a row as groups store it.
 Int128 FindByHash::key_at(Groups& groups, std::size_t which, const Vector& v, int i) {
-  const std::string_view word = word_at(v, i);
-  if (word.size() <= kMostInKey) return short_text_key(word);
+  const std::string_view word = string_at(v, i);
+  if (word.size() <= kMostInKey) return short_string_key(word);
   std::int32_t& to = entries_[which].to[static_cast<std::size_t>(v.at<std::int32_t>(i))];
   if (to < 0) to = groups.entry(word);
-  return long_text_key(to);
+  return long_string_key(to);
 }
 
 void FindByHash::forget() {

@@ -13,7 +13,7 @@ namespace upsweep::query {
 
 class FindByHash {
  public:
-  explicit FindByHash(const Plan& plan) : entries_(plan.keys.size()) {}
+  explicit FindByHash(const QueryPlan& plan) : entries_(plan.keys.size()) {}
 
   void find(Groups& groups, const BlockKeys& block, std::int32_t* group);
   /// Strings of earlier groups mean nothing from here on.

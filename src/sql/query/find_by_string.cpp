@@ -23,7 +23,7 @@ void FindByString::find(Groups& groups, const BlockKeys& block, std::int32_t* gr
     } else {
       std::int32_t& found = known_[static_cast<std::size_t>(entries[key.one ? 0 : i])];
       if (found < 0) {
-        const Int128 text = groups.text_key(word_at(key, i));
+        const Int128 text = groups.string_key(string_at(key, i));
         const std::uint8_t not_null = 0;
         found = static_cast<std::int32_t>(groups.find(&text, &not_null));
       }

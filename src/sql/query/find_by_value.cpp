@@ -10,7 +10,7 @@ namespace {
 
 // Values of a table, which is 1 MB at most and 16 KB at least.
 constexpr std::int64_t kMostByValue = 1 << 18;
-constexpr std::int64_t kLeastByValue = 1 << 12;
+constexpr std::int64_t kMinByValue = 1 << 12;
 
 }  // namespace
 
@@ -19,7 +19,8 @@ bool FindByValue::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
   const int n = block.rows;
   if (!is_plain(key)) return false;
   const auto* const values = key.as<std::int64_t>();
-  if (!make_room_for({kernels_.integers.least(values, n), kernels_.integers.greatest(values, n)}, groups)) return false;
+  if (!make_room_for({kernels_.integers.minimum(values, n), kernels_.integers.maximum(values, n)}, groups))
+    return false;
   number_.resize(kBlock);
   kernels_.distances(values, first_, n, number_.data());
   look_up(kernels_, by_value_, number_.data(), block, group, [&](int i) {
@@ -41,7 +42,7 @@ bool FindByValue::make_room_for(Values values, const Groups& groups) {
   seen_ = values;
   if (values.minimum >= first_ && Int128{values.maximum} - first_ < size) return true;
   // With as many entries on either side, so that there are few of these tables.
-  const Int128 room = std::max(size, std::clamp<Int128>(4 * spread, kLeastByValue, kMostByValue));
+  const Int128 room = std::max(size, std::clamp<Int128>(4 * spread, kMinByValue, kMostByValue));
   const Int128 first = values.minimum - (room - spread) / 2;
   first_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
   if (groups.count() > 0 || room > size) by_value_.assign(static_cast<std::size_t>(room), kUnseen);

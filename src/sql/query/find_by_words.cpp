@@ -11,7 +11,7 @@ namespace upsweep::query {
 namespace {
 
 // The table is 16 KB at least and 8 MB at most.
-constexpr std::size_t kLeastByWord = 1 << 10;
+constexpr std::size_t kMinByWord = 1 << 10;
 constexpr std::size_t kMostByWord = 1 << 19;
 
 /// The place of a word among that many slots, a power of two: the first of two. The secret makes it hard to find words of one place.
@@ -64,7 +64,7 @@ void drop_others(const Groups& groups, const BlockKeys& block, std::int32_t* gro
 
 }  // namespace
 
-FindByWords::FindByWords(const Plan& plan, const Kernels& kernels)
+FindByWords::FindByWords(const QueryPlan& plan, const Kernels& kernels)
     : kernels_(kernels), key_(plan.keys.size()), no_nulls_(plan.keys.size(), 0) {}
 
 bool FindByWords::find(Groups& groups, const BlockKeys& block, std::int32_t* group) {
@@ -146,8 +146,8 @@ std::uint64_t FindByWords::word_of(const Groups& groups, std::int64_t group) con
 bool FindByWords::are_pairs(const BlockKeys& block) const {
   return block.keys.size() == 2 && std::all_of(block.keys.begin(), block.keys.end(), [&](const Vector* key) {
            const auto* const values = key->as<std::int64_t>();
-           return is_short(kernels_.integers.least(values, block.rows)) &&
-                  is_short(kernels_.integers.greatest(values, block.rows));
+           return is_short(kernels_.integers.minimum(values, block.rows)) &&
+                  is_short(kernels_.integers.maximum(values, block.rows));
          });
 }
 
@@ -155,7 +155,7 @@ bool FindByWords::are_pairs(const BlockKeys& block) const {
 void FindByWords::make_room_for(const Groups& groups) {
   const auto count = static_cast<std::size_t>(groups.count());
   if (!slots_.empty() && (4 * count <= slots_.size() || slots_.size() == kMostByWord)) return;
-  const std::size_t size = std::clamp(std::bit_ceil(8 * count), kLeastByWord, kMostByWord);
+  const std::size_t size = std::clamp(std::bit_ceil(8 * count), kMinByWord, kMostByWord);
   slots_.assign(size, {0, kUnseen});
   if (!are_words(groups)) return;  // they are noted when they are seen
   const WordPlaces place_of(size);

@@ -17,7 +17,7 @@ namespace upsweep::query {
 class FindByWords {
  public:
   /// The arguments outlive this.
-  FindByWords(const Plan& plan, const Kernels& kernels);
+  FindByWords(const QueryPlan& plan, const Kernels& kernels);
 
   /// False where a key is NULL or has more than 64 bits, or where a group has such a key.
   bool find(Groups& groups, const BlockKeys& block, std::int32_t* group);

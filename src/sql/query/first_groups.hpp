@@ -21,7 +21,7 @@ struct GroupRange {
 
 class FirstGroups {
  public:
-  explicit FirstGroups(const Plan& plan) : plan_(plan), groups_(plan) {}
+  explicit FirstGroups(const QueryPlan& plan) : plan_(plan), groups_(plan) {}
 
   /// Keeps those that may be among the first; `place` has the place of each group, and these ascend.
   void add(const Groups& groups, GroupRange range, std::span<const std::uint64_t> place);
@@ -33,7 +33,7 @@ class FirstGroups {
   [[nodiscard]] std::int64_t count() const { return std::ssize(place_); }
 
  private:
-  const Plan& plan_;
+  const QueryPlan& plan_;
   Groups groups_;
   std::vector<std::uint64_t> place_;
   std::uint64_t end_ = std::numeric_limits<std::uint64_t>::max();  ///< no group from this place on is among the first

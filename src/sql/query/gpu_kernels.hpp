@@ -34,9 +34,9 @@ class GpuKernel {
 class GpuKernels {
  public:
   /// Of fold_source().
-  std::shared_ptr<const GpuKernel> fold(const Plan& plan, const SourceOptions& options);
+  std::shared_ptr<const GpuKernel> fold(const QueryPlan& plan, const SourceOptions& options);
   /// Of number_source(), whose text depends on the columns, the keying and the threads only.
-  std::shared_ptr<const GpuKernel> number(const Plan& plan, const SourceOptions& options);
+  std::shared_ptr<const GpuKernel> number(const QueryPlan& plan, const SourceOptions& options);
 
  private:
   // Chunks differ in how many rows a block folds, which goes in steps, and in the sizes of values, which only grow.

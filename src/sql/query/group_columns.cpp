@@ -32,7 +32,7 @@ void put_values(const Aggregate& aggregate, std::size_t which, std::span<const G
     } else if (is_real || column.is_of_words()) {
       column.put_word(i, of->rows().state_word(group, which));
     } else if (aggregate.type.kind == ValueKind::text) {
-      column.put_text(i, of->text(of->state(group, which).exact));
+      column.put_string(i, of->text(of->state(group, which).exact));
     } else {
       column.put(i, of->state(group, which).exact);
     }
@@ -57,7 +57,7 @@ void put_keys(std::size_t which, std::span<const GroupAt> groups, GroupColumn& c
     if (of->key_is_null(group, which)) {
       column.put_null(i);
     } else if (column.field().kind == ValueKind::text) {
-      column.put_text(i, of->key_text(group, which));
+      column.put_string(i, of->key_string(group, which));
     } else if (column.is_of_words()) {
       column.put_word(i, of->rows().key_word(group, which));
     } else {
@@ -68,14 +68,14 @@ void put_keys(std::size_t which, std::span<const GroupAt> groups, GroupColumn& c
 
 }  // namespace
 
-std::set<int> wanted_columns(const Plan& plan) {
+std::set<int> wanted_columns(const QueryPlan& plan) {
   std::vector<Node> outputs;
   outputs.reserve(plan.outputs.size());
   for (const Output& output : plan.outputs) outputs.push_back(output.value);
   return columns_of(outputs);
 }
 
-std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> views) {
+std::vector<Field> fields_of(const QueryPlan& plan, std::span<const Totals::View> views) {
   const auto field = [](ValueType type, bool is_word) {
     return Field{.kind = type.kind, .storage = storage_for(type.kind, is_word), .scale = type.scale};
   };
@@ -94,8 +94,8 @@ std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> vie
   return fields;
 }
 
-std::vector<GroupColumn> columns_for(const Plan& plan, const std::set<int>& wanted, const std::vector<Field>& fields,
-                                     std::span<const GroupAt> groups) {
+std::vector<GroupColumn> columns_for(const QueryPlan& plan, const std::set<int>& wanted,
+                                     const std::vector<Field>& fields, std::span<const GroupAt> groups) {
   std::vector<GroupColumn> columns;
   columns.reserve(fields.size());
   for (std::size_t c = 0; c < fields.size(); ++c) {

@@ -33,7 +33,7 @@ class GroupColumn {
         rows_(rows),
         values_((rows * static_cast<std::size_t>(width_of(field_.storage)) + kWordBits - 1) / kWordBits) {
     if (field_.kind == ValueKind::boolean) std::fill(values_.begin(), values_.end(), 0);
-    if (field_.kind == ValueKind::text) words_ = std::make_shared<Dictionary>(rows);
+    if (field_.kind == ValueKind::text) strings_ = std::make_shared<Dictionary>(rows);
   }
 
   [[nodiscard]] const Field& field() const { return field_; }
@@ -59,13 +59,14 @@ class GroupColumn {
   }
   void put_word(std::size_t row, std::int64_t word) { at<std::int64_t>(row) = word; }
   void put_real(std::size_t row, double real) { at<double>(row) = real; }
-  /// Texts stay where the groups have them: each is an entry of its own.
-  void put_text(std::size_t row, std::string_view text) {
-    (*words_)[row] = text;
+  /// Strings stay where the groups have them: each is an entry of its own.
+  void put_string(std::size_t row, std::string_view text) {
+    (*strings_)[row] = text;
     at<std::int32_t>(row) = static_cast<std::int32_t>(row);
   }
   [[nodiscard]] ColumnData data() const {
-    return {.values = values_.data(), .validity = validity_.empty() ? nullptr : validity_.data(), .dictionary = words_};
+    return {
+        .values = values_.data(), .validity = validity_.empty() ? nullptr : validity_.data(), .dictionary = strings_};
   }
 
  private:
@@ -78,25 +79,25 @@ class GroupColumn {
 
   Field field_;
   std::size_t rows_;
-  std::shared_ptr<Dictionary> words_;
+  std::shared_ptr<Dictionary> strings_;
   detail::Unwritten<std::uint64_t> values_;  ///< room for any storage
   std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
 };
 
 /// The columns of keys, aggregates' values and means that outputs ask for.
-std::set<int> wanted_columns(const Plan& plan);
+std::set<int> wanted_columns(const QueryPlan& plan);
 
 /// The number of an aggregate's value among the columns; that of its mean is the next.
-inline int column_of(const Plan& plan, std::size_t aggregate) {
+inline int column_of(const QueryPlan& plan, std::size_t aggregate) {
   return static_cast<int>(plan.keys.size() + 2 * aggregate);
 }
 
 /// The columns that outputs are computed from, as these groups have them.
-std::vector<Field> fields_of(const Plan& plan, std::span<const Totals::View> views);
+std::vector<Field> fields_of(const QueryPlan& plan, std::span<const Totals::View> views);
 
 /// Those columns of these groups; columns that are not wanted have no rows.
-std::vector<GroupColumn> columns_for(const Plan& plan, const std::set<int>& wanted, const std::vector<Field>& fields,
-                                     std::span<const GroupAt> groups);
+std::vector<GroupColumn> columns_for(const QueryPlan& plan, const std::set<int>& wanted,
+                                     const std::vector<Field>& fields, std::span<const GroupAt> groups);
 
 Batch batch_of(const std::vector<GroupColumn>& columns, std::size_t rows);
 

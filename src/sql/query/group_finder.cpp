@@ -6,7 +6,7 @@
 
 namespace upsweep::query {
 
-GroupFinder::GroupFinder(const Plan& plan, const Kernels& kernels)
+GroupFinder::GroupFinder(const QueryPlan& plan, const Kernels& kernels)
     : plan_(plan),
       kernels_(kernels),
       by_entries_(kernels),

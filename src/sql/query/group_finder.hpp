@@ -17,7 +17,7 @@ namespace upsweep::query {
 class GroupFinder {
  public:
   /// The arguments outlive this.
-  GroupFinder(const Plan& plan, const Kernels& kernels);
+  GroupFinder(const QueryPlan& plan, const Kernels& kernels);
 
   /// The groups of a block's rows, kNoGroup of those that are not marked; new ones where there are none. Throws as Groups::find()
   /// and the evaluator do.
@@ -31,7 +31,7 @@ class GroupFinder {
   void forget(const Groups& groups);
 
  private:
-  const Plan& plan_;
+  const QueryPlan& plan_;
   const Kernels& kernels_;
   BlockKeys block_;
   FindByEntries by_entries_;

@@ -6,7 +6,7 @@
 
 namespace upsweep::query {
 
-GroupFold::GroupFold(const Plan& plan, const Kernels& kernels, std::int64_t most_cached)
+GroupFold::GroupFold(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached)
     : plan_(plan),
       kernels_(kernels),
       most_cached_(most_cached),
@@ -24,7 +24,7 @@ void GroupFold::start() {
 }
 
 void GroupFold::start_batch(Groups& groups, std::int64_t rows) {
-  if (groups.loose().count() > 0) merge_loose(groups);  // they come before this batch's groups
+  if (groups.unaggregated().count() > 0) merge_unaggregated(groups);  // they come before this batch's groups
   writer_.start_batch(rows, groups.count());
 }
 
@@ -38,7 +38,7 @@ void GroupFold::add(Groups& groups, Evaluator& evaluator, const std::uint64_t* m
   }
   if (writer_.writes()) {
     if (writer_.write(groups, evaluator, marks)) return;
-    merge_loose(groups);
+    merge_unaggregated(groups);
   }
   finder_->find(groups, evaluator, marks, group_.data());
   writer_.note(groups, marks, n, *finder_, most_cached_);
@@ -51,11 +51,11 @@ void GroupFold::finish(Groups& groups) {
   is_started_ = false;
 }
 
-/// Groups have the order of their first rows, with the loose rows after those that were found.
-void GroupFold::merge_loose(Groups& groups) {
+/// Groups have the order of their first rows, with the unaggregated rows after those that were found.
+void GroupFold::merge_unaggregated(Groups& groups) {
   aggregates_.settle(groups);
-  merge(groups, groups.loose());
-  groups.loose().clear();
+  merge(groups, groups.unaggregated());
+  groups.unaggregated().clear();
 }
 
 }  // namespace upsweep::query

@@ -20,7 +20,7 @@ class GroupFold {
  public:
   /// The first two outlive this. `most_cached`: if the rows' groups are found at once, and there will hardly be more than that, they
   /// are kept for further batches, and no rows stay unaggregated.
-  GroupFold(const Plan& plan, const Kernels& kernels, std::int64_t most_cached);
+  GroupFold(const QueryPlan& plan, const Kernels& kernels, std::int64_t most_cached);
 
   /// Begins groups, of which there are none.
   void start();
@@ -35,9 +35,9 @@ class GroupFold {
   void finish(Groups& groups);
 
  private:
-  void merge_loose(Groups& groups);
+  void merge_unaggregated(Groups& groups);
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   const Kernels& kernels_;
   std::int64_t most_cached_;
   bool is_started_ = false;

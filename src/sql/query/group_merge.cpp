@@ -30,79 +30,80 @@ void copy_words(const std::uint64_t* from, std::size_t words, std::uint64_t* to)
 
 /// The entry of a long string that is the key of a new group. It is not looked for where each string is the key of a group.
 std::int32_t entry_of_new_key(Groups& groups, std::string_view text) {
-  return groups.texts_are_groups() ? groups.texts().add_new(text) : groups.entry(text);
+  return groups.strings_are_groups() ? groups.strings().add_new(text) : groups.entry(text);
 }
 
-// ------------------------------------------------------------------------------------------------------ loose rows
+// ------------------------------------------------------------------------------------------------------ unaggregated rows
 
-/// Adds the group of a loose row, whose keys no group has.
-std::int32_t add(Groups& groups, const LooseRows& rows, const std::uint64_t* row) {
-  const std::int32_t group = groups.add(LooseRows::hash(row));
+/// Adds the group of an unaggregated row, whose keys no group has.
+std::int32_t add(Groups& groups, const UnaggregatedRows& rows, const std::uint64_t* row) {
+  const std::int32_t group = groups.add(UnaggregatedRows::hash(row));
   GroupRows& mine = groups.rows();
-  const std::vector<std::uint8_t>& are_texts = groups.are_texts();
+  const std::vector<std::uint8_t>& are_text = groups.are_text();
   const bool are_copied = mine.are_narrow();
   if (are_copied) copy_words(rows.key(row, 0), mine.width_of_keys(), mine.key_words(group));
-  for (std::size_t k = 0; (groups.any_text_key() || !are_copied) && k < are_texts.size(); ++k) {
-    if (are_texts[k] != 0 && rows.is_long(row, k)) {
-      mine.set_key(group, k, long_text_key(entry_of_new_key(groups, rows.long_text(row, k))));
+  for (std::size_t k = 0; (groups.any_text_key() || !are_copied) && k < are_text.size(); ++k) {
+    if (are_text[k] != 0 && rows.is_long(row, k)) {
+      mine.set_key(group, k, long_string_key(entry_of_new_key(groups, rows.long_string(row, k))));
     } else if (!are_copied) {
-      mine.set_key(group, k, are_texts[k] != 0 ? rows.text_key(row, k) : static_cast<std::int64_t>(*rows.key(row, k)));
+      mine.set_key(group, k, are_text[k] != 0 ? rows.string_key(row, k) : static_cast<std::int64_t>(*rows.key(row, k)));
     }
   }
   return group;
 }
 
-/// Whether a group has the keys of a loose row.
-inline bool has_key(const Groups& groups, std::int32_t group, const LooseRows& rows, const std::uint64_t* row) {
+/// Whether a group has the keys of an unaggregated row.
+inline bool has_key(const Groups& groups, std::int32_t group, const UnaggregatedRows& rows, const std::uint64_t* row) {
   const GroupRows& mine = groups.rows();
-  const std::vector<std::uint8_t>& are_texts = groups.are_texts();
+  const std::vector<std::uint8_t>& are_text = groups.are_text();
   if (mine.have_nulls() && mine.any_null(group)) return false;
   if (!groups.any_text_key() && mine.are_narrow()) {
     return are_same(rows.key(row, 0), mine.key_words(group), mine.width_of_keys());
   }
-  for (std::size_t k = 0; k < are_texts.size(); ++k) {
+  for (std::size_t k = 0; k < are_text.size(); ++k) {
     const Int128 key = mine.key(group, k);
-    const bool is_same = are_texts[k] == 0      ? key == static_cast<std::int64_t>(*rows.key(row, k))
-                         : rows.is_long(row, k) ? is_long_text(key) && same_text(groups.texts()[entry_of_long(key)],
-                                                                                 rows.long_text(row, k))
-                                                : key == rows.text_key(row, k);
+    const bool is_same = are_text[k] == 0       ? key == static_cast<std::int64_t>(*rows.key(row, k))
+                         : rows.is_long(row, k) ? is_long_string(key) && same_text(groups.strings()[entry_of_long(key)],
+                                                                                   rows.long_string(row, k))
+                                                : key == rows.string_key(row, k);
     if (!is_same) return false;
   }
   return true;
 }
 
-/// The group of a loose row, a new one where there is none.
-std::int32_t find(Groups& groups, const LooseRows& rows, const std::uint64_t* row) {
+/// The group of an unaggregated row, a new one where there is none.
+std::int32_t find(Groups& groups, const UnaggregatedRows& rows, const std::uint64_t* row) {
   return groups.find_or_add(
-      LooseRows::hash(row), [&](std::int32_t group) { return has_key(groups, group, rows, row); },
+      UnaggregatedRows::hash(row), [&](std::int32_t group) { return has_key(groups, group, rows, row); },
       [&] { return add(groups, rows, row); });
 }
 
 /// Prefetches slots, and of those that are taken what is read next.
 void ask_for_all(const Groups& groups, std::span<const std::uint64_t* const> asked) {
-  if (!groups.have_slots()) return;
-  const auto group_at = [&](const std::uint64_t* row) { return groups.group_at_slot(LooseRows::hash(row)); };
-  for (const std::uint64_t* const row : asked) groups.ask_for_slot(LooseRows::hash(row));
+  if (groups.slots().empty()) return;
+  const auto group_at = [&](const std::uint64_t* row) { return groups.slots().first(UnaggregatedRows::hash(row)); };
+  for (const std::uint64_t* const row : asked) groups.slots().ask_for(UnaggregatedRows::hash(row));
   for (const std::uint64_t* const row : asked) {
     const std::int32_t group = group_at(row);
     if (group < 0) continue;
     groups.rows().ask_for(group);
   }
-  const TextTable& texts = groups.texts();
-  if (!groups.texts_are_groups() || texts.all().empty()) return;
+  const StringTable& strings = groups.strings();
+  if (!groups.strings_are_groups() || strings.all().empty()) return;
   const auto for_long = [&](const auto& ask) {
     for (const std::uint64_t* const row : asked) {
       const std::int32_t group = group_at(row);
-      if (group >= 0 && is_long_text(groups.key(group, 0))) ask(entry_of_long(groups.key(group, 0)));
+      if (group >= 0 && is_long_string(groups.key(group, 0))) ask(entry_of_long(groups.key(group, 0)));
     }
   };
-  for_long([&](std::int32_t entry) { texts.ask_for(entry); });
-  for_long([&](std::int32_t entry) { texts.ask_for_letters(entry); });
+  for_long([&](std::int32_t entry) { strings.ask_for(entry); });
+  for_long([&](std::int32_t entry) { strings.ask_for_letters(entry); });
 }
 
 /// Merges rows number 0 to n - 1, which `row_at` returns.
 template <class RowAt, class OnFresh>
-void merge_rows(Groups& groups, const LooseRows& later, std::int64_t n, const RowAt& row_at, const OnFresh& on_fresh) {
+void merge_rows(Groups& groups, const UnaggregatedRows& later, std::int64_t n, const RowAt& row_at,
+                const OnFresh& on_fresh) {
   const std::vector<std::size_t>& sums = groups.sums();
   const std::uint64_t* rows[kAtOnce];
   std::int32_t mine[kAtOnce];
@@ -125,11 +126,11 @@ void merge_rows(Groups& groups, const LooseRows& later, std::int64_t n, const Ro
 /// Adds the group of others, whose keys no group has; of no rows.
 std::int32_t add(Groups& groups, const Groups& others, std::int64_t theirs) {
   const std::int32_t group = groups.add(others.hash(theirs));
-  for (std::size_t k = 0; k < groups.are_texts().size(); ++k) {
+  for (std::size_t k = 0; k < groups.are_text().size(); ++k) {
     const Int128 key = others.key(theirs, k);
-    const bool is_long = groups.are_texts()[k] != 0 && is_long_text(key);
-    groups.rows().set_key(group, k,
-                          is_long ? long_text_key(entry_of_new_key(groups, others.texts()[entry_of_long(key)])) : key);
+    const bool is_long = groups.are_text()[k] != 0 && is_long_string(key);
+    groups.rows().set_key(
+        group, k, is_long ? long_string_key(entry_of_new_key(groups, others.strings()[entry_of_long(key)])) : key);
     if (others.key_is_null(theirs, k)) groups.rows().set_null(group, k);
   }
   return group;
@@ -137,12 +138,13 @@ std::int32_t add(Groups& groups, const Groups& others, std::int64_t theirs) {
 
 /// Whether a group has the keys of one of others.
 inline bool has_key(const Groups& groups, std::int32_t mine, const Groups& others, std::int64_t group) {
-  for (std::size_t k = 0; k < groups.are_texts().size(); ++k) {
+  for (std::size_t k = 0; k < groups.are_text().size(); ++k) {
     const Int128 key = groups.key(mine, k);
     const Int128 other = others.key(group, k);
-    const bool are_long = groups.are_texts()[k] != 0 && is_long_text(key) && is_long_text(other);
-    const bool is_same =
-        are_long ? same_text(groups.texts()[entry_of_long(key)], others.texts()[entry_of_long(other)]) : key == other;
+    const bool are_long = groups.are_text()[k] != 0 && is_long_string(key) && is_long_string(other);
+    const bool is_same = are_long
+                             ? same_text(groups.strings()[entry_of_long(key)], others.strings()[entry_of_long(other)])
+                             : key == other;
     if (!is_same || groups.key_is_null(mine, k) != others.key_is_null(group, k)) return false;
   }
   return true;
@@ -157,7 +159,7 @@ std::int32_t find(Groups& groups, const Groups& others, std::int64_t group) {
 
 /// `others` has the strings of the state.
 void merge_state(Groups& groups, std::size_t aggregate, std::int32_t mine, const State& other,
-                 const TextTable& others) {
+                 const StringTable& others) {
   const Aggregate& asked = groups.plan().aggregates[aggregate];
   if (is_extreme(asked)) improve(groups, mine, aggregate, other, others);
   GroupRows& rows = groups.rows();
@@ -179,7 +181,7 @@ void merge_state(Groups& groups, std::size_t aggregate, std::int32_t mine, const
 void merge_states(Groups& groups, const Groups& later, std::size_t aggregate, std::int64_t theirs,
                   std::span<const std::int32_t> mine) {
   for (const std::int32_t group : mine) {
-    merge_state(groups, aggregate, group, later.state(theirs++, aggregate), later.texts());
+    merge_state(groups, aggregate, group, later.state(theirs++, aggregate), later.strings());
   }
 }
 
@@ -188,7 +190,7 @@ void merge_range(Groups& groups, const Groups& later, std::int64_t first, std::i
   std::int32_t mine[kAtOnce];
   for (; first < end; first += kAtOnce) {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(kAtOnce, end - first));
-    for (std::size_t i = 0; i < n; ++i) groups.ask_for_slot(later.hash(first + static_cast<std::int64_t>(i)));
+    for (std::size_t i = 0; i < n; ++i) groups.slots().ask_for(later.hash(first + static_cast<std::int64_t>(i)));
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t group = first + static_cast<std::int64_t>(i);
       const std::int64_t known = groups.count();
@@ -201,8 +203,8 @@ void merge_range(Groups& groups, const Groups& later, std::int64_t first, std::i
 }
 
 /// The strings of keys and states that were copied from these places become strings of `groups`.
-void join_texts(Groups& groups, std::span<Groups* const> parts, std::span<const GroupPlace> order) {
-  const Plan& plan = groups.plan();
+void join_strings(Groups& groups, std::span<Groups* const> partitions, std::span<const GroupPlace> order) {
+  const QueryPlan& plan = groups.plan();
   std::vector<std::size_t> keys;
   std::vector<std::size_t> aggregates;
   for (std::size_t k = 0; k < plan.keys.size(); ++k) {
@@ -211,34 +213,34 @@ void join_texts(Groups& groups, std::span<Groups* const> parts, std::span<const 
   for (std::size_t a = 0; a < plan.aggregates.size(); ++a) {
     if (is_text(plan.aggregates[a])) aggregates.push_back(a);
   }
-  const auto has_texts = [](const Groups* part) { return !part->texts().all().empty(); };
-  if (std::none_of(parts.begin(), parts.end(), has_texts)) return;
-  TextTable& texts = groups.texts();
+  const auto has_strings = [](const Groups* partition) { return !partition->strings().all().empty(); };
+  if (std::none_of(partitions.begin(), partitions.end(), has_strings)) return;
+  StringTable& strings = groups.strings();
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const TextTable& theirs = parts[static_cast<std::size_t>(order[i].part)]->texts();
+    const StringTable& theirs = partitions[static_cast<std::size_t>(order[i].partition)]->strings();
     const auto group = static_cast<std::int64_t>(i);
     for (const std::size_t k : keys) {
-      if (!is_long_text(groups.key(group, k))) continue;
+      if (!is_long_string(groups.key(group, k))) continue;
       const std::int32_t entry = entry_of_long(groups.key(group, k));
-      groups.rows().set_key(
-          group, k,
-          long_text_key(groups.texts_are_groups() ? texts.append(theirs[entry]) : texts.entry_of(theirs, entry)));
+      groups.rows().set_key(group, k,
+                            long_string_key(groups.strings_are_groups() ? strings.append(theirs[entry])
+                                                                        : strings.entry_of(theirs, entry)));
     }
     for (const std::size_t a : aggregates) {
       State best = groups.state(group, a);
       if (best.count == 0) continue;
-      best.exact = texts.entry_of(theirs, static_cast<std::int32_t>(best.exact));
+      best.exact = strings.entry_of(theirs, static_cast<std::int32_t>(best.exact));
       groups.set_state(group, a, best);
     }
   }
-  for (Groups* const part : parts) texts.keep_memory_of(part->texts());
+  for (Groups* const partition : partitions) strings.keep_memory_of(partition->strings());
 }
 
 }  // namespace
 
 void merge(Groups& groups, const Groups& later) {
   merge_range(groups, later, 0, later.count(), [](std::int64_t) {});
-  merge(groups, later.loose());
+  merge(groups, later.unaggregated());
 }
 
 void merge(Groups& groups, const Groups& later, std::int64_t first, std::int64_t end,
@@ -246,13 +248,13 @@ void merge(Groups& groups, const Groups& later, std::int64_t first, std::int64_t
   merge_range(groups, later, first, end, [&](std::int64_t group) { fresh.push_back(group); });
 }
 
-void merge(Groups& groups, const LooseRows& later, int part, std::vector<std::int64_t>& fresh) {
+void merge(Groups& groups, const UnaggregatedRows& later, int partition, std::vector<std::int64_t>& fresh) {
   merge_rows(
-      groups, later, later.count(part), [&](std::int64_t i) { return later.row(part, i); },
-      [&](const std::uint64_t* row) { fresh.push_back(static_cast<std::int64_t>(LooseRows::place(row))); });
+      groups, later, later.count(partition), [&](std::int64_t i) { return later.row(partition, i); },
+      [&](const std::uint64_t* row) { fresh.push_back(static_cast<std::int64_t>(UnaggregatedRows::place(row))); });
 }
 
-void merge(Groups& groups, const LooseRows& later) {
+void merge(Groups& groups, const UnaggregatedRows& later) {
   if (later.count() == 0) return;
   const std::vector<const std::uint64_t*> rows = later.in_order();
   merge_rows(
@@ -260,10 +262,10 @@ void merge(Groups& groups, const LooseRows& later) {
       [](const std::uint64_t* /*row*/) {});
 }
 
-void append(Groups& groups, const LooseRows& rows, int part) {
+void append(Groups& groups, const UnaggregatedRows& rows, int partition) {
   const std::vector<std::size_t>& sums = groups.sums();
-  for (std::int64_t i = 0; i < rows.count(part); ++i) {
-    const std::uint64_t* const row = rows.row(part, i);
+  for (std::int64_t i = 0; i < rows.count(partition); ++i) {
+    const std::uint64_t* const row = rows.row(partition, i);
     groups.rows().add_row(add(groups, rows, row), sums, rows.values(row));
   }
 }
@@ -273,23 +275,24 @@ void give_last(Groups& groups, Groups& later) {
   for (std::size_t a = 0; a < groups.plan().aggregates.size(); ++a) {
     const State after = later.state(0, a);
     later.set_state(0, a, groups.state(last, a));
-    merge_state(later, a, 0, after, later.texts());
+    merge_state(later, a, 0, after, later.strings());
   }
   groups.remove_last();
 }
 
-Groups joined(const Plan& plan, std::span<Groups* const> parts, std::span<const GroupPlace> order, int workers) {
+Groups joined(const QueryPlan& plan, std::span<Groups* const> partitions, std::span<const GroupPlace> order,
+              int workers) {
   Groups all(plan);
   const std::int64_t count = std::ssize(order);
-  all.resize_for(count, parts);
+  all.resize_for(count, partitions);
   constexpr std::int64_t kEach = 1 << 14;
-  cpu::for_each_of(cpu::parts(count, kEach), workers, [&](std::int64_t piece) {
-    for (std::int64_t i = piece * kEach; i < std::min((piece + 1) * kEach, count); ++i) {
-      const auto [part, group] = order[static_cast<std::size_t>(i)];
-      all.rows().copy_row(i, parts[static_cast<std::size_t>(part)]->rows(), group);
+  cpu::for_each_of(cpu::parts(count, kEach), workers, [&](std::int64_t chunk) {
+    for (std::int64_t i = chunk * kEach; i < std::min((chunk + 1) * kEach, count); ++i) {
+      const auto [partition, group] = order[static_cast<std::size_t>(i)];
+      all.rows().copy_row(i, partitions[static_cast<std::size_t>(partition)]->rows(), group);
     }
   });
-  join_texts(all, parts, order);
+  join_strings(all, partitions, order);
   return all;
 }
 

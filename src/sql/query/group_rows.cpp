@@ -11,7 +11,7 @@ bool is_count(Fold fold) { return fold == Fold::count_rows || fold == Fold::coun
 
 }  // namespace
 
-GroupRows::GroupRows(const Plan& plan) {
+GroupRows::GroupRows(const QueryPlan& plan) {
   for (const Node& key : plan.keys) layout_.keys.push_back({0, is_text(key) ? 2U : 1U});
   for (const Aggregate& a : plan.aggregates) {
     const Form form = is_count(a.fold) ? Form::count : a.type.kind == ValueKind::real ? Form::real : Form::narrow;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "sql/query/plan.hpp"
-#include "sql/query/text_key.hpp"
+#include "sql/query/string_key.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 #include "upsweep/table.hpp"
 
@@ -22,7 +22,7 @@ namespace upsweep::query {
 /// What an aggregate has come to in a group.
 class State {
  public:
-  Int128 exact = 0;        ///< the sum, the least or the greatest; of text: an entry of the groups' dictionary
+  Int128 exact = 0;        ///< the sum, the minimum or the maximum; of text: an entry of the groups' dictionary
   std::int64_t count = 0;  ///< rows that went in
 
   /// How many times 2^128 a sum exceeds `exact`; not 0 means that it does not fit.
@@ -40,7 +40,7 @@ class State {
 /// one comes that does not fit, and keys have room for NULLs once there is one.
 class GroupRows {
  public:
-  explicit GroupRows(const Plan& plan);
+  explicit GroupRows(const QueryPlan& plan);
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(words_.size() / layout_.width); }
   /// Of memory.
@@ -93,9 +93,9 @@ class GroupRows {
     const KeyPlace& place = layout_.keys[which];
     std::memcpy(row(group) + place.at, &key, place.words * sizeof(std::uint64_t));
   }
-  /// Of a key that lies in itself (sql/query/text_key.hpp); valid until there are more groups.
-  [[nodiscard]] std::string_view short_text(std::int64_t group, std::size_t which) const {
-    return query::short_text(reinterpret_cast<const char*>(row(group) + layout_.keys[which].at));
+  /// Of a key that lies in itself (sql/query/string_key.hpp); valid until there are more groups.
+  [[nodiscard]] std::string_view short_string(std::int64_t group, std::size_t which) const {
+    return query::short_string(reinterpret_cast<const char*>(row(group) + layout_.keys[which].at));
   }
   [[nodiscard]] bool is_null(std::int64_t group, std::size_t which) const {
     if (layout_.nulls_at == 0) return false;
@@ -131,7 +131,7 @@ class GroupRows {
   [[nodiscard]] std::int64_t& count(std::int64_t group, std::size_t aggregate) {
     return reinterpret_cast<std::int64_t&>(row(group)[layout_.states[aggregate].count_at]);
   }
-  /// Adds to a sum, which wraps around as State::high() says: whether it fits is asked when it is given out, as what comes later
+  /// Adds to a sum, which wraps (modulo 2^128) as State::high() says: whether it fits is asked when it is given out, as what comes later
   /// may bring it back, and an average always fits.
   void add_exact(std::int64_t group, std::size_t aggregate, Int128 value) {
     const StatePlace& place = layout_.states[aggregate];

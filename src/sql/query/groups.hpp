@@ -9,24 +9,25 @@
 #include <vector>
 
 #include "sql/query/group_rows.hpp"
-#include "sql/query/loose_rows.hpp"
+#include "sql/query/hash_slots.hpp"
 #include "sql/query/plan.hpp"
-#include "sql/query/text_key.hpp"
-#include "sql/query/text_table.hpp"
+#include "sql/query/string_key.hpp"
+#include "sql/query/string_table.hpp"
+#include "sql/query/unaggregated_rows.hpp"
 
 namespace upsweep::query {
 
 /// Groups have numbers of 32 bits.
 inline constexpr std::int64_t kMostGroups = std::numeric_limits<std::int32_t>::max();
 
-/// Stores groups in the order of their first rows. Rows that are not in groups yet follow them (LooseRows).
+/// Stores groups in the order of their first rows. Rows that are not in groups yet follow them (UnaggregatedRows).
 /// Blocks of rows are folded into groups by GroupFold, and groups into groups by sql/query/group_merge.hpp.
 class Groups {
  public:
   /// The plan outlives this.
-  explicit Groups(const Plan& plan);
+  explicit Groups(const QueryPlan& plan);
 
-  [[nodiscard]] const Plan& plan() const { return *plan_; }
+  [[nodiscard]] const QueryPlan& plan() const { return *plan_; }
   /// The aggregates that are sums.
   [[nodiscard]] const std::vector<std::size_t>& sums() const { return sums_; }
 
@@ -36,39 +37,29 @@ class Groups {
   void reserve(std::int64_t groups);
   /// Becomes the groups of `from` in another order. They are for others to merge, and are not found here. Takes the strings.
   void take_in_order(Groups& from, std::span<const std::int32_t> order);
-  /// Becomes a copy of `from`, which has no strings and no loose rows, in as little memory as that needs. The groups are for
+  /// Becomes a copy of `from`, which has no strings and no unaggregated rows, in as little memory as that needs. The groups are for
   /// others to merge, and are not found here.
   void copy(const Groups& from);
-  /// Becomes that many groups, whose rows the caller copies. `parts`: where these come from, as their rows may be wider.
-  void resize_for(std::int64_t count, std::span<Groups* const> parts);
+  /// Becomes that many groups, whose rows the caller copies. `partitions`: where these come from, as their rows may be wider.
+  void resize_for(std::int64_t count, std::span<Groups* const> partitions);
   void remove_last();
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// Bytes of memory.
   [[nodiscard]] std::int64_t bytes() const;
-  /// Whether the only key is a number that is not NULL and ascends from group to group, without strings and loose rows.
+  /// Whether the only key is a number that is not NULL and ascends from group to group, without strings and unaggregated rows.
   [[nodiscard]] bool ascend() const;
 
   // ------------------------------------------------------------------------------------------------------- find and add
 
-  /// The group of a key, a new one where there is none. A key that is NULL has the value 0, and text what text_key() returns.
+  /// The group of a key, a new one where there is none. A key that is NULL has the value 0, and text what string_key() returns.
   /// Throws Error out_of_memory.
   std::int64_t find(const Int128* key, const std::uint8_t* nulls) { return find(hash_of_key(key, nulls), key, nulls); }
   std::int32_t find(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   /// The group of this hash that `is_same`, otherwise the one that `add` adds.
   template <class IsSame, class Add>
   std::int32_t find_or_add(std::uint64_t hash, const IsSame& is_same, const Add& add) {
-    if (in_slots_ != count_ || are_slots_full()) complete();
-    const std::size_t mask = slots_.size() - 1;
-    const std::uint32_t tag = tag_of(hash);
-    std::size_t place = slot_of(hash, slots_.size());
-    for (; slots_[place].group >= 0; place = (place + 1) & mask) {
-      if (slots_[place].tag == tag && is_same(slots_[place].group)) return slots_[place].group;
-    }
-    const std::int32_t group = add();
-    slots_[place] = {tag, group};
-    ++in_slots_;
-    return group;
+    return slots_.find_or_add(hash, count_, [this](std::int64_t group) { return rows_.hash(group); }, is_same, add);
   }
   /// Adds a group of no rows, whose keys the caller sets.
   std::int32_t add(std::uint64_t hash) {
@@ -80,7 +71,7 @@ class Groups {
   std::int32_t add(std::uint64_t hash, const Int128* key, const std::uint8_t* nulls);
   void append(const Int128* key, const std::uint8_t* nulls) { (void)add(hash_of_key(key, nulls), key, nulls); }
   [[nodiscard]] bool has_key(std::int32_t group, const Int128* key, const std::uint8_t* nulls) const {
-    for (std::size_t k = 0; k < are_texts_.size(); ++k) {
+    for (std::size_t k = 0; k < are_text_.size(); ++k) {
       if (rows_.key(group, k) != key[k] || rows_.is_null(group, k) != (nulls[k] != 0)) return false;
     }
     return true;
@@ -88,15 +79,8 @@ class Groups {
   [[nodiscard]] std::uint64_t hash_of_key(const Int128* key, const std::uint8_t* nulls) const;
   /// Hashes of groups' keys are comparable within a process only.
   [[nodiscard]] std::uint64_t hash(std::int64_t group) const { return rows_.hash(group); }
-  /// Prefetches the slot at which the search for this hash begins.
-  void ask_for_slot(std::uint64_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[slot_of(hash, slots_.size())]);
-  }
-  [[nodiscard]] bool have_slots() const { return !slots_.empty(); }
-  /// The group in that slot, -1 for none; where there are slots.
-  [[nodiscard]] std::int32_t group_at_slot(std::uint64_t hash) const {
-    return slots_[slot_of(hash, slots_.size())].group;
-  }
+  /// The hash table, to prefetch from.
+  [[nodiscard]] const HashSlots& slots() const { return slots_; }
 
   // ---------------------------------------------------------------------------------------------------- keys and states
 
@@ -110,63 +94,50 @@ class Groups {
   [[nodiscard]] Int128 key(std::int64_t group, std::size_t which) const { return rows_.key(group, which); }
   [[nodiscard]] bool key_is_null(std::int64_t group, std::size_t which) const { return rows_.is_null(group, which); }
   /// By key: whether it is text.
-  [[nodiscard]] const std::vector<std::uint8_t>& are_texts() const { return are_texts_; }
+  [[nodiscard]] const std::vector<std::uint8_t>& are_text() const { return are_text_; }
   [[nodiscard]] bool any_text_key() const { return any_text_; }
 
   // ------------------------------------------------------------------------------------------------------------ strings
 
   /// Long strings of keys, and all strings of states: State::exact is an entry here.
-  [[nodiscard]] const TextTable& texts() const { return texts_; }
-  [[nodiscard]] TextTable& texts() { return texts_; }
+  [[nodiscard]] const StringTable& strings() const { return strings_; }
+  [[nodiscard]] StringTable& strings() { return strings_; }
   /// Whether each string here is the only key of a group.
-  [[nodiscard]] bool texts_are_groups() const { return texts_are_groups_; }
-  Int128 text_key(std::string_view text) {
-    return text.size() <= kMostInKey ? short_text_key(text) : long_text_key(texts_.entry(text));
+  [[nodiscard]] bool strings_are_groups() const { return strings_are_groups_; }
+  Int128 string_key(std::string_view text) {
+    return text.size() <= kMostInKey ? short_string_key(text) : long_string_key(strings_.entry(text));
   }
   /// Of a state.
-  std::int32_t entry(std::string_view text) { return texts_.entry(text); }
+  std::int32_t entry(std::string_view text) { return strings_.entry(text); }
   /// Adds a string without looking for it; the caller keeps its letters.
-  std::int32_t append_text(std::string_view text) { return texts_.append(text); }
+  std::int32_t append_string(std::string_view text) { return strings_.append(text); }
   /// The string of a state.
-  [[nodiscard]] std::string_view text(Int128 entry) const { return texts_[static_cast<std::int32_t>(entry)]; }
+  [[nodiscard]] std::string_view text(Int128 entry) const { return strings_[static_cast<std::int32_t>(entry)]; }
   /// The string of a key that is not NULL; valid until there are more groups.
-  [[nodiscard]] std::string_view key_text(std::int64_t group, std::size_t which) const {
+  [[nodiscard]] std::string_view key_string(std::int64_t group, std::size_t which) const {
     const Int128 key = rows_.key(group, which);
-    return is_long_text(key) ? texts_[entry_of_long(key)] : rows_.short_text(group, which);
+    return is_long_string(key) ? strings_[entry_of_long(key)] : rows_.short_string(group, which);
   }
 
-  // -------------------------------------------------------------------------------------------------- loose rows
+  // -------------------------------------------------------------------------------------------------- unaggregated rows
 
   /// Rows that come after those of the groups. Whoever merges them clears them.
-  [[nodiscard]] LooseRows& loose() { return loose_; }
-  [[nodiscard]] const LooseRows& loose() const { return loose_; }
+  [[nodiscard]] UnaggregatedRows& unaggregated() { return unaggregated_; }
+  [[nodiscard]] const UnaggregatedRows& unaggregated() const { return unaggregated_; }
 
  private:
-  /// A group in the hash table.
-  struct Slot {
-    std::uint32_t tag;   ///< those bits of the hash that slot_of() uses: a wider table is made from these alone
-    std::int32_t group;  ///< -1: free
-  };
-
-  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> kUnusedHashBits); }
-  /// At most three quarters of the slots are taken.
-  [[nodiscard]] bool are_slots_full() const { return 4 * static_cast<std::size_t>(count_) >= 3 * slots_.size(); }
-  void complete();
-  void make_slots(std::size_t least);
-  void take_slot(Slot slot);
   [[noreturn]] static void refuse_more();
 
-  const Plan* plan_;
-  std::vector<std::uint8_t> are_texts_;
+  const QueryPlan* plan_;
+  std::vector<std::uint8_t> are_text_;
   bool any_text_;
-  bool texts_are_groups_;
+  bool strings_are_groups_;
   std::vector<std::size_t> sums_;
   std::int64_t count_ = 0;
   GroupRows rows_;
-  TextTable texts_;
-  detail::Large<Slot> slots_;  ///< a power of two
-  std::int64_t in_slots_ = 0;  ///< the first groups are in slots; complete() adds the others before a search
-  LooseRows loose_;
+  StringTable strings_;
+  HashSlots slots_;
+  UnaggregatedRows unaggregated_;
 };
 
 }  // namespace upsweep::query

@@ -32,7 +32,7 @@ class Names {
   void add(const std::string& name);
   /// The places of those that the name means, in order; of several the caller says which, or that the name is ambiguous.
   [[nodiscard]] std::vector<std::size_t> find(const Name& name) const;
-  /// A name that differs from `name` in case only, where that has quotes and nothing is spelled as it is; else empty.
+  /// A name that differs from `name` in case only, where that has quotes and nothing is spelled as it is; otherwise empty.
   [[nodiscard]] std::string other_case(const Name& name) const;
   [[nodiscard]] const std::string& operator[](std::size_t place) const { return names_[place]; }
   [[nodiscard]] std::size_t size() const { return names_.size(); }

@@ -77,7 +77,7 @@ class PlacedReader final : public BatchReader {
 };
 
 /// Conditions on numbers. Those on text are tried on all words that a batch has, which is too much to do it twice.
-std::vector<Node> filters_tried_early(const Plan& plan) {
+std::vector<Node> filters_tried_early(const QueryPlan& plan) {
   std::vector<Node> tried;
   for (const Node& filter : plan.filters) {
     const std::set<int> columns = columns_of({filter});
@@ -94,7 +94,7 @@ std::vector<Node> filters_tried_early(const Plan& plan) {
 class LateColumns final : public BatchReader {
  public:
   /// `tried`: conditions. Of the same batches, `early` has their columns and `late` the others, all by the plan's numbers.
-  LateColumns(const Plan& plan, const std::vector<Node>& tried, const Kernels& kernels,
+  LateColumns(const QueryPlan& plan, const std::vector<Node>& tried, const Kernels& kernels,
               std::unique_ptr<BatchReader> early, std::unique_ptr<BatchReader> late)
       : conditions_(conditions_of(tried)),
         evaluator_(plan.fields, plan.nodes, plan.sql, kernels),
@@ -146,8 +146,8 @@ class LateColumns final : public BatchReader {
 };
 
 /// A part, and what is known of its batches.
-struct Part {
-  const Plan& plan;
+struct MatchingPart {
+  const QueryPlan& plan;
   const Table& table;
   int number;
   const Folding& folding;
@@ -155,7 +155,7 @@ struct Part {
 };
 
 /// Columns of a part, by the plan's numbers.
-std::unique_ptr<BatchReader> open_columns(const Part& part, std::vector<int> places) {
+std::unique_ptr<BatchReader> open_columns(const MatchingPart& part, std::vector<int> places) {
   const std::size_t all = part.plan.columns.size();
   std::vector<int> columns;
   columns.reserve(places.size());
@@ -170,13 +170,13 @@ std::unique_ptr<BatchReader> open_columns(const Part& part, std::vector<int> pla
 }
 
 /// Whether conditions may be tried before the rest is read: none can fail, so that it may be tried twice.
-bool may_read_late(const Part& part) {
+bool may_read_late(const MatchingPart& part) {
   const std::vector<Node>& filters = part.plan.filters;
   return part.folding.may_drop_conditions && part.table.skips_cheaply() &&
          std::none_of(filters.begin(), filters.end(), [](const Node& filter) { return filter->can_fail; });
 }
 
-std::vector<int> columns_to_open(const Plan& plan, const Folding& folding) {
+std::vector<int> columns_to_open(const QueryPlan& plan, const Folding& folding) {
   if (folding.may_drop_conditions) return columns_read(plan);
   std::vector<int> all(plan.columns.size());
   std::iota(all.begin(), all.end(), 0);
@@ -185,7 +185,7 @@ std::vector<int> columns_to_open(const Plan& plan, const Folding& folding) {
 
 }  // namespace
 
-std::vector<int> columns_read(const Plan& plan) {
+std::vector<int> columns_read(const QueryPlan& plan) {
   std::vector<Node> all = plan.filters;
   all.insert(all.end(), plan.keys.begin(), plan.keys.end());
   for (const Aggregate& aggregate : plan.aggregates) {
@@ -195,14 +195,14 @@ std::vector<int> columns_read(const Plan& plan) {
   return {read.begin(), read.end()};
 }
 
-std::unique_ptr<BatchReader> open_part(const Plan& plan, const Table& table, int number, const Folding& folding) {
+std::unique_ptr<BatchReader> open_part(const QueryPlan& plan, const Table& table, int number, const Folding& folding) {
   std::vector<int> columns = columns_to_open(plan, folding);
   if (columns.empty()) {
     const std::int64_t rows = table.rows(number);
     if (rows >= 0) return std::make_unique<CountReader>(rows);
     return table.open(number, {});
   }
-  const Part part{plan, table, number, folding, matching_batches(plan, table, number)};
+  const MatchingPart part{plan, table, number, folding, matching_batches(plan, table, number)};
   const auto& matching = part.matching;
   if (!matching.empty() && std::find(matching.begin(), matching.end(), true) == matching.end()) {
     return std::make_unique<CountReader>(0);

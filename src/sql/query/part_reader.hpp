@@ -12,11 +12,11 @@
 namespace upsweep::query {
 
 /// The columns that a plan reads, by its own numbers for them.
-std::vector<int> columns_read(const Plan& plan);
+std::vector<int> columns_read(const QueryPlan& plan);
 
 /// The batches of a part, without those of which it is known that no row is kept: nothing, or a batch without rows, stands for one
 /// of them. Columns have the plan's numbers.
 /// `plan` and `folding` outlive it. Throws as Table::open() does.
-std::unique_ptr<BatchReader> open_part(const Plan& plan, const Table& table, int part, const Folding& folding);
+std::unique_ptr<BatchReader> open_part(const QueryPlan& plan, const Table& table, int part, const Folding& folding);
 
 }  // namespace upsweep::query

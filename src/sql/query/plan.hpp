@@ -18,8 +18,8 @@ enum class Fold : std::uint8_t {
   count_rows,  ///< COUNT(*)
   count,       ///< rows whose input is not NULL
   sum,
-  least,
-  greatest
+  minimum,
+  maximum
 };
 
 struct Aggregate {
@@ -29,7 +29,7 @@ struct Aggregate {
 };
 
 inline bool is_extreme(const Aggregate& aggregate) {
-  return aggregate.fold == Fold::least || aggregate.fold == Fold::greatest;
+  return aggregate.fold == Fold::minimum || aggregate.fold == Fold::maximum;
 }
 /// What it comes to is.
 inline bool is_text(const Aggregate& aggregate) {
@@ -71,7 +71,7 @@ class KernelStore {
   std::shared_ptr<GpuKernels> kernels_;
 };
 
-struct Plan {
+struct QueryPlan {
   std::vector<int> columns;   ///< of the table, which expressions call 0, 1, 2, …
   std::vector<Field> fields;  ///< of these
   std::vector<Node> filters;  ///< a row is kept where all are true; tried in this order
@@ -84,7 +84,7 @@ struct Plan {
   int output_nodes = 0;  ///< and of those over keys and aggregates
   std::string sql;       ///< for messages
   std::string table;     ///< as messages call it
-  bool grouped = false;  ///< GROUP BY: no rows, no groups; else there is always one
+  bool grouped = false;  ///< GROUP BY: no rows, no groups; otherwise there is always one
   KernelStore kernels = {};
 };
 

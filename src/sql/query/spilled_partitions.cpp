@@ -11,25 +11,25 @@
 
 #include "cpu/parallel.hpp"
 #include "sql/query/group_merge.hpp"
-#include "sql/query/loose_rows.hpp"
+#include "sql/query/unaggregated_rows.hpp"
 
 namespace upsweep::query {
 namespace {
 
-constexpr int kMostDepth = 9;  // a hash has bits for ten: those of packets have all, as they are made anew
+constexpr int kMostDepth = 9;  // a hash has bits for ten: those of encoded batches have all, as they are made anew
 // Written at once: disks are at their best with a megabyte, and there are 64 such buffers.
-constexpr std::int64_t kLeastBuffer = 1 << 14;
+constexpr std::int64_t kMinBuffer = 1 << 14;
 constexpr std::int64_t kMostBuffer = 1 << 20;
-// Groups of a part made into packets before it is asked whether there is enough to be written.
+// Groups of a partition made into encoded batches before it is asked whether there is enough to be written.
 constexpr std::int64_t kWrittenAtOnce = 1 << 14;
-// A section has that much memory, however little is allowed in all.
-constexpr std::int64_t kLeastSection = 1 << 18;
+// A partition has that much memory, however little is allowed in all.
+constexpr std::int64_t kMinPartition = 1 << 18;
 
 }  // namespace
 
 std::size_t SpilledPartitions::buffer_bytes(std::int64_t most_bytes) {
-  constexpr std::int64_t kShare = 8 * kParts;  // an eighth of the memory for all parts
-  return static_cast<std::size_t>(std::clamp(most_bytes / kShare, kLeastBuffer, kMostBuffer));
+  constexpr std::int64_t kShare = 8 * kPartitions;  // an eighth of the memory for all partitions
+  return static_cast<std::size_t>(std::clamp(most_bytes / kShare, kMinBuffer, kMostBuffer));
 }
 
 void SpilledPartitions::write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end,
@@ -37,7 +37,7 @@ void SpilledPartitions::write(Writer& writer, const Groups& groups, std::int64_t
   writer.partition_.groups += end - begin;
   while (begin < end) {
     const std::int64_t next = std::min(end, begin + kWrittenAtOnce);
-    writer.packets_.append(groups, begin, next, first, writer.buffer_);
+    writer.batches_.append(groups, begin, next, first, writer.buffer_);
     if (writer.buffer_.size() >= buffer) flush(writer);
     first += next - begin;
     begin = next;
@@ -62,8 +62,8 @@ struct SpilledPartitions::Round {
   std::vector<Partition> done;
   int active = 0;         ///< threads
   std::int64_t most = 0;  ///< bytes that partitions may take while they are merged
-  /// Of sections that did not fit: larger ones are not tried. Groups may come several times.
-  std::int64_t least_divided = std::numeric_limits<std::int64_t>::max();
+  /// Of partitions that did not fit: larger ones are not tried. Groups may come several times.
+  std::int64_t smallest_divided = std::numeric_limits<std::int64_t>::max();
   std::exception_ptr error;
   std::int64_t most_bytes = 0;
   Pause* pause = nullptr;
@@ -91,7 +91,7 @@ struct SpilledPartitions::Round {
 void SpilledPartitions::use(int workers, std::int64_t most_bytes, const UseGroups& use, Pause& pause) {
   Round round;
   round.todo = std::exchange(partitions_, {});
-  round.most = std::max(most_bytes / 2, kLeastSection);
+  round.most = std::max(most_bytes / 2, kMinPartition);
   round.most_bytes = most_bytes;
   round.pause = &pause;
   while (!round.todo.empty()) {
@@ -115,19 +115,19 @@ void SpilledPartitions::use(int workers, std::int64_t most_bytes, const UseGroup
 /// False where there is not enough memory besides what other threads merge: the partition is left to them, and this thread ends.
 bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGroups& use) {
   std::unique_lock lock(round.changing);
-  const bool is_too_large = partition.depth < kMostDepth && partition.groups >= round.least_divided;
+  const bool is_too_large = partition.depth < kMostDepth && partition.groups >= round.smallest_divided;
   lock.unlock();
   if (is_too_large) {
     divide(round, partition);
     return true;
   }
   std::optional<Groups> groups(std::in_place, plan_);
-  Groups packet(plan_);
+  Groups batch(plan_);
   detail::Large<std::uint64_t> first;
-  detail::Large<std::uint64_t> packet_first;
+  detail::Large<std::uint64_t> batch_first;
   std::vector<std::int64_t> fresh;
   std::vector<std::byte> buffer;
-  PacketReader packets(plan_);
+  GroupDecoder batches(plan_);
   // What is counted of memory, until it is free.
   struct Counted {
     std::atomic<std::int64_t>& all;
@@ -138,18 +138,18 @@ bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGro
   std::int64_t seen = 0;
   for (const SpillFile::Extent extent : partition.extents) {
     const auto bytes = static_cast<std::size_t>(extent.bytes);
-    buffer.resize(bytes + kAfterPackets);
+    buffer.resize(bytes + kAfterBatches);
     file_.read(extent, buffer.data());
     for (std::size_t at = 0; at < bytes;) {
-      packet.clear();
-      packet_first.clear();
-      const std::size_t read = packets.read(std::span(buffer).subspan(at, bytes - at), packet, packet_first);
+      batch.clear();
+      batch_first.clear();
+      const std::size_t read = batches.read(std::span(buffer).subspan(at, bytes - at), batch, batch_first);
       if (read == 0) file_.refuse_bytes();
       at += read;
-      seen += packet.count();
+      seen += batch.count();
       fresh.clear();
-      merge(*groups, packet, 0, packet.count(), fresh);
-      for (const std::int64_t group : fresh) first.push_back(packet_first[static_cast<std::size_t>(group)]);
+      merge(*groups, batch, 0, batch.count(), fresh);
+      for (const std::int64_t group : fresh) first.push_back(batch_first[static_cast<std::size_t>(group)]);
     }
     counted.set(groups->bytes() +
                 static_cast<std::int64_t>(first.capacity() * sizeof(std::uint64_t) + buffer.capacity()));
@@ -161,8 +161,8 @@ bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGro
       round.todo.push_back(std::move(partition));
       return false;
     }
-    if (partition.depth < kMostDepth && groups->count() > kParts) {
-      round.least_divided = std::min(round.least_divided, partition.groups);
+    if (partition.depth < kMostDepth && groups->count() > kPartitions) {
+      round.smallest_divided = std::min(round.smallest_divided, partition.groups);
       lock.unlock();
       groups.reset();
       detail::free_vector(first);
@@ -179,9 +179,9 @@ bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGro
   return true;
 }
 
-/// Into a section for each value of the hashes' next bits, which the next round has.
+/// Into a partition for each value of the hashes' next bits, which the next round has.
 void SpilledPartitions::divide(Round& round, const Partition& partition) {
-  std::vector<Writer> writers(kParts, Writer(plan_));
+  std::vector<Writer> writers(kPartitions, Writer(plan_));
   const std::size_t most_buffer = buffer_bytes(round.most_bytes) / 4;
   Groups groups(plan_);
   Groups ordered(plan_);
@@ -189,27 +189,27 @@ void SpilledPartitions::divide(Round& round, const Partition& partition) {
   detail::Large<std::uint64_t> ordered_first;
   std::vector<std::int32_t> order;
   std::vector<std::byte> buffer;
-  PacketReader packets(plan_);
+  GroupDecoder batches(plan_);
   std::int64_t seen = 0;
   for (const SpillFile::Extent extent : partition.extents) {
     const auto bytes = static_cast<std::size_t>(extent.bytes);
-    buffer.resize(bytes + kAfterPackets);
+    buffer.resize(bytes + kAfterBatches);
     file_.read(extent, buffer.data());
     groups.clear();
     first.clear();
     for (std::size_t at = 0; at < bytes;) {
-      const std::size_t read = packets.read(std::span(buffer).subspan(at, bytes - at), groups, first);
+      const std::size_t read = batches.read(std::span(buffer).subspan(at, bytes - at), groups, first);
       if (read == 0) file_.refuse_bytes();
       at += read;
     }
     seen += groups.count();
     const auto number_of = [&](std::int32_t g) {
-      return static_cast<std::size_t>(part_of(groups.hash(g), partition.depth + 1));
+      return static_cast<std::size_t>(partition_of(groups.hash(g), partition.depth + 1));
     };
-    std::array<std::int32_t, kParts + 1> begin = {};
+    std::array<std::int32_t, kPartitions + 1> begin = {};
     const auto count = static_cast<std::int32_t>(groups.count());
     for (std::int32_t g = 0; g < count; ++g) ++begin[number_of(g) + 1];
-    for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
+    for (std::size_t p = 0; p < kPartitions; ++p) begin[p + 1] += begin[p];
     order.resize(static_cast<std::size_t>(count));
     ordered_first.resize(static_cast<std::size_t>(count));
     auto next = begin;
@@ -219,7 +219,7 @@ void SpilledPartitions::divide(Round& round, const Partition& partition) {
       ordered_first[to] = first[static_cast<std::size_t>(g)];
     }
     ordered.take_in_order(groups, order);
-    for (std::size_t p = 0; p < kParts; ++p) {
+    for (std::size_t p = 0; p < kPartitions; ++p) {
       write(writers[p], ordered, begin[p], begin[p + 1], ordered_first.data() + begin[p], most_buffer);
     }
     round.pause->now();

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "sql/query/group_coder.hpp"
 #include "sql/query/groups.hpp"
-#include "sql/query/packet.hpp"
 #include "sql/query/plan.hpp"
 #include "sql/query/spill_file.hpp"
 
@@ -41,10 +41,10 @@ class Pause {
 
 class SpilledPartitions {
  private:
-  /// A partition in the file, as packets in the order in which they are merged.
+  /// A partition in the file, as encoded batches in the order in which they are merged.
   struct Partition {
     std::vector<SpillFile::Extent> extents;
-    std::int64_t groups = 0;  ///< of all packets
+    std::int64_t groups = 0;  ///< of all encoded batches
     int depth = 0;            ///< how often it was divided
   };
 
@@ -52,22 +52,22 @@ class SpilledPartitions {
   /// Encoded batches of a partition on their way into the file.
   class Writer {
    public:
-    explicit Writer(const Plan& plan) : packets_(plan) {}
+    explicit Writer(const QueryPlan& plan) : batches_(plan) {}
     /// Bytes of memory.
     [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(buffer_.capacity()); }
 
    private:
     friend class SpilledPartitions;
-    PacketWriter packets_;
+    GroupEncoder batches_;
     std::vector<std::byte> buffer_;
     Partition partition_;
   };
 
   /// `folder`: as SpillFile has it. `loaded` counts the memory of partitions that are being merged. The arguments outlive this.
-  SpilledPartitions(const Plan& plan, const std::string& folder, std::atomic<std::int64_t>& loaded)
+  SpilledPartitions(const QueryPlan& plan, const std::string& folder, std::atomic<std::int64_t>& loaded)
       : plan_(plan), file_(folder), loaded_(loaded) {}
 
-  /// Bytes of packets that are collected before they are written, where all groups may take that much memory.
+  /// Bytes of encoded batches that are collected before they are written, where all groups may take that much memory.
   static std::size_t buffer_bytes(std::int64_t most_bytes);
   /// Appends the groups from `begin` up to `end`, with the places of their first rows. `buffer`: as buffer_bytes() returns it.
   void write(Writer& writer, const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
@@ -88,7 +88,7 @@ class SpilledPartitions {
   bool use_one(Round& round, Partition& partition, const UseGroups& use);
   void divide(Round& round, const Partition& partition);
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   SpillFile file_;
   std::atomic<std::int64_t>& loaded_;
   std::vector<Partition> partitions_;

@@ -33,7 +33,7 @@ constexpr std::size_t kLongestQuery = std::size_t{4}
 // as measured with libpg_query 15. Queries that a small stack may not suffice for are parsed on a stack that does.
 constexpr std::size_t kParsedInPlace = 1 << 11;
 constexpr std::size_t kStackOfByte = 192;
-constexpr std::size_t kLeastStack = 1 << 18;
+constexpr std::size_t kMinStack = 1 << 18;
 
 // Braces and brackets of a tree, one in another. Expressions that are nested deeper than the binder allows have more.
 constexpr int kDeepestTree = 2'000;
@@ -337,7 +337,7 @@ class Parsed {
     if (text.size() <= kParsedInPlace) {
       parse();
     } else {
-      run_on_stack(kLeastStack + kStackOfByte * text.size(), parse);
+      run_on_stack(kMinStack + kStackOfByte * text.size(), parse);
     }
   }
   ~Parsed() { pg_query_free_parse_result(result_); }

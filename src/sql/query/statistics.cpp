@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/statistics.cpp: comparisons of columns with constants, decided by the least and the greatest value.
+// sql/query/statistics.cpp: comparisons of columns with constants, decided by the minimum and the maximum value.
 #include "sql/query/statistics.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Bounded {
   ColumnRange range;
   bool is_real;  ///< the column: NaN is greater than every bound, and statistics leave it out
   bool turned;   ///< the constant is on the left
-  bool known;    ///< the constant is a double; else it is between these:
+  bool known;    ///< the constant is a double; otherwise it is between these:
   double below;
   double above;
 };
@@ -105,24 +105,26 @@ bool must_hold(const Expression& condition, const RangeOf& range_of) {
   return range.greatest < at->below || (closed && range.greatest == at->below);
 }
 
-bool may_match(const Plan& plan, const RangeOf& range_of) {
+bool may_match(const QueryPlan& plan, const RangeOf& range_of) {
   return std::all_of(plan.filters.begin(), plan.filters.end(),
                      [&](const Node& filter) { return may_hold(*filter, range_of); });
 }
 
-RangeOf ranges_in(const Plan& plan, const Table& table, int part) {
+RangeOf ranges_in(const QueryPlan& plan, const Table& table, int part) {
   return [&, part](int column) { return table.range(part, plan.columns[static_cast<std::size_t>(column)]); };
 }
 
 }  // namespace
 
-bool may_match(const Plan& plan, const Table& table, int part) { return may_match(plan, ranges_in(plan, table, part)); }
+bool may_match(const QueryPlan& plan, const Table& table, int part) {
+  return may_match(plan, ranges_in(plan, table, part));
+}
 
-bool must_hold(const Expression& condition, const Plan& plan, const Table& table, int part) {
+bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int part) {
   return must_hold(condition, ranges_in(plan, table, part));
 }
 
-std::vector<bool> matching_batches(const Plan& plan, const Table& table, int part) {
+std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int part) {
   if (plan.filters.empty() || table.rows(part) < 0) return {};
   std::map<int, std::vector<ColumnRange>> known;
   for (const int column : columns_of(plan.filters)) {

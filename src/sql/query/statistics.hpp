@@ -11,12 +11,12 @@
 namespace upsweep::query {
 
 /// Whether some row of a part may fulfil all conditions of a plan.
-bool may_match(const Plan& plan, const Table& table, int part);
+bool may_match(const QueryPlan& plan, const Table& table, int part);
 
 /// Whether all rows of a part fulfil one of them.
-bool must_hold(const Expression& condition, const Plan& plan, const Table& table, int part);
+bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int part);
 
 /// Whether each batch of a part may have rows that fulfil all of them; empty where nothing is known of batches.
-std::vector<bool> matching_batches(const Plan& plan, const Table& table, int part);
+std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int part);
 
 }  // namespace upsweep::query

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/totals.cpp: pieces wait until enough have come; then a thread merges a part of them all, while that part is in cache.
+// sql/query/totals.cpp: chunks wait until enough have come; then a thread merges a partition of them all, while that partition is in cache.
 //
-// Where memory does not suffice, the largest part is written to a temporary file, as far as it is merged, and what later pieces
-// have of it goes there unmerged. In the end such a part is read from its front and merged in the same order, so its states have
-// the same bits. One that is too large even alone is divided by the next bits of the hashes, into a section each.
+// Where memory does not suffice, the largest partition is written to a temporary file, as far as it is merged, and what later chunks
+// have of it goes there unmerged. In the end such a partition is read from its front and merged in the same order, so its states have
+// the same bits. One that is too large even alone is divided by the next bits of the hashes, into a partition each.
 #include "sql/query/totals.hpp"
 
 #include <fmt/format.h>
@@ -21,129 +21,129 @@
 namespace upsweep::query {
 namespace {
 
-// Groups from which on they are merged in parts: before, a piece takes one thread some ten microseconds.
+// Groups from which on they are merged in partitions: before, a chunk takes one thread some ten microseconds.
 constexpr std::int64_t kMany = 1 << 11;
-// Pieces that a part waits for: its groups then come into the cache once for all of them. 10^5 groups of 10^7 rows take a tenth less
+// Chunks that a partition waits for: its groups then come into the cache once for all of them. 10^5 groups of 10^7 rows take a tenth less
 // time with as many as memory is meant for than with a third of these, and a fifth more with a tenth.
-constexpr std::size_t kLeastWaiting = 12;
+constexpr std::size_t kMinWaiting = 12;
 constexpr std::int64_t kWaiting = 32;
-// Of memory, at most, for pieces that wait because there are many groups: 10^6 of them in 10^7 rows take 10 to 15 % less time with
+// Of memory, at most, for chunks that wait because there are many groups: 10^6 of them in 10^7 rows take 10 to 15 % less time with
 // 80 MB than with 25, and 10^7 groups no less with 300 MB than with these.
 constexpr std::int64_t kMostWaiting = std::int64_t{1} << 27;
 
 // What of the memory allowed may be in use before groups go to a file: the rest is for what is not counted, the batches that
 // are read, say, and for vectors that grow.
 constexpr std::int64_t at_work(std::int64_t most) { return most / 4 * 3; }
-constexpr std::uint64_t place(std::size_t piece, std::int32_t group) {
-  return (std::uint64_t{piece} << 32) | static_cast<std::uint32_t>(group);
+constexpr std::uint64_t place(std::size_t chunk, std::int32_t group) {
+  return (std::uint64_t{chunk} << 32) | static_cast<std::uint32_t>(group);
 }
 
 }  // namespace
 
-Totals::Totals(const Plan& plan, std::int64_t most_bytes, std::optional<std::string> spill_folder)
+Totals::Totals(const QueryPlan& plan, std::int64_t most_bytes, std::optional<std::string> spill_folder)
     : plan_(plan), few_(plan), most_bytes_(most_bytes), spill_folder_(std::move(spill_folder)) {
   // One that somebody has named: better now than when the first groups are to go there, or never.
   if (spill_folder_ && !spill_folder_->empty()) begin_spilling();
 }
 
-std::unique_ptr<Totals::Piece> Totals::piece_of(Groups& groups) {
+std::unique_ptr<Totals::FoldedChunk> Totals::chunk_of(Groups& groups) {
   if (!is_divided_ && groups.ascend()) return ascending(groups);
-  if (groups.count() >= kMany || groups.loose().count() > 0) return divided(groups);
-  return std::make_unique<Piece>(std::exchange(groups, Groups(plan_)));
+  if (groups.count() >= kMany || groups.unaggregated().count() > 0) return divided(groups);
+  return std::make_unique<FoldedChunk>(std::exchange(groups, Groups(plan_)));
 }
 
-std::unique_ptr<Totals::Piece> Totals::ascending(const Groups& groups) {
+std::unique_ptr<Totals::FoldedChunk> Totals::ascending(const Groups& groups) {
   if (groups.count() >= kMany) require_known_memory();
-  auto piece = std::make_unique<Piece>(Groups(plan_));
-  piece->groups.copy(groups);
-  piece->ascends = true;
-  piece->bytes = piece->groups.bytes();
-  piece_bytes_ += piece->bytes;
-  return piece;
+  auto chunk = std::make_unique<FoldedChunk>(Groups(plan_));
+  chunk->groups.copy(groups);
+  chunk->ascends = true;
+  chunk->bytes = chunk->groups.bytes();
+  chunk_bytes_ += chunk->bytes;
+  return chunk;
 }
 
 /// Whether its keys are greater than all before, of which the last may be the same.
-bool Totals::follows(const Piece& piece) const {
-  if (!piece.ascends) return false;
-  if (pieces_.empty()) return few_.count() == 0 && piece.groups.count() >= kMany;
-  const Groups& last = pieces_.back()->groups;
-  return last.key(last.count() - 1, 0) <= piece.groups.key(0, 0);
+bool Totals::follows(const FoldedChunk& chunk) const {
+  if (!chunk.ascends) return false;
+  if (chunks_.empty()) return few_.count() == 0 && chunk.groups.count() >= kMany;
+  const Groups& last = chunks_.back()->groups;
+  return last.key(last.count() - 1, 0) <= chunk.groups.key(0, 0);
 }
 
-void Totals::append(std::unique_ptr<Piece> piece) {
-  if (!pieces_.empty()) {
-    Groups& last = pieces_.back()->groups;
-    if (last.key(last.count() - 1, 0) == piece->groups.key(0, 0)) {
-      give_last(last, piece->groups);
+void Totals::append(std::unique_ptr<FoldedChunk> chunk) {
+  if (!chunks_.empty()) {
+    Groups& last = chunks_.back()->groups;
+    if (last.key(last.count() - 1, 0) == chunk->groups.key(0, 0)) {
+      give_last(last, chunk->groups);
       --counts_.back();
     }
   }
-  counts_.push_back(piece->groups.count());
-  pieces_.push_back(std::move(piece));
-  if (bytes() > most_bytes_ / 2) begin_parts();
+  counts_.push_back(chunk->groups.count());
+  chunks_.push_back(std::move(chunk));
+  if (bytes() > most_bytes_ / 2) begin_partitions();
 }
 
-std::unique_ptr<Totals::Piece> Totals::divided(Groups& groups) {
+std::unique_ptr<Totals::FoldedChunk> Totals::divided(Groups& groups) {
   require_known_memory();
-  std::unique_ptr<Piece> piece;
+  std::unique_ptr<FoldedChunk> chunk;
   {
     const std::lock_guard lock(adding_);
     if (!spare_.empty()) {
-      piece = std::make_unique<Piece>(std::move(spare_.back()));
+      chunk = std::make_unique<FoldedChunk>(std::move(spare_.back()));
       spare_.pop_back();
     }
   }
-  if (piece == nullptr) {
-    piece = std::make_unique<Piece>(Groups(plan_));
+  if (chunk == nullptr) {
+    chunk = std::make_unique<FoldedChunk>(Groups(plan_));
   } else {
-    piece_bytes_ -= piece->groups.bytes();
+    chunk_bytes_ -= chunk->groups.bytes();
   }
   const auto count = static_cast<std::int32_t>(groups.count());
-  const auto part = [&](std::int32_t group) { return static_cast<std::size_t>(part_of(groups.hash(group))); };
-  auto& begin = piece->begin;
-  for (std::int32_t g = 0; g < count; ++g) ++begin[part(g) + 1];
-  for (std::size_t p = 0; p < kParts; ++p) begin[p + 1] += begin[p];
-  piece->order.resize(static_cast<std::size_t>(count));
+  const auto partition = [&](std::int32_t group) { return static_cast<std::size_t>(partition_of(groups.hash(group))); };
+  auto& begin = chunk->begin;
+  for (std::int32_t g = 0; g < count; ++g) ++begin[partition(g) + 1];
+  for (std::size_t p = 0; p < kPartitions; ++p) begin[p + 1] += begin[p];
+  chunk->order.resize(static_cast<std::size_t>(count));
   auto next = begin;
-  for (std::int32_t g = 0; g < count; ++g) piece->order[static_cast<std::size_t>(next[part(g)]++)] = g;
-  piece->groups.loose().clear();
-  std::swap(piece->groups.loose(), groups.loose());
-  piece->groups.take_in_order(groups, piece->order);
-  piece->is_divided = true;
-  piece->bytes = piece->groups.bytes() + std::ssize(piece->order) * std::int64_t{sizeof(std::int32_t)};
-  piece_bytes_ += piece->bytes;
-  last_bytes_ = piece->bytes;
-  return piece;
+  for (std::int32_t g = 0; g < count; ++g) chunk->order[static_cast<std::size_t>(next[partition(g)]++)] = g;
+  chunk->groups.unaggregated().clear();
+  std::swap(chunk->groups.unaggregated(), groups.unaggregated());
+  chunk->groups.take_in_order(groups, chunk->order);
+  chunk->is_divided = true;
+  chunk->bytes = chunk->groups.bytes() + std::ssize(chunk->order) * std::int64_t{sizeof(std::int32_t)};
+  chunk_bytes_ += chunk->bytes;
+  last_bytes_ = chunk->bytes;
+  return chunk;
 }
 
-void Totals::add(std::unique_ptr<Piece> piece) {
-  if (plan_.grouped && !piece->is_divided && piece->groups.count() == 0) return;  // a batch of which no row is kept
-  if (!is_divided_ && follows(*piece)) return append(std::move(piece));
-  if (!piece->is_divided) piece_bytes_ -= std::exchange(piece->bytes, 0);
-  if (!is_divided_ && !piece->is_divided && pieces_.empty()) {
-    query::merge(few_, piece->groups);
+void Totals::add(std::unique_ptr<FoldedChunk> chunk) {
+  if (plan_.grouped && !chunk->is_divided && chunk->groups.count() == 0) return;  // a batch of which no row is kept
+  if (!is_divided_ && follows(*chunk)) return append(std::move(chunk));
+  if (!chunk->is_divided) chunk_bytes_ -= std::exchange(chunk->bytes, 0);
+  if (!is_divided_ && !chunk->is_divided && chunks_.empty()) {
+    query::merge(few_, chunk->groups);
     if (!plan_.grouped || few_.count() < kMany) return;
-    piece = nullptr;
+    chunk = nullptr;
   }
-  if (!is_divided_) begin_parts();
-  if (piece == nullptr) return;
-  if (!piece->is_divided) piece = divided(piece->groups);
+  if (!is_divided_) begin_partitions();
+  if (chunk == nullptr) return;
+  if (!chunk->is_divided) chunk = divided(chunk->groups);
   const std::lock_guard lock(adding_);
-  pieces_.push_back(std::move(piece));
-  added_ = pieces_.size();
+  chunks_.push_back(std::move(chunk));
+  added_ = chunks_.size();
 }
 
-/// What there is becomes the first piece.
-void Totals::begin_parts() {
+/// What there is becomes the first chunk.
+void Totals::begin_partitions() {
   require_known_memory();
-  for (Part& part : parts_) part.groups.emplace(plan_);
-  if (few_.count() > 0) pieces_.push_back(divided(few_));
-  for (std::unique_ptr<Piece>& piece : pieces_) {
-    if (piece->is_divided) continue;
-    piece_bytes_ -= piece->bytes;
-    piece = divided(piece->groups);
+  for (Partition& partition : partitions_) partition.groups.emplace(plan_);
+  if (few_.count() > 0) chunks_.push_back(divided(few_));
+  for (std::unique_ptr<FoldedChunk>& chunk : chunks_) {
+    if (chunk->is_divided) continue;
+    chunk_bytes_ -= chunk->bytes;
+    chunk = divided(chunk->groups);
   }
-  added_ = pieces_.size();
+  added_ = chunks_.size();
   is_divided_ = true;
 }
 
@@ -160,9 +160,9 @@ std::int64_t Totals::count() const {
   if (ascend()) return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
   if (!is_divided_) return few_.count();
   std::int64_t all = 0;
-  for (const Part& part : parts_) {
-    if (part.is_spilled) return -1;
-    all += std::ssize(part.first);
+  for (const Partition& partition : partitions_) {
+    if (partition.is_spilled) return -1;
+    all += std::ssize(partition.first);
   }
   return all;
 }
@@ -170,77 +170,78 @@ std::int64_t Totals::count() const {
 void Totals::merge_some(const std::atomic<bool>* stop) {
   if (!is_divided_) return;
   const unsigned first = next_++;
-  for (unsigned i = 0; i < kParts && !(stop != nullptr && *stop); ++i) {
-    const auto number = static_cast<int>((first + i) % kParts);
-    Part& part = parts_[static_cast<std::size_t>(number)];
-    const std::size_t waiting = added_ - part.merged;
+  for (unsigned i = 0; i < kPartitions && !(stop != nullptr && *stop); ++i) {
+    const auto number = static_cast<int>((first + i) % kPartitions);
+    Partition& partition = partitions_[static_cast<std::size_t>(number)];
+    const std::size_t waiting = added_ - partition.merged;
     if (waiting == 0 || (waiting < due() && bytes() < most_bytes_ / 2)) continue;
     {
-      const std::unique_lock lock(part.merging, std::try_to_lock);
+      const std::unique_lock lock(partition.merging, std::try_to_lock);
       if (lock) merge(number);
     }
     spill_some();
   }
 }
 
-/// Pieces that a part waits for: where that is more, as many as take the memory of all groups, which then come into the cache once
+/// Chunks that a partition waits for: where that is more, as many as take the memory of all groups, which then come into the cache once
 /// for as many bytes.
 std::size_t Totals::due() const {
   const std::int64_t each = std::max<std::int64_t>(last_bytes_, 1);
   const std::int64_t wanted = std::max<std::int64_t>(bytes_, kWaiting * each);
-  return std::max(kLeastWaiting, static_cast<std::size_t>(std::min(wanted, kMostWaiting) / each));
+  return std::max(kMinWaiting, static_cast<std::size_t>(std::min(wanted, kMostWaiting) / each));
 }
 
-/// All that has been added, by the thread that has the part.
+/// All that has been added, by the thread that has the partition.
 void Totals::merge(int number) {
-  Part& part = parts_[static_cast<std::size_t>(number)];
-  std::vector<Piece*> pieces;
+  Partition& partition = partitions_[static_cast<std::size_t>(number)];
+  std::vector<FoldedChunk*> chunks;
   {
     const std::lock_guard lock(adding_);
-    for (std::size_t i = part.merged; i < pieces_.size(); ++i) pieces.push_back(pieces_[i].get());
+    for (std::size_t i = partition.merged; i < chunks_.size(); ++i) chunks.push_back(chunks_[i].get());
   }
-  for (Piece* const piece : pieces) {
-    const std::size_t which = part.merged;
-    merge(part, number, which, *piece);
-    part.merged = which + 1;
-    if (--piece->left > 0) continue;
+  for (FoldedChunk* const chunk : chunks) {
+    const std::size_t which = partition.merged;
+    merge(partition, number, which, *chunk);
+    partition.merged = which + 1;
+    if (--chunk->left > 0) continue;
     const std::lock_guard lock(adding_);
-    piece_bytes_ -= piece->bytes;
+    chunk_bytes_ -= chunk->bytes;
     if (bytes() < most_bytes_ / 4) {
-      piece_bytes_ += piece->groups.bytes();
-      spare_.push_back(std::move(piece->groups));
+      chunk_bytes_ += chunk->groups.bytes();
+      spare_.push_back(std::move(chunk->groups));
     }
-    pieces_[which].reset();
+    chunks_[which].reset();
   }
 }
 
-void Totals::merge(Part& part, int number, std::size_t which, const Piece& piece) {
-  const std::int64_t begin = piece.begin[static_cast<std::size_t>(number)];
-  const std::int64_t end = piece.begin[static_cast<std::size_t>(number) + 1];
-  const auto place_of = [&](std::int64_t group) { return place(which, piece.order[static_cast<std::size_t>(group)]); };
-  if (part.writer != nullptr) {
+void Totals::merge(Partition& partition, int number, std::size_t which, const FoldedChunk& chunk) {
+  const std::int64_t begin = chunk.begin[static_cast<std::size_t>(number)];
+  const std::int64_t end = chunk.begin[static_cast<std::size_t>(number) + 1];
+  const auto place_of = [&](std::int64_t group) { return place(which, chunk.order[static_cast<std::size_t>(group)]); };
+  if (partition.writer != nullptr) {
     detail::Large<std::uint64_t> first;
     first.reserve(static_cast<std::size_t>(end - begin));
     for (std::int64_t group = begin; group < end; ++group) first.push_back(place_of(group));
-    spilled_->write(*part.writer, piece.groups, begin, end, first.data(), SpilledPartitions::buffer_bytes(most_bytes_));
+    spilled_->write(*partition.writer, chunk.groups, begin, end, first.data(),
+                    SpilledPartitions::buffer_bytes(most_bytes_));
   } else {
     std::vector<std::int64_t> fresh;
-    query::merge(*part.groups, piece.groups, begin, end, fresh);
-    for (const std::int64_t group : fresh) part.first.push_back(place_of(group));
+    query::merge(*partition.groups, chunk.groups, begin, end, fresh);
+    for (const std::int64_t group : fresh) partition.first.push_back(place_of(group));
   }
-  if (piece.groups.loose().count() > 0) merge_rows(part, number, which, piece);
-  count_memory(part);
+  if (chunk.groups.unaggregated().count() > 0) merge_rows(partition, number, which, chunk);
+  count_memory(partition);
 }
 
-void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& piece) {
-  const LooseRows& rows = piece.groups.loose();
+void Totals::merge_rows(Partition& partition, int number, std::size_t which, const FoldedChunk& chunk) {
+  const UnaggregatedRows& rows = chunk.groups.unaggregated();
   const auto place_of = [&](std::int64_t row) {
-    return place(which, static_cast<std::int32_t>(piece.groups.count() + row));  // after all groups
+    return place(which, static_cast<std::int32_t>(chunk.groups.count() + row));  // after all groups
   };
   std::vector<std::int64_t> fresh;
-  if (part.writer == nullptr) {
-    query::merge(*part.groups, rows, number, fresh);
-    for (const std::int64_t row : fresh) part.first.push_back(place_of(row));
+  if (partition.writer == nullptr) {
+    query::merge(*partition.groups, rows, number, fresh);
+    for (const std::int64_t row : fresh) partition.first.push_back(place_of(row));
     return;
   }
   Groups apart(plan_);
@@ -248,20 +249,21 @@ void Totals::merge_rows(Part& part, int number, std::size_t which, const Piece& 
   detail::Large<std::uint64_t> first;
   first.reserve(static_cast<std::size_t>(rows.count(number)));
   for (std::int64_t i = 0; i < rows.count(number); ++i) {
-    first.push_back(place_of(static_cast<std::int64_t>(LooseRows::place(rows.row(number, i)))));
+    first.push_back(place_of(static_cast<std::int64_t>(UnaggregatedRows::place(rows.row(number, i)))));
   }
-  spilled_->write(*part.writer, apart, 0, apart.count(), first.data(), SpilledPartitions::buffer_bytes(most_bytes_));
+  spilled_->write(*partition.writer, apart, 0, apart.count(), first.data(),
+                  SpilledPartitions::buffer_bytes(most_bytes_));
 }
 
-void Totals::count_memory(Part& part) {
-  std::int64_t now = static_cast<std::int64_t>(part.first.capacity() * sizeof(std::uint64_t));
-  if (part.groups) now += part.groups->bytes();
-  if (part.writer != nullptr) now += part.writer->bytes();
-  bytes_ += now - part.bytes.exchange(now);
+void Totals::count_memory(Partition& partition) {
+  std::int64_t now = static_cast<std::int64_t>(partition.first.capacity() * sizeof(std::uint64_t));
+  if (partition.groups) now += partition.groups->bytes();
+  if (partition.writer != nullptr) now += partition.writer->bytes();
+  bytes_ += now - partition.bytes.exchange(now);
   if (!spill_folder_) refuse_memory();
 }
 
-/// In the end all parts are there twice, as they are put together.
+/// In the end all partitions are there twice, as they are put together.
 void Totals::refuse_memory() const {
   if (bytes_ <= most_bytes_ / 2) return;
   throw Error(
@@ -275,43 +277,45 @@ void Totals::refuse_memory() const {
 
 void Totals::begin_spilling() { spilled_ = std::make_unique<SpilledPartitions>(plan_, *spill_folder_, loaded_); }
 
-/// The largest parts, until enough is free.
+/// The largest partitions, until enough is free.
 void Totals::spill_some() {
   if (!spill_folder_ || bytes() <= at_work(most_bytes_)) return;
   const std::unique_lock lock(spilling_, std::try_to_lock);
   if (!lock) return;  // another thread does
   while (bytes() > at_work(most_bytes_)) {
-    const auto size = [](const Part& part) { return part.is_spilled ? std::int64_t{-1} : part.bytes.load(); };
-    Part& part = *std::max_element(parts_.begin(), parts_.end(),
-                                   [&](const Part& a, const Part& b) { return size(a) < size(b); });
-    if (part.is_spilled) return;  // all are
+    const auto size = [](const Partition& partition) {
+      return partition.is_spilled ? std::int64_t{-1} : partition.bytes.load();
+    };
+    Partition& partition = *std::max_element(partitions_.begin(), partitions_.end(),
+                                             [&](const Partition& a, const Partition& b) { return size(a) < size(b); });
+    if (partition.is_spilled) return;  // all are
     if (spilled_ == nullptr) begin_spilling();
-    const std::lock_guard merging(part.merging);
-    spill(part);
+    const std::lock_guard merging(partition.merging);
+    spill(partition);
   }
 }
 
-void Totals::spill(Part& part) {
-  part.writer = std::make_unique<SpilledPartitions::Writer>(plan_);
-  spilled_->write(*part.writer, *part.groups, 0, part.groups->count(), part.first.data(),
+void Totals::spill(Partition& partition) {
+  partition.writer = std::make_unique<SpilledPartitions::Writer>(plan_);
+  spilled_->write(*partition.writer, *partition.groups, 0, partition.groups->count(), partition.first.data(),
                   SpilledPartitions::buffer_bytes(most_bytes_));
-  part.groups.reset();
-  detail::free_vector(part.first);
-  part.is_spilled = true;
-  count_memory(part);
+  partition.groups.reset();
+  detail::free_vector(partition.first);
+  partition.is_spilled = true;
+  count_memory(partition);
 }
 
 void Totals::finish_writing() {
-  for (Part& part : parts_) {
-    if (part.writer == nullptr) continue;
-    spilled_->finish(*part.writer);
-    part.writer.reset();
-    count_memory(part);
+  for (Partition& partition : partitions_) {
+    if (partition.writer == nullptr) continue;
+    spilled_->finish(*partition.writer);
+    partition.writer.reset();
+    count_memory(partition);
   }
 }
 
-void Totals::use_sections(int workers, const UseGroups& use, const std::function<void()>& pause) {
-  if (ascend()) return use_pieces(workers, use, pause);
+void Totals::use_partitions(int workers, const UseGroups& use, const std::function<void()>& pause) {
+  if (ascend()) return use_chunks(workers, use, pause);
   if (!is_divided_) {
     detail::Large<std::uint64_t> first(static_cast<std::size_t>(few_.count()));
     std::iota(first.begin(), first.end(), std::uint64_t{0});
@@ -320,12 +324,12 @@ void Totals::use_sections(int workers, const UseGroups& use, const std::function
   free_spare(workers);
   finish_writing();
   Pause pausing(pause);
-  cpu::for_each_of(kParts, workers, [&](std::int64_t number) {
-    Part& part = parts_[static_cast<std::size_t>(number)];
-    if (!part.groups) return;
-    if (part.groups->count() > 0) use(*part.groups, part.first);
-    part.groups.reset();
-    count_memory(part);
+  cpu::for_each_of(kPartitions, workers, [&](std::int64_t number) {
+    Partition& partition = partitions_[static_cast<std::size_t>(number)];
+    if (!partition.groups) return;
+    if (partition.groups->count() > 0) use(*partition.groups, partition.first);
+    partition.groups.reset();
+    count_memory(partition);
     pausing.now();
   });
   if (spilled_ != nullptr) spilled_->use(workers, most_bytes_, use, pausing);
@@ -335,23 +339,23 @@ std::vector<Totals::View> Totals::views(int workers) {
   free_spare(workers);
   std::vector<View> all;
   if (ascend()) {
-    for (const auto& piece : pieces_) all.push_back({&piece->groups, {}});
+    for (const auto& chunk : chunks_) all.push_back({&chunk->groups, {}});
   } else if (!is_divided_) {
     all.push_back({&few_, {}});
   } else {
-    for (const Part& part : parts_) all.push_back({&*part.groups, part.first});
+    for (const Partition& partition : partitions_) all.push_back({&*partition.groups, partition.first});
   }
   return all;
 }
 
 void Totals::forget(int workers) {
   few_ = Groups(plan_);
-  cpu::for_each_piece(std::ssize(pieces_), workers,
-                      [&](std::int64_t i) { pieces_[static_cast<std::size_t>(i)].reset(); });
-  cpu::for_each_piece(kParts, workers, [&](std::int64_t i) {
-    Part& part = parts_[static_cast<std::size_t>(i)];
-    part.groups.reset();
-    detail::free_vector(part.first);
+  cpu::for_each_piece(std::ssize(chunks_), workers,
+                      [&](std::int64_t i) { chunks_[static_cast<std::size_t>(i)].reset(); });
+  cpu::for_each_piece(kPartitions, workers, [&](std::int64_t i) {
+    Partition& partition = partitions_[static_cast<std::size_t>(i)];
+    partition.groups.reset();
+    detail::free_vector(partition.first);
   });
 }
 
@@ -360,44 +364,44 @@ void Totals::free_spare(int workers) {
   cpu::for_each_piece(std::ssize(spare_), workers,
                       [&](std::int64_t i) { const Groups gone = std::move(spare_[static_cast<std::size_t>(i)]); });
   spare_.clear();
-  if (is_divided_) piece_bytes_ = 0;
+  if (is_divided_) chunk_bytes_ = 0;
 }
 
 void Totals::merge_all(int workers) {
   if (!is_divided_) return;
-  cpu::for_each_of(kParts, workers, [&](std::int64_t number) {
+  cpu::for_each_of(kPartitions, workers, [&](std::int64_t number) {
     {
-      const std::lock_guard lock(parts_[static_cast<std::size_t>(number)].merging);
+      const std::lock_guard lock(partitions_[static_cast<std::size_t>(number)].merging);
       merge(static_cast<int>(number));
     }
     spill_some();
   });
 }
 
-void Totals::use_pieces(int workers, const UseGroups& use, const std::function<void()>& pause) {
+void Totals::use_chunks(int workers, const UseGroups& use, const std::function<void()>& pause) {
   Pause pausing(pause);
-  cpu::for_each_of(std::ssize(pieces_), workers, [&](std::int64_t i) {
+  cpu::for_each_of(std::ssize(chunks_), workers, [&](std::int64_t i) {
     const auto number = static_cast<std::size_t>(i);
-    const auto piece = std::move(pieces_[number]);
+    const auto chunk = std::move(chunks_[number]);
     detail::Large<std::uint64_t> first(static_cast<std::size_t>(counts_[number]));
     std::iota(first.begin(), first.end(), place(number, 0));
-    if (!first.empty()) use(piece->groups, first);
-    piece_bytes_ -= piece->bytes;
+    if (!first.empty()) use(chunk->groups, first);
+    chunk_bytes_ -= chunk->bytes;
     pausing.now();
   });
 }
 
 std::int64_t Totals::count_before(std::uint64_t place, int workers) {
   if (ascend()) {
-    const auto piece = counts_.begin() + static_cast<std::ptrdiff_t>(place >> 32);
-    return std::accumulate(counts_.begin(), piece, static_cast<std::int64_t>(static_cast<std::uint32_t>(place)));
+    const auto chunk = counts_.begin() + static_cast<std::ptrdiff_t>(place >> 32);
+    return std::accumulate(counts_.begin(), chunk, static_cast<std::int64_t>(static_cast<std::uint32_t>(place)));
   }
   if (!is_divided_) return std::min<std::int64_t>(static_cast<std::int64_t>(place), few_.count());
   std::atomic<std::int64_t> before{0};
   const auto add = [&](std::span<const std::uint64_t> first) {
     before += std::lower_bound(first.begin(), first.end(), place) - first.begin();
   };
-  for (const Part& part : parts_) add(part.first);
+  for (const Partition& partition : partitions_) add(partition.first);
   if (spilled_ != nullptr) {
     const std::function<void()> none;
     Pause pausing(none);
@@ -410,54 +414,54 @@ std::int64_t Totals::count_before(std::uint64_t place, int workers) {
 // ---------------------------------------------------------------------------------------------------------- all, in memory
 
 Groups Totals::take(int workers) && {
-  if (ascend()) return joined_pieces(workers);
+  if (ascend()) return joined_chunks(workers);
   if (!is_divided_) return std::move(few_);
-  std::vector<Groups*> parts;
-  std::vector<std::size_t> begin{0};  // of each piece: where its groups are in all
-  begin.resize(pieces_.size() + 1);
-  for (Part& part : parts_) {
-    parts.push_back(&*part.groups);
-    for (const std::uint64_t first : part.first) ++begin[(first >> 32) + 1];
+  std::vector<Groups*> partitions;
+  std::vector<std::size_t> begin{0};  // of each chunk: where its groups are in all
+  begin.resize(chunks_.size() + 1);
+  for (Partition& partition : partitions_) {
+    partitions.push_back(&*partition.groups);
+    for (const std::uint64_t first : partition.first) ++begin[(first >> 32) + 1];
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<GroupPlace> order(begin.back());
   std::atomic<std::size_t> next{0};
   cpu::run_workers(workers, [&](int) {
-    for (std::size_t piece = next++; piece < pieces_.size(); piece = next++) {
-      order_piece(piece, std::span(order).subspan(begin[piece], begin[piece + 1] - begin[piece]));
+    for (std::size_t chunk = next++; chunk < chunks_.size(); chunk = next++) {
+      order_chunk(chunk, std::span(order).subspan(begin[chunk], begin[chunk + 1] - begin[chunk]));
     }
   });
-  return joined(plan_, parts, order, workers);
+  return joined(plan_, partitions, order, workers);
 }
 
-Groups Totals::joined_pieces(int workers) const {
-  std::vector<Groups*> parts;
+Groups Totals::joined_chunks(int workers) const {
+  std::vector<Groups*> partitions;
   std::vector<GroupPlace> order;
-  for (const auto& piece : pieces_) {
-    const auto count = static_cast<std::int32_t>(piece->groups.count());
-    for (std::int32_t g = 0; g < count; ++g) order.push_back({static_cast<std::int32_t>(parts.size()), g});
-    parts.push_back(&piece->groups);
+  for (const auto& chunk : chunks_) {
+    const auto count = static_cast<std::int32_t>(chunk->groups.count());
+    for (std::int32_t g = 0; g < count; ++g) order.push_back({static_cast<std::int32_t>(partitions.size()), g});
+    partitions.push_back(&chunk->groups);
   }
-  return joined(plan_, parts, order, workers);
+  return joined(plan_, partitions, order, workers);
 }
 
-/// The groups whose first rows are in a piece, in their order: each is put where its number says, as sorting takes ten times as long.
-void Totals::order_piece(std::size_t piece, std::span<GroupPlace> places) const {
+/// The groups whose first rows are in a chunk, in their order: each is put where its number says, as sorting takes ten times as long.
+void Totals::order_chunk(std::size_t chunk, std::span<GroupPlace> places) const {
   if (places.empty()) return;
-  const std::uint64_t begin = place(piece, 0);
+  const std::uint64_t begin = place(chunk, 0);
   constexpr GroupPlace kNone{-1, -1};
   std::vector<GroupPlace> by_number;
-  for (std::int32_t number = 0; number < kParts; ++number) {
-    const detail::Large<std::uint64_t>& first = parts_[static_cast<std::size_t>(number)].first;
+  for (std::int32_t number = 0; number < kPartitions; ++number) {
+    const detail::Large<std::uint64_t>& first = partitions_[static_cast<std::size_t>(number)].first;
     const auto own = std::lower_bound(first.begin(), first.end(), begin);
-    const auto end = std::lower_bound(own, first.end(), place(piece + 1, 0));
+    const auto end = std::lower_bound(own, first.end(), place(chunk + 1, 0));
     if (own == end) continue;
     by_number.resize(std::max<std::size_t>(by_number.size(), *(end - 1) - begin + 1), kNone);
     for (auto at = own; at != end; ++at) {
       by_number[*at - begin] = {number, static_cast<std::int32_t>(at - first.begin())};
     }
   }
-  std::copy_if(by_number.begin(), by_number.end(), places.begin(), [](const auto& at) { return at.part >= 0; });
+  std::copy_if(by_number.begin(), by_number.end(), places.begin(), [](const auto& at) { return at.partition >= 0; });
 }
 
 }  // namespace upsweep::query

@@ -28,7 +28,7 @@ WriteRows decide(const BatchSample& sample) {
   return !stay_cached && expected >= kApart ? WriteRows::yes : WriteRows::no;
 }
 
-UnaggregatedWriter::UnaggregatedWriter(const Plan& plan)
+UnaggregatedWriter::UnaggregatedWriter(const QueryPlan& plan)
     : plan_(plan),
       may_write_(!plan.keys.empty() && std::none_of(plan.aggregates.begin(), plan.aggregates.end(),
                                                     [](const Aggregate& aggregate) { return is_extreme(aggregate); })) {
@@ -50,7 +50,7 @@ void UnaggregatedWriter::note(Groups& groups, const std::uint64_t* marks, int ro
                     .are_cached = finder.are_cached(groups, most_cached),
                     .by_words = finder.was_by_words(),
                     .most_cached = most_cached});
-  if (writes() && plan_.filters.empty()) groups.loose().make_room_for(batch_rows_ - rows_seen_);
+  if (writes() && plan_.filters.empty()) groups.unaggregated().make_room_for(batch_rows_ - rows_seen_);
 }
 
 bool UnaggregatedWriter::can_write(Evaluator& evaluator) const {
@@ -76,20 +76,20 @@ bool UnaggregatedWriter::write(Groups& groups, Evaluator& evaluator, const std::
   for (int i = 0; i < n; ++i) {
     if (is_marked(marks, i)) rows[kept++] = i;
   }
-  LooseRows& loose = groups.loose();
-  if (!can_write(evaluator) || !loose.has_room_for(kept, load_keys(evaluator, kept))) {
+  UnaggregatedRows& unaggregated = groups.unaggregated();
+  if (!can_write(evaluator) || !unaggregated.has_room_for(kept, load_keys(evaluator, kept))) {
     writes_ = WriteRows::no;
     return false;
   }
   written_.resize(kBlock);
   std::uint64_t** const at = written_.data();
-  loose.add({hashes_.data(), kept}, at);
-  write_keys(loose, evaluator, kept);
+  unaggregated.add({hashes_.data(), kept}, at);
+  write_keys(unaggregated, evaluator, kept);
   for (std::size_t s = 0; s < groups.sums().size(); ++s) {
     const Vector& v = evaluator.value(plan_.aggregates[groups.sums()[s]].input);
     const auto* const from = static_cast<const std::byte*>(v.data);
     for (std::size_t i = 0; i < kept; ++i) {
-      std::uint64_t& to = loose.values(at[i])[s];
+      std::uint64_t& to = unaggregated.values(at[i])[s];
       std::memcpy(&to, from + static_cast<std::size_t>(rows[i]) * sizeof to, sizeof to);
     }
   }
@@ -102,8 +102,8 @@ std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows
   const Secret by = secret();
   hashes_.assign(kBlock, 0);
   std::uint64_t* const hashes = hashes_.data();
-  texts_.resize(plan_.keys.size() * kBlock);
-  Int128* keys = texts_.data();
+  strings_.resize(plan_.keys.size() * kBlock);
+  Int128* keys = strings_.data();
   std::size_t letters = 0;
   for (const Node& key : plan_.keys) {
     const Vector& v = evaluator.value(key);
@@ -113,7 +113,7 @@ std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows
       for (std::size_t i = 0; i < rows; ++i) {
         const std::string_view word = words[static_cast<std::size_t>(from[rows_[i]])];
         const bool is_short = word.size() <= kMostInKey;
-        keys[i] = is_short ? short_text_key(word) : long_text_key(0);
+        keys[i] = is_short ? short_string_key(word) : long_string_key(0);
         if (!is_short) letters += word.size();
         const Int128 hashed = is_short ? keys[i] : Int128{hash_of(by, word)};
         hashes[i] =
@@ -132,23 +132,23 @@ std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows
 }
 
 /// Writes keys to where written_ says.
-void UnaggregatedWriter::write_keys(LooseRows& loose, Evaluator& evaluator, std::size_t rows) {
+void UnaggregatedWriter::write_keys(UnaggregatedRows& unaggregated, Evaluator& evaluator, std::size_t rows) {
   std::uint64_t* const* const at = written_.data();
-  const Int128* keys = texts_.data();
+  const Int128* keys = strings_.data();
   for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
     const Vector& v = evaluator.value(plan_.keys[k]);
     if (v.form == Form::text) {
       for (std::size_t i = 0; i < rows; ++i) {
-        if (is_long_text(keys[i])) {
-          loose.set_long_text(at[i], k, word_at(v, rows_[i]));
+        if (is_long_string(keys[i])) {
+          unaggregated.set_long_string(at[i], k, string_at(v, rows_[i]));
         } else {
-          loose.set_short_text(at[i], k, keys[i]);
+          unaggregated.set_short_string(at[i], k, keys[i]);
         }
       }
       keys += kBlock;
     } else {
       const auto* const from = v.as<std::int64_t>();
-      for (std::size_t i = 0; i < rows; ++i) *loose.key(at[i], k) = static_cast<std::uint64_t>(from[rows_[i]]);
+      for (std::size_t i = 0; i < rows; ++i) *unaggregated.key(at[i], k) = static_cast<std::uint64_t>(from[rows_[i]]);
     }
   }
 }

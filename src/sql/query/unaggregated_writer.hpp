@@ -30,23 +30,23 @@ WriteRows decide(const BatchSample& sample);
 class UnaggregatedWriter {
  public:
   /// The plan outlives this.
-  explicit UnaggregatedWriter(const Plan& plan);
+  explicit UnaggregatedWriter(const QueryPlan& plan);
 
   /// Before the first block of a batch, which has that many rows. `groups`: how many there are.
   void start_batch(std::int64_t rows, std::int64_t groups);
   /// After the groups of a block's rows were found; decides once enough rows were seen.
   void note(Groups& groups, const std::uint64_t* marks, int rows, const GroupFinder& finder, std::int64_t most_cached);
   [[nodiscard]] bool writes() const { return writes_ == WriteRows::yes; }
-  /// Adds a block's rows to the loose rows of `groups`. False: these have NULLs or wide values, or there is no room for them; from here
-  /// on the batch's rows go into groups, after the loose ones before.
+  /// Adds a block's rows to the unaggregated rows of `groups`. False: these have NULLs or wide values, or there is no room for them; from here
+  /// on the batch's rows go into groups, after the unaggregated ones before.
   bool write(Groups& groups, Evaluator& evaluator, const std::uint64_t* marks);
 
  private:
   [[nodiscard]] bool can_write(Evaluator& evaluator) const;
   std::size_t load_keys(Evaluator& evaluator, std::size_t rows);
-  void write_keys(LooseRows& loose, Evaluator& evaluator, std::size_t rows);
+  void write_keys(UnaggregatedRows& unaggregated, Evaluator& evaluator, std::size_t rows);
 
-  const Plan& plan_;
+  const QueryPlan& plan_;
   bool may_write_ = false;  ///< by the query's aggregates
   WriteRows writes_ = WriteRows::no;
   std::int64_t batch_rows_ = 0;
@@ -55,7 +55,7 @@ class UnaggregatedWriter {
   // Of a block.
   std::vector<std::int32_t> rows_;       ///< those that are kept
   std::vector<std::uint64_t> hashes_;    ///< of their keys
-  std::vector<Int128> texts_;            ///< of one text key after the other
+  std::vector<Int128> strings_;          ///< of one text key after the other
   std::vector<std::uint64_t*> written_;  ///< where each row is
 };
 

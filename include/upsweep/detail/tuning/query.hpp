@@ -20,8 +20,8 @@ struct QueryTuning {
   std::int64_t most_chunk_rows;  ///< of a table that stays on the device, at a time
   std::int64_t unknown_rows;     ///< the same, where the table's length is not known before it is read
   int staged_batches;            ///< of a column that are gathered in pinned memory while others are copied
-  int piece_batches;             ///< of a piece of a table in host memory, at most
-  int most_workers;              ///< that have a piece on the device each
+  int chunk_batches;             ///< of a chunk of a table in host memory, at most
+  int most_workers;              ///< that have a chunk on the device each
   std::int64_t fold_bytes;       ///< of a worker on the device, besides
 };
 constexpr QueryTuning kQuery{
@@ -44,7 +44,7 @@ constexpr QueryTuning kQuery{
     // half of it 35, twice 33–37, four times 33.
     .staged_batches = 2,
     // Derived: at most 4 million rows, 32 MB of 64-bit values.
-    .piece_batches = 64,
+    .chunk_batches = 64,
     // The same machine, batched copies: sixteen threads 44.9 GB/s, twelve 38.9, eight 31.7.
     .most_workers = 16,
     // What a million groups take.

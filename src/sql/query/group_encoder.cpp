@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/packet_writer.cpp: groups to packets: each column is packed in as many bits as its values need.
+// sql/query/group_encoder.cpp: groups to encoded batches: each column is packed in as many bits as its values need.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "sql/query/packet.hpp"
-#include "sql/query/packet_format.hpp"
-#include "sql/query/text_key.hpp"
+#include "sql/query/encoded_batch.hpp"
+#include "sql/query/group_coder.hpp"
+#include "sql/query/string_key.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -44,21 +44,21 @@ void pack(std::span<const Integer> values, std::uint64_t base, unsigned width, s
 
 template <class Integer>
 void put_column(std::span<const Integer> values, std::vector<std::byte>& to) {
-  Integer least = values[0];
-  Integer greatest = values[0];
+  Integer minimum = values[0];
+  Integer maximum = values[0];
   for (const Integer value : values) {
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
+    minimum = std::min(minimum, value);
+    maximum = std::max(maximum, value);
   }
-  const auto base = static_cast<UInt128>(least);
-  const unsigned width = width_of(static_cast<UInt128>(greatest) - base);
+  const auto base = static_cast<UInt128>(minimum);
+  const unsigned width = width_of(static_cast<UInt128>(maximum) - base);
   put(static_cast<std::uint8_t>(width), to);
-  const bool is_short = least >= INT32_MIN && least <= INT32_MAX;
+  const bool is_short = minimum >= INT32_MIN && minimum <= INT32_MAX;
   put(static_cast<std::uint8_t>(is_short ? 1 : 0), to);
   if (is_short) {
-    put(static_cast<std::int32_t>(least), to);
+    put(static_cast<std::int32_t>(minimum), to);
   } else {
-    put(Int128{least}, to);
+    put(Int128{minimum}, to);
   }
   const std::size_t at = to.size();
   const std::size_t bytes = bytes_for(values.size(), width);
@@ -77,43 +77,43 @@ void put_column(std::span<const Integer> values, std::vector<std::byte>& to) {
 }
 
 /// Whether a key is a text that does not lie in it.
-bool is_long(const Plan& plan, const Groups& groups, std::int64_t group, std::size_t k) {
-  return is_text(plan.keys[k]) && is_long_text(groups.key(group, k));
+bool is_long(const QueryPlan& plan, const Groups& groups, std::int64_t group, std::size_t k) {
+  return is_text(plan.keys[k]) && is_long_string(groups.key(group, k));
 }
 
 }  // namespace
 
-void PacketWriter::append(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+void GroupEncoder::append(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
                           std::vector<std::byte>& to) {
   while (begin < end) {
-    const std::int64_t next = end_of_packet(groups, begin, end);
+    const std::int64_t next = end_of_batch(groups, begin, end);
     append_one(groups, begin, next, first, to);
     first += next - begin;
     begin = next;
   }
 }
 
-std::int64_t PacketWriter::end_of_packet(const Groups& groups, std::int64_t begin, std::int64_t end) const {
-  end = std::min(end, begin + kMostGroupsOfPacket);
+std::int64_t GroupEncoder::end_of_batch(const Groups& groups, std::int64_t begin, std::int64_t end) const {
+  end = std::min(end, begin + kMostGroupsOfBatch);
   std::size_t text = 0;
   for (std::int64_t g = begin; g < end; ++g) {
     for (std::size_t k = 0; k < plan_.keys.size(); ++k) {
-      if (is_long(plan_, groups, g, k)) text += groups.key_text(g, k).size();
+      if (is_long(plan_, groups, g, k)) text += groups.key_string(g, k).size();
     }
     for (std::size_t a = 0; a < plan_.aggregates.size(); ++a) {
       if (!is_text(plan_.aggregates[a])) continue;
       const State state = groups.state(g, a);
       if (state.count > 0) text += groups.text(state.exact).size();
     }
-    if (text > kMostText) return g + 1;
+    if (text > kMostLetters) return g + 1;
   }
   return end;
 }
 
-void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
+void GroupEncoder::append_one(const Groups& groups, std::int64_t begin, std::int64_t end, const std::uint64_t* first,
                               std::vector<std::byte>& to) {
   const std::size_t at = to.size();
-  put(PacketHeader{}, to);
+  put(EncodedBatchHeader{}, to);
   const auto count = static_cast<std::size_t>(end - begin);
   values_.resize(count);
   words_.resize(count);
@@ -131,7 +131,7 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
   };
   const auto put_entries = [&](const auto& entry_of) {
     fill(entries_, entry_of);
-    put_texts(groups, to);
+    put_strings(groups, to);
   };
   const GroupRows& rows = groups.rows();
   put(first[0], to);
@@ -143,7 +143,7 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
     if (is_text(plan_.keys[k])) {
       put_entries([&](std::int64_t g) { return is_long(plan_, groups, g, k) ? entry_of_long(rows.key(g, k)) : -1; });
       fill(values_, [&](std::int64_t g) { return is_long(plan_, groups, g, k) ? Int128{0} : rows.key(g, k); });
-      put_short_texts(to);
+      put_short_strings(to);
     } else if (rows.is_word(k)) {
       put_words([&](std::int64_t g) { return rows.key_word(g, k); });
     } else {
@@ -172,18 +172,18 @@ void PacketWriter::append_one(const Groups& groups, std::int64_t begin, std::int
       }
     }
   }
-  const PacketHeader header{.bytes = to.size() - at, .check = 0, .count = end - begin};
+  const EncodedBatchHeader header{.bytes = to.size() - at, .check = 0, .count = end - begin};
   std::memcpy(to.data() + at, &header, sizeof header);
-  seal_packet(std::span(to).subspan(at));
+  seal_batch(std::span(to).subspan(at));
 }
 
-void seal_packet(std::span<std::byte> packet) {
-  const std::uint64_t check = check_of(packet.subspan(sizeof(PacketHeader)));
-  std::memcpy(packet.data() + offsetof(PacketHeader, check), &check, sizeof check);
+void seal_batch(std::span<std::byte> batch) {
+  const std::uint64_t check = check_of(batch.subspan(sizeof(EncodedBatchHeader)));
+  std::memcpy(batch.data() + offsetof(EncodedBatchHeader, check), &check, sizeof check);
 }
 
 /// Of entries_: each text once, then of each group the number of its text, or 0; those count from 1.
-void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
+void GroupEncoder::put_strings(const Groups& groups, std::vector<std::byte>& to) {
   distinct_ = entries_;
   std::sort(distinct_.begin(), distinct_.end());
   distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
@@ -206,8 +206,8 @@ void PacketWriter::put_texts(const Groups& groups, std::vector<std::byte>& to) {
   put_column<Int128>(values_, to);
 }
 
-/// Of values_: where they are few each once, and then of each group its number among these; else as they are.
-void PacketWriter::put_short_texts(std::vector<std::byte>& to) {
+/// Of values_: where they are few each once, and then of each group its number among these; otherwise as they are.
+void GroupEncoder::put_short_strings(std::vector<std::byte>& to) {
   constexpr std::size_t kFew = 4;
   std::vector<Int128> distinct = values_;
   std::sort(distinct.begin(), distinct.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/packet_format.hpp: what the writer and the reader of packets agree on.
+// sql/query/encoded_batch.hpp: what the encoder and the decoder of groups agree on.
 //
-// A column is its least value, a width, and by how much each value exceeds the least; texts are a dictionary.
+// A column is its minimum value, a width, and by how much each value exceeds the minimum; strings are a dictionary.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,18 @@
 
 namespace upsweep::query {
 
-// Groups of a packet: enough that what stands before each column is no matter, and few enough to be in cache with what they
-// become.
-inline constexpr std::int64_t kMostGroupsOfPacket = 4096;
-inline constexpr std::size_t kMostText = 1 << 20;  // bytes of a packet, unless one group has more
+// Groups of a batch: enough that the header of each column does not matter, and few enough to be in cache with their bytes.
+inline constexpr std::int64_t kMostGroupsOfBatch = 4096;
+inline constexpr std::size_t kMostLetters = 1 << 20;  // bytes of strings in a batch, unless one group has more
 
-// Up to that many bits lie at any bit; a load of eight bytes has them all. Wider ones are whole words.
+// Values of up to that many bits begin at any bit: a load of eight bytes contains them. Wider values are whole words.
 inline constexpr unsigned kMostPacked = 56;
 inline constexpr unsigned kWord = 64;
 inline constexpr unsigned kWide = 128;
 
-/// In front of a packet.
-struct PacketHeader {
-  std::uint64_t bytes;  ///< of the packet, this one included
+/// In front of an encoded batch.
+struct EncodedBatchHeader {
+  std::uint64_t bytes;  ///< of the encoded batch, this one included
   std::uint64_t check;  ///< the hash of those after it
   std::int64_t count;
 };

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/packet_reader.cpp: packets to groups. What is read is checked as any file's content is: the check of a packet finds
-// damage, it is no secret.
+// sql/query/group_decoder.cpp: encoded batches to groups.
+//
+// All bytes are checked as those of any file are. The check of a batch finds damage; it is not a secret.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
-#include "sql/query/packet.hpp"
-#include "sql/query/packet_format.hpp"
-#include "sql/query/text_key.hpp"
+#include "sql/query/encoded_batch.hpp"
+#include "sql/query/group_coder.hpp"
+#include "sql/query/string_key.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::query {
 
-/// What a packet consists of, front to back. After the first that is not there, all are none.
-class PacketSource {
+/// What an encoded batch consists of, front to back. After the first that is not there, all are none.
+class EncodedBytes {
  public:
-  explicit PacketSource(std::span<const std::byte> from) : from_(from) {}
+  explicit EncodedBytes(std::span<const std::byte> from) : from_(from) {}
 
   template <class T>
   T get() {
@@ -36,11 +37,11 @@ class PacketSource {
   void take_column(std::span<Int128> values) {
     const unsigned width = get<std::uint8_t>();
     const bool is_short = get<std::uint8_t>() != 0;
-    const Int128 least = is_short ? Int128{get<std::int32_t>()} : get<Int128>();
+    const Int128 minimum = is_short ? Int128{get<std::int32_t>()} : get<Int128>();
     if (width > kMostPacked && width != kWord && width != kWide) is_sound_ = false;
     const std::byte* const data = take(bytes_for(values.size(), width)).data();
     if (!is_sound_) return std::fill(values.begin(), values.end(), 0);
-    const auto base = static_cast<UInt128>(least);
+    const auto base = static_cast<UInt128>(minimum);
     if (width == kWide) {
       for (std::size_t i = 0; i < values.size(); ++i) {
         UInt128 more = 0;
@@ -59,10 +60,10 @@ class PacketSource {
     }
   }
   void require(bool condition) { is_sound_ = is_sound_ && condition; }
-  /// Of a group that is not the last: what has more text is several packets.
-  void add_text(Int128 bytes) {
+  /// Of a group that is not the last: what has more text is several encoded batches.
+  void add_string(Int128 bytes) {
     text_ += bytes;
-    require(text_ <= Int128{kMostText});
+    require(text_ <= Int128{kMostLetters});
   }
   [[nodiscard]] bool is_sound() const { return is_sound_; }
   [[nodiscard]] bool is_at_end() const { return is_sound_ && from_.empty(); }
@@ -75,10 +76,10 @@ class PacketSource {
 
 namespace {
 
-/// Appends the texts of a dictionary, which have `least` letters or more, to the groups'; entries[i] becomes that of text
+/// Appends the strings of a dictionary, which have `minimum` letters or more, to the groups'; entries[i] becomes that of text
 /// `values[i]` of the dictionary.
-void take_texts(PacketSource& source, Groups& groups, std::span<Int128> values, std::vector<std::int32_t>& entries,
-                std::size_t least) {
+void take_strings(EncodedBytes& source, Groups& groups, std::span<Int128> values, std::vector<std::int32_t>& entries,
+                  std::size_t minimum) {
   const auto distinct = source.get<std::uint32_t>();
   source.require(distinct <= values.size());
   entries.clear();
@@ -86,15 +87,15 @@ void take_texts(PacketSource& source, Groups& groups, std::span<Int128> values, 
   if (!lengths.empty()) {
     source.take_column(lengths);
     for (const Int128 length : lengths) {
-      source.require(length >= Int128{least} && length <= INT32_MAX);
+      source.require(length >= Int128{minimum} && length <= INT32_MAX);
       const auto bytes = source.take(source.is_sound() ? static_cast<std::size_t>(length) : 0);
-      entries.push_back(groups.append_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+      entries.push_back(groups.append_string({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     }
   }
   source.take_column(values);
   for (const Int128 value : values) source.require(value >= 0 && value <= std::ssize(entries));
   for (const Int128 value : values.first(values.size() - 1)) {
-    if (value != 0 && source.is_sound()) source.add_text(lengths[static_cast<std::size_t>(value - 1)]);
+    if (value != 0 && source.is_sound()) source.add_string(lengths[static_cast<std::size_t>(value - 1)]);
   }
 }
 
@@ -117,42 +118,42 @@ bool is_value(ValueKind kind, Int128 value) {
 
 bool is_word(Int128 value) { return value == static_cast<std::int64_t>(value); }
 
-/// As PacketWriter::put_short_texts() has put them.
-void take_short_texts(PacketSource& source, std::span<Int128> values) {
+/// As GroupEncoder::put_short_strings() has put them.
+void take_short_strings(EncodedBytes& source, std::span<Int128> values) {
   const auto distinct = source.get<std::uint32_t>();
   source.require(distinct <= values.size());
-  std::vector<Int128> texts(source.is_sound() ? distinct : 0);
-  if (!texts.empty()) source.take_column(texts);
+  std::vector<Int128> strings(source.is_sound() ? distinct : 0);
+  if (!strings.empty()) source.take_column(strings);
   source.take_column(values);
   for (Int128& value : values) {
-    source.require(texts.empty() || (value >= 0 && value < std::ssize(texts)));
-    if (!texts.empty() && source.is_sound()) value = texts[static_cast<std::size_t>(value)];
-    source.require(is_short_text(value) && short_text_key(short_text(value)) == value);
+    source.require(strings.empty() || (value >= 0 && value < std::ssize(strings)));
+    if (!strings.empty() && source.is_sound()) value = strings[static_cast<std::size_t>(value)];
+    source.require(is_short_string(value) && short_string_key(short_string(value)) == value);
   }
 }
 
 }  // namespace
 
-std::optional<std::int64_t> PacketReader::count(std::span<const std::byte> packets) {
+std::optional<std::int64_t> GroupDecoder::count(std::span<const std::byte> batches) {
   std::int64_t all = 0;
-  while (!packets.empty()) {
-    const auto header = PacketSource(packets).get<PacketHeader>();  // none: all 0
-    if (header.bytes < sizeof header || header.bytes > packets.size()) return std::nullopt;
-    if (header.count <= 0 || header.count > kMostGroupsOfPacket) return std::nullopt;
+  while (!batches.empty()) {
+    const auto header = EncodedBytes(batches).get<EncodedBatchHeader>();  // none: all 0
+    if (header.bytes < sizeof header || header.bytes > batches.size()) return std::nullopt;
+    if (header.count <= 0 || header.count > kMostGroupsOfBatch) return std::nullopt;
     all += header.count;
-    packets = packets.subspan(header.bytes);
+    batches = batches.subspan(header.bytes);
   }
   return all;
 }
 
-std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first) {
-  PacketSource source(from);
-  const auto header = source.get<PacketHeader>();
+std::size_t GroupDecoder::read(std::span<const std::byte> from, Groups& groups, detail::Large<std::uint64_t>& first) {
+  EncodedBytes source(from);
+  const auto header = source.get<EncodedBatchHeader>();
   if (!source.is_sound() || header.bytes > from.size() || header.bytes <= sizeof header) return 0;
   const auto body = from.subspan(sizeof header, header.bytes - sizeof header);
   if (check_of(body) != header.check) return 0;
-  if (header.count <= 0 || header.count > kMostGroupsOfPacket) return 0;
-  source = PacketSource(body);
+  if (header.count <= 0 || header.count > kMostGroupsOfBatch) return 0;
+  source = EncodedBytes(body);
   const auto count = static_cast<std::size_t>(header.count);
   values_.resize(count);
   auto place = source.get<std::uint64_t>();
@@ -172,7 +173,7 @@ std::size_t PacketReader::read(std::span<const std::byte> from, Groups& groups, 
   return source.is_at_end() ? header.bytes : 0;
 }
 
-void PacketReader::read_keys(PacketSource& source, std::size_t count, Groups& groups) {
+void GroupDecoder::read_keys(EncodedBytes& source, std::size_t count, Groups& groups) {
   const std::size_t width = plan_.keys.size();
   keys_.resize(count * width);
   nulls_.resize(count * width);
@@ -183,7 +184,7 @@ void PacketReader::read_keys(PacketSource& source, std::size_t count, Groups& gr
       nulls_[i * width + k] = static_cast<std::uint8_t>(values_[i]);
     }
     if (is_text(plan_.keys[k])) {
-      read_text_key(source, count, groups);
+      read_string_key(source, count, groups);
     } else {
       source.take_column(values_);
       for (const Int128 value : values_) source.require(is_value(plan_.keys[k]->type.kind, value));
@@ -196,19 +197,19 @@ void PacketReader::read_keys(PacketSource& source, std::size_t count, Groups& gr
   }
 }
 
-void PacketReader::read_text_key(PacketSource& source, std::size_t count, Groups& groups) {
-  long_texts_.resize(count);
-  take_texts(source, groups, long_texts_, entries_, kMostInKey + 1);
-  take_short_texts(source, values_);
+void GroupDecoder::read_string_key(EncodedBytes& source, std::size_t count, Groups& groups) {
+  long_strings_.resize(count);
+  take_strings(source, groups, long_strings_, entries_, kMostInKey + 1);
+  take_short_strings(source, values_);
   for (std::size_t i = 0; source.is_sound() && i < count; ++i) {
-    const Int128 number = long_texts_[i];
+    const Int128 number = long_strings_[i];
     source.require(number == 0 || values_[i] == 0);
-    if (number != 0) values_[i] = long_text_key(entries_[static_cast<std::size_t>(number - 1)]);
+    if (number != 0) values_[i] = long_string_key(entries_[static_cast<std::size_t>(number - 1)]);
   }
 }
 
 /// States of no rows are as they are at first, whatever lies there.
-void PacketReader::read_states(PacketSource& source, const Aggregate& aggregate, Groups& groups) {
+void GroupDecoder::read_states(EncodedBytes& source, const Aggregate& aggregate, Groups& groups) {
   const auto each = [&](const auto& take) {
     for (std::size_t i = 0; i < states_.size(); ++i) take(states_[i], values_[i]);
   };
@@ -219,7 +220,7 @@ void PacketReader::read_states(PacketSource& source, const Aggregate& aggregate,
   });
   if (!has_value(aggregate)) return;
   if (is_text(aggregate)) {
-    take_texts(source, groups, values_, entries_, 0);
+    take_strings(source, groups, values_, entries_, 0);
     if (!source.is_sound()) return;
     each([&](State& state, Int128 value) {
       source.require((value != 0) == (state.count > 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/text_table.hpp: texts, each once, in the order in which they come, found by their hash.
+// sql/query/string_table.hpp: strings, each once, in the order in which they come, found by their hash.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,19 @@
 #include <string_view>
 #include <vector>
 
+#include "sql/query/hash_slots.hpp"
 #include "system/hash.hpp"
 #include "upsweep/detail/unwritten_memory.hpp"
 
 namespace upsweep::query {
 
-class TextTable {
+class StringTable {
  public:
-  /// Where the text stands, at the end where it is new. `hash`: hash_of() it. Throws Error out_of_memory (2^31 texts).
+  /// Where the text stands, at the end where it is new. `hash`: hash_of() it. Throws Error out_of_memory (2^31 strings).
   std::int32_t entry(std::string_view text, std::uint64_t hash);
   std::int32_t entry(std::string_view text);
   /// The entry here of a string of `others`, which may be this table.
-  std::int32_t entry_of(const TextTable& others, std::int32_t there) {
+  std::int32_t entry_of(const StringTable& others, std::int32_t there) {
     return &others == this ? there : entry(others[there], others.hash(there));
   }
 
@@ -39,27 +40,21 @@ class TextTable {
   std::int32_t add_new(std::string_view text) { return append(keep(text)); }
   /// The same of one that stays where it is.
   std::int32_t append(std::string_view text);
-  /// Takes the memory that the texts of `others` lie in, and leaves them none.
-  void keep_memory_of(TextTable& others);
+  /// Takes the memory that the strings of `others` lie in, and leaves them none.
+  void keep_memory_of(StringTable& others);
   /// None; the memory by which they are found is kept.
   void clear();
   /// Of memory.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
-  struct Slot {
-    std::uint32_t tag;   ///< the upper half of the hash
-    std::int32_t entry;  ///< -1: free
-  };
-
   std::string_view keep(std::string_view text);
-  void complete_slots();
 
   std::vector<std::string_view> all_;
-  /// Of those that are in slots: the first ones; when one is looked for, all others too.
+  /// Of those that are in slots, the first ones. A search adds all others.
   detail::Large<std::uint64_t> hashes_;
-  detail::Large<Slot> slots_;
-  std::vector<detail::Unwritten<char>> chunks_;  ///< what the texts consist of
+  HashSlots slots_;
+  std::vector<detail::Unwritten<char>> chunks_;  ///< what the strings consist of
   std::size_t left_ = 0;                         ///< bytes of the last one
   std::size_t kept_ = 0;                         ///< bytes of all
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/text_key.hpp: text as a key of 128 bits: up to 15 letters lie in the key itself; of longer texts it has the entry in a table.
+// sql/query/string_key.hpp: a string as a key of 128 bits: up to 15 letters are in the key itself; for longer strings it has their entry in a table.
 #pragma once
 
 #include <bit>
@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little, "a key's letters are r
 /// Letters, which are bytes, of a text that lies in its key.
 inline constexpr std::size_t kMostInKey = 15;
 
-/// The letters from the lowest byte on, and in the highest byte how many: two keys are the same where their texts are.
-inline Int128 short_text_key(std::string_view text) {
+/// The letters from the lowest byte on, and in the highest byte how many: two keys are the same where their strings are.
+inline Int128 short_string_key(std::string_view text) {
   const std::size_t size = text.size();
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -41,14 +41,14 @@ inline Int128 short_text_key(std::string_view text) {
 }
 
 /// Of a longer text by its entry: negative, as no other key of a text is.
-constexpr Int128 long_text_key(std::int32_t entry) { return ~Int128{entry}; }
-constexpr bool is_long_text(Int128 key) { return key < 0; }
+constexpr Int128 long_string_key(std::int32_t entry) { return ~Int128{entry}; }
+constexpr bool is_long_string(Int128 key) { return key < 0; }
 /// Whether it can be a key of a text that lies in it.
-constexpr bool is_short_text(Int128 key) { return key >= 0 && key >> 120 <= Int128{kMostInKey}; }
+constexpr bool is_short_string(Int128 key) { return key >= 0 && key >> 120 <= Int128{kMostInKey}; }
 constexpr std::int32_t entry_of_long(Int128 key) { return static_cast<std::int32_t>(~key); }
 
 /// Of a key that has them: they lie where it lies.
-inline std::string_view short_text(const char* key) { return {key, static_cast<unsigned char>(key[kMostInKey])}; }
-inline std::string_view short_text(const Int128& key) { return short_text(reinterpret_cast<const char*>(&key)); }
+inline std::string_view short_string(const char* key) { return {key, static_cast<unsigned char>(key[kMostInKey])}; }
+inline std::string_view short_string(const Int128& key) { return short_string(reinterpret_cast<const char*>(&key)); }
 
 }  // namespace upsweep::query

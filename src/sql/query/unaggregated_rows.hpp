@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/loose_rows.hpp: rows that are not in groups yet, part after part by their hashes.
+// sql/query/unaggregated_rows.hpp: rows that are not in groups yet, partitioned by their hashes.
 #pragma once
 
 #include <array>
@@ -17,20 +17,20 @@
 
 namespace upsweep::query {
 
-/// Into so many parts groups are divided by their hashes, and each of these by the next bits.
-inline constexpr int kPartBits = 6;
-inline constexpr int kParts = 1 << kPartBits;
-constexpr int part_of(std::uint64_t hash, int depth = 0) {
-  return static_cast<int>((hash << (kPartBits * depth)) >> (64 - kPartBits));
+/// Groups are divided into this many partitions by the first bits of their hashes, and each of these by the next bits.
+inline constexpr int kPartitionBits = 6;
+inline constexpr int kPartitions = 1 << kPartitionBits;
+constexpr int partition_of(std::uint64_t hash, int depth = 0) {
+  return static_cast<int>((hash << (kPartitionBits * depth)) >> (64 - kPartitionBits));
 }
 
-/// Where nearly each row is a group by itself what has not been met before is not looked for. Of each row of a batch the hash, the
-/// keys, none of which is NULL, what the sums get, of floats the bits, and its place among all.
-class LooseRows {
+/// Where nearly each row is a group by itself, it does not pay to look for groups. A row has its hash, its keys, none of which is NULL,
+/// the values that are summed (of floats their bits), and its place among the rows of a batch.
+class UnaggregatedRows {
  public:
-  /// `are_texts`: of each key whether it is text, which takes two words of a row.
-  LooseRows(const std::vector<std::uint8_t>& are_texts, std::size_t sums) {
-    for (const std::uint8_t is_text : are_texts) {
+  /// `are_text`: of each key whether it is text, which takes two words of a row.
+  UnaggregatedRows(const std::vector<std::uint8_t>& are_text, std::size_t sums) {
+    for (const std::uint8_t is_text : are_text) {
       key_at_.push_back(width_);
       width_ += is_text != 0 ? 2 : 1;
     }
@@ -39,29 +39,30 @@ class LooseRows {
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
-  [[nodiscard]] std::int64_t count(int part) const {
-    return static_cast<std::int64_t>(parts_[static_cast<std::size_t>(part)].words.size() / width_);
+  [[nodiscard]] std::int64_t count(int partition) const {
+    return static_cast<std::int64_t>(partitions_[static_cast<std::size_t>(partition)].words.size() / width_);
   }
   [[nodiscard]] std::int64_t bytes() const {
     std::size_t all = 0;
-    for (const Part& part : parts_) all += part.words.capacity() * sizeof(std::uint64_t) + part.letters.capacity();
+    for (const Partition& partition : partitions_)
+      all += partition.words.capacity() * sizeof(std::uint64_t) + partition.letters.capacity();
     return static_cast<std::int64_t>(all);
   }
   /// The memory is kept.
   void clear() {
-    for (Part& part : parts_) {
-      part.words.clear();
-      part.used = 0;
+    for (Partition& partition : partitions_) {
+      partition.words.clear();
+      partition.used = 0;
     }
     count_ = 0;
     letters_ = 0;
   }
-  /// For so many rows in all, of which parts have about the same: vectors that grow are copied, and touch twice the pages.
+  /// For so many rows in all, of which partitions have about the same: vectors that grow are copied, and touch twice the pages.
   void make_room_for(std::int64_t rows) {
-    const auto each = static_cast<std::size_t>(rows / kParts);
-    for (Part& part : parts_) part.words.reserve((each + each / 8) * width_);
+    const auto each = static_cast<std::size_t>(rows / kPartitions);
+    for (Partition& partition : partitions_) partition.words.reserve((each + each / 8) * width_);
   }
-  /// Whether there is room for so many rows more, and letters of longer texts.
+  /// Whether there is room for so many rows more, and letters of longer strings.
   [[nodiscard]] bool has_room_for(std::size_t rows, std::size_t letters) const {
     return rows <= static_cast<std::size_t>(kMostRows - count_) &&
            letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
@@ -69,35 +70,35 @@ class LooseRows {
 
   /// Adds rows of these hashes; what else they have is to be written where `rows` then says, before further ones are added.
   void add(std::span<const std::uint64_t> hashes, std::uint64_t** rows) {
-    std::array<std::size_t, kParts> more = {};
-    std::array<std::uint64_t*, kParts> next;
-    for (const std::uint64_t hash : hashes) ++more[static_cast<std::size_t>(part_of(hash))];
-    for (std::size_t p = 0; p < kParts; ++p) {
-      auto& words = parts_[p].words;
+    std::array<std::size_t, kPartitions> more = {};
+    std::array<std::uint64_t*, kPartitions> next;
+    for (const std::uint64_t hash : hashes) ++more[static_cast<std::size_t>(partition_of(hash))];
+    for (std::size_t p = 0; p < kPartitions; ++p) {
+      auto& words = partitions_[p].words;
       const std::size_t before = words.size();
       words.resize(before + more[p] * width_);
       next[p] = words.data() + before;
     }
     for (const std::uint64_t hash : hashes) {
-      std::uint64_t*& row = next[static_cast<std::size_t>(part_of(hash))];
+      std::uint64_t*& row = next[static_cast<std::size_t>(partition_of(hash))];
       row[0] = (hash & ~kPlaceMask) | static_cast<std::uint64_t>(count_++);
       *rows++ = row;
       row += width_;
     }
   }
-  [[nodiscard]] const std::uint64_t* row(int part, std::int64_t i) const {
-    return parts_[static_cast<std::size_t>(part)].words.data() + static_cast<std::size_t>(i) * width_;
+  [[nodiscard]] const std::uint64_t* row(int partition, std::int64_t i) const {
+    return partitions_[static_cast<std::size_t>(partition)].words.data() + static_cast<std::size_t>(i) * width_;
   }
   /// All of them by their places.
   [[nodiscard]] std::vector<const std::uint64_t*> in_order() const {
     std::vector<const std::uint64_t*> rows(static_cast<std::size_t>(count_));
-    for (int part = 0; part < kParts; ++part) {
-      for (std::int64_t i = 0; i < count(part); ++i) rows[place(row(part, i))] = row(part, i);
+    for (int partition = 0; partition < kPartitions; ++partition) {
+      for (std::int64_t i = 0; i < count(partition); ++i) rows[place(row(partition, i))] = row(partition, i);
     }
     return rows;
   }
 
-  /// The bits of it that choose parts and slots.
+  /// The bits of it that choose partitions and slots.
   static std::uint64_t hash(const std::uint64_t* row) { return row[0] & ~kPlaceMask; }
   static std::uint64_t place(const std::uint64_t* row) { return row[0] & kPlaceMask; }
   template <class Word>
@@ -109,12 +110,12 @@ class LooseRows {
     return row + values_at_;
   }
 
-  void set_short_text(std::uint64_t* row, std::size_t k, Int128 key) const {
+  void set_short_string(std::uint64_t* row, std::size_t k, Int128 key) const {
     std::memcpy(this->key(row, k), &key, sizeof key);
   }
   /// The key of a longer text is where its letters are, and a second word that no short one has.
-  void set_long_text(std::uint64_t* row, std::size_t k, std::string_view text) {
-    auto& [words, letters, used] = parts_[static_cast<std::size_t>(part_of(hash(row)))];
+  void set_long_string(std::uint64_t* row, std::size_t k, std::string_view text) {
+    auto& [words, letters, used] = partitions_[static_cast<std::size_t>(partition_of(hash(row)))];
     const std::size_t at = used;
     used += text.size();
     if (used > letters.size()) letters.resize(2 * used);
@@ -127,19 +128,19 @@ class LooseRows {
     return this->key(row, k)[1] == ~std::uint64_t{0};
   }
   /// Of a short text.
-  [[nodiscard]] Int128 text_key(const std::uint64_t* row, std::size_t k) const {
+  [[nodiscard]] Int128 string_key(const std::uint64_t* row, std::size_t k) const {
     Int128 key = 0;
     std::memcpy(&key, this->key(row, k), sizeof key);
     return key;
   }
-  [[nodiscard]] std::string_view long_text(const std::uint64_t* row, std::size_t k) const {
+  [[nodiscard]] std::string_view long_string(const std::uint64_t* row, std::size_t k) const {
     const std::uint64_t at = key(row, k)[0];
-    const auto& letters = parts_[static_cast<std::size_t>(part_of(hash(row)))].letters;
+    const auto& letters = partitions_[static_cast<std::size_t>(partition_of(hash(row)))].letters;
     return {letters.data() + (at >> 32), static_cast<std::uint32_t>(at)};
   }
 
  private:
-  struct Part {
+  struct Partition {
     detail::Unwritten<std::uint64_t> words;
     detail::Unwritten<char> letters;
     std::size_t used = 0;  ///< of these
@@ -154,8 +155,8 @@ class LooseRows {
   std::size_t values_at_ = 0;
   std::size_t width_ = 1;  ///< words of a row
   std::int64_t count_ = 0;
-  std::size_t letters_ = 0;  ///< of all parts
-  std::array<Part, kParts> parts_;
+  std::size_t letters_ = 0;  ///< of all partitions
+  std::array<Partition, kPartitions> partitions_;
 };
 
 }  // namespace upsweep::query
