@@ -29,10 +29,10 @@ bool is_null_literal(const Node& a) { return a->op == Op::null; }
 bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_string(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
 
-bool is_number(const std::string& word) {
+bool is_number(const std::string& string) {
   double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
+  const auto [end, error] = std::from_chars(string.data(), string.data() + string.size(), value);
+  return error == std::errc() && end == string.data() + string.size();
 }
 
 /// What is wrong with an operator between these, and what to do where that is known.
@@ -53,7 +53,7 @@ std::string identity(const Expression& e) {
       fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(e.op), static_cast<int>(e.type.kind), e.type.scale,
                   e.column, e.function, to_text(e.exact), bits, static_cast<int>(e.string_test));
   for (const Node& arg : e.args) key += fmt::format(" #{}", arg->id);
-  for (const std::string& word : e.strings) key += fmt::format(" {}:{}", word.size(), word);
+  for (const std::string& string : e.strings) key += fmt::format(" {}:{}", string.size(), string);
   if (e.op == Op::is_member) {
     for (const Int128 value : e.members->exact()) key += ' ' + to_text(value);
     for (const double value : e.members->reals()) key += fmt::format(" {:a}", value);
@@ -76,20 +76,20 @@ void add_columns(const Node& node, std::set<int>& columns, std::set<int>& seen) 
 
 }  // namespace
 
-bool passes(const Expression& node, std::string_view word) {
+bool passes(const Expression& node, std::string_view string) {
   const std::string_view first = node.strings[0];
   switch (node.string_test) {
     case StringTest::less:
-      return word < first;
+      return string < first;
     case StringTest::less_equal:
-      return word <= first;
+      return string <= first;
     case StringTest::greater:
-      return word > first;
+      return string > first;
     case StringTest::greater_equal:
-      return word >= first;
+      return string >= first;
     case StringTest::is_one_of:
-      return node.members ? node.members->has(word)
-                          : std::find(node.strings.begin(), node.strings.end(), word) != node.strings.end();
+      return node.members ? node.members->has(string)
+                          : std::find(node.strings.begin(), node.strings.end(), string) != node.strings.end();
   }
   detail::no_such_value();
 }
@@ -130,8 +130,8 @@ Node Builder::exact(Int128 value, ValueType type, int location) {
 Node Builder::real(double value, int location) {
   return make({.op = Op::literal, .type = kReal, .real = value, .location = location});
 }
-Node Builder::text(const std::string& word, int location) {
-  return make({.op = Op::literal, .type = {ValueKind::text}, .strings = {word}, .location = location});
+Node Builder::text(const std::string& string, int location) {
+  return make({.op = Op::literal, .type = {ValueKind::text}, .strings = {string}, .location = location});
 }
 Node Builder::null(int location) { return make({.op = Op::null, .location = location}); }
 
@@ -286,18 +286,18 @@ Node Builder::compare_words(const std::string& symbol, const Node& a, const Node
   if (is_null_literal(a) || is_null_literal(b)) return convert(null(location), kBoolean);
   const bool turned = is_string(a);
   const Node& column = turned ? b : a;
-  const Node& word = turned ? a : b;
-  if (!is_string(word) || column->type.kind != ValueKind::text) {
+  const Node& string = turned ? a : b;
+  if (!is_string(string) || column->type.kind != ValueKind::text) {
     refuse(location, undefined_between(symbol, a, b));
   }
   if (is_string(column)) refuse(location, "two strings are compared that are both written here");
-  if (symbol == "=") return strings_in(column, StringTest::is_one_of, word->strings, location);
-  if (symbol == "<>") return invert(strings_in(column, StringTest::is_one_of, word->strings, location), location);
+  if (symbol == "=") return strings_in(column, StringTest::is_one_of, string->strings, location);
+  if (symbol == "<>") return invert(strings_in(column, StringTest::is_one_of, string->strings, location), location);
   const bool less = (symbol[0] == '<') != turned;
   const bool or_equal = symbol.size() == 2;
   const StringTest test = less ? (or_equal ? StringTest::less_equal : StringTest::less)
                                : (or_equal ? StringTest::greater_equal : StringTest::greater);
-  return strings_in(column, test, word->strings, location);
+  return strings_in(column, test, string->strings, location);
 }
 
 Node Builder::logic(Op op, std::span<const Node> conditions, int location) {

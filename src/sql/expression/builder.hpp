@@ -30,7 +30,7 @@ class Builder {
   Node column(int index, ValueType type, bool wide, int location);
   Node exact(Int128 value, ValueType type, int location);
   Node real(double value, int location);
-  Node text(const std::string& word, int location);
+  Node text(const std::string& string, int location);
   Node null(int location);
 
   Node negate(const Node& a, int location);

@@ -766,7 +766,7 @@ void Evaluator::string_test(const Expression& node, Slot& slot) {
   const auto& dictionary = batch_->columns[static_cast<std::size_t>(node.args[0]->column)].dictionary;
   if (slot.tested != dictionary) {
     slot.passes.clear();
-    for (const std::string_view word : *dictionary) slot.passes.push_back(passes(node, word) ? 1 : 0);
+    for (const std::string_view string : *dictionary) slot.passes.push_back(passes(node, string) ? 1 : 0);
     slot.tested = dictionary;
   }
   const auto* indices = a.as<std::int32_t>();

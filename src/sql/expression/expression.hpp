@@ -33,7 +33,7 @@ std::string name(ValueType type);
 
 enum class Op : std::uint8_t {
   column,
-  literal,  ///< `exact` or `real`; booleans 0 and 1, dates as days; of text: words[0], in comparisons only
+  literal,  ///< `exact` or `real`; booleans 0 and 1, dates as days; of text: strings[0], in comparisons only
   null,     ///< of the expression's type
   rescale,  ///< an integer or decimal at the larger scale of the type; its second operand is the power of ten that takes it there
   to_real,  ///< an integer or decimal as the nearest float64
@@ -101,6 +101,6 @@ struct Expression {
 std::set<int> columns_of(const std::vector<Node>& nodes);
 
 /// Whether a string fulfills the test of a node of Op::string_test.
-bool passes(const Expression& node, std::string_view word);
+bool passes(const Expression& node, std::string_view string);
 
 }  // namespace upsweep::expression

@@ -73,9 +73,9 @@ void append_exact(const Vector& values, std::span<const int> rows, AnswerColumn&
 }
 
 void append_strings(const Vector& values, std::span<const int> rows, AnswerColumn& to) {
-  const Dictionary& words = **values.dictionary;
+  const Dictionary& entries = **values.dictionary;
   const auto string_at = [&](int row) {
-    return null_at(values, row) ? std::string_view() : words[static_cast<std::size_t>(values.at<std::int32_t>(row))];
+    return null_at(values, row) ? std::string_view() : entries[static_cast<std::size_t>(values.at<std::int32_t>(row))];
   };
   std::size_t end = to.letters.size();
   for (const int row : rows) to.ends.push_back(static_cast<std::int64_t>(end += string_at(row).size()));
@@ -83,9 +83,9 @@ void append_strings(const Vector& values, std::span<const int> rows, AnswerColum
   to.letters.resize(end);
   char* at = to.letters.data() + before;
   for (const int row : rows) {
-    const std::string_view word = string_at(row);
-    copy_text(at, word);
-    at += word.size();
+    const std::string_view string = string_at(row);
+    copy_text(at, string);
+    at += string.size();
   }
 }
 
@@ -140,9 +140,9 @@ void gather_strings(std::span<const AnswerChunk> chunks, std::size_t which, std:
   for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t unit) {
     char* at = to.letters.data() + begin[unit];
     for (std::size_t i = first; i < end; ++i) {
-      const std::string_view word = string_at(order[i]);
-      copy_text(at, word);
-      at += word.size();
+      const std::string_view string = string_at(order[i]);
+      copy_text(at, string);
+      at += string.size();
       to.ends[i] = at - to.letters.data();
     }
   });

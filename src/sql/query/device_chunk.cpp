@@ -117,7 +117,7 @@ void ChunkBuilder::translate(Column& column, const std::shared_ptr<const Diction
   if (column.translated == dictionary) return;
   column.translated = dictionary;
   column.to.clear();
-  for (const std::string_view word : *dictionary) column.to.push_back(column.strings.entry(word));
+  for (const std::string_view string : *dictionary) column.to.push_back(column.strings.entry(string));
 }
 
 /// Starts to copy what is staged; the next rows are staged elsewhere meanwhile.

@@ -38,12 +38,12 @@ std::vector<std::uint64_t> words_of(const MemberTest& test) {
   return words;
 }
 
-/// Dictionary in order: place by word.
-std::vector<std::int32_t> order_of(const Dictionary& words) {
-  std::vector<std::int32_t> order(words.size());
+/// Dictionary in order: place by entry.
+std::vector<std::int32_t> order_of(const Dictionary& entries) {
+  std::vector<std::int32_t> order(entries.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return words[static_cast<std::size_t>(a)] < words[static_cast<std::size_t>(b)];
+    return entries[static_cast<std::size_t>(a)] < entries[static_cast<std::size_t>(b)];
   });
   return order;
 }
@@ -194,8 +194,8 @@ std::vector<std::uint64_t> DeviceFold::arguments(const DeviceChunk& chunk, const
   int table = first_array_ + static_cast<int>(Array::tables);
   for (const Expression* test : source.string_tests) {
     std::vector<std::uint8_t> passing;
-    for (const std::string_view word : dictionary_of(chunk, test->args[0]->column)) {
-      passing.push_back(passes(*test, word) ? 1 : 0);
+    for (const std::string_view string : dictionary_of(chunk, test->args[0]->column)) {
+      passing.push_back(passes(*test, string) ? 1 : 0);
     }
     passing.resize(std::max<std::size_t>(passing.size(), 1));
     words[next++] = address(staging_.upload(table++, passing.data(), std::ssize(passing)));
@@ -300,8 +300,8 @@ Groups DeviceFold::groups_of(const DeviceChunk& chunk, const KernelSource& sourc
       }
       if (plan_.aggregates[a].type.kind == ValueKind::text && plan_.aggregates[a].fold != Fold::count) {
         const int column = plan_.aggregates[a].input->column;
-        const std::int32_t word = orders[static_cast<std::size_t>(column)][static_cast<std::size_t>(state.exact)];
-        state.exact = all.entry(dictionary_of(chunk, column)[static_cast<std::size_t>(word)]);
+        const std::int32_t entry = orders[static_cast<std::size_t>(column)][static_cast<std::size_t>(state.exact)];
+        state.exact = all.entry(dictionary_of(chunk, column)[static_cast<std::size_t>(entry)]);
       }
       all.set_state(place, a, state);
     }

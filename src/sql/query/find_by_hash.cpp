@@ -73,10 +73,10 @@ void FindByHash::load_keys(Groups& groups, const BlockKeys& block) {
 
 /// The string of a row as groups store it.
 Int128 FindByHash::key_at(Groups& groups, std::size_t which, const Vector& v, int i) {
-  const std::string_view word = string_at(v, i);
-  if (word.size() <= kMostInKey) return short_string_key(word);
+  const std::string_view string = string_at(v, i);
+  if (string.size() <= kMostInKey) return short_string_key(string);
   std::int32_t& to = entries_[which].to[static_cast<std::size_t>(v.at<std::int32_t>(i))];
-  if (to < 0) to = groups.entry(word);
+  if (to < 0) to = groups.entry(string);
   return long_string_key(to);
 }
 

@@ -49,13 +49,13 @@ inline void improve(Groups& groups, std::int64_t group, std::size_t aggregate, c
   if (other.count == 0) return;
   State best = groups.state(group, aggregate);
   const auto& [fold, input, type] = groups.plan().aggregates[aggregate];
-  const auto word_of = [](const StringTable& strings, const State& state) {
+  const auto string_of = [](const StringTable& strings, const State& state) {
     return strings[static_cast<std::int32_t>(state.exact)];
   };
   const bool is_text = type.kind == ValueKind::text;
   const bool better =
       best.count == 0 || (type.kind == ValueKind::real ? is_better(fold, other.real(), best.real())
-                          : is_text ? is_better(fold, word_of(others, other), word_of(groups.strings(), best))
+                          : is_text ? is_better(fold, string_of(others, other), string_of(groups.strings(), best))
                                     : is_better(fold, other.exact, best.exact));
   if (!better) return;
   if (type.kind == ValueKind::real) {

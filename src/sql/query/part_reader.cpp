@@ -76,7 +76,7 @@ class PlacedReader final : public BatchReader {
   std::size_t columns_;
 };
 
-/// Conditions on numbers. Those on text are tried on all words that a batch has, which is too much to do it twice.
+/// Conditions on numbers. Those on text are tried on all strings that a batch has, which is too much to do it twice.
 std::vector<Node> filters_tried_early(const QueryPlan& plan) {
   std::vector<Node> tried;
   for (const Node& filter : plan.filters) {

@@ -108,14 +108,14 @@ std::size_t UnaggregatedWriter::load_keys(Evaluator& evaluator, std::size_t rows
   for (const Node& key : plan_.keys) {
     const Vector& v = evaluator.value(key);
     if (v.form == Form::text) {
-      const Dictionary& words = **v.dictionary;
+      const Dictionary& entries = **v.dictionary;
       const auto* const from = v.as<std::int32_t>();
       for (std::size_t i = 0; i < rows; ++i) {
-        const std::string_view word = words[static_cast<std::size_t>(from[rows_[i]])];
-        const bool is_short = word.size() <= kMostInKey;
-        keys[i] = is_short ? short_string_key(word) : long_string_key(0);
-        if (!is_short) letters += word.size();
-        const Int128 hashed = is_short ? keys[i] : Int128{hash_of(by, word)};
+        const std::string_view string = entries[static_cast<std::size_t>(from[rows_[i]])];
+        const bool is_short = string.size() <= kMostInKey;
+        keys[i] = is_short ? short_string_key(string) : long_string_key(0);
+        if (!is_short) letters += string.size();
+        const Int128 hashed = is_short ? keys[i] : Int128{hash_of(by, string)};
         hashes[i] =
             hash_more(by, hashes[i], static_cast<std::uint64_t>(hashed), static_cast<std::uint64_t>(hashed >> 64));
       }
