@@ -39,6 +39,9 @@ BEGINNING = """\
 #include <upsweep/subset_sum.hpp>
 
 using upsweep::par;
+constexpr upsweep::gpu::Policy gpu;
+struct DerivedPolicy : upsweep::Policy {};
+struct DerivedGpuPolicy : upsweep::gpu::Policy {};
 struct NoDefault { explicit NoDefault(int x) : value(x) {} int value; };
 struct ConstMember { const int value = 0; };
 struct Point { double x, y, z; };
@@ -86,6 +89,7 @@ CARTESIAN_OFFSETS = "cartesian_offsets() takes (policy, {{lists, content}, ...},
 POSITIONS = "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, room)"
 BROADCAST = "broadcast_to_offsets() takes (policy, lists, offsets, content, positions)"
 NO_ARRAY = ("cannot convert 'std::vector", "no viable conversion", "no matching function")  # GCC, Clang: there is one function
+HOST = "is in host memory: with a gpu::Policy, pass device memory"
 SEVERAL = "pass upsweep::max or upsweep::min, or a lambda"
 
 WRONG = [
@@ -159,6 +163,13 @@ WRONG = [
     (POINTER, "upsweep::find_subsets(par, keys.data(), 7, 1);"),
     (POINTER, "upsweep::plan_subset(par, keys.data(), 7);"),
     (POINTER, "upsweep::filtered_sum(par, sizes.data(), longs, longs, 7);"),
+    # Host memory for a GPU.
+    (HOST, "upsweep::select(gpu, mask, doubles, out);"),
+    (HOST, "upsweep::select(gpu, offsets, mask, longs, std::span(doubles), std::span(out));"),
+    (HOST, "upsweep::partition(gpu, mask, std::span(doubles), out);"),
+    (HOST, "upsweep::take(gpu, std::span(doubles), keys, std::span(out));"),
+    (MASK, "upsweep::select(gpu, ints, std::span(doubles), std::span(out));"),
+    (POINTER, "upsweep::select(gpu, mask, doubles.data(), std::span(out));"),
     # Numbers that are counted.
     (WHOLE, "upsweep::find_subset(par, keys, 7.5);"),
     (WHOLE, "upsweep::find_subset(par, keys.data(), 4, 7.5);"),
@@ -293,6 +304,12 @@ WRONG = [
 ]
 
 RIGHT = [
+    # Ranges of device memory, policies in braces, and types that convert to a policy.
+    "upsweep::select(gpu, mask, std::span(doubles), std::span(out)); upsweep::select(gpu, offsets, mask, std::span(longs), std::span(doubles), std::span(out));",
+    "upsweep::SelectColumn column(doubles, out); upsweep::select(gpu, offsets, mask, longs.data(), column); upsweep::select(par, offsets, mask, longs.data(), column, column); upsweep::select(par, offsets, mask, longs.data());",
+    "upsweep::partition(gpu, mask, std::span(doubles), std::span(out)); upsweep::take(gpu, std::span(doubles), std::span(keys), std::span(out));",
+    "upsweep::count_kept({.threads = 2}, mask); upsweep::count_kept(DerivedPolicy{}, offsets, mask); upsweep::count_kept(DerivedGpuPolicy{}, mask);",
+    "const upsweep::Policy plain; upsweep::count_kept(std::cref(plain), mask); upsweep::count_kept(std::ref(gpu), mask);",
     "const double sum = doubles.empty() ? 0.0 : upsweep::reduce(par, doubles); (void)sum;",
     "const double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles).value; (void)sum;",
     "const auto [value, rung] = upsweep::reduce(par, doubles); const float narrow = static_cast<float>(upsweep::reduce(par, doubles)); (void)(narrow + value);",

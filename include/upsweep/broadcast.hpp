@@ -330,7 +330,7 @@ template <class First, class... Rest>
 auto broadcast_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
   return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
 }
-template <detail::IsPolicy P, class... Rest>
+template <detail::AnyPolicy P, class... Rest>
   requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
            !requires(const P& policy, Rest&&... rest) {
              upsweep::broadcast_to_offsets(policy, std::forward<Rest>(rest)...);

@@ -233,7 +233,7 @@ inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<con
 
 /// @cond
 // Calls that match none of these are refused with what the function takes.
-template <detail::IsPolicy P, class... Rest>
+template <detail::AnyPolicy P, class... Rest>
   requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
            !requires(const P& policy, Rest&&... rest) { upsweep::combinations(policy, std::forward<Rest>(rest)...); })
 auto combinations(const P& /*policy*/, Rest&&... /*rest*/) {
@@ -243,7 +243,7 @@ auto combinations(const P& /*policy*/, Rest&&... /*rest*/) {
       "of std::int64_t and positions an array of such arrays; or (policy, lists, content, n, replacement, "
       "offsets, positions, room) with pointers");
 }
-template <detail::IsPolicy P, class... Rest>
+template <detail::AnyPolicy P, class... Rest>
   requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
            !requires(const P& policy, Rest&&... rest) {
              upsweep::combinations_offsets(policy, std::forward<Rest>(rest)...);
@@ -289,7 +289,7 @@ auto refuse_cartesian_offsets() {
 
 }  // namespace detail
 
-template <detail::IsPolicy P, class... Rest>
+template <detail::AnyPolicy P, class... Rest>
   requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
            !requires(const P& policy, Rest&&... rest) { upsweep::cartesian(policy, std::forward<Rest>(rest)...); })
 auto cartesian(const P& /*policy*/, Rest&&... /*rest*/) {
@@ -304,7 +304,7 @@ template <std::size_t kInputs, class... Rest>
 auto cartesian(const Policy& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs], Rest&&... /*rest*/) {
   return detail::refuse_cartesian<Rest...>();
 }
-template <detail::IsPolicy P, class... Rest>
+template <detail::AnyPolicy P, class... Rest>
   requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
            !requires(const P& policy, Rest&&... rest) {
              upsweep::cartesian_offsets(policy, std::forward<Rest>(rest)...);

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "upsweep/detail/containers.hpp"
@@ -192,9 +193,12 @@ struct LinkTimes {
 /// @cond
 namespace upsweep::detail {
 
-/// Where a call runs.
+/// A policy of a call on a GPU, or what converts to one.
 template <class P>
-concept IsPolicy = std::same_as<P, Policy> || std::same_as<P, gpu::Policy>;
+inline constexpr bool kIsGpuPolicy = std::is_convertible_v<const P&, gpu::Policy>;
+/// Where a call runs: functions over both policies are declared once.
+template <class P>
+concept AnyPolicy = std::is_convertible_v<const P&, Policy> || kIsGpuPolicy<P>;
 
 }  // namespace upsweep::detail
 /// @endcond

@@ -26,7 +26,8 @@
 //           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
 // Rungs     select and count_kept run the ladder of that name, partition and take those of theirs.
 // In place  outputs must not overlap inputs, nor each other.
-// GPU       all of it. A bad index is reported without the length of its list.
+// GPU       the same with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists, masks and columns are host objects that
+//           view it. Calls wait for the stream, except those in …_async. A bad index is reported without the length of its list.
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
 #pragma once
 
@@ -40,6 +41,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/detail/partition_call.hpp"
 #include "upsweep/detail/result.hpp"
@@ -67,32 +69,20 @@ struct Selected {
 
 namespace detail {
 
-/// What stands where a call takes a mask and is none: arrays of other elements, and functions.
-template <class T>
-concept NotAMask = (std::ranges::range<T> || std::is_empty_v<T>) && !std::is_convertible_v<const T&, Mask>;
-template <class T>
-auto refuse_mask() {
-  static_assert(!NotAMask<T>,
-                "a mask must be an array of bool or std::uint8_t, one for each element: compute it first, such as "
-                "keep[i] = x[i] > 0");
-}
-
 template <class T>
 concept IsSelectColumn = std::same_as<T, SelectColumn>;
 
-/// Whether there are columns in an array. Offsets may be given by a pointer then.
+/// Whether there are columns in an array or one by one. Offsets may be given by a pointer then.
 template <class... T>
-concept GivesColumns = (std::convertible_to<T, std::span<const SelectColumn>> || ...);
+concept GivesColumns =
+    ((std::convertible_to<T, std::span<const SelectColumn>> || IsSelectColumn<std::remove_cvref_t<T>>) || ...);
 
 template <class R>
 concept OffsetsOutput = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                         std::same_as<std::ranges::range_reference_t<R>, std::int64_t&>;
 
-inline Selected select(const Policy& policy, SelectCall& call) {
-  const std::string_view rung = run_select(policy, call);
-  return {call.kept, rung};
-}
-inline Selected select(const gpu::Policy& policy, SelectCall& call) {
+template <AnyPolicy P>
+Selected select(const P& policy, SelectCall& call) {
   const std::string_view rung = run_select(policy, call);
   return {call.kept, rung};
 }
@@ -114,66 +104,107 @@ inline void set_positions(TakeCall& call, std::int64_t* positions, std::int64_t 
   call.room = room;
 }
 
-template <class Out>
+template <AnyPolicy P, class Out>
 std::int64_t* offsets_output(Out&& offsets, std::int64_t lists) {
+  require_memory_of<P, Out>();
   require_offsets(std::ssize(offsets), lists);
   return std::ranges::data(offsets);
 }
+
+template <AnyPolicy P, class Content, class Out>
+SelectColumn column_of(const Content& content, Out&& out) {
+  require_memory_of<P, Content, Out>();
+  return SelectColumn(content, out);
+}
+
+/// Whether a call asks for the offsets of lists only: (lists, mask, pointer).
+template <class... T>
+inline constexpr bool kOffsetsOnly = false;
+template <class Of, class Kept, class Out>
+inline constexpr bool kOffsetsOnly<Of, Kept, Out> =
+    std::is_convertible_v<Kept, Mask> && std::is_same_v<std::remove_cvref_t<Out>, std::int64_t*>;
+
+/// Where a selection has its mask: (mask, content, out) or (lists, mask, out_offsets, content, out).
+template <class... T>
+inline constexpr int kMaskOfSelect = sizeof...(T) == 5 ? 1 : -1;
+template <class First, class Second, class Third>
+inline constexpr int kMaskOfSelect<First, Second, Third> = std::is_convertible_v<Second, Mask> ? -1 : 0;
+
+template <class... Rest>
+inline constexpr ArgumentRules kSelectRules{
+    .arrays = GivesColumns<Rest...> || kOffsetsOnly<Rest...> ? 2 : kAllArguments,
+    .integers = true,
+    .mask = kMaskOfSelect<Rest...>};
+template <class... Rest>
+inline constexpr ArgumentRules kCountKeptRules{
+    .arrays = kAllArguments, .integers = true, .mask = int{sizeof...(Rest)} - 1};
+inline constexpr ArgumentRules kPartitionRules{.arrays = kAllArguments, .integers = true, .mask = 0};
+template <class... Rest>
+inline constexpr ArgumentRules kTakeRules{.arrays = GivesColumns<Rest...> ? 4 : kAllArguments, .integers = true};
 
 }  // namespace detail
 
 // -------------------------------------------------------------------------------------------------------------- select
 
 /// Elements of lists. `out_offsets`: lists.count + 1.
-inline Selected select(const Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
-                       std::span<const SelectColumn> columns) {
+template <detail::AnyPolicy P = Policy>
+Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
+                std::span<const SelectColumn> columns) {
   detail::require_array(out_offsets, lists.count + 1, "out_offsets");
   detail::SelectCall call{
       .has_lists = true, .lists = lists, .mask = mask, .out_offsets = out_offsets, .columns = columns};
   return detail::select(policy, call);
 }
-
 /// The same with columns one by one: `select(par, offsets, mask, out_offsets, SelectColumn(pt, out_pt), …)`.
-template <detail::OffsetsOutput Offsets, detail::IsSelectColumn... Column>
-Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
+template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                 const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return select(policy, lists, mask, detail::offsets_output(out_offsets, lists.count), std::span(array));
+  return select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(array));
+}
+template <detail::AnyPolicy P = Policy, detail::OffsetsOutput Offsets, detail::IsSelectColumn... Column>
+Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
+                const Column&... columns) {
+  return select(policy, lists, mask, detail::offsets_output<P>(out_offsets, lists.count), columns...);
 }
 
 /// The same of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
-template <detail::OffsetsOutput Offsets, std::ranges::range Content, std::ranges::range Out>
-Selected select(const Policy& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
-                const Content& content, Out&& out) {
-  return select(policy, lists, mask, out_offsets, SelectColumn(content, out));
+template <detail::AnyPolicy P = Policy, detail::OffsetsOutput Offsets, std::ranges::range Content,
+          std::ranges::range Out>
+Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets, const Content& content,
+                Out&& out) {
+  return select(policy, lists, mask, out_offsets, detail::column_of<P>(content, out));
 }
 
 /// Elements of an array: compaction.
-inline Selected select(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+template <detail::AnyPolicy P = Policy>
+Selected select(const P& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   detail::SelectCall call{.mask = mask, .columns = columns};
   return detail::select(policy, call);
 }
-template <detail::IsSelectColumn... Column>
-Selected select(const Policy& policy, const Mask& mask, const Column&... columns) {
+template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+Selected select(const P& policy, const Mask& mask, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
   return select(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column: `select(par, mask, pt, out_pt)`.
-template <std::ranges::range Content, std::ranges::range Out>
-Selected select(const Policy& policy, const Mask& mask, const Content& content, Out&& out) {
-  return select(policy, mask, SelectColumn(content, out));
+template <detail::AnyPolicy P = Policy, std::ranges::range Content, std::ranges::range Out>
+Selected select(const P& policy, const Mask& mask, const Content& content, Out&& out) {
+  return select(policy, mask, detail::column_of<P>(content, out));
 }
 
 // ---------------------------------------------------------------------------------------------------------- count_kept
 
 /// How many elements of the lists a selection keeps. Lists are checked.
-inline Selected count_kept(const Policy& policy, const Lists& lists, const Mask& mask) {
+template <detail::AnyPolicy P = Policy>
+Selected count_kept(const P& policy, const Lists& lists, const Mask& mask) {
   detail::SelectCall call{.has_lists = true, .lists = lists, .mask = mask};
   return detail::select(policy, call);
 }
 
 /// How many booleans are true.
-inline Selected count_kept(const Policy& policy, const Mask& mask) {
+template <detail::AnyPolicy P = Policy>
+Selected count_kept(const P& policy, const Mask& mask) {
   detail::SelectCall call{.mask = mask};
   return detail::select(policy, call);
 }
@@ -181,64 +212,70 @@ inline Selected count_kept(const Policy& policy, const Mask& mask) {
 // ----------------------------------------------------------------------------------------------------------- partition
 
 /// Elements whose mask is true, then the others; returns how many the former are. Outputs have room for all.
-inline std::int64_t partition(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
+template <detail::AnyPolicy P = Policy>
+std::int64_t partition(const P& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   detail::PartitionCall call{.mask = mask, .columns = columns};
   detail::run_partition(policy, call);
   return call.kept;
 }
-template <detail::IsSelectColumn... Column>
-std::int64_t partition(const Policy& policy, const Mask& mask, const Column&... columns) {
+template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+std::int64_t partition(const P& policy, const Mask& mask, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
   return partition(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column.
-template <std::ranges::range Content, std::ranges::range Out>
-std::int64_t partition(const Policy& policy, const Mask& mask, const Content& content, Out&& out) {
-  return partition(policy, mask, SelectColumn(content, out));
+template <detail::AnyPolicy P = Policy, std::ranges::range Content, std::ranges::range Out>
+std::int64_t partition(const P& policy, const Mask& mask, const Content& content, Out&& out) {
+  return partition(policy, mask, detail::column_of<P>(content, out));
 }
 
 // ---------------------------------------------------------------------------------------------------------------- take
 
 /// Elements of an array by their positions, into outputs with room for as many as there are indices.
-inline void take(const Policy& policy, const Indices& indices, std::span<const SelectColumn> columns) {
+template <detail::AnyPolicy P = Policy>
+void take(const P& policy, const Indices& indices, std::span<const SelectColumn> columns) {
   detail::TakeCall call{.indices = indices, .columns = columns};
   detail::run_take(policy, call);
 }
-template <detail::IsSelectColumn... Column>
-void take(const Policy& policy, const Indices& indices, const Column&... columns) {
+template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+void take(const P& policy, const Indices& indices, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
   take(policy, indices, std::span<const SelectColumn>(array));
 }
 /// The same of one column, as NumPy has it: `take(par, content, indices, out)`.
-template <std::ranges::range Content, std::ranges::range At, std::ranges::range Out>
-void take(const Policy& policy, const Content& content, const At& indices, Out&& out) {
-  take(policy, Indices(indices), SelectColumn(content, out));
+template <detail::AnyPolicy P = Policy, std::ranges::range Content, std::ranges::range At, std::ranges::range Out>
+void take(const P& policy, const Content& content, const At& indices, Out&& out) {
+  detail::require_memory_of<P, At>();
+  take(policy, Indices(indices), detail::column_of<P>(content, out));
 }
 
 /// Elements of lists by their positions in these: list i gives those that the indices of list i of `index_lists` name.
 /// `content` is the length of the lists' array, `out_offsets` has lists.count + 1. Returns how many elements are taken. Lists
 /// of indices and lists are checked in turn, list by list, each before its indices, as Awkward Array does; a list without
 /// indices is not looked at.
-inline std::int64_t take(const Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
-                         const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
+template <detail::AnyPolicy P = Policy>
+std::int64_t take(const P& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
+                  const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
   auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
   call.columns = columns;
   detail::run_take(policy, call);
   return call.taken;
 }
 /// The same of one column: `take(par, offsets, pt, index_offsets, indices, out_offsets, out_pt)`.
-template <std::ranges::range Content, detail::OffsetsOutput Offsets, std::ranges::range Out>
-std::int64_t take(const Policy& policy, const Lists& lists, const Content& content, const Lists& index_lists,
+template <detail::AnyPolicy P = Policy, std::ranges::range Content, detail::OffsetsOutput Offsets,
+          std::ranges::range Out>
+std::int64_t take(const P& policy, const Lists& lists, const Content& content, const Lists& index_lists,
                   const Indices& indices, Offsets&& out_offsets, Out&& out) {
-  const SelectColumn column(content, out);
+  const SelectColumn column = detail::column_of<P>(content, out);
   return take(policy, lists, std::ssize(content), index_lists, indices,
-              detail::offsets_output(out_offsets, index_lists.count), std::span(&column, 1));
+              detail::offsets_output<P>(out_offsets, index_lists.count), std::span(&column, 1));
 }
 
 /// Where in the content the same elements lie: for columns that are taken later, by plain take(). `room` positions fit.
-inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std::int64_t content,
-                                   const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
-                                   std::int64_t* positions, std::int64_t room) {
+template <detail::AnyPolicy P = Policy>
+std::int64_t take_positions(const P& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
+                            const Indices& indices, std::int64_t* out_offsets, std::int64_t* positions,
+                            std::int64_t room) {
   auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
   detail::set_positions(call, positions, room);
   detail::run_take(policy, call);
@@ -248,111 +285,48 @@ inline std::int64_t take_positions(const Policy& policy, const Lists& lists, std
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kSelectRules<Rest...>, First, Rest...>
 auto select(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kSelectRules<Rest...>, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kCountKeptRules<Rest...>, First, Rest...>
 auto count_kept(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kCountKeptRules<Rest...>, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kPartitionRules, First, Rest...>
 auto partition(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kPartitionRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kTakeRules<Rest...>, First, Rest...>
 auto take(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kTakeRules<Rest...>, First, Rest...>();
 }
-template <detail::NotAMask Booleans, detail::InputArray Content, detail::InputArray Out>
-  requires(!std::is_convertible_v<const Content&, Mask>)
-auto select(const Policy& /*policy*/, const Booleans& /*mask*/, const Content& /*content*/, const Out& /*out*/) {
-  return detail::refuse_mask<Booleans>();
-}
-template <detail::NotAMask Booleans, detail::InputArray Offsets, detail::InputArray Content, detail::InputArray Out>
-auto select(const Policy& /*policy*/, const Lists& /*lists*/, const Booleans& /*mask*/, const Offsets& /*out_offsets*/,
-            const Content& /*content*/, const Out& /*out*/) {
-  return detail::refuse_mask<Booleans>();
-}
-template <detail::NotAMask Booleans>
-auto count_kept(const Policy& /*policy*/, const Booleans& /*mask*/) {
-  return detail::refuse_mask<Booleans>();
-}
-template <detail::NotAMask Booleans>
-auto count_kept(const Policy& /*policy*/, const Lists& /*lists*/, const Booleans& /*mask*/) {
-  return detail::refuse_mask<Booleans>();
-}
-template <detail::NotAMask Booleans, detail::InputArray Content, detail::InputArray Out>
-auto partition(const Policy& /*policy*/, const Booleans& /*mask*/, const Content& /*content*/, const Out& /*out*/) {
-  return detail::refuse_mask<Booleans>();
-}
-template <class... Rest>
-  requires(detail::PointerForArray<detail::kAllArguments, 0, Rest...> && !detail::GivesColumns<Rest...>)
-auto select(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
-auto count_kept(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
-auto partition(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires(detail::PointerForArray<detail::kAllArguments, 0, Rest...> && !detail::GivesColumns<Rest...>)
-auto take(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+template <class First, class... Rest>
+  requires(detail::Refused<detail::kIntegersOnly, First, Rest...> || (detail::AnyPolicy<First> &&
+                                                                      !requires(const First& policy, Rest&&... rest) {
+                                                                        upsweep::take_positions(
+                                                                            policy, std::forward<Rest>(rest)...);
+                                                                      }))
+auto take_positions(const First& /*first*/, Rest&&... /*rest*/) {
+  if constexpr (detail::Refused<detail::kIntegersOnly, First, Rest...>) {
+    detail::refuse<detail::kIntegersOnly, First, Rest...>();
+  } else {
+    static_assert(
+        sizeof...(Rest) > detail::kAllArguments,
+        "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, room), where "
+        "lists and index_lists are arrays of offsets, content and room numbers of elements, and out_offsets and "
+        "positions pointers to std::int64_t");
+  }
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp. Views of lists, masks and columns are the host's, what they
-// point to is the device's.
+// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+// `status`, in device memory, says how a call ended once the stream has come that far.
 
-/// Elements of lists. `out_offsets`: lists.count + 1. Waits for the stream, as a bad list is an error.
-inline Selected select(const gpu::Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
-                       std::span<const SelectColumn> columns) {
-  detail::require_array(out_offsets, lists.count + 1, "out_offsets");
-  detail::SelectCall call{
-      .has_lists = true, .lists = lists, .mask = mask, .out_offsets = out_offsets, .columns = columns};
-  return detail::select(policy, call);
-}
-template <detail::IsSelectColumn... Column>
-Selected select(const gpu::Policy& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
-                const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(array));
-}
-
-/// Elements of an array: compaction. Waits, as it returns how many are kept.
-inline Selected select(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
-  detail::SelectCall call{.mask = mask, .columns = columns};
-  return detail::select(policy, call);
-}
-template <detail::IsSelectColumn... Column>
-Selected select(const gpu::Policy& policy, const Mask& mask, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return select(policy, mask, std::span<const SelectColumn>(array));
-}
-
-/// How many elements of the lists a selection keeps. Lists are checked.
-inline Selected count_kept(const gpu::Policy& policy, const Lists& lists, const Mask& mask) {
-  detail::SelectCall call{.has_lists = true, .lists = lists, .mask = mask};
-  return detail::select(policy, call);
-}
-/// How many booleans are true.
-inline Selected count_kept(const gpu::Policy& policy, const Mask& mask) {
-  detail::SelectCall call{.mask = mask};
-  return detail::select(policy, call);
-}
-
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+/// Selects from lists. Returns the rung.
 inline std::string_view select_async(const gpu::Policy& policy, const Lists& lists, const Mask& mask,
                                      std::int64_t* out_offsets, std::span<const SelectColumn> columns,
                                      gpu::SelectStatus* status) {
@@ -366,7 +340,7 @@ inline std::string_view select_async(const gpu::Policy& policy, const Lists& lis
                           .status = status};
   return detail::run_select(policy, call);
 }
-/// The same of an array.
+/// Selects from an array. Returns the rung.
 inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
                                      gpu::SelectStatus* status) {
   detail::require_array(status, 1, "status");
@@ -374,18 +348,7 @@ inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask
   return detail::run_select(policy, call);
 }
 
-/// Elements whose mask is true, then the others; returns how many the former are: waits for that. Outputs have room for all.
-inline std::int64_t partition(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
-  detail::PartitionCall call{.mask = mask, .columns = columns};
-  detail::run_partition(policy, call);
-  return call.kept;
-}
-template <detail::IsSelectColumn... Column>
-std::int64_t partition(const gpu::Policy& policy, const Mask& mask, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return partition(policy, mask, std::span<const SelectColumn>(array));
-}
-/// Does not wait: `status`, in device memory, says how many are kept once the stream has come that far.
+/// Partitions an array. `status` says how many elements come first.
 inline void partition_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
                             gpu::SelectStatus* status) {
   detail::require_array(status, 1, "status");
@@ -393,33 +356,14 @@ inline void partition_async(const gpu::Policy& policy, const Mask& mask, std::sp
   detail::run_partition(policy, call);
 }
 
-/// Elements of an array by their positions. Waits, as a bad index is an error.
-inline void take(const gpu::Policy& policy, const Indices& indices, std::span<const SelectColumn> columns) {
-  detail::TakeCall call{.indices = indices, .columns = columns};
-  detail::run_take(policy, call);
-}
-template <detail::IsSelectColumn... Column>
-void take(const gpu::Policy& policy, const Indices& indices, const Column&... columns) {
-  const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  take(policy, indices, std::span<const SelectColumn>(array));
-}
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far.
+/// Takes elements of an array.
 inline void take_async(const gpu::Policy& policy, const Indices& indices, std::span<const SelectColumn> columns,
                        gpu::TakeStatus* status) {
   detail::require_array(status, 1, "status");
   detail::TakeCall call{.indices = indices, .columns = columns, .status = status};
   detail::run_take(policy, call);
 }
-
-/// Elements of lists by their positions in these. Waits; returns how many are taken.
-inline std::int64_t take(const gpu::Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
-                         const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
-  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
-  call.columns = columns;
-  detail::run_take(policy, call);
-  return call.taken;
-}
-/// The same without waiting.
+/// Takes elements of lists.
 inline void take_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                        const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
                        gpu::TakeStatus* status) {
@@ -429,17 +373,7 @@ inline void take_async(const gpu::Policy& policy, const Lists& lists, std::int64
   call.status = status;
   detail::run_take(policy, call);
 }
-
-/// Where in the content the same elements lie. Waits; returns how many are taken.
-inline std::int64_t take_positions(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
-                                   const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
-                                   std::int64_t* positions, std::int64_t room) {
-  auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
-  detail::set_positions(call, positions, room);
-  detail::run_take(policy, call);
-  return call.taken;
-}
-/// The same without waiting.
+/// Writes the positions of those elements in the content.
 inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
                                  const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
                                  std::int64_t* positions, std::int64_t room, gpu::TakeStatus* status) {
@@ -449,24 +383,6 @@ inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, 
   call.status = status;
   detail::run_take(policy, call);
 }
-
-/// @cond
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto take_positions(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <detail::IsPolicy P, class... Rest>
-  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
-           !requires(const P& policy, Rest&&... rest) { upsweep::take_positions(policy, std::forward<Rest>(rest)...); })
-auto take_positions(const P& /*policy*/, Rest&&... /*rest*/) {
-  static_assert(
-      sizeof...(Rest) > detail::kAllArguments,
-      "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, room), where "
-      "lists and index_lists are arrays of offsets, content and room numbers of elements, and out_offsets and "
-      "positions pointers to std::int64_t");
-}
-/// @endcond
 
 namespace gpu {
 

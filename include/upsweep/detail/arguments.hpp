@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// upsweep/detail/arguments.hpp: what public functions require of their arguments, and the one refusal that each of them has.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <type_traits>
+#include <vector>
+
+#include "upsweep/detail/arrays.hpp"
+#include "upsweep/detail/carry.hpp"
+#include "upsweep/gpu.hpp"
+#include "upsweep/lists.hpp"
+
+namespace upsweep::detail {
+
+/// A container that allocates host memory.
+template <class R>
+inline constexpr bool kIsHostContainer = false;
+template <class T>
+inline constexpr bool kIsHostContainer<std::vector<T>> = true;
+template <class T, std::size_t kLength>
+inline constexpr bool kIsHostContainer<std::array<T, kLength>> = true;
+
+/// Refuses host containers in a call on a GPU. The library checks the memory of all other arrays at run time.
+template <AnyPolicy P, class... R>
+constexpr void require_memory_of() {
+  static_assert(!kIsGpuPolicy<P> || !(kIsHostContainer<std::remove_cvref_t<R>> || ...),
+                "a std::vector or std::array is in host memory: with a gpu::Policy, pass device memory, such as "
+                "std::span(pointer, n)");
+}
+
+/// What a function does not take, besides what RefusedCall says. Positions count from the argument after the policy.
+struct ArgumentRules {
+  int arrays = 0;          ///< so many arguments must not be pointers
+  int alike = 0;           ///< so many arguments after those are all pointers or all arrays
+  bool integers = false;   ///< every number counts something
+  bool has_range = false;  ///< a call does not begin with two pointers into one array
+  int mask = -1;           ///< the position of a mask; -1: there is none
+};
+
+/// What stands where a call takes a mask and is not one: arrays of other elements, and functions.
+template <class T>
+concept NotAMask = (std::ranges::range<T> || std::is_empty_v<T>) && !std::is_convertible_v<const T&, Mask>;
+
+template <class... Rest>
+consteval bool lacks_mask(int at) {
+  int i = 0;
+  return ((i++ == at && NotAMask<Rest>) || ...);
+}
+
+/// Whether a call begins with two pointers to elements of one type.
+template <class... T>
+inline constexpr bool kBeginsWithPointers = false;
+template <class First, class Second, class... Rest>
+inline constexpr bool kBeginsWithPointers<First, Second, Rest...> =
+    std::is_pointer_v<First> && std::is_pointer_v<Second> &&
+    std::is_same_v<std::remove_cv_t<std::remove_pointer_t<First>>, std::remove_cv_t<std::remove_pointer_t<Second>>>;
+
+template <class T>
+inline constexpr bool kIsCarry = false;
+template <class T>
+inline constexpr bool kIsCarry<ScanCarry<T>> = true;
+
+/// An operator, and a value that it combines.
+template <class Op, class T>
+concept OperatorThenValue =
+    std::is_class_v<Op> && !std::ranges::range<Op> && !std::ranges::range<T> && !std::is_pointer_v<T> &&
+    !std::is_same_v<T, Mask> && !kIsCarry<T> && std::is_invocable_v<Op&, T, T>;
+/// Whether an initial value follows its operator somewhere in a call.
+template <class... T>
+inline constexpr bool kHasOperatorFirst = false;
+template <class First, class Second, class... Rest>
+inline constexpr bool kHasOperatorFirst<First, Second, Rest...> =
+    OperatorThenValue<First, Second> || kHasOperatorFirst<Second, Rest...>;
+
+enum class Refusal : std::uint8_t { none, no_policy_or_number, pointers, mask, pointer, order };
+
+/// Why a function with those rules refuses a call, whose arguments are plain types.
+template <ArgumentRules kRules, class First, class... Rest>
+consteval Refusal refusal_of() {
+  if constexpr (RefusedCall<First, Rest...> || (kRules.integers && HasFloat<Rest...>)) {
+    return Refusal::no_policy_or_number;
+  } else if constexpr (!AnyPolicy<First>) {
+    return Refusal::none;
+  } else if constexpr (kRules.has_range && kBeginsWithPointers<Rest...>) {
+    return Refusal::pointers;
+  } else if constexpr (lacks_mask<Rest...>(kRules.mask)) {
+    return Refusal::mask;
+  } else if constexpr (PointerForArray<kRules.arrays, kRules.alike, Rest...>) {
+    return Refusal::pointer;
+  } else {
+    return kHasOperatorFirst<Rest...> ? Refusal::order : Refusal::none;
+  }
+}
+template <ArgumentRules kRules, class First, class... Rest>
+concept Refused = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>() != Refusal::none;
+
+/// Refuses such a call. The return type is deduced so that this is the first error, not what the result is used for.
+template <ArgumentRules kRules, class First, class... Rest>
+auto refuse() {
+  constexpr Refusal kWhy = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>();
+  if constexpr (kWhy == Refusal::no_policy_or_number) {
+    refuse_call<First, std::remove_cvref_t<Rest>...>();
+  } else if constexpr (kWhy == Refusal::pointer) {
+    refuse_pointer<Rest...>();
+  }
+  static_assert(kWhy != Refusal::pointers,
+                "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
+                "pointer and a length");
+  static_assert(kWhy != Refusal::mask,
+                "a mask must be an array of bool or std::uint8_t, one for each element: compute it first, such as "
+                "keep[i] = x[i] > 0");
+  static_assert(kWhy != Refusal::order, "the initial value comes before the operator: (..., init, op)");
+}
+
+/// The rules of functions whose numbers are all integers.
+inline constexpr ArgumentRules kIntegersOnly{.integers = true};
+
+}  // namespace upsweep::detail
