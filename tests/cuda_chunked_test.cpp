@@ -81,7 +81,7 @@ std::vector<Out> at_once(const std::vector<In>& in, Op op, const Out* init, bool
   if (exclusive) {
     exclusive_scan(policy, from.data(), std::ssize(in), to.data(), *init, op);
   } else if (init != nullptr) {
-    inclusive_scan(policy, from.data(), std::ssize(in), to.data(), op, *init);
+    inclusive_scan(policy, from.data(), std::ssize(in), to.data(), *init, op);
   } else {
     inclusive_scan(policy, from.data(), std::ssize(in), to.data(), op);
   }
@@ -103,7 +103,7 @@ void check_scans(Op op) {
         EXPECT_EQ(result.count, n);
         EXPECT_EQ(result.rung, "cuda.lookahead");
         EXPECT_TRUE(same_bits(out, at_once<In, Out>(in, op, nullptr, false))) << n << " " << device_bytes;
-        inclusive_scan(chunked, in, out, op, init);
+        inclusive_scan(chunked, in, out, init, op);
         EXPECT_TRUE(same_bits(out, at_once<In, Out>(in, op, &init, false))) << n << " " << device_bytes;
         exclusive_scan(chunked, in, out, init, op);
         EXPECT_TRUE(same_bits(out, at_once<In, Out>(in, op, &init, true))) << n << " " << device_bytes;

@@ -88,7 +88,7 @@ TEST_F(CudaMpi, ScansGoOnFromRankToRank) {
     std::vector<std::int32_t> greatest(all.size());
     std::exclusive_scan(all.begin(), all.end(), greatest.begin(), 400, [](auto a, auto b) { return std::max(a, b); });
     const auto add_up = [](const auto& policy, const auto* in, std::int64_t count, std::int64_t* out) {
-      mpi::inclusive_scan(MPI_COMM_WORLD, policy, in, count, out, add, 7);
+      mpi::inclusive_scan(MPI_COMM_WORLD, policy, in, count, out, 7, add);
     };
     const auto find_greatest = [](const auto& policy, const auto* in, std::int64_t count, std::int32_t* out) {
       mpi::exclusive_scan(MPI_COMM_WORLD, policy, in, count, out, 400, max);

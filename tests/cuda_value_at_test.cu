@@ -73,7 +73,7 @@ void check_scans(Op op, T init, const Policy& policy) {
     tests::copy_in(start.data(), &init, sizeof(T));
     DeviceArray<T> in(x, 1);
     DeviceArray<T> out(n);
-    inclusive_scan(policy, in.data(), n, out.data(), op, ValueAt(start.data()));
+    inclusive_scan(policy, in.data(), n, out.data(), ValueAt(start.data()), op);
     EXPECT_TRUE(same_bits(out.values(), inclusive)) << n;
     exclusive_scan(policy, in.data(), n, out.data(), ValueAt(start.data()), op);
     EXPECT_TRUE(same_bits(out.values(), exclusive)) << n;
@@ -124,7 +124,7 @@ TEST_F(CudaValueAt, AGraphScansChunkAfterChunk) {
   const tests::Replay replay(stream, [&] {
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       const std::int64_t at = kChunk * chunk;
-      inclusive_scan(policy, in.data() + at, kChunk, out.data() + at + 1, add, ValueAt(out.data() + at));
+      inclusive_scan(policy, in.data() + at, kChunk, out.data() + at + 1, ValueAt(out.data() + at), add);
     }
   });
   for (const std::int64_t start : {0, 1000}) {

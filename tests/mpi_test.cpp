@@ -147,7 +147,7 @@ void expect_scans(const std::vector<T>& all, const std::vector<Index>& cuts, Op 
 
   auto carry = carry_of(init);
   inclusive_scan(policy, all.data(), std::ssize(all), whole.data(), op, carry);
-  mpi::inclusive_scan(MPI_COMM_WORLD, policy, share.data(), n, out.data(), op, init);
+  mpi::inclusive_scan(MPI_COMM_WORLD, policy, share.data(), n, out.data(), init, op);
   matches("inclusive with init");
 
   exclusive_scan(policy, all.data(), std::ssize(all), whole.data(), init, op);
@@ -768,7 +768,7 @@ TEST(Errors, OtherCallsOnOtherRanks) {
   const Policy checked = par.with_overflow(Overflow::checked);
   EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, checked, in.data(), 10, out.data()); }),
             begin + last + "inclusive_scan of int32 into int32 by add operator, checked");
-  EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, out.data(), add, 3); }),
+  EXPECT_EQ(refused(usual, [&] { mpi::inclusive_scan(MPI_COMM_WORLD, par, in.data(), 10, out.data(), 3, add); }),
             "the ranks do not make the same call: rank 0 and rank " + std::to_string(world.size - 1) +
                 " inclusive_scan of int32 into int32 by add operator with different init");
 }

@@ -173,7 +173,7 @@ TYPED_TEST(Properties, AnExclusiveScanIsTheInclusiveOneAPlaceLater) {
     std::vector<T> inclusive(in.size());
     std::vector<T> exclusive(in.size());
     const T init{7};
-    inclusive_scan(any_policy<T>("scan"), in, inclusive, add, init);
+    inclusive_scan(any_policy<T>("scan"), in, inclusive, init, add);
     if (!ran(any_policy<T>("scan"), [&](const Policy& policy) { exclusive_scan(policy, in, exclusive, init); })) {
       return;
     }
@@ -191,9 +191,9 @@ TYPED_TEST(Properties, TheLastOfAScanIsTheReduction) {
     const auto in = any_array<T>().values;
     std::vector<T> out(in.size());
     const T init{2};
-    inclusive_scan(any_policy<T>("scan"), in, out, add, init);
+    inclusive_scan(any_policy<T>("scan"), in, out, init, add);
     RC_ASSERT(reduce(any_policy<T>("reduce"), in, init).value == (in.empty() ? init : out.back()));
-    if (!ran(any_policy<T>("scan"), [&](const Policy& policy) { inclusive_scan(policy, in, out, min, init); })) {
+    if (!ran(any_policy<T>("scan"), [&](const Policy& policy) { inclusive_scan(policy, in, out, init, min); })) {
       return;
     }
     RC_ASSERT(reduce(any_policy<T>("reduce"), in, init, min).value == (in.empty() ? init : out.back()));

@@ -281,7 +281,7 @@ TYPED_TEST(ScanRungs, CheckedReportsTheFirstOutputThatDoesNotFit) {
             }
             return kNoIndex;
           };
-          const std::int64_t inclusive = index_of([&] { inclusive_scan(policy, in, out, add, init); });
+          const std::int64_t inclusive = index_of([&] { inclusive_scan(policy, in, out, init, add); });
           if (inclusive == -2) continue;
           EXPECT_EQ(inclusive, at) << rung.id << " n " << n;
           for (std::int64_t i = 0; i < at; ++i) ASSERT_EQ(out[static_cast<std::size_t>(i)], init) << rung.id;

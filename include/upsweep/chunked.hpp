@@ -124,7 +124,7 @@ ScanResult inclusive_scan(const gpu::Chunked& chunked, const In& in, Out&& out, 
 /// Starts with `init`.
 template <detail::InputArray In, detail::OutputArray Out, class Op>
   requires detail::RunsCompiled<detail::ElementOf<In>, detail::ElementOf<Out>, Op>
-ScanResult inclusive_scan(const gpu::Chunked& chunked, const In& in, Out&& out, Op op, detail::ElementOf<Out> init) {
+ScanResult inclusive_scan(const gpu::Chunked& chunked, const In& in, Out&& out, detail::ElementOf<Out> init, Op op) {
   return detail::scan(chunked, in, out, op, false, carry_of<detail::ElementOf<Out>>(init));
 }
 

@@ -133,8 +133,8 @@ ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std
 /// Starts with `init`, before the elements of rank 0.
 template <class Policy, class In, class Out, class Op>
   requires detail::CanFold<Policy, In, Out, Op>
-ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
-                          std::type_identity_t<Out> init) {
+ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out,
+                          std::type_identity_t<Out> init, Op op) {
   return detail::scan(comm, policy, in, n, out, op, false, carry_of<Out>(init));
 }
 

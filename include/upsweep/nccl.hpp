@@ -83,8 +83,8 @@ ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* 
 /// Starts with `init`, which is the same on all ranks.
 template <class In, class Out, class Op>
   requires upsweep::detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, Op op,
-                          std::type_identity_t<Out> init) {
+ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
+                          std::type_identity_t<Out> init, Op op) {
   return detail::scan(comm, policy, in, n, out, op, false, carry_of<Out>(init));
 }
 

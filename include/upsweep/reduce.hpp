@@ -9,6 +9,9 @@
 // Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
 //           the order of the elements does not matter) does not fit the type. Products and operators of one's own have no checks:
 //           they are refused with it (unsupported).
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. reduce() waits for the stream, as it returns the value.
+//           Custom operators: see reduce.cuh. The length of reduce_async() may be in device memory: gpu::Length(address, most), as
+//           in scan.hpp. Floats have the bits that this length has by number.
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 
@@ -72,65 +75,12 @@ namespace detail {
 
 /// carry ⊕ x0 ⊕ … ⊕ xn-1.
 template <class In, class T, class Op>
-Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, Op op) {
+Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, const Op& op) {
   const std::string_view rung = reduce_into(policy, in, n, op, carry);
   if (std::is_integral_v<T> && policy.overflow == Overflow::checked && carry.wraps != 0)
     throw_sum_overflow(type_of<T>());
   return {value_of(carry), rung};
 }
-
-}  // namespace detail
-
-/// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
-template <class In, class T, class Op = Add>
-Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
-  static_assert(!detail::kIsOperatorOn<T, In>,
-                "the initial value comes before the operator: reduce(policy, in, init, op)");
-  return detail::reduce(policy, in, n, carry_of(init), op);
-}
-
-/// init ⊕ x0 ⊕ … over an array, vector or span.
-template <detail::ArrayArgument In, class T, class Op = Add>
-Reduction<T> reduce(const Policy& policy, const In& in, T init, Op op = {}) {
-  static_assert(!detail::InputArray<T> || std::is_trivially_copyable_v<T>,
-                "a reduction returns its value, and has no output: reduce(policy, in), or reduce(policy, in, init)");
-  return reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
-}
-
-/// The sum, in the element type: of no elements 0, of floats that are all -0.0 that.
-template <detail::ArrayArgument In>
-Reduction<detail::ElementOf<In>> reduce(const Policy& policy, const In& in) {
-  return detail::reduce(policy, detail::data_of(in), detail::length_of(in), empty_carry<detail::ElementOf<In>>(), add);
-}
-
-/// @cond
-// Calls that are refused, with the reason.
-template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
-auto reduce(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class T, class... Rest>
-auto reduce(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
-  return detail::data_of(begin);
-}
-template <detail::InputArray In, class T>
-auto reduce(const Policy& /*policy*/, const In& /*in*/, T /*init*/,
-            std::type_identity_t<detail::SeveralFunctions<T>> /*op*/) {
-  return detail::refuse_several_functions<T>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<(sizeof...(Rest) == 1 ? 1 : 0), 0, Rest...>
-auto reduce(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-/// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp. Custom operators: see reduce.cuh. The length of reduce_async() may be
-// in device memory too: gpu::Length(address, most), as scan.hpp has it; floats have the bits that this length has by number.
-
-namespace detail {
 
 template <class In, class T, class Op>
 ReduceCall reduce_call(const In* in, std::int64_t n, const Op& op, ScanCarry<T>& carry,
@@ -145,48 +95,105 @@ ReduceCall reduce_call(const In* in, std::int64_t n, const Op& op, ScanCarry<T>&
   return call;
 }
 
-template <class In, class T, class Op>
-gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op,
-                                    const DeviceKernel<ReduceCall>* device = nullptr) {
-  ReduceCall call;
-  describe_elements<In, T>(call, op);
-  call.n = n;
-  call.device = device;
-  return reduce_workspace(policy, call);
+/// f(operator, its kernel), both as the device has them. Those of custom operators are in reduce.cuh.
+template <class In, class T, class Op, class F>
+auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {
+  static_assert(RunsCompiled<In, T, Op>,
+                "custom operators and types are reduced on a GPU by upsweep/reduce.cuh, which nvcc compiles");
+  return f(op, static_cast<const DeviceKernel<ReduceCall>*>(nullptr));
 }
 
+/// The same on a GPU, whose carry has a value.
 template <class In, class T, class Op>
-Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T init, const Op& op,
-                    const DeviceKernel<ReduceCall>* device = nullptr) {
-  auto carry = carry_of(init);
-  const std::string_view rung = run_reduce_and_wait(policy, reduce_call(in, n, op, carry, device));
-  return {carry.total, rung};
+Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, const Op& op) {
+  return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
+    const std::string_view rung = run_reduce_and_wait(policy, reduce_call(in, n, on_device, carry, kernel));
+    return Reduction<T>{carry.total, rung};
+  });
 }
 
 template <class In, class T, class Op>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, T init, const Op& op,
-                              const DeviceKernel<ReduceCall>* device = nullptr, const T* init_at = nullptr) {
+                              const T* init_at = nullptr) {
   require_array(out, 1, "result");
-  auto carry = carry_of(init);
-  ReduceCall call = reduce_call(in, n.most, op, carry, device);
-  call.init_at = init_at;
-  call.n_at = n.at;
-  call.out = out;
-  return run_reduce(policy, call);
+  return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
+    auto carry = carry_of(init);
+    ReduceCall call = reduce_call(in, n.most, on_device, carry, kernel);
+    call.init_at = init_at;
+    call.n_at = n.at;
+    call.out = out;
+    return run_reduce(policy, call);
+  });
 }
+
+template <class In, class T, class Op>
+gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op) {
+  return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
+    ReduceCall call;
+    describe_elements<In, T>(call, on_device);
+    call.n = n;
+    call.device = kernel;
+    return reduce_workspace(policy, call);
+  });
+}
+
+/// What a sum of n elements begins with: nothing, or on a GPU what changes no bit of it.
+template <AnyPolicy P, class T>
+ScanCarry<T> begin_sum(std::int64_t n) {
+  if constexpr (kIsGpuPolicy<P>) {
+    return carry_of(n > 0 ? Add::identity<T>() : T{0});
+  } else {
+    return empty_carry<T>();
+  }
+}
+
+/// One argument is an array; a pointer has its length after it.
+template <class... Rest>
+inline constexpr ArgumentRules kReduceRules{.arrays = sizeof...(Rest) == 1 ? 1 : 0, .has_range = true};
 
 }  // namespace detail
 
-/// init ⊕ x0 ⊕ … ⊕ xn-1. Waits for the stream, as the value is returned.
-template <class In, class T, class Op = Add>
-  requires detail::RunsCompiled<In, T, Op>
-Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
-  return detail::reduce(policy, in, n, init, op);
+/// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
+template <detail::AnyPolicy P = Policy, class In, class T, class Op = Add>
+Reduction<T> reduce(const P& policy, const In* in, std::int64_t n, T init, Op op = {}) {
+  static_assert(!detail::kIsOperatorOn<T, In>,
+                "the initial value comes before the operator: reduce(policy, in, init, op)");
+  return detail::reduce(policy, in, n, carry_of(init), op);
 }
 
-/// The same into *out, in device memory, without waiting. Returns the rung.
+/// init ⊕ x0 ⊕ … over an array, vector or span.
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, class T, class Op = Add>
+Reduction<T> reduce(const P& policy, const In& in, T init, Op op = {}) {
+  detail::require_memory_of<P, In>();
+  static_assert(!detail::InputArray<T> || std::is_trivially_copyable_v<T>,
+                "a reduction returns its value, and has no output: reduce(policy, in), or reduce(policy, in, init)");
+  return reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
+}
+
+/// The sum, in the element type: of no elements 0, of floats that are all -0.0 that.
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument In>
+Reduction<detail::ElementOf<In>> reduce(const P& policy, const In& in) {
+  detail::require_memory_of<P, In>();
+  const std::int64_t n = detail::length_of(in);
+  return detail::reduce(policy, detail::data_of(in), n, detail::begin_sum<P, detail::ElementOf<In>>(n), add);
+}
+
+/// @cond
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::Refused<detail::kReduceRules<Rest...>, First, Rest...>
+auto reduce(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kReduceRules<Rest...>, First, Rest...>();
+}
+template <detail::AnyPolicy P, detail::InputArray In, class T>
+auto reduce(const P& /*policy*/, const In& /*in*/, T /*init*/,
+            std::type_identity_t<detail::SeveralFunctions<T>> /*op*/) {
+  return detail::refuse_several_functions<T>();
+}
+/// @endcond
+
+/// Reduces into *out, in device memory, without waiting. Returns the rung.
 template <class In, class T, class Op = Add>
-  requires detail::RunsCompiled<In, T, Op>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out,
                               std::type_identity_t<T> init, Op op = {}) {
   return detail::reduce_async(policy, in, n, out, init, op);
@@ -194,18 +201,16 @@ std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Leng
 
 /// The same with an initial value in device memory, which may be *out.
 template <class In, class T, class Op = Add>
-  requires detail::RunsCompiled<In, T, Op>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, gpu::ValueAt<T> init,
                               Op op = {}) {
   detail::require_array(init.at, 1, "initial value");
-  return detail::reduce_async(policy, in, n, out, T{}, op, nullptr, init.at);
+  return detail::reduce_async(policy, in, n, out, T{}, op, init.at);
 }
 
 namespace gpu {
 
 /// The device memory that reductions of up to n elements of In into T need under that policy: for a Workspace.
 template <class In, class T, class Op = Add>
-  requires upsweep::detail::RunsCompiled<In, T, Op>
 WorkspaceSize reduce_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
   return upsweep::detail::reduce_workspace<In, T>(policy, n, op);
 }

@@ -37,69 +37,12 @@ static constexpr DeviceScans kDeviceScans{
 
 /// f(operator, its kernels), both as the device has them.
 template <class In, class Out, class Op, class F>
-static auto with_device_scans(const Op& op, F f) {
+  requires RunsCustom<In, Out, Op>
+static auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {
   require_device_elements<In, Out>();
   const auto on_device = device_operator<Out>(op);
   return f(on_device, &kDeviceScans<In, Out, std::remove_const_t<decltype(on_device)>>);
 }
 
-template <class In, class Out, class Op>
-static ScanResult custom_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op,
-                              bool exclusive, const ScanCarry<Out>& carry, const Out* init_at = nullptr) {
-  return with_device_scans<In, Out>(op, [&](const auto& on_device, const DeviceScans* kernels) {
-    return scan(policy, in, n, out, on_device, exclusive, carry, kernels, init_at);
-  });
-}
-
 }  // namespace detail
-
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op) {
-  return detail::custom_scan(policy, in, n, out, op, false, empty_carry<Out>());
-}
-
-/// Starts with `init`.
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
-                          std::type_identity_t<Out> init) {
-  return detail::custom_scan(policy, in, n, out, op, false, carry_of<Out>(init));
-}
-
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out,
-                          std::type_identity_t<Out> init, Op op) {
-  return detail::custom_scan(policy, in, n, out, op, true, carry_of<Out>(init));
-}
-
-/// The same that start with a value in device memory.
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
-                          gpu::ValueAt<Out> init) {
-  detail::require_array(init.at, 1, "initial value");
-  return detail::custom_scan(policy, in, n, out, op, false, carry_of(Out{}), init.at);
-}
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
-                          Op op) {
-  detail::require_array(init.at, 1, "initial value");
-  return detail::custom_scan(policy, in, n, out, op, true, carry_of(Out{}), init.at);
-}
-
-namespace gpu {
-
-/// As in scan.hpp.
-template <class In, class Out, class Op>
-  requires upsweep::detail::RunsCustom<In, Out, Op>
-WorkspaceSize scan_workspace(const Policy& policy, std::int64_t n, Op op) {
-  return upsweep::detail::with_device_scans<In, Out>(op, [&](const auto& on_device, const auto* kernels) {
-    return upsweep::detail::scan_workspace<In, Out>(policy, n, on_device, kernels);
-  });
-}
-
-}  // namespace gpu
 }  // namespace upsweep

@@ -17,6 +17,12 @@
 //           products also 0).
 // Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit. Products and
 //           operators of one's own have no checks: they are refused with it (unsupported).
+// GPU       the same with a gpu::Policy and device memory, put into its stream without waiting: see gpu.hpp. Custom operators: see
+//           scan.cuh. The initial value may be in device memory, outside `out`: a gpu::ValueAt. Arrays are thus scanned chunk by
+//           chunk without the host: the last output of an inclusive scan is the initial value of the next one. Exclusive scans
+//           that end with the total are inclusive ones into `out + 1`. The length may be in device memory too, outside `out`:
+//           gpu::Length(address, most) in the place of n. What an earlier kernel has counted is scanned without the host, and
+//           outputs past the length stay as they are.
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
 //           unknown_rung, unsupported (a rung asked for by name that cannot), out_of_memory.
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.
@@ -30,7 +36,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "upsweep/detail/arrays.hpp"
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 
@@ -41,6 +47,41 @@ struct ScanResult {
   std::int64_t count;     ///< elements written; of a length in device memory: at most
   std::string_view rung;  ///< the id of the rung that ran
 };
+
+namespace gpu {
+
+/// How many elements there are: a number, or one that is in device memory once a call's work comes to it. Calls with such a one
+/// are launched as for `most` elements, and touch none past the length. What is below 0 counts as 0, what is above `most` as that. Sums
+/// of floats in a scan have the bits that they have in one of `most` elements.
+struct Length {
+  std::int64_t most;
+  const std::int64_t* at = nullptr;
+
+  constexpr Length(std::int64_t n) : most(n) {}  // NOLINT(google-explicit-constructor): lengths mostly are numbers
+  /// Throws Error invalid_argument for a null address.
+  Length(const std::int64_t* address, std::int64_t most_elements) : most(most_elements), at(address) {
+    upsweep::detail::require_array(address, 1, "length");
+  }
+  /// @cond
+  template <std::floating_point T>
+  constexpr Length(T /*n*/) : most(0) {  // NOLINT(google-explicit-constructor): as the length that it stands for
+    upsweep::detail::refuse_float<T>();
+  }
+  template <std::floating_point T>
+  Length(const std::int64_t* /*address*/, T /*most_elements*/) : most(0) {
+    upsweep::detail::refuse_float<T>();
+  }
+  /// @endcond
+};
+
+/// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value.
+template <class T>
+struct ValueAt {
+  const T* at;
+  explicit constexpr ValueAt(const T* address) : at(address) {}
+};
+
+}  // namespace gpu
 
 namespace detail {
 
@@ -109,14 +150,93 @@ ScanResult scan(const Policy& policy, const In* in, std::int64_t n, Out* out, co
   return {n, run_scan(policy, call)};
 }
 
+/// The length that a call takes: on a GPU it may be in device memory.
+template <AnyPolicy P>
+using LengthOf = std::conditional_t<kIsGpuPolicy<P>, gpu::Length, std::int64_t>;
+
+/// Operators that the library has kernels for.
+template <class In, class Out, class Op>
+concept RunsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom && !std::is_const_v<Out>;
+template <class In, class Out, class Op>
+concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std::is_const_v<Out>;
+
+/// An argument by which functions of this namespace are found, also those that the .cuh headers declare later.
+struct OnDevice {};
+/// f(operator, its kernels), both as the device has them. Those of custom operators are in scan.cuh.
+template <class In, class Out, class Op, class F>
+auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {
+  static_assert(RunsCompiled<In, Out, Op>,
+                "custom operators and types are scanned on a GPU by upsweep/scan.cuh, which nvcc compiles");
+  return f(op, static_cast<const DeviceScans*>(nullptr));
+}
+
+template <class In, class Out, class Op>
+ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op, bool exclusive,
+                ScanCarry<Out> carry, const Out* init_at = nullptr) {
+  require_array(in, n.most, "input");
+  require_array(out, n.most, "output");
+  return with_device_scans<In, Out>(OnDevice{}, op, [&](const auto& on_device, const DeviceScans* kernels) {
+    ScanCall call;
+    describe_elements<In, Out>(call, on_device);
+    call.init_at = init_at;
+    call.n_at = n.at;
+    call.in = in;
+    call.out = out;
+    call.n = n.most;
+    call.exclusive = exclusive;
+    call.carry = &carry;
+    call.device = kernels;
+    return ScanResult{n.most, run_scan(policy, call)};
+  });
+}
+
+template <class In, class Out, class Op>
+gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op) {
+  return with_device_scans<In, Out>(OnDevice{}, op, [&](const auto& on_device, const DeviceScans* kernels) {
+    ScanCall call;
+    describe_elements<In, Out>(call, on_device);
+    call.n = n;
+    call.device = kernels;
+    return scan_workspace(policy, call);
+  });
+}
+
+/// After two arrays there may be an initial value that is a pointer.
+template <class... Rest>
+inline constexpr ArgumentRules kScanRules{.alike = kBeginsWithArrays<Rest...> ? 2 : 3, .has_range = true};
+
+/// An operator, or nothing, where exclusive_scan() takes its initial value.
+template <class Out, class... Op>
+concept NoInit =
+    sizeof...(Op) == 0 || (sizeof...(Op) == 1 && ((kIsOperatorOn<Op, Out> && !std::is_convertible_v<Op, Out>) && ...));
+
 }  // namespace detail
 
+// ------------------------------------------------------------------------------------------------------------ inclusive
+
 /// Inclusive scan of n elements from `in` to `out`.
-template <class In, class Out, class Op = Add>
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
   requires(!std::is_const_v<Out>)
-ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op = {}) {
+ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out, Op op = {}) {
   auto carry = empty_carry<Out>();
   return detail::scan(policy, in, n, out, op, false, carry);
+}
+
+/// Inclusive scan that starts with `init`.
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op>
+  requires(!std::is_const_v<Out>)
+ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out,
+                          std::type_identity_t<Out> init, Op op) {
+  auto carry = carry_of<Out>(init);
+  return detail::scan(policy, in, n, out, op, false, carry);
+}
+/// Inclusive scan that starts with a value in device memory.
+template <class In, class Out, class Op>
+  requires(!std::is_const_v<Out>)
+ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
+                          Op op) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::scan(policy, in, n, out, op, false, carry_of(Out{}), init.at);
 }
 
 /// Inclusive scan that continues from `carry` and advances it: scanning an array in parts, each with the carry of those
@@ -127,13 +247,43 @@ ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Ou
   return detail::scan(policy, in, n, out, op, false, carry);
 }
 
+/// Inclusive scan of arrays, vectors, spans: `inclusive_scan(par, quantities, running)`.
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
+ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, Op op = {}) {
+  detail::require_memory_of<P, In, Out>();
+  const auto* const from = detail::data_of(in);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
+  return inclusive_scan(policy, from, detail::length_of(in), to, op);
+}
+
+/// Inclusive scan of arrays, vectors, spans that starts with `init`.
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, detail::ArrayArgument Out, class Op>
+ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op) {
+  detail::require_memory_of<P, In, Out>();
+  const auto* const from = detail::data_of(in);
+  auto* const to = detail::output_of(out);
+  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
+  return inclusive_scan(policy, from, detail::length_of(in), to, init, op);
+}
+
+// ------------------------------------------------------------------------------------------------------------ exclusive
+
 /// Exclusive scan of n elements from `in` to `out`, starting with `init`.
-template <class In, class Out, class Op = Add>
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
   requires(!std::is_const_v<Out>)
-ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, std::type_identity_t<Out> init,
-                          Op op = {}) {
+ScanResult exclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out,
+                          std::type_identity_t<Out> init, Op op = {}) {
   auto carry = carry_of<Out>(init);
   return detail::scan(policy, in, n, out, op, true, carry);
+}
+/// Exclusive scan that starts with a value in device memory.
+template <class In, class Out, class Op = Add>
+  requires(!std::is_const_v<Out>)
+ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
+                          Op op = {}) {
+  detail::require_array(init.at, 1, "initial value");
+  return detail::scan(policy, in, n, out, op, true, carry_of(Out{}), init.at);
 }
 
 /// Exclusive scan that continues from `carry`, which must hold a value, and advances it.
@@ -144,28 +294,10 @@ ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Ou
   return detail::scan(policy, in, n, out, op, true, carry);
 }
 
-/// Inclusive scan of arrays, vectors, spans: `inclusive_scan(par, quantities, running)`.
-template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
-ScanResult inclusive_scan(const Policy& policy, const In& in, Out&& out, Op op = {}) {
-  const auto* const from = detail::data_of(in);
-  auto* const to = detail::output_of(out);
-  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
-  return inclusive_scan(policy, from, detail::length_of(in), to, op);
-}
-
-/// Inclusive scan that starts with `init`.
-template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op>
-ScanResult inclusive_scan(const Policy& policy, const In& in, Out&& out, Op op, detail::ElementOf<Out> init) {
-  const auto* const from = detail::data_of(in);
-  auto* const to = detail::output_of(out);
-  detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
-  auto carry = carry_of<detail::ElementOf<Out>>(init);
-  return inclusive_scan(policy, from, detail::length_of(in), to, op, carry);
-}
-
 /// Exclusive scan of arrays, vectors, spans, starting with `init`.
-template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
-ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op = {}) {
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
+ScanResult exclusive_scan(const P& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op = {}) {
+  detail::require_memory_of<P, In, Out>();
   const auto* const from = detail::data_of(in);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
@@ -175,187 +307,34 @@ ScanResult exclusive_scan(const Policy& policy, const In& in, Out&& out, detail:
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kScanRules<Rest...>, First, Rest...>
 auto inclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kScanRules<Rest...>, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kScanRules<Rest...>, First, Rest...>
 auto exclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kScanRules<Rest...>, First, Rest...>();
 }
-template <class T, class... Rest>
-auto inclusive_scan(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
-  return detail::data_of(begin);
-}
-template <class T, class... Rest>
-auto exclusive_scan(const Policy& /*policy*/, const T* begin, const T* /*end*/, const Rest&... /*rest*/) {
-  return detail::data_of(begin);
-}
-template <detail::InputArray In, detail::InputArray Out, class Init, class Op>
-  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && !detail::kIsOperatorOn<Init, detail::ElementOf<Out>>)
-auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Init& /*init*/,
-                    const Op& /*op*/) {
-  static_assert(!detail::InputArray<In>,
-                "the initial value comes after the operator: inclusive_scan(policy, in, out, op, init)");
-}
-template <detail::InputArray In, detail::InputArray Out, class Op, class Init>
-  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && !detail::kIsOperatorOn<Init, detail::ElementOf<Out>>)
-auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Op& /*op*/,
-                    const Init& /*init*/) {
-  static_assert(!detail::InputArray<In>,
-                "the initial value comes before the operator: exclusive_scan(policy, in, out, init, op)");
-}
-template <detail::InputArray In, detail::InputArray Out>
-auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/) {
-  static_assert(!detail::InputArray<In>,
-                "an exclusive scan needs an initial value, its first output: exclusive_scan(policy, in, out, init)");
-}
-template <detail::InputArray In, detail::InputArray Out, class Op>
-  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && !std::is_convertible_v<Op, detail::ElementOf<Out>>)
-auto exclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/, const Op& /*op*/) {
+template <detail::AnyPolicy P, detail::InputArray In, detail::InputArray Out, class... Op>
+  requires detail::NoInit<detail::ElementOf<Out>, Op...>
+auto exclusive_scan(const P& /*policy*/, const In& /*in*/, const Out& /*out*/, const Op&... /*op*/) {
   static_assert(!detail::InputArray<In>,
                 "an exclusive scan needs an initial value, its first output, before the operator: "
                 "exclusive_scan(policy, in, out, init, op)");
 }
-template <detail::InputArray In, detail::InputArray Out>
-auto inclusive_scan(const Policy& /*policy*/, const In& /*in*/, const Out& /*out*/,
+template <detail::AnyPolicy P, detail::InputArray In, detail::InputArray Out>
+auto inclusive_scan(const P& /*policy*/, const In& /*in*/, const Out& /*out*/,
                     detail::SeveralFunctions<detail::ElementOf<Out>> /*op*/) {
   return detail::refuse_several_functions<In>();
 }
-template <class... Rest>
-  requires detail::PointerForArray<0, 3, Rest...>
-auto inclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires(detail::PointerForArray<0, 3, Rest...> && !detail::kBeginsWithArrays<Rest...>)
-auto exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
 /// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory, put into its stream: see gpu.hpp. Custom operators: see scan.cuh. The initial value
-// may be in device memory too, outside `out`: a gpu::ValueAt. So arrays are scanned chunk by chunk without the host, as the last
-// output of an inclusive scan is what the next one begins with; exclusive scans that end with the total are inclusive ones
-// into `out + 1`. So may the length, likewise outside `out`: gpu::Length(address, most) in the place of n. What an earlier kernel has
-// counted is scanned without the host, and outputs past the length stay as they are.
-
-namespace gpu {
-
-/// How many elements there are: a number, or one that is in device memory once a call's work comes to it. Calls with such a one
-/// are launched as for `most` elements, and touch none past the length. What is below 0 counts as 0, what is above `most` as that. Sums
-/// of floats in a scan have the bits that they have in one of `most` elements.
-struct Length {
-  std::int64_t most;
-  const std::int64_t* at = nullptr;
-
-  constexpr Length(std::int64_t n) : most(n) {}  // NOLINT(google-explicit-constructor): lengths mostly are numbers
-  /// Throws Error invalid_argument for a null address.
-  Length(const std::int64_t* address, std::int64_t most_elements) : most(most_elements), at(address) {
-    upsweep::detail::require_array(address, 1, "length");
-  }
-  /// @cond
-  template <std::floating_point T>
-  constexpr Length(T /*n*/) : most(0) {  // NOLINT(google-explicit-constructor): as the length that it stands for
-    upsweep::detail::refuse_float<T>();
-  }
-  template <std::floating_point T>
-  Length(const std::int64_t* /*address*/, T /*most_elements*/) : most(0) {
-    upsweep::detail::refuse_float<T>();
-  }
-  /// @endcond
-};
-
-/// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value.
-template <class T>
-struct ValueAt {
-  const T* at;
-  explicit constexpr ValueAt(const T* address) : at(address) {}
-};
-
-}  // namespace gpu
-
-namespace detail {
-
-template <class In, class Out, class Op>
-concept RunsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom && !std::is_const_v<Out>;
-template <class In, class Out, class Op>
-concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std::is_const_v<Out>;
-
-template <class In, class Out, class Op>
-ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op, bool exclusive,
-                ScanCarry<Out> carry, const DeviceScans* device = nullptr, const Out* init_at = nullptr) {
-  require_array(in, n.most, "input");
-  require_array(out, n.most, "output");
-  ScanCall call;
-  call.init_at = init_at;
-  call.n_at = n.at;
-  describe_elements<In, Out>(call, op);
-  call.in = in;
-  call.out = out;
-  call.n = n.most;
-  call.exclusive = exclusive;
-  call.carry = &carry;
-  call.device = device;
-  return {n.most, run_scan(policy, call)};
-}
-
-template <class In, class Out, class Op>
-gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op,
-                                  const DeviceScans* device = nullptr) {
-  ScanCall call;
-  describe_elements<In, Out>(call, op);
-  call.n = n;
-  call.device = device;
-  return scan_workspace(policy, call);
-}
-
-}  // namespace detail
-
-template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op = {}) {
-  return detail::scan(policy, in, n, out, op, false, empty_carry<Out>());
-}
-
-/// Starts with `init`.
-template <class In, class Out, class Op>
-  requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
-                          std::type_identity_t<Out> init) {
-  return detail::scan(policy, in, n, out, op, false, carry_of<Out>(init));
-}
-
-template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out,
-                          std::type_identity_t<Out> init, Op op = {}) {
-  return detail::scan(policy, in, n, out, op, true, carry_of<Out>(init));
-}
-
-/// The same that start with a value in device memory.
-template <class In, class Out, class Op>
-  requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, Op op,
-                          gpu::ValueAt<Out> init) {
-  detail::require_array(init.at, 1, "initial value");
-  return detail::scan(policy, in, n, out, op, false, carry_of(Out{}), nullptr, init.at);
-}
-template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
-                          Op op = {}) {
-  detail::require_array(init.at, 1, "initial value");
-  return detail::scan(policy, in, n, out, op, true, carry_of(Out{}), nullptr, init.at);
-}
 
 namespace gpu {
 
 /// The device memory that scans of up to n elements of In into Out need under that policy: for a Workspace.
 template <class In, class Out, class Op = Add>
-  requires upsweep::detail::RunsCompiled<In, Out, Op>
+  requires(!std::is_const_v<Out>)
 WorkspaceSize scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
   return upsweep::detail::scan_workspace<In, Out>(policy, n, op);
 }

@@ -241,8 +241,6 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
   return run_segmented_reduce(policy, call);
 }
 
-/// By it with_fold() is found in this namespace, wherever it is declared.
-struct OnDevice {};
 /// use(call) of a fold on a GPU. Operators and types of one's own have another one in segmented_reduce.cuh.
 template <class In, class Out, class Op, class Use>
 auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,

@@ -48,8 +48,8 @@ ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
 /// Starts with `init`.
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
-                          std::type_identity_t<Out> init) {
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          std::type_identity_t<Out> init, Op op) {
   return detail::custom_scan(group, shards, op, false, carry_of<Out>(init));
 }
 
@@ -63,8 +63,8 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
 /// The same that start with a value in memory of the first member's device, outside all outputs.
 template <class In, class Out, class Op>
   requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
-                          gpu::ValueAt<Out> init) {
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          gpu::ValueAt<Out> init, Op op) {
   detail::require_array(init.at, 1, "initial value");
   return detail::custom_scan(group, shards, op, false, carry_of(Out{}), init.at);
 }
@@ -80,7 +80,7 @@ template <class In, class T, class Op>
   requires detail::RunsCustom<In, T, Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
                   std::type_identity_t<T> init, Op op) {
-  detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {
+  detail::with_device_reduce<In, T>(detail::OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
     using OnDevice = std::remove_cvref_t<decltype(on_device)>;
     detail::reduce_async(group, shards, out, init, on_device, kernel, &detail::kDeviceReduce<T, T, OnDevice>);
   });
@@ -92,7 +92,7 @@ template <class In, class T, class Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, gpu::ValueAt<T> init,
                   Op op) {
   detail::require_array(init.at, 1, "initial value");
-  detail::with_device_reduce<In, T>(op, [&](const auto& on_device, const auto* kernel) {
+  detail::with_device_reduce<In, T>(detail::OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
     using OnDevice = std::remove_cvref_t<decltype(on_device)>;
     detail::reduce_async(group, shards, out, T{}, on_device, kernel, &detail::kDeviceReduce<T, T, OnDevice>, init.at);
   });

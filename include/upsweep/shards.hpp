@@ -188,8 +188,8 @@ ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
 /// Starts with `init`.
 template <class In, class Out, class Op>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
-                          std::type_identity_t<Out> init) {
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          std::type_identity_t<Out> init, Op op) {
   return detail::scan(group, shards, op, false, carry_of<Out>(init));
 }
 
@@ -203,8 +203,8 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
 /// The same that start with a value in memory of the first member's device, outside all outputs.
 template <class In, class Out, class Op>
   requires detail::RunsCompiled<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op,
-                          gpu::ValueAt<Out> init) {
+ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
+                          gpu::ValueAt<Out> init, Op op) {
   detail::require_array(init.at, 1, "initial value");
   return detail::scan(group, shards, op, false, carry_of(Out{}), nullptr, init.at);
 }
