@@ -409,10 +409,10 @@ void check_lists(Op op) {
   offsets.push_back(lists.stops.back());
   DeviceArray<std::int64_t> on_device(offsets, 0);
   const Lists between = Lists::by_offsets(on_device.data(), std::ssize(offsets) - 1);
-  const auto result = segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), op, init);
+  const auto result = segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), init, op);
   EXPECT_EQ(result.rung, "cuda.lanes");
   expect_same(to.values(), folded(lists, content, init, op, {}, {}), "offsets");
-  segmented_reduce(gpu::Policy{}, between.with_validity(list_mask), from.data(), lists.elements, to.data(), op, init,
+  segmented_reduce(gpu::Policy{}, between.with_validity(list_mask), from.data(), lists.elements, to.data(), init, op,
                    mask);
   expect_same(to.values(), folded(lists, content, init, op, list_is_valid, is_valid), "nulls");
 
@@ -429,7 +429,7 @@ void check_lists(Op op) {
   DeviceArray<std::int64_t> starts(lists.starts, 0);
   DeviceArray<std::int64_t> stops(lists.stops, 0);
   const Lists apart = Lists::by_bounds(starts.data(), stops.data(), std::ssize(lists.starts));
-  segmented_reduce(gpu::Policy{}, apart, from.data(), lists.elements, to.data(), op, init);
+  segmented_reduce(gpu::Policy{}, apart, from.data(), lists.elements, to.data(), init, op);
   expect_same(to.values(), folded(lists, content, init, op, {}, {}), "starts and stops");
   EXPECT_TRUE(to.intact());
 }
@@ -466,8 +466,8 @@ TEST_F(GpuTest, ListsOfOneSizeAndOperatorsThatCommuteAreFolded) {
   for (auto& x : best) x = {static_cast<int>(random() % 9), static_cast<int>(random() >> 40)};
   DeviceArray<Best> from(best, 0);
   DeviceArray<Best> to(count);
-  segmented_reduce(gpu::Policy{}, Lists::of_size(count, size), from.data(), count * size, to.data(), TakeBest{},
-                   Best{-1, 7});
+  segmented_reduce(gpu::Policy{}, Lists::of_size(count, size), from.data(), count * size, to.data(), Best{-1, 7},
+                   TakeBest{});
   expect_same(to.values(), folded(lists, best, Best{-1, 7}, TakeBest{}, {}, {}), "best");
 }
 
@@ -491,7 +491,7 @@ TEST_F(GpuTest, FoldsOfListsThatDoNotWaitSayHowTheyEnded) {
   tests::CountingMemory none(1);
   const tests::Replay replay(stream, [&] {
     segmented_reduce_async(policy.with_workspace(workspace).with_memory(none), between, from.data(), lists.elements,
-                           to.data(), status.data(), Multiply{}, one);
+                           to.data(), status.data(), one, Multiply{});
   });
   const auto expected = folded(lists, content, one, Multiply{}, {}, {});
   for (int run = 0; run < 3; ++run) {
@@ -509,7 +509,7 @@ TEST_F(GpuTest, FoldsOfListsThatDoNotWaitSayHowTheyEnded) {
   EXPECT_EQ(status.values()[0].first_bad, 6);
   EXPECT_EQ(status.values()[0].code, Code::stop_before_start);
   try {
-    segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), Multiply{}, one);
+    segmented_reduce(gpu::Policy{}, between, from.data(), lists.elements, to.data(), one, Multiply{});
     ADD_FAILURE() << "a bad list was let pass";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::stop_before_start);
@@ -545,7 +545,7 @@ TEST_F(GpuTest, RunsOfEqualKeysAreFoldedInOrder) {
 /// A lambda of the device alone; not in a test's body, which is a private function.
 void fold_with_lambda(const Lists& lists, const unsigned* from, std::int64_t n, unsigned* to) {
   const auto saturating = [] __device__(unsigned a, unsigned b) -> unsigned { return a + b < a ? ~0U : a + b; };
-  segmented_reduce(gpu::Policy{}, lists, from, n, to, saturating, 5U);
+  segmented_reduce(gpu::Policy{}, lists, from, n, to, 5U, saturating);
 }
 
 /// Its result is an int.
@@ -558,8 +558,8 @@ TEST_F(GpuTest, OperatorsOnListsMayPromoteTheirOperands) {
   DeviceArray<std::int16_t> from(content, 0);
   DeviceArray<std::int64_t> offsets(std::vector<std::int64_t>{0, 2, 2, 5}, 0);
   DeviceArray<std::int16_t> to(3);
-  segmented_reduce(gpu::Policy{}, Lists::by_offsets(offsets.data(), 3), from.data(), 5, to.data(), PromotedSum{},
-                   std::int16_t{10});
+  segmented_reduce(gpu::Policy{}, Lists::by_offsets(offsets.data(), 3), from.data(), 5, to.data(), std::int16_t{10},
+                   PromotedSum{});
   EXPECT_EQ(to.values(), (std::vector<std::int16_t>{13, 10, 22}));
 }
 

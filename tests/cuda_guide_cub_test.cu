@@ -237,7 +237,7 @@ TEST_F(GuideCub, SegmentedReductionByAnOperatorOfOnesOwn) {
                                               Widen{}, none, stream);
   });
   // upsweep, with upsweep/segmented_reduce.cuh
-  upsweep::segmented_reduce(policy, upsweep::Lists::by_offsets(offsets, lists), ranges, n, our_ranges, Widen{}, none);
+  upsweep::segmented_reduce(policy, upsweep::Lists::by_offsets(offsets, lists), ranges, n, our_ranges, none, Widen{});
   // [end]
   expect_same(their_ranges, our_ranges, lists);
 }

@@ -77,7 +77,7 @@ TEST_F(LargeGpuLists, MoreThanTwoToThe31EmptyOnesAreReduced) {
   const std::uint8_t three = 3;
   DeviceArray<std::uint8_t> nothing(1);
   segmented_reduce(gpu::Policy{}, lists_at(offsets, kPast31), static_cast<const std::uint8_t*>(nothing.data()), 0,
-                   out.data(), add, three);
+                   out.data(), three, add);
   EXPECT_EQ(reduce(gpu::Policy{}, static_cast<const std::uint8_t*>(out.data()), kPast31, std::uint64_t{0}).value,
             static_cast<std::uint64_t>(3 * kPast31));
 }

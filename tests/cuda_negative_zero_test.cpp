@@ -120,7 +120,7 @@ TYPED_TEST(CudaNegativeZero, OfLists) {
       "segmented-reduce",
       [&](const gpu::Policy& policy) {
         sums.poison();
-        segmented_reduce(policy, lists, in.data(), n, sums.data(), add, T{0});
+        segmented_reduce(policy, lists, in.data(), n, sums.data(), T{0}, add);
       },
       [&] {
         for (const T x : sums.values()) ASSERT_TRUE(x == 0 && !std::signbit(x));

@@ -227,7 +227,7 @@ void check_folds(const Given& given, const std::vector<In>& content, Op op, Out 
   DeviceLists<Bound> lists(given, misaligned);
   DeviceArray<In> in(content, misaligned);
   check_rungs(given, expected_folds(given, content, op, init), misaligned, [&](const gpu::Policy& policy, Out* out) {
-    return segmented_reduce(policy, lists.view(), in.data(), std::ssize(content), out, op, init);
+    return segmented_reduce(policy, lists.view(), in.data(), std::ssize(content), out, init, op);
   });
   EXPECT_TRUE(lists.intact() && in.intact()) << given.what;
   if (content.empty()) return;
@@ -418,7 +418,7 @@ TEST_F(GpuTest, NullElementsAndNullListsAreSkipped) {
       check_rungs(clean, expected_folds(clean, content, add, std::int64_t{4}), 0,
                   [&](const gpu::Policy& policy, std::int64_t* out) {
                     return segmented_reduce(policy, lists.view().with_validity(mask.view()), in.data(),
-                                            std::ssize(content), out, add, 4);
+                                            std::ssize(content), out, 4, add);
                   });
     }
   }
@@ -774,7 +774,7 @@ void expect_checked_as_on_cpu(const std::vector<In>& content, const Given& given
   const Lists on_host(given.starts, given.stops);
   std::vector<Out> expected(given.starts.size());
   const auto outcome = outcome_of(
-      [&] { segmented_reduce(par.with_overflow(Overflow::checked), on_host, content, expected, add, init); });
+      [&] { segmented_reduce(par.with_overflow(Overflow::checked), on_host, content, expected, init, add); });
   DeviceArray<std::int64_t> starts(given.starts, 0);
   DeviceArray<std::int64_t> stops(given.stops, 0);
   DeviceArray<In> in(content, 1);
@@ -782,7 +782,7 @@ void expect_checked_as_on_cpu(const std::vector<In>& content, const Given& given
   const auto policy = gpu::Policy{}.with_overflow(Overflow::checked);
   const auto result = outcome_of([&] {
     EXPECT_EQ(segmented_reduce(policy, Lists::by_bounds(starts.data(), stops.data(), given.count()), in.data(), n,
-                               out.data(), add, init)
+                               out.data(), init, add)
                   .rung,
               "cuda.lanes");
   });

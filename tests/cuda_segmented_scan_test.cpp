@@ -67,7 +67,7 @@ template <class Out, class In, class Op>
 ListsResult scan_by(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op op,
                     Out init, bool exclusive, const Mask& valid = {}) {
   if (exclusive) return segmented_exclusive_scan(policy, lists, content, n, out, init, op, valid);
-  return segmented_inclusive_scan(policy, lists, content, n, out, op, init, valid);
+  return segmented_inclusive_scan(policy, lists, content, n, out, init, op, valid);
 }
 
 template <class T>
@@ -337,7 +337,7 @@ TEST_F(GpuTest, AGraphReplaysScansWhoseStatusStaysOnTheDevice) {
   const tests::Replay replay(stream, [&] {
     EXPECT_EQ(code_of([&] { segmented_inclusive_scan(policy, lists, in.data(), n, out.data()); }),
               Code::invalid_argument);  // it would have to wait
-    EXPECT_EQ(segmented_inclusive_scan_async(policy, lists, in.data(), n, out.data(), status.data(), add, 4),
+    EXPECT_EQ(segmented_inclusive_scan_async(policy, lists, in.data(), n, out.data(), status.data(), 4, add),
               "cuda.lookahead");
   });
   for (int run = 0; run < 20; ++run) {

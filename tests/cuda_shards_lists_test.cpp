@@ -363,12 +363,12 @@ void check_reductions(Op op, Out init) {
       for (const std::int64_t longest : {5, 3000, 300'000}) {
         const std::vector<Bound> offsets = random_offsets<Bound>(n, longest);
         std::vector<Out> wanted(offsets.size() - 1);
-        segmented_reduce(par, Lists(offsets), content.data(), n, wanted.data(), op, init);
+        segmented_reduce(par, Lists(offsets), content.data(), n, wanted.data(), init, op);
         int misaligned = 0;
         for (const auto& begin : cuts(n, group.size())) {
           SCOPED_TRACE(members.text() + ", n = " + std::to_string(n) + ", lists up to " + std::to_string(longest));
           const ListsInShards<In, Out, Bound> shards(group, offsets, content, begin, misaligned++);
-          ASSERT_EQ(segmented_reduce(group, shards.all(), op, init).lists, std::ssize(wanted));
+          ASSERT_EQ(segmented_reduce(group, shards.all(), init, op).lists, std::ssize(wanted));
           ASSERT_EQ(shards.results(), wanted);
         }
       }

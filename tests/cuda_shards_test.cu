@@ -237,7 +237,7 @@ TEST_F(CudaShards, ListsByOperatorsThatDoNotCommute) {
           first = last;
         }
         require(cudaSetDevice(0));
-        EXPECT_EQ(segmented_reduce(group, shards, Then{}, init).rung, "cuda.lanes");
+        EXPECT_EQ(segmented_reduce(group, shards, init, Then{}).rung, "cuda.lanes");
         group.wait();
         std::vector<F> found;
         for (const auto& each : results) {

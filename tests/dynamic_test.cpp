@@ -181,7 +181,7 @@ TEST(DynamicLists, FoldAsTheTemplatesDo) {
     const T init{3};
     visit_operator<T>(op, [&](auto function) {
       (void)segmented_reduce(par, kOffsets, in, expected, function);
-      (void)segmented_reduce(par, kOffsets, in, from_init, function, init);
+      (void)segmented_reduce(par, kOffsets, in, from_init, init, function);
     });
     const Lists lists = dynamic::lists_of_offsets(array(kOffsets));
     EXPECT_NE(dynamic::segmented_reduce(par, op, lists, array(in), array(out)), "");

@@ -180,7 +180,7 @@ TEST_F(GuideStd, MaximaOfLists) {
                                           [](int a, int b) { return std::max(a, b); });
                  });
   // upsweep: threads share elements
-  upsweep::segmented_reduce(upsweep::par, offsets, x, ours, upsweep::max, 0);
+  upsweep::segmented_reduce(upsweep::par, offsets, x, ours, 0, upsweep::max);
   // [end]
   EXPECT_EQ(theirs, ours);
 }

@@ -41,7 +41,7 @@ TEST(LargeLists, TenToTheNineEmptyOnesAreReduced) {
   for (const auto& rung : tests::cpu_rungs("segmented-reduce")) {
     if (rung.kind == Kind::library) continue;  // it is compiled for wider elements only
     std::memset(out.data(), 0xA5, static_cast<std::size_t>(kManyLists));
-    segmented_reduce(par.with_rung(rung.id), lists, &nothing, 0, out.data(), add, 3);
+    segmented_reduce(par.with_rung(rung.id), lists, &nothing, 0, out.data(), 3, add);
     EXPECT_EQ(first_other(out.data(), kManyLists, 3), -1) << rung.id;
   }
 }

@@ -388,7 +388,7 @@ ListsOfAll lists_of_all(const std::vector<Index>& offsets, const std::vector<Ind
   return found;
 }
 
-/// `how`: an operator and what lists begin with, or a named reducer.
+/// `how`: what lists begin with and an operator, or a named reducer.
 template <class Out, class T, class... How>
 void expect_reduced(const ListsOfAll& lists, const std::vector<T>& all, const std::vector<Index>& cuts,
                     const std::vector<std::uint8_t>& valid, const Policy& policy, How... how) {
@@ -407,9 +407,9 @@ void expect_reduced(const ListsOfAll& lists, const std::vector<T>& all, const st
 void expect_all_reduced(const ListsOfAll& lists, Index n, const std::vector<Index>& cuts,
                         const std::vector<std::uint8_t>& valid) {
   const auto large = numbers<std::int32_t>(n, -1'000'000, 1'000'000);
-  expect_reduced<std::int64_t>(lists, large, cuts, valid, par.with_overflow(Overflow::checked), add, std::int64_t{5});
-  expect_reduced<std::int32_t>(lists, large, cuts, valid, par, max, -7);
-  expect_reduced<Matrix>(lists, matrices(n), cuts, valid, par, Product{}, Matrix{2, 3, 5, 7});
+  expect_reduced<std::int64_t>(lists, large, cuts, valid, par.with_overflow(Overflow::checked), std::int64_t{5}, add);
+  expect_reduced<std::int32_t>(lists, large, cuts, valid, par, -7, max);
+  expect_reduced<Matrix>(lists, matrices(n), cuts, valid, par, Matrix{2, 3, 5, 7}, Product{});
   // Of many equal elements, some of them zero.
   const auto few = numbers<std::int32_t>(n, -2, 2);
   auto reals = numbers<double>(n, 0, 9, 5);
@@ -536,7 +536,7 @@ TEST(SegmentedReduce, SaysWhichRanksMaskIsTooShort) {
   const std::vector<Index> offsets{world.rank == 0 ? 0 : first + 5, is_last ? first + 10 : first + 15};
   const Outcome outcome = outcome_of([&] {
     Index out = 0;
-    mpi::segmented_reduce(MPI_COMM_WORLD, par, offsets, content.data(), 10, &out, add, Index{0}, Mask(valid));
+    mpi::segmented_reduce(MPI_COMM_WORLD, par, offsets, content.data(), 10, &out, Index{0}, add, Mask(valid));
   });
   EXPECT_EQ(outcome.code, Code::unequal_lengths) << outcome;
   EXPECT_TRUE(outcome.text.starts_with("rank " + std::to_string(world.size - 1) + ": mask")) << outcome;

@@ -133,7 +133,7 @@ void check_folds(const Lists& lists, const std::vector<std::int64_t>& starts, co
     if (!takes(rung, lists)) continue;
     for (const Policy& policy : policies(rung)) {
       Guarded<Out> out(lists.count, 1);
-      const auto result = segmented_reduce(policy, lists, content.data(), std::ssize(content), out.data(), op, init);
+      const auto result = segmented_reduce(policy, lists, content.data(), std::ssize(content), out.data(), init, op);
       EXPECT_EQ(result.lists, lists.count);
       ASSERT_TRUE(out.intact()) << text_of(policy);
       if (expected.empty()) continue;
@@ -328,7 +328,7 @@ TEST(SegmentedReduce, ChecksAreRefusedWhereThereAreNone) {
   const Policy checked = par.with_overflow(Overflow::checked);
   EXPECT_EQ(tests::code_of([&] { segmented_reduce(checked, offsets, content, out, mul); }), Code::unsupported);
   EXPECT_EQ(
-      tests::code_of([&] { segmented_reduce(checked, offsets, content, out, [](int a, int b) { return a + b; }, 0); }),
+      tests::code_of([&] { segmented_reduce(checked, offsets, content, out, 0, [](int a, int b) { return a + b; }); }),
       Code::unsupported);
   segmented_reduce(checked, offsets, content, out, upsweep::max);
   EXPECT_EQ(out[0], 2);
@@ -341,9 +341,9 @@ TEST(SegmentedReduce, AnInitialValueTakesPart) {
   const std::vector<double> content{-0.0, -0.0};
   const std::vector<int> offsets{0, 0, 1, 2};
   std::vector<double> out(3, 9);
-  segmented_reduce(par, offsets, content.data(), 2, out.data(), add, 0.0);
+  segmented_reduce(par, offsets, content.data(), 2, out.data(), 0.0, add);
   for (const double value : out) EXPECT_TRUE(same_bits(value, 0.0));
-  segmented_reduce(par, offsets, content.data(), 2, out.data(), add, -0.0);
+  segmented_reduce(par, offsets, content.data(), 2, out.data(), -0.0, add);
   for (const double value : out) EXPECT_TRUE(same_bits(value, -0.0));
   segmented_reduce(par, offsets, content, out, upsweep::min);
   EXPECT_EQ(out[0], std::numeric_limits<double>::infinity());
@@ -365,8 +365,8 @@ TEST(SegmentedReduce, OperatorsOfOnesOwnNeedNotCommute) {
     for (const std::string& rung : steps()) {
       for (const bool with_nulls : {false, true}) {
         std::vector<tests::AffineMap> out(offsets.size() - 1);
-        segmented_reduce(par.with_rung(rung).with_threads(3), offsets, content.data(), n, out.data(), tests::kCompose,
-                         init, with_nulls ? Mask(is_valid) : Mask());
+        segmented_reduce(par.with_rung(rung).with_threads(3), offsets, content.data(), n, out.data(), init,
+                         tests::kCompose, with_nulls ? Mask(is_valid) : Mask());
         for (std::size_t i = 0; i < out.size(); ++i) {
           tests::AffineMap total = init;
           for (auto j = static_cast<std::size_t>(offsets[i]); j < static_cast<std::size_t>(offsets[i + 1]); ++j) {
@@ -578,7 +578,7 @@ TEST(SegmentedReduce, ElementsMayBeAlignedTo64Bytes) {
   };
   const std::vector<Wide> content(20'000, Wide{{1, 2, 3, 4, 5, 6, 7, 8}});
   std::vector<Wide> out(2);
-  segmented_reduce(par.with_threads(3), std::vector<int>{0, 7, 20'000}, content, out, sum, Wide{});
+  segmented_reduce(par.with_threads(3), std::vector<int>{0, 7, 20'000}, content, out, Wide{}, sum);
   EXPECT_EQ(out[0].values[7], 56);
   EXPECT_EQ(out[1].values[0], 19'993);
 }
@@ -590,9 +590,9 @@ TEST(SegmentedReduce, TakesInitAndNullsOfArrays) {
   std::vector<float> out(3);
   segmented_reduce(par, offsets, content, out, add, Mask(valid));
   EXPECT_EQ(out, (std::vector<float>{1, 0, 3}));
-  segmented_reduce(par, offsets, content, out, upsweep::max, 2.5F);
+  segmented_reduce(par, offsets, content, out, 2.5F, upsweep::max);
   EXPECT_EQ(out, (std::vector<float>{2.5F, 2.5F, 3}));
-  segmented_reduce(par, offsets, content, out, add, 1.0F, Mask(valid));
+  segmented_reduce(par, offsets, content, out, 1.0F, add, Mask(valid));
   EXPECT_EQ(out, (std::vector<float>{2, 1, 4}));
   std::vector<std::int64_t> last(3);
   segmented_reduce(par, offsets, content, last, argmax, Mask(valid));
@@ -628,7 +628,7 @@ TEST(SegmentedReduce, SkipsNullElementsAndNullLists) {
       for (const std::string& rung : steps()) {
         if (!takes(rung, given)) continue;
         std::vector<std::int64_t> sums(is_list.size());
-        segmented_reduce(par.with_rung(rung).with_threads(2), given, content.data(), n, sums.data(), add, 3, valid);
+        segmented_reduce(par.with_rung(rung).with_threads(2), given, content.data(), n, sums.data(), 3, add, valid);
         for (std::size_t i = 0; i < sums.size(); ++i) {
           std::int64_t sum = 3;
           for (std::int64_t j = lists.starts[i]; j < stops[i]; ++j) {
@@ -803,7 +803,7 @@ TEST(SegmentedReduce, SaysWhatIsWrong) {
   EXPECT_EQ(reduced(Lists(std::vector<int>{0, 2}, std::vector<int>{2, 3}), par.with_rung("cpu.shares")),
             Code::unsupported);
   const auto masked = [&](const Mask& valid) {
-    return tests::code_of([&] { segmented_reduce(par, offsets, content.data(), 3, out.data(), add, 0, valid); });
+    return tests::code_of([&] { segmented_reduce(par, offsets, content.data(), 3, out.data(), 0, add, valid); });
   };
   EXPECT_EQ(masked(std::vector<std::uint8_t>(2)), Code::unequal_lengths);
   EXPECT_EQ(masked(std::vector<std::uint8_t>()), Code::unequal_lengths) << "a mask without an element is one";

@@ -62,7 +62,7 @@ void scan_by(const Policy& policy, const Lists& lists, const In* content, std::i
   if (exclusive) {
     segmented_exclusive_scan(policy, lists, content, n, out, init, op, valid);
   } else {
-    segmented_inclusive_scan(policy, lists, content, n, out, op, init, valid);
+    segmented_inclusive_scan(policy, lists, content, n, out, init, op, valid);
   }
 }
 

@@ -84,8 +84,8 @@ static ListsResult custom_reduce(const gpu::Group& group, const std::vector<gpu:
 /// out[i] = init ⊕ the elements of list i, for each list that begins in a shard. Waits, as a bad list is an error.
 template <class In, class Out, class Op>
   requires detail::RunsCustomFold<In, Out, Op>
-ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
-                             std::type_identity_t<Out> init) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                             std::type_identity_t<Out> init, Op op) {
   return detail::custom_reduce(group, shards, op, init, nullptr);
 }
 
@@ -93,7 +93,7 @@ ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::Lis
 template <class In, class Out, class Op>
   requires detail::RunsCustomFold<In, Out, Op>
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                        gpu::ListsStatus* status, Op op, std::type_identity_t<Out> init) {
+                                        gpu::ListsStatus* status, std::type_identity_t<Out> init, Op op) {
   detail::require_array(status, 1, "status");
   return detail::custom_reduce(group, shards, op, init, status).rung;
 }

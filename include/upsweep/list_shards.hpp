@@ -148,8 +148,8 @@ std::string_view offsets_async(const gpu::Group& group, const std::vector<gpu::O
 /// out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented_reduce.hpp. What of it lies in later shards
 /// is folded there, part by part. Waits, as a bad list is an error.
 template <class In, class Out, class Op>
-ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op,
-                             std::type_identity_t<Out> init) {
+ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                             std::type_identity_t<Out> init, Op op) {
   return detail::segmented_reduce(group, shards, op, detail::begin_with(init), nullptr);
 }
 /// The same without an initial value.
@@ -168,7 +168,7 @@ ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::Lis
 /// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                        gpu::ListsStatus* status, Op op, std::type_identity_t<Out> init) {
+                                        gpu::ListsStatus* status, std::type_identity_t<Out> init, Op op) {
   detail::require_array(status, 1, "status");
   return detail::segmented_reduce(group, shards, op, detail::begin_with(init), status).rung;
 }

@@ -229,7 +229,7 @@ OffsetsResult offsets(MPI_Comm comm, const Policy& policy, const T* starts, cons
 /// element of this rank's is null. A list that goes on past its rank is folded as reduce() does.
 template <class In, class Out, class Op>
 ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                             Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+                             Out* out, std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, init, policy}, lists, content, n, out, valid);
 }
 

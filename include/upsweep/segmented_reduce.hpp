@@ -21,9 +21,9 @@
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),
 //           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
 // In place  `out` must not overlap any input.
-// On a GPU  with a gpu::Policy and device memory, for the compiled operators: the same type in and out, or sums of integers
-//           in the 64 bits of their sign. Floats are added in another order than on the CPU, in the same one on every run.
-//           Operators and types of one's own: see segmented_reduce.cuh.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
+//           Compiled operators take the same type in and out, or sums of integers in the 64 bits of their sign. Floats are added in another order than on the CPU, in the same one on every run.
+//           Custom operators and types: see segmented_reduce.cuh.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once
@@ -196,13 +196,14 @@ SegmentedReduceCall host_fold_call(const Lists& lists, const In* content, std::i
   return call;
 }
 
-/// A fold on a GPU.
-template <class In, class Out, class Op>
-SegmentedReduceCall device_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-                                     const Mask& valid) {
-  static_assert(kCompiledOperator<ElementType<In>, Out, Op> != Operator::custom,
-                "operators and types of one's own fold lists on a GPU by segmented_reduce.cuh, which nvcc compiles");
-  return fold_call(lists, content, n, out, op, valid);
+/// use(call) of a fold on a GPU. Custom operators and types have another one in segmented_reduce.cuh.
+template <class In, class Out, class Op, class Use>
+auto with_fold(OnDevice /*here*/, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+               const Mask& valid, Use use) {
+  static_assert(RunsCompiled<ElementType<In>, Out, Op>,
+                "custom operators and types fold lists on a GPU by upsweep/segmented_reduce.cuh, which nvcc compiles");
+  auto call = fold_call(lists, content, n, out, op, valid);
+  return use(call);
 }
 
 template <class In, class Out, class Op>
@@ -213,9 +214,10 @@ ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In*
 template <class In, class Out, class Op>
 ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                              const Op& op, const Beginning<Out>& begin, const Mask& valid) {
-  auto call = device_fold_call(lists, content, n, out, op, valid);
-  set_beginning(call, begin);
-  return {lists.count, run_segmented_reduce(policy, call)};
+  return with_fold(OnDevice{}, lists, content, n, out, op, valid, [&](SegmentedReduceCall& call) {
+    set_beginning(call, begin);
+    return ListsResult{lists.count, run_segmented_reduce(policy, call)};
+  });
 }
 
 /// How many of the lists there are. Throws invalid_argument for more than there can be.
@@ -234,112 +236,88 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
                                         const Beginning<Out>& begin, const Mask& valid,
                                         const std::optional<gpu::Length>& number) {
   require_array(status, 1, "status");
-  auto call = device_fold_call(lists, content, n, out, op, valid);
-  set_beginning(call, begin);
-  call.status = status;
-  set_count(call, number);
-  return run_segmented_reduce(policy, call);
+  return with_fold(OnDevice{}, lists, content, n, out, op, valid, [&](SegmentedReduceCall& call) {
+    set_beginning(call, begin);
+    call.status = status;
+    set_count(call, number);
+    return run_segmented_reduce(policy, call);
+  });
 }
 
-/// use(call) of a fold on a GPU. Operators and types of one's own have another one in segmented_reduce.cuh.
-template <class In, class Out, class Op, class Use>
-auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
-               const Mask& valid, Use use) {
-  auto call = device_fold_call(lists, content, n, out, op, valid);
-  return use(call);
+template <class In, class Out, class Op>
+gpu::WorkspaceSize fold_workspace(const gpu::Policy& policy, const Lists& lists, std::int64_t n, const Op& op,
+                                  const Mask& valid) {
+  const In* const content = nullptr;
+  Out* const out = nullptr;
+  return with_fold(OnDevice{}, lists, content, n, out, op, valid,
+                   [&](SegmentedReduceCall& call) { return segmented_reduce_workspace(policy, call); });
 }
+
+/// After the lists, content and output are both arrays or both pointers.
+inline constexpr ArgumentRules kListsRules{.arrays = 1, .alike = 3};
 
 }  // namespace detail
 
 /// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
-template <class In, class Out, class Op>
-ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                             Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op>
+ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                             std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
 /// The same without an initial value: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
-template <class In, class Out, class Op = Add>
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
-ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                              Op op = {}, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.
-template <class In, class Out, detail::NamedReducer Op>
-ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op,
+template <detail::AnyPolicy P = Policy, class In, class Out, detail::NamedReducer Op>
+ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op,
                              const Mask& valid = {}) {
   const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
   return {lists.count, detail::run_segmented_reduce(policy, call)};
 }
 
 /// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`, with nulls or without.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
-ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
                              const Mask& valid = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_an_element_each(lists, detail::length_of(out));
   return segmented_reduce(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
-ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
-                             detail::ElementOf<Out> init, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
+ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content& content, Out&& out,
+                             detail::ElementOf<Out> init, Op op, const Mask& valid = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_an_element_each(lists, detail::length_of(out));
-  return segmented_reduce(policy, lists, from, detail::length_of(content), to, op, init, valid);
+  return segmented_reduce(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kListsRules, First, Rest...>
 auto segmented_reduce(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 3, Rest...>
-auto segmented_reduce(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+  return detail::refuse<detail::kListsRules, First, Rest...>();
 }
 /// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp.
-
-/// out[i] = init ⊕ the elements of list i. Waits for the stream, as a bad list is an error.
-template <class In, class Out, class Op>
-ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                             Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
-}
-
-/// The same without an initial value.
-template <class In, class Out, class Op = Add>
-  requires(!detail::NamedReducer<Op>)
-ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                             Op op = {}, const Mask& valid = {}) {
-  return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
-}
-
-/// any, all, count, count_nonzero, argmin or argmax of every list. Waits for the stream.
-template <class In, class Out, detail::NamedReducer Op>
-ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                             Op, const Mask& valid = {}) {
-  const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
-  return {lists.count, detail::run_segmented_reduce(policy, call)};
-}
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many of the lists there are may
 /// be in device memory, too, outside the output: gpu::Length(address, lists.count) as `number`. Then cuda.lanes runs, and a workspace
 /// is one for that rung. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                        std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
-                                        std::type_identity_t<Out> init, const Mask& valid = {},
+                                        std::int64_t n, Out* out, gpu::ListsStatus* status,
+                                        std::type_identity_t<Out> init, Op op, const Mask& valid = {},
                                         const std::optional<gpu::Length>& number = {}) {
   return detail::segmented_reduce_async(policy, lists, content, n, out, status, op, detail::begin_with(init), valid,
                                         number);
@@ -374,14 +352,13 @@ namespace gpu {
 template <class In, class Out, class Op = Add>
 WorkspaceSize segmented_reduce_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op = {},
                                          const Mask& valid = {}) {
-  const In* const content = nullptr;
-  Out* const out = nullptr;
   if constexpr (upsweep::detail::NamedReducer<Op>) {
+    const In* const content = nullptr;
+    Out* const out = nullptr;
     return upsweep::detail::segmented_reduce_workspace(
         policy, upsweep::detail::reducer_call<In, Out, Op>(lists, content, n, out, valid));
   } else {
-    return upsweep::detail::segmented_reduce_workspace(
-        policy, upsweep::detail::device_fold_call(lists, content, n, out, op, valid));
+    return upsweep::detail::fold_workspace<In, Out>(policy, lists, n, op, valid);
   }
 }
 

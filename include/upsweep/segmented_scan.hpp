@@ -17,7 +17,7 @@
 //           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,
 //           unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists must not overlap, which offsets that go back where a
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async. Lists must not overlap, which offsets that go back where a
 //           list is null could make them do; compiled operators and types only; floats are added in another order, of the
 //           same bits on every run.
 // In place  `out` may be the content; otherwise they must not overlap.
@@ -68,6 +68,16 @@ SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int
   return call;
 }
 
+/// The same on a GPU.
+template <class In, class Out, class Op>
+SegmentedScanCall device_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
+                                   const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
+  static_assert(RunsCompiled<ElementType<In>, Out, Op>,
+                "lists are scanned on a GPU by the operators of upsweep/operators.hpp, over the types of "
+                "upsweep/types.hpp");
+  return segmented_scan_call(lists, content, n, out, op, begin, exclusive, valid);
+}
+
 template <class In, class Out, class Op>
 ListsResult segmented_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                            const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
@@ -76,70 +86,74 @@ ListsResult segmented_scan(const Policy& policy, const Lists& lists, const In* c
 template <class In, class Out, class Op>
 ListsResult segmented_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                            const Op& op, const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
-  const auto call = segmented_scan_call(lists, content, n, out, op, begin, exclusive, valid);
+  const auto call = device_scan_call(lists, content, n, out, op, begin, exclusive, valid);
   return {lists.count, run_segmented_scan(policy, call)};
 }
 
 }  // namespace detail
 
 /// Inclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
-template <class In, class Out, class Op>
-ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op>
+ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                     std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
 /// The same without an initial value.
-template <class In, class Out, class Op = Add>
-ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op = {}, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                     Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
-ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                     Op op = {}, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
+                                     const Mask& valid = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
   return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
-ListsResult segmented_inclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out, Op op,
-                                     detail::ElementOf<Out> init, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
+ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out,
+                                     detail::ElementOf<Out> init, Op op, const Mask& valid = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
-  return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, init, valid);
+  return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
 /// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
-template <class In, class Out, class Op = Add>
-ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                     std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
 /// The same without an initial value.
-template <class In, class Out, class Op = Add>
+template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
   requires(!std::is_convertible_v<Op, Out>)
-ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
+                                     Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 /// The same of arrays, vectors, spans.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
   requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
-ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
-                                     Op op = {}, const Mask& valid = {}) {
+ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
+                                     const Mask& valid = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
   return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
-ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                      detail::ElementOf<Out> init, Op op = {}, const Mask& valid = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
@@ -149,86 +163,36 @@ ListsResult segmented_exclusive_scan(const Policy& policy, const Lists& lists, c
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kListsRules, First, Rest...>
 auto segmented_inclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kListsRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kListsRules, First, Rest...>
 auto segmented_exclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 3, Rest...>
-auto segmented_inclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 3, Rest...>
-auto segmented_exclusive_scan(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class Of, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op, class Init>
-  requires(detail::kIsOperatorOn<Op, detail::ElementOf<Out>> && std::is_convertible_v<Init, detail::ElementOf<Out>>)
-auto segmented_exclusive_scan(const Policy& /*policy*/, const Of& /*lists*/, const Content& /*content*/, Out&& /*out*/,
-                              const Op& /*op*/, const Init& /*init*/) {
-  static_assert(
-      !detail::ArrayArgument<Content>,
-      "the initial value comes before the operator: segmented_exclusive_scan(policy, lists, content, out, init, op)");
+  return detail::refuse<detail::kListsRules, First, Rest...>();
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp.
-
-/// Inclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
-template <class In, class Out, class Op>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-ListsResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op, std::type_identity_t<Out> init, const Mask& valid = {}) {
-  return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
-}
-/// The same without an initial value.
-template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-ListsResult segmented_inclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op = {}, const Mask& valid = {}) {
-  return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
-}
-/// Exclusive scans of all lists, each beginning with `init`. Waits for the stream, as a bad list is an error.
-template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
-ListsResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
-  return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
-}
-/// The same without an initial value.
-template <class In, class Out, class Op = Add>
-  requires(detail::RunsCompiled<detail::ElementType<In>, Out, Op> && !std::is_convertible_v<Op, Out>)
-ListsResult segmented_exclusive_scan(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
-                                     Out* out, Op op = {}, const Mask& valid = {}) {
-  return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
-}
+// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
 template <class In, class Out, class Op>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 std::string_view segmented_inclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                                std::int64_t n, Out* out, gpu::ListsStatus* status, Op op,
-                                                std::type_identity_t<Out> init, const Mask& valid = {}) {
+                                                std::int64_t n, Out* out, gpu::ListsStatus* status,
+                                                std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   detail::require_array(status, 1, "status");
-  auto call = detail::segmented_scan_call(lists, content, n, out, op, detail::begin_with(init), false, valid);
+  auto call = detail::device_scan_call(lists, content, n, out, op, detail::begin_with(init), false, valid);
   call.status = status;
   return detail::run_segmented_scan(policy, call);
 }
 /// The same of exclusive scans.
 template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<detail::ElementType<In>, Out, Op>
 std::string_view segmented_exclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                                 std::int64_t n, Out* out, gpu::ListsStatus* status,
                                                 std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   detail::require_array(status, 1, "status");
-  auto call = detail::segmented_scan_call(lists, content, n, out, op, detail::begin_with(init), true, valid);
+  auto call = detail::device_scan_call(lists, content, n, out, op, detail::begin_with(init), true, valid);
   call.status = status;
   return detail::run_segmented_scan(policy, call);
 }
@@ -237,12 +201,11 @@ namespace gpu {
 
 /// The device memory that scans of lists of up to n elements of type In into Out need under that policy: for a Workspace.
 template <class In, class Out, class Op = Add>
-  requires upsweep::detail::RunsCompiled<upsweep::detail::ElementType<In>, Out, Op>
 WorkspaceSize segmented_scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
   const Out init{};
   return upsweep::detail::segmented_scan_workspace(
-      policy, upsweep::detail::segmented_scan_call<In, Out>({}, nullptr, n, nullptr, op,
-                                                            upsweep::detail::begin_with(init), false, {}));
+      policy, upsweep::detail::device_scan_call<In, Out>({}, nullptr, n, nullptr, op, upsweep::detail::begin_with(init),
+                                                         false, {}));
 }
 
 }  // namespace gpu

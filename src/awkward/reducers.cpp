@@ -31,11 +31,11 @@ KernelError reduced(const Content<In>& content, Call call) {
   return run(call, [&](const Error&) { return first_bad_offsets(content.offsets, content.n); });
 }
 
-template <class In, class Out, class Op, class... Init>
-KernelError reduce(Out* to, const Content<In>& content, Op op, Init... init) {
+/// `how`: an initial value, or none, and an operator.
+template <class In, class Out, class... How>
+KernelError reduce(Out* to, const Content<In>& content, How... how) {
   return reduced(content, [&] {
-    segmented_reduce(par, Lists::by_offsets(content.offsets, content.n), content.elements, content.end(), to, op,
-                     init...);
+    segmented_reduce(par, Lists::by_offsets(content.offsets, content.n), content.elements, content.end(), to, how...);
   });
 }
 
@@ -43,13 +43,13 @@ KernelError reduce(Out* to, const Content<In>& content, Op op, Init... init) {
 constexpr std::int64_t kListsAtATime = 128 * 1024;
 
 /// Reduces `lists` of them from `begin` on, some at a time, and calls look_again(first, count) for these.
-template <class In, class Out, class Op, class Look, class... Init>
-void reduce_and_look(Out* to, const Content<In>& content, std::int64_t begin, std::int64_t lists, Op op,
-                     Look look_again, Init... init) {
+template <class In, class Out, class Look, class... How>
+void reduce_and_look(Out* to, const Content<In>& content, std::int64_t begin, std::int64_t lists, Look look_again,
+                     How... how) {
   for (std::int64_t first = begin; first < begin + lists; first += kListsAtATime) {
     const std::int64_t count = std::min(kListsAtATime, begin + lists - first);
     segmented_reduce(par, Lists::by_offsets(content.offsets + first, count), content.elements, content.end(),
-                     to + first, op, init...);
+                     to + first, how...);
     look_again(first, count);
   }
 }
@@ -140,7 +140,7 @@ KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, 
     });
   };
   const auto reduce_any = [&](std::int64_t first, std::int64_t count) {
-    reduce_and_look(to, content, first, count, op, look_again, identity);
+    reduce_and_look(to, content, first, count, look_again, identity, op);
   };
   return reduced(content, [&] {
     if (!kHasKernels<T> || any_null(content.n, to, content.elements, content.offsets)) return reduce_any(0, content.n);
@@ -178,7 +178,7 @@ KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Bett
     });
   };
   const auto reduce_any = [&](std::int64_t first, std::int64_t count) {
-    reduce_and_look(to, content, first, count, op, look_again);
+    reduce_and_look(to, content, first, count, look_again, op);
   };
   return reduced(content, [&] {
     if (!kHasKernels<T> || any_null(content.n, to, x, offsets)) return reduce_any(0, content.n);
@@ -230,7 +230,7 @@ using upsweep::awkward::KernelError;
 #define UPSWEEP_KERNELS(OUT, OUT_T, IN, IN_T)                                                                 \
   KernelError awkward_reduce_sum_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, const int64_t* offsets, \
                                                    int64_t outlength) {                                       \
-    return upsweep::awkward::reduce(toptr, Content(fromptr, offsets, outlength), upsweep::add, OUT_T{0});     \
+    return upsweep::awkward::reduce(toptr, Content(fromptr, offsets, outlength), OUT_T{0}, upsweep::add);     \
   }
 UPSWEEP_AWKWARD_SUMS(UPSWEEP_KERNELS)
 #undef UPSWEEP_KERNELS

@@ -76,23 +76,24 @@ template <class First, class Second, class... Rest>
 inline constexpr bool kHasOperatorFirst<First, Second, Rest...> =
     OperatorThenValue<First, Second> || kHasOperatorFirst<Second, Rest...>;
 
-enum class Refusal : std::uint8_t { none, no_policy_or_number, pointers, mask, pointer, order };
+enum class Refusal : std::uint8_t { none, no_policy, iterators, mask, pointer, number, order };
 
 /// Why a function with those rules refuses a call, whose arguments are plain types.
 template <ArgumentRules kRules, class First, class... Rest>
 consteval Refusal refusal_of() {
-  if constexpr (RefusedCall<First, Rest...> || (kRules.integers && HasFloat<Rest...>)) {
-    return Refusal::no_policy_or_number;
-  } else if constexpr (!AnyPolicy<First>) {
-    return Refusal::none;
-  } else if constexpr (kRules.has_range && kBeginsWithPointers<Rest...>) {
-    return Refusal::pointers;
-  } else if constexpr (lacks_mask<Rest...>(kRules.mask)) {
+  if constexpr (NotAPolicy<First>) {
+    return Refusal::no_policy;
+  } else if constexpr (kHasIterator<Rest...> ||
+                       (kRules.has_range && AnyPolicy<First> && kBeginsWithPointers<Rest...>)) {
+    return Refusal::iterators;
+  } else if constexpr (AnyPolicy<First> && lacks_mask<Rest...>(kRules.mask)) {
     return Refusal::mask;
-  } else if constexpr (PointerForArray<kRules.arrays, kRules.alike, Rest...>) {
+  } else if constexpr (AnyPolicy<First> && PointerForArray<kRules.arrays, kRules.alike, Rest...>) {
     return Refusal::pointer;
+  } else if constexpr (FloatLength<Rest...>::value || (kRules.integers && HasFloat<Rest...>)) {
+    return Refusal::number;
   } else {
-    return kHasOperatorFirst<Rest...> ? Refusal::order : Refusal::none;
+    return AnyPolicy<First> && kHasOperatorFirst<Rest...> ? Refusal::order : Refusal::none;
   }
 }
 template <ArgumentRules kRules, class First, class... Rest>
@@ -102,14 +103,14 @@ concept Refused = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>() != R
 template <ArgumentRules kRules, class First, class... Rest>
 auto refuse() {
   constexpr Refusal kWhy = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>();
-  if constexpr (kWhy == Refusal::no_policy_or_number) {
-    refuse_call<First, std::remove_cvref_t<Rest>...>();
-  } else if constexpr (kWhy == Refusal::pointer) {
-    refuse_pointer<Rest...>();
-  }
-  static_assert(kWhy != Refusal::pointers,
+  static_assert(kWhy != Refusal::no_policy, "the first argument must be a policy: upsweep::par or upsweep::seq");
+  static_assert(kWhy != Refusal::iterators,
                 "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
                 "pointer and a length");
+  static_assert(kWhy != Refusal::pointer,
+                "this call takes an array where a pointer is given: pass the std::vector, std::array or std::span "
+                "itself, or std::span(pointer, n)");
+  static_assert(kWhy != Refusal::number, "lengths, counts and targets must be integers: convert a float first");
   static_assert(kWhy != Refusal::mask,
                 "a mask must be an array of bool or std::uint8_t, one for each element: compute it first, such as "
                 "keep[i] = x[i] > 0");

@@ -283,7 +283,7 @@ struct ListFold {
     if constexpr (operator_of<Op, Out>() != Operator::custom) {
       if (!init) return upsweep::segmented_reduce(policy, lists, content, n, out, op, valid).rung;
     }
-    return upsweep::segmented_reduce(policy, lists, content, n, out, op, *init, valid).rung;
+    return upsweep::segmented_reduce(policy, lists, content, n, out, *init, op, valid).rung;
   }
 };
 

@@ -37,7 +37,7 @@ class RunningSumsInstance final : public ListInstance<T, Bound> {
   }
   std::string_view run(const gpu::Policy& policy, Arrays at, std::int64_t n) override {
     return segmented_inclusive_scan_async(policy, this->lists_within(at, n), static_cast<const T*>(at[0]), n,
-                                          static_cast<T*>(at[2]), static_cast<gpu::ListsStatus*>(at[3]), add, T{0});
+                                          static_cast<T*>(at[2]), static_cast<gpu::ListsStatus*>(at[3]), T{0}, add);
   }
   [[nodiscard]] gpu::WorkspaceSize workspace(const gpu::Policy& policy) const override {
     return gpu::segmented_scan_workspace<T, T>(policy, this->group.n);
