@@ -10,6 +10,8 @@
 //           rung, thread count, alignment, instruction set and device. Overflow::checked is not offered (unsupported).
 // Parts     the sum is its own carry: sums of parts of the columns, added modulo 2^64, are the sum of the whole.
 // Memory    rows that are not kept need not be read: see the traffic of the rungs in ladder.hpp.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. filtered_sum() waits for the stream, as it returns the sum.
+//           cuda.zero_copy takes pinned host memory too.
 // Errors    Error: invalid_argument, unequal_lengths, unknown_rung, unsupported, out_of_memory.
 // Source    C. Balkesen, "Exercise Session 12", Data Processing on Modern Hardware, ETH Zurich 2012.
 #pragma once
@@ -20,6 +22,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/filtered_sum_call.hpp"
 #include "upsweep/detail/result.hpp"
 #include "upsweep/scan.hpp"
@@ -59,23 +62,36 @@ inline FilteredSumCall filtered_sum_call(const std::uint32_t* key, const std::in
   return call;
 }
 
-}  // namespace detail
-
-/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64.
-inline FilteredSum filtered_sum(const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
-                                const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
-  detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n, limit);
+inline FilteredSum filtered_sum(const Policy& policy, FilteredSumCall& call) {
   std::int64_t sum = 0;
   call.out = &sum;
-  const std::string_view rung = detail::run_filtered_sum(policy, call);
+  const std::string_view rung = run_filtered_sum(policy, call);
+  return {sum, rung};
+}
+inline FilteredSum filtered_sum(const gpu::Policy& policy, FilteredSumCall& call) {
+  std::int64_t sum = 0;
+  const std::string_view rung = run_filtered_sum_and_wait(policy, call, sum);
   return {sum, rung};
 }
 
+inline constexpr ArgumentRules kFilteredSumRules{.alike = 3};
+
+}  // namespace detail
+
+/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64.
+template <detail::AnyPolicy P = Policy>
+FilteredSum filtered_sum(const P& policy, const std::uint32_t* key, const std::int64_t* quantity,
+                         const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
+  detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n, limit);
+  return detail::filtered_sum(policy, call);
+}
+
 /// The same over arrays, vectors or spans of one length.
-template <detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
+template <detail::AnyPolicy P = Policy, detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
           detail::ColumnOf<std::int64_t> Price>
-FilteredSum filtered_sum(const Policy& policy, const Key& key, const Quantity& quantity, const Price& price,
+FilteredSum filtered_sum(const P& policy, const Key& key, const Quantity& quantity, const Price& price,
                          std::uint32_t limit) {
+  detail::require_memory_of<P, Key, Quantity, Price>();
   detail::require_columns(std::ssize(key), std::ssize(quantity), std::ssize(price));
   return filtered_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
                       std::ssize(key), limit);
@@ -84,30 +100,13 @@ FilteredSum filtered_sum(const Policy& policy, const Key& key, const Quantity& q
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kFilteredSumRules, First, Rest...>
 auto filtered_sum(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<0, 3, Rest...>
-auto filtered_sum(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+  return detail::refuse<detail::kFilteredSumRules, First, Rest...>();
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp. cuda.zero_copy takes pinned host memory too.
-
-/// Waits for the stream, as the sum is returned.
-inline FilteredSum filtered_sum(const gpu::Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
-                                const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
-  detail::FilteredSumCall call = detail::filtered_sum_call(key, quantity, price, n, limit);
-  std::int64_t sum = 0;
-  const std::string_view rung = detail::run_filtered_sum_and_wait(policy, call, sum);
-  return {sum, rung};
-}
-
-/// The same into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
+/// Sums into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
 /// sums the host adds up refuse (unsupported). How many rows there are may be in device memory: gpu::Length(address, most),
 /// which cuda.fused and cuda.zero_copy take.
 inline std::string_view filtered_sum_async(const gpu::Policy& policy, const std::uint32_t* key,

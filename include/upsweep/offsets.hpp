@@ -12,6 +12,8 @@
 //           negative_start (starts[i] < 0). Then offsets[0 … i] are right and the rest is unspecified.
 //           unequal_lengths, invalid_argument, unknown_rung and unsupported are about no list and write nothing.
 // In place  `offsets` must not overlap the bounds.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, as a bad list is an error; those
+//           in …_async do not.
 // Source    Awkward Array's kernel awkward_ListArray_compact_offsets; Arrow's conversion of ListView to List.
 #pragma once
 
@@ -21,6 +23,7 @@
 #include <ranges>
 #include <string_view>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/offsets_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
@@ -94,37 +97,53 @@ bool offset_few(const OffsetsCall& call) {
   return bad >= 0;
 }
 
+/// Offsets that continue the sequence of `carry`.
+template <ListBound T>
+OffsetsResult continue_offsets(const Policy& policy, OffsetsCall& call, OffsetsCarry& carry) {
+  if (runs_inline(policy, call.n) && offset_few<T>(call)) {
+    carry.total = call.offsets[call.n];
+    carry.lists += call.n;
+    return {call.n, carry.total, kInlineRung};
+  }
+  const std::string_view rung = run_offsets(policy, call);
+  carry = call.carry;
+  return {call.n, carry.total, rung};
+}
+template <ListBound T>
+OffsetsResult continue_offsets(const gpu::Policy& policy, OffsetsCall& call, OffsetsCarry& carry) {
+  const std::string_view rung = run_offsets(policy, call);
+  carry = call.carry;
+  return {call.n, carry.total, rung};
+}
+
+inline constexpr ArgumentRules kOffsetsRules{.alike = 4, .integers = true};
+
 }  // namespace detail
 
 /// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
 /// in parts. An error's index counts from the first list of the sequence. offsets holds n + 1.
-template <ListBound T>
-OffsetsResult offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
+template <detail::AnyPolicy P = Policy, ListBound T>
+OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict, OffsetsCarry& carry) {
   auto call = detail::offsets_call(starts, stops, n, offsets, strict);
   call.carry = carry;
-  if (detail::runs_inline(policy, n) && detail::offset_few<T>(call)) {
-    carry.total = offsets[n];
-    carry.lists += n;
-    return {n, carry.total, detail::kInlineRung};
-  }
-  const std::string_view rung = detail::run_offsets(policy, call);
-  carry = call.carry;
-  return {n, carry.total, rung};
+  return detail::continue_offsets<T>(policy, call, carry);
 }
 
 /// Offsets of n lists; offsets holds n + 1.
-template <ListBound T>
-OffsetsResult offsets(const Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
+template <detail::AnyPolicy P = Policy, ListBound T>
+OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict = false) {
   OffsetsCarry carry;
   return upsweep::offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
 /// Offsets of arrays, vectors, spans: `upsweep::offsets(par, starts, stops, offsets)`.
-template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges::range Offsets>
-OffsetsResult offsets(const Policy& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
+template <detail::AnyPolicy P = Policy, std::ranges::range Bounds, std::ranges::range OtherBounds,
+          std::ranges::range Offsets>
+OffsetsResult offsets(const P& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
                       const ListOptions& options = {}) {
+  detail::require_memory_of<P, Bounds, OtherBounds, Offsets>();
   const auto* const first = detail::bounds_of(starts);
   const auto* const last = detail::bounds_beside<Bounds>(stops);
   std::int64_t* const out = detail::offsets_of(offsets);
@@ -137,38 +156,11 @@ OffsetsResult offsets(const Policy& policy, const Bounds& starts, const OtherBou
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kOffsetsRules, First, Rest...>
 auto offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<0, 4, Rest...>
-auto offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+  return detail::refuse<detail::kOffsetsRules, First, Rest...>();
 }
 /// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp.
-
-/// Offsets of n lists that continue a sequence, as above. Waits for the stream, as a bad list is an error.
-template <ListBound T>
-OffsetsResult offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
-                      bool strict, OffsetsCarry& carry) {
-  auto call = detail::offsets_call(starts, stops, n, offsets, strict);
-  call.carry = carry;
-  const std::string_view rung = detail::run_offsets(policy, call);
-  carry = call.carry;
-  return {n, carry.total, rung};
-}
-
-/// Offsets of n lists; offsets holds n + 1. Waits for the stream, as a bad list is an error.
-template <ListBound T>
-OffsetsResult offsets(const gpu::Policy& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
-                      bool strict = false) {
-  OffsetsCarry carry;
-  return upsweep::offsets(policy, starts, stops, n, offsets, strict, carry);
-}
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may be in
 /// device memory, too: gpu::Length(address, most), outside the offsets; there is room for most + 1 of these. Returns the rung.

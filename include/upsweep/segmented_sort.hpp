@@ -16,7 +16,7 @@
 //           for each element where positions are asked for, or where there are NaN or -0.0 in them. On a GPU as much as the
 //           content and a bit per element; for positions twice that and 8 bytes per element. There lists by starts and stops need
 //           8 bytes each, and what the others need for as many elements as there is room for; for positions the elements again.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Lists by offsets must not overlap, which those that go back
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async. Lists by offsets must not overlap, which those that go back
 //           where a list is null could make them do; where a list is null, elements that belong to no list are unspecified.
 //           Lists by starts and stops may lie anywhere. Of a call that does not wait, an output that is too short for these is
 //           the code unequal_lengths of no list.
@@ -33,6 +33,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/detail/segmented_sort_call.hpp"
 #include "upsweep/lists.hpp"
@@ -88,34 +89,37 @@ SegmentedSortCall segmented_sort_call(const Lists& lists, const T* content, std:
   return call;
 }
 
-template <class AnyPolicy>
-SegmentedSort segmented_sort(const AnyPolicy& policy, SegmentedSortCall call) {
+template <AnyPolicy P>
+SegmentedSort segmented_sort(const P& policy, SegmentedSortCall call) {
   const std::string_view rung = run_segmented_sort(policy, call);
   return {call.elements, rung};
 }
 
+inline constexpr ArgumentRules kSortRules{.arrays = 1, .alike = 3, .integers = true};
+
 }  // namespace detail
 
 /// Sorts the lists in `content`, which has n elements, into `out`, which has `room`.
-template <Sortable T>
-SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
+template <detail::AnyPolicy P = Policy, Sortable T>
+SegmentedSort segmented_sort(const P& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
                              std::int64_t room, const SortOptions& options = {}) {
   detail::require_array(out, room, "output");
   return detail::segmented_sort(policy, detail::segmented_sort_call(lists, content, n, out, nullptr, room, options));
 }
 
 /// The positions, each in its list, of the elements in order.
-template <Sortable T>
-SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const T* content, std::int64_t n,
+template <detail::AnyPolicy P = Policy, Sortable T>
+SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const T* content, std::int64_t n,
                                 std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
   detail::require_array(out, room, "positions");
   return detail::segmented_sort(policy, detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options));
 }
 
 /// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
-template <detail::ArrayArgument Content, detail::ArrayArgument Out>
-SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out>
+SegmentedSort segmented_sort(const P& policy, const Lists& lists, const Content& content, Out&& out,
                              const SortOptions& options = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   static_assert(std::same_as<detail::ElementOf<Out>, detail::ElementOf<Content>>,
@@ -127,9 +131,10 @@ SegmentedSort segmented_sort(const Policy& policy, const Lists& lists, const Con
   }
 }
 
-template <detail::ArrayArgument Content, detail::ArrayArgument Out>
-SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const Content& content, Out&& out,
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out>
+SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                 const SortOptions& options = {}) {
+  detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   static_assert(std::same_as<detail::ElementOf<Out>, std::int64_t>, "positions are of std::int64_t");
@@ -143,55 +148,28 @@ SegmentedSort segmented_argsort(const Policy& policy, const Lists& lists, const 
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kSortRules, First, Rest...>
 auto segmented_sort(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kSortRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kSortRules, First, Rest...>
 auto segmented_argsort(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kSortRules, First, Rest...>();
 }
-template <detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
-auto segmented_sort(const Policy& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
+template <detail::AnyPolicy P, detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
+auto segmented_sort(const P& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
                     const Order& /*order*/) {
   return detail::refuse_order<Order>();
 }
-template <detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
-auto segmented_argsort(const Policy& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
+template <detail::AnyPolicy P, detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
+auto segmented_argsort(const P& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
                        const Order& /*order*/) {
   return detail::refuse_order<Order>();
 }
-template <class... Rest>
-  requires detail::PointerForArray<1, 3, Rest...>
-auto segmented_sort(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 3, Rest...>
-auto segmented_argsort(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp.
-
-/// Sorts the lists. Waits for the stream, as a bad list is an error.
-template <Sortable T>
-SegmentedSort segmented_sort(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
-                             std::int64_t room, const SortOptions& options = {}) {
-  detail::require_array(out, room, "output");
-  return detail::segmented_sort(policy, detail::segmented_sort_call(lists, content, n, out, nullptr, room, options));
-}
-
-/// The positions of the elements in order. Waits for the stream, as a bad list is an error.
-template <Sortable T>
-SegmentedSort segmented_argsort(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n,
-                                std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
-  detail::require_array(out, room, "positions");
-  return detail::segmented_sort(policy, detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options));
-}
+// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
 template <Sortable T>

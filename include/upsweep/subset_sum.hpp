@@ -11,6 +11,8 @@
 // Memory    a bitmap of the target's bits, two for the items as well; or, for few items, lists of 2^(n/2) or 2^(n/4)
 //           sums: what is chosen, and what it takes, is in the plan. More than there is: Error out_of_memory, which says
 //           what would be needed, before anything is begun.
+// GPU       find_subset and plan_subset with a gpu::Policy: see gpu.hpp. Items are in host memory there too. find_subset waits for
+//           the stream. Its memory comes from policy.memory, step by step; a workspace is not used.
 // Errors    Error: invalid_argument, not_positive (index: the first such item), overflow, unknown_rung, unsupported,
 //           out_of_memory, interrupted.
 // Source    E. Aubanel, "Notes on GPU Programming with Julia", 2021, for the table; E. Horowitz and S. Sahni 1974,
@@ -26,6 +28,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/containers.hpp"
 #include "upsweep/detail/subset_sum_call.hpp"
 #include "upsweep/scan.hpp"
@@ -119,22 +122,27 @@ inline SubsetSumCall fill_call(const std::int64_t* items, std::int64_t n, std::i
   return {.items = items, .n = n, .target = limit, .sums = sums};
 }
 
+/// Items are an array, or of find_subset() a pointer and a length.
+template <class... Rest>
+inline constexpr ArgumentRules kFindSubsetRules{.arrays = sizeof...(Rest) == 2 ? 1 : 0, .integers = true};
+inline constexpr ArgumentRules kItemsRules{.arrays = 1, .integers = true};
+
 }  // namespace detail
 
 /// Whether some of the items add up to the target, and which.
-template <detail::ArrayArgument R>
-SubsetSum find_subset(const Policy& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument R>
+SubsetSum find_subset(const P& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
   return detail::solve_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
-inline SubsetSum find_subset(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
-                             const SubsetSumOptions& options = {}) {
+template <detail::AnyPolicy P = Policy>
+SubsetSum find_subset(const P& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
+                      const SubsetSumOptions& options = {}) {
   return detail::solve_subset_sum(policy, items, n, target, options);
 }
 
 /// How find_subset would go about it.
-template <detail::ArrayArgument R>
-SubsetSumPlan plan_subset(const Policy& policy, const R& items, std::int64_t target,
-                          const SubsetSumOptions& options = {}) {
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument R>
+SubsetSumPlan plan_subset(const P& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
   return detail::plan_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
 
@@ -161,71 +169,35 @@ inline std::string_view reachable_sums(const Policy& policy, const std::int64_t*
 }
 
 /// @cond
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto reachable_sums(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kIntegersOnly, First, Rest...>
+auto reachable_sums(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kIntegersOnly, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires detail::Refused<detail::kFindSubsetRules<Rest...>, First, Rest...>
 auto find_subset(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kFindSubsetRules<Rest...>, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kItemsRules, First, Rest...>
 auto plan_subset(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kItemsRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kItemsRules, First, Rest...>
 auto find_subsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kItemsRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kItemsRules, First, Rest...>
 auto plan_subsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<(sizeof...(Rest) == 2 ? 1 : 0), 0, Rest...>
-auto find_subset(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 0, Rest...>
-auto plan_subset(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 0, Rest...>
-auto find_subsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 0, Rest...>
-auto plan_subsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+  return detail::refuse<detail::kItemsRules, First, Rest...>();
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The items are in host memory there too: see gpu.hpp for the rest.
-
-/// Waits for the stream, as the answer is returned. Memory comes from policy.memory, step by step: a workspace is not used.
-template <detail::ArrayArgument R>
-SubsetSum find_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
-                      const SubsetSumOptions& options = {}) {
-  return detail::solve_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
-}
-
-template <detail::ArrayArgument R>
-SubsetSumPlan plan_subset(const gpu::Policy& policy, const R& items, std::int64_t target,
-                          const SubsetSumOptions& options = {}) {
-  return detail::plan_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
-}
-
-/// Into device memory, without waiting.
+/// As reachable_sums(), into device memory and without waiting.
 inline std::string_view reachable_sums_async(const gpu::Policy& policy, const std::int64_t* items, std::int64_t n,
                                              std::int64_t limit, std::uint64_t* sums) {
   detail::SubsetSumCall call = detail::fill_call(items, n, limit, sums);
