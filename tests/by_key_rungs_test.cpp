@@ -47,7 +47,7 @@ void check_folds(const Policy& policy, const std::vector<Key>& keys, const std::
   const std::int64_t runs = std::ssize(offsets) - 1;
   Guarded<Key> out_keys(runs, 1);
   Guarded<Out> out(runs, 3);
-  const auto result = reduce_by_key(policy, keys, values, out_keys.span(), out.span(), op, init);
+  const auto result = reduce_by_key(policy, keys, values, out_keys.span(), out.span(), init, op);
   EXPECT_EQ(result.runs, runs);
   EXPECT_EQ(result.rung, policy.rung.empty() ? "cpu.runs" : policy.rung);
   EXPECT_EQ(impl::by_key::first_wrong_fold(offsets, keys.data(), values.data(), out_keys.data(), out.data(), op, init),
@@ -61,7 +61,7 @@ void check_scans(const Policy& policy, const std::vector<Key>& keys, const std::
   for (const bool exclusive : {false, true}) {
     const auto scan = [&](const auto& from, auto&& to) {
       if (exclusive) return exclusive_scan_by_key(policy, keys, from, to, init, op);
-      return inclusive_scan_by_key(policy, keys, from, to, op, init);
+      return inclusive_scan_by_key(policy, keys, from, to, init, op);
     };
     Guarded<Out> out(std::ssize(keys), 1);
     EXPECT_EQ(scan(values, out.span()).lists, std::ssize(offsets) - 1);
@@ -208,9 +208,9 @@ TEST(ByKeyRungs, NameTheFirstRunThatOverflows) {
       SCOPED_TRACE(describe(policy) + " run " + std::to_string(run));
       policy = policy.with_overflow(Overflow::checked);
       const tests::Failure first{Code::overflow, run};
-      EXPECT_EQ(failure_of([&] { reduce_by_key(policy, keys, values, out_keys, out, add, 1); }), first);
-      EXPECT_EQ(failure_of([&] { inclusive_scan_by_key(policy, keys, values, scanned, add, 1); }), first);
-      EXPECT_EQ(code_of([&] { reduce_by_key(policy, keys, values, out_keys, out, add, 0); }), Code::ok);
+      EXPECT_EQ(failure_of([&] { reduce_by_key(policy, keys, values, out_keys, out, 1, add); }), first);
+      EXPECT_EQ(failure_of([&] { inclusive_scan_by_key(policy, keys, values, scanned, 1, add); }), first);
+      EXPECT_EQ(code_of([&] { reduce_by_key(policy, keys, values, out_keys, out, 0, add); }), Code::ok);
     }
   }
 }

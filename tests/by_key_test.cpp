@@ -76,6 +76,37 @@ TYPED_TEST(ByKeys, AllRunsAreFoundReducedAndScanned) {
   }
 }
 
+TEST(ByKey, PointersAndLengthsGiveWhatArraysDo) {
+  const std::vector<std::int32_t> keys{2, 2, 5, 5, 5, 7};
+  const std::vector<std::int64_t> values{1, 2, 3, 4, 5, 6};
+  const std::int64_t n = std::ssize(keys);
+  EXPECT_EQ(count_key_runs(par, keys.data(), n), 3);
+  std::vector<std::int64_t> offsets(4);
+  EXPECT_EQ(key_offsets(par, keys.data(), n, offsets.data(), 4), 3);
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 2, 5, 6}));
+  EXPECT_EQ(code_of([&] { key_offsets(par, keys.data(), n, offsets.data(), 3); }), Code::unequal_lengths);
+
+  std::vector<std::int32_t> out_keys(3);
+  std::vector<std::int64_t> out(3);
+  EXPECT_EQ(reduce_by_key(par, keys.data(), values.data(), n, out_keys.data(), out.data(), 3).runs, 3);
+  EXPECT_EQ(out_keys, (std::vector<std::int32_t>{2, 5, 7}));
+  EXPECT_EQ(out, (std::vector<std::int64_t>{3, 12, 6}));
+  reduce_by_key(par, keys.data(), values.data(), n, out_keys.data(), out.data(), 3, 4, max);
+  EXPECT_EQ(out, (std::vector<std::int64_t>{4, 5, 6}));
+  EXPECT_EQ(code_of([&] { reduce_by_key(par, keys.data(), values.data(), n, out_keys.data(), out.data(), 2); }),
+            Code::unequal_lengths);
+
+  std::vector<std::int64_t> scanned(6);
+  inclusive_scan_by_key(par, keys.data(), values.data(), n, scanned.data(), 10, add);
+  EXPECT_EQ(scanned, (std::vector<std::int64_t>{11, 13, 13, 17, 22, 16}));
+  inclusive_scan_by_key(par, keys.data(), values.data(), n, scanned.data());
+  EXPECT_EQ(scanned, (std::vector<std::int64_t>{1, 3, 3, 7, 12, 6}));
+  exclusive_scan_by_key(par, keys.data(), values.data(), n, scanned.data(), 10);
+  EXPECT_EQ(scanned, (std::vector<std::int64_t>{10, 11, 10, 13, 17, 10}));
+  exclusive_scan_by_key(par, keys.data(), values.data(), n, scanned.data());
+  EXPECT_EQ(scanned, (std::vector<std::int64_t>{0, 1, 0, 3, 7, 0}));
+}
+
 TEST(ByKey, FloatsAreEqualAsNumbersAreAndNanIsOneKey) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> keys{-0.0, 0.0, 1.0, nan, -nan, 1.0};
@@ -90,7 +121,7 @@ TEST(ByKey, OperatorsOfOnesOwnAreAppliedInOrder) {
   std::vector<int> out_keys(2);
   std::vector<int> numbers(2);
   const auto join = [](int left, int right) { return 10 * left + right; };
-  reduce_by_key(par, keys, digits, out_keys, numbers, join, 0);
+  reduce_by_key(par, keys, digits, out_keys, numbers, 0, join);
   EXPECT_EQ(numbers, (std::vector<int>{123, 45}));
 }
 

@@ -59,11 +59,11 @@ void expect_as_on_cpu(const std::vector<Key>& keys, std::int64_t misaligned) {
 
   std::vector<Key> out_keys(size);
   std::vector<Value> sums(size);
-  reduce_by_key(par, keys, values, out_keys, sums, add, Value{3});
+  reduce_by_key(par, keys, values, out_keys, sums, Value{3}, add);
   DeviceArray<Key> device_keys(runs, misaligned);
   DeviceArray<Value> device_sums(runs, misaligned);
   const auto reduced = reduce_by_key(gpu::Policy{}, on_device.data(), content.data(), n, device_keys.data(),
-                                     device_sums.data(), runs, add, Value{3});
+                                     device_sums.data(), runs, Value{3}, add);
   ASSERT_EQ(reduced.runs, runs);
   ASSERT_EQ(device_keys.values(), out_keys);
   ASSERT_EQ(device_sums.values(), sums);
@@ -191,7 +191,7 @@ TEST_F(CudaByKey, CubSaysWhatItDoesNotDo) {
   DeviceArray<int> out(3);
   const auto reduce_by = [&](const gpu::Policy& policy, std::int64_t room, auto op, int init) {
     return code_of(
-        [&] { reduce_by_key(policy, keys.data(), values.data(), 3, out_keys.data(), out.data(), room, op, init); });
+        [&] { reduce_by_key(policy, keys.data(), values.data(), 3, out_keys.data(), out.data(), room, init, op); });
   };
   EXPECT_EQ(reduce_by(by_cub, 3, add, 0), Code::ok);
   EXPECT_EQ(reduce_by(by_cub, 2, add, 0), Code::unsupported) << "room";

@@ -535,7 +535,7 @@ TEST_F(GpuTest, RunsOfEqualKeysAreFoldedInOrder) {
   DeviceArray<Matrix> to(runs);
   const Matrix one{1, 0, 0, 1};
   EXPECT_EQ(
-      reduce_by_key(gpu::Policy{}, on_device.data(), from.data(), n, out_keys.data(), to.data(), runs, Multiply{}, one)
+      reduce_by_key(gpu::Policy{}, on_device.data(), from.data(), n, out_keys.data(), to.data(), runs, one, Multiply{})
           .runs,
       runs);
   expect_same(to.values(), folded(adjacent_lists(lengths, 0), values, one, Multiply{}, {}, {}), "by key");

@@ -418,6 +418,22 @@ TEST(GroupByApi, RunsTheTopRungOrTheOneThatIsNamed) {
   EXPECT_EQ(group(par.with_threads(-1)), Code::invalid_argument);
 }
 
+TEST(GroupByApi, PointersAndLengthsGiveWhatArraysDo) {
+  const std::vector<std::int32_t> keys{7, 2, 7, 5, 2, 7};
+  const std::vector<std::int64_t> values{1, 2, 3, 4, 5, 6};
+  std::vector<std::int32_t> out_keys(3);
+  std::vector<std::int64_t> out(3);
+  std::vector<std::int64_t> counts(3);
+  EXPECT_EQ(group_by(par, keys.data(), values.data(), 6, out_keys.data(), out.data(), 3, max).groups, 3);
+  EXPECT_EQ(out_keys, (std::vector<std::int32_t>{7, 2, 5}));
+  EXPECT_EQ(out, (std::vector<std::int64_t>{6, 5, 4}));
+  EXPECT_EQ(group_by(par, keys.data(), values.data(), 6, out_keys.data(), out.data(), counts.data(), 3).groups, 3);
+  EXPECT_EQ(out, (std::vector<std::int64_t>{10, 7, 4}));
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{3, 2, 1}));
+  EXPECT_EQ(code_of([&] { group_by(par, keys.data(), values.data(), 6, out_keys.data(), out.data(), 2); }),
+            Code::unequal_lengths);
+}
+
 TEST(GroupByApi, SaysWhatIsWrong) {
   std::vector<int> keys{1, 1, 2};
   const std::vector<int> values{1, 2, 3};

@@ -26,8 +26,8 @@
 // Memory    follows the groups. An entry is a key, 2 bytes and a result: 16 bytes where a sum is checked. Groups are kept as entries
 //           of 6 bytes more. Of the rest there are at most 12 for each group, or 6 million, or 400,000 for each thread; and never
 //           more than one for each row.
-// On a GPU  with a gpu::Policy and device memory, by pointers and lengths. All calls wait, as nobody knows before how many groups
-//           there are. Memory comes from the policy's memory resource, not from its workspace: for sums of few groups 3/8 of a
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, as the number of groups is not
+//           known before. Memory comes from the policy's memory resource, not from its workspace: for sums of few groups 3/8 of a
 //           byte a row, for others two to three times that of keys and values. Where the pool has too little for 2^24 rows or more
 //           the error device_memory says how much is needed, before outputs are written.
 // Source    SQL's GROUP BY; pandas' DataFrame.groupby.
@@ -39,6 +39,7 @@
 #include <ranges>
 #include <type_traits>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/group_by_call.hpp"
 #include "upsweep/gpu.hpp"
 #include "upsweep/policy.hpp"
@@ -58,9 +59,15 @@ concept GroupsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom &&
 template <class T>
 concept GroupKey = std::integral<T> && type_of<T>() != Type::custom;
 
+/// Without room for results yet.
 template <class Key, class In, class Out, class Op>
-GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, std::int64_t keys_room,
-                          Out* out, std::int64_t room, const Op&) {
+GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out, const Op&) {
+  static_assert(GroupKey<Key>, "keys must be integers of 8 to 64 bits; for others, see queries (query.hpp)");
+  static_assert(!kIsBitsOfFloats<Op, Out>, "bit operators are for integers, not for floats");
+  static_assert(
+      GroupsCompiled<In, Out, Op>,
+      "group_by takes the operators of upsweep/operators.hpp and values of the types of upsweep/types.hpp; results "
+      "are of the values' type, or sums of integers of the 64 bits of their sign");
   return {.keys = keys,
           .key_type = type_of<Key>(),
           .in = values,
@@ -69,87 +76,80 @@ GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key
           .out_type = type_of<Out>(),
           .op = kCompiledOperator<In, Out, Op>,
           .out_keys = out_keys,
-          .out = out,
-          .keys_room = keys_room,
-          .room = room};
+          .out = out};
 }
-
-/// The same of arrays, vectors, spans.
-template <class Keys, class Values, class OutKeys, class Out, class Op>
-GroupByCall group_by_call(const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, const Op& op) {
+template <class Key, class In, class Out, class Op>
+GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out, std::int64_t room,
+                          const Op& op) {
+  auto call = group_by_call(keys, values, n, out_keys, out, op);
+  call.keys_room = room;
+  call.room = room;
+  return call;
+}
+/// Of arrays.
+template <AnyPolicy P, class Keys, class Values, class OutKeys, class Out, class Op>
+GroupByCall group_by_arrays(const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, const Op& op) {
+  require_memory_of<P, Keys, Values, OutKeys, Out>();
   const auto* const key = data_of(keys);
   const auto* const value = data_of(values);
   auto* const out_key = output_of(out_keys);
   auto* const result = output_of(out);
-  static_assert(GroupKey<ElementOf<Keys>>,
-                "keys must be integers of 8 to 64 bits; for others, see queries (query.hpp)");
   static_assert(std::same_as<ElementOf<Keys>, ElementOf<OutKeys>>, "keys are written to an array of their type");
-  static_assert(!kIsBitsOfFloats<Op, ElementOf<Out>>, "bit operators are for integers, not for floats");
-  static_assert(
-      GroupsCompiled<ElementOf<Values>, ElementOf<Out>, Op>,
-      "group_by takes the operators of upsweep/operators.hpp and values of the types of upsweep/types.hpp; results "
-      "are of the values' type, or sums of integers of the 64 bits of their sign");
   require_equal_lengths(length_of(keys), length_of(values));
-  return group_by_call(key, value, length_of(keys), out_key, length_of(out_keys), result, length_of(out), op);
+  auto call = group_by_call(key, value, length_of(keys), out_key, result, op);
+  call.keys_room = length_of(out_keys);
+  call.room = length_of(out);
+  return call;
 }
+
+/// Arguments are all arrays, or all pointers with their lengths.
+inline constexpr ArgumentRules kGroupByRules{.alike = 5};
 
 }  // namespace detail
 
 /// out_keys[g], out[g] = the key of group g, the fold of its values: `group_by(par, keys, values, out_keys, out, max)`.
-template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
-          detail::ArrayArgument Out, class Op = Add>
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
+          detail::ArrayArgument OutKeys, detail::ArrayArgument Out, class Op = Add>
   requires(!std::ranges::range<Op>)
-Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
-                 Op op = {}) {
-  return detail::run_group_by(policy, detail::group_by_call(keys, values, out_keys, out, op));
+Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, Op op = {}) {
+  return detail::run_group_by(policy, detail::group_by_arrays<P>(keys, values, out_keys, out, op));
+}
+/// The same of n keys and values; both outputs have `room`.
+template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
+                 std::int64_t room, Op op = {}) {
+  return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, out, room, op));
 }
 
 /// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
-template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
-          detail::ArrayArgument Out, std::ranges::range Counts, class Op = Add>
-Grouped group_by(const Policy& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
+template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
+          detail::ArrayArgument OutKeys, detail::ArrayArgument Out, std::ranges::range Counts, class Op = Add>
+Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                  Counts&& counts, Op op = {}) {
+  detail::require_memory_of<P, Counts>();
   static_assert(std::same_as<detail::ElementOf<Counts>, std::int64_t>, "counts are of std::int64_t");
-  auto call = detail::group_by_call(keys, values, out_keys, out, op);
+  auto call = detail::group_by_arrays<P>(keys, values, out_keys, out, op);
   call.out_counts = detail::output_of(counts);
   call.counts_room = detail::length_of(counts);
+  return detail::run_group_by(policy, call);
+}
+/// The same of n keys and values; all outputs have `room`.
+template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
+                 std::int64_t* counts, std::int64_t room, Op op = {}) {
+  auto call = detail::group_by_call(keys, values, n, out_keys, out, room, op);
+  call.out_counts = counts;
+  call.counts_room = room;
   return detail::run_group_by(policy, call);
 }
 
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kGroupByRules, First, Rest...>
 auto group_by(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<detail::kAllArguments, 0, Rest...>
-auto group_by(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+  return detail::refuse<detail::kGroupByRules, First, Rest...>();
 }
 /// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp. Waits for the stream.
-
-/// out_keys[g], out[g] = the key of group g, the fold of its values, of n keys and values; `room` of both outputs.
-template <detail::GroupKey Key, class In, class Out, class Op = Add>
-  requires detail::GroupsCompiled<In, Out, Op>
-Grouped group_by(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
-                 std::int64_t room, Op op = {}) {
-  return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, room, out, room, op));
-}
-
-/// The same, and counts[g] = how many rows group g has, for which there is as much room.
-template <detail::GroupKey Key, class In, class Out, class Op = Add>
-  requires detail::GroupsCompiled<In, Out, Op>
-Grouped group_by(const gpu::Policy& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
-                 std::int64_t* counts, std::int64_t room, Op op = {}) {
-  auto call = detail::group_by_call(keys, values, n, out_keys, room, out, room, op);
-  call.out_counts = counts;
-  call.counts_room = room;
-  return detail::run_group_by(policy, call);
-}
 
 }  // namespace upsweep

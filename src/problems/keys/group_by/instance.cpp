@@ -84,7 +84,7 @@ class GroupByInstance final : public Instance {
   template <class Policy>
   std::string_view run_on(const Policy& policy, Arrays at, std::int64_t n) {
     const auto call = detail::group_by_call(static_cast<const std::int64_t*>(at[0]), static_cast<const T*>(at[1]), n,
-                                            static_cast<std::int64_t*>(at[3]), n, static_cast<T*>(at[2]), n, add);
+                                            static_cast<std::int64_t*>(at[3]), static_cast<T*>(at[2]), n, add);
     const Grouped result = detail::run_group_by(policy, call);
     found_ = result.groups;
     return result.rung;
