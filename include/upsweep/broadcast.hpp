@@ -19,7 +19,8 @@
 //           unspecified then; nothing is written past their ends.
 // Rungs     offsets_to_parents, local_index and broadcast run the ladder broadcast; the others have no ladder.
 // In place  outputs must not overlap inputs.
-// GPU       the same with a gpu::Policy and pointers to device memory: see gpu.hpp. What the calls in …_async leave in a
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Views of lists are host objects. Calls wait for the stream,
+//           as a bad list is an error; those in …_async do not. What the calls in …_async leave in a
 //           gpu::PackStatus is the first bad list (of parents, element), what is wrong with it, and how many elements there are.
 // Source    Awkward Array's kernels localindex, broadcast_tooffsets, flatten_offsets, and its parents.
 #pragma once
@@ -30,6 +31,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/broadcast_call.hpp"
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/error.hpp"
@@ -43,181 +45,20 @@ namespace detail {
 template <class R>
 concept PositionsOut = OutputArray<R> && std::same_as<ElementOf<R>, std::int64_t>;
 
-}  // namespace detail
-
-// ------------------------------------------------------------------------------------------------------ lengths, offsets
-
-/// Offsets of n lists of such lengths, 0 where `valid` is given and false; offsets holds n + 1. Returns the last.
-template <ListBound T>
-std::int64_t lengths_to_offsets(const Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
-                                const Mask& valid = {}) {
-  return detail::run_lengths_to_offsets(policy, type_of<T>(), lengths, n, valid, offsets);
+/// n lengths or parents, where a ConversionCall has its lists.
+inline Lists numbers_at(Type type, const void* numbers, std::int64_t n) {
+  Lists lists;
+  lists.starts = numbers;
+  lists.stops = numbers;
+  lists.type = type;
+  lists.count = n;
+  return lists;
 }
-template <std::ranges::range Lengths, std::ranges::range Offsets>
-std::int64_t lengths_to_offsets(const Policy& policy, const Lengths& lengths, Offsets&& offsets,
-                                const Mask& valid = {}) {
-  const auto* const from = detail::bounds_of(lengths);
-  std::int64_t* const to = detail::offsets_of(offsets);
-  detail::require_offsets(detail::length_of(offsets), detail::length_of(lengths));
-  return lengths_to_offsets(policy, from, detail::length_of(lengths), to, valid);
-}
-
-/// Offsets of the contents of lists of lists: list i of the result has all elements of the inner lists of outer list i, as
-/// offsets[i] = inner offset number outer[i]. offsets holds outer.count + 1. index_out_of_range, with the first such list,
-/// where an outer one ends past the last inner list, or starts before the first.
-inline void flatten(const Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
-  detail::run_flatten(policy, outer, inner, offsets);
-}
-template <std::ranges::range Offsets>
-void flatten(const Policy& policy, const Lists& outer, const Lists& inner, Offsets&& offsets) {
-  detail::require_offsets(detail::length_of(offsets), outer.count);
-  flatten(policy, outer, inner, detail::offsets_of(offsets));
-}
-
-// --------------------------------------------------------------------------------------------------------------- parents
-
-/// Of every element the list that it is in.
-inline std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, std::int64_t* parents,
-                                       std::int64_t capacity) {
-  return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
-}
-template <std::ranges::range Parents>
-std::int64_t offsets_to_parents(const Policy& policy, const Lists& lists, Parents&& parents) {
-  return offsets_to_parents(policy, lists, detail::offsets_of(parents), detail::length_of(parents));
-}
-
-/// Offsets of n lists from the sorted parents of their elements; offsets holds n + 1. Errors name the first element whose
-/// parent is less than the one before (stop_before_start), or no list (index_out_of_range).
-template <ListBound T>
-void parents_to_offsets(const Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
-                        std::int64_t* offsets) {
-  detail::run_parents_to_offsets(policy, type_of<T>(), parents, elements, n, offsets);
-}
-template <std::ranges::range Parents, std::ranges::range Offsets>
-void parents_to_offsets(const Policy& policy, const Parents& parents, Offsets&& offsets) {
-  const auto* const from = detail::bounds_of(parents);
-  std::int64_t* const to = detail::offsets_of(offsets);
-  const std::int64_t n = detail::lists_of_offsets(detail::length_of(offsets));
-  parents_to_offsets(policy, from, detail::length_of(parents), n, to);
-}
-
-// ------------------------------------------------------------------------------------------------------------- positions
-
-/// Of every element its position in its list.
-inline std::int64_t local_index(const Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
-  return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
-}
-template <std::ranges::range Index>
-std::int64_t local_index(const Policy& policy, const Lists& lists, Index&& index) {
-  return local_index(policy, lists, detail::offsets_of(index), detail::length_of(index));
-}
-
-/// Of every element the value of its list.
-inline std::int64_t broadcast(const Policy& policy, const Lists& lists, const void* values, std::int64_t element_size,
-                              void* out, std::int64_t capacity) {
-  return detail::run_broadcast(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
-}
-template <std::ranges::range Values, std::ranges::range Out>
-std::int64_t broadcast(const Policy& policy, const Lists& lists, const Values& values, Out&& out) {
-  const auto* const from = detail::data_of(values);
-  auto* const to = detail::output_of(out);
-  detail::require_moved<Values, Out>();
-  detail::require_values(detail::length_of(values), lists.count);
-  return broadcast(policy, lists, static_cast<const void*>(from), sizeof(detail::ElementOf<Values>),
-                   static_cast<void*>(to), detail::length_of(out));
-}
-
-/// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
-/// lies. unequal_lengths, with the first such list, where a list has another length than the offsets leave room for: Awkward's
-/// "cannot broadcast nested list". Null lists are empty.
-inline std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, const std::int64_t* offsets,
-                                         std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
-  return detail::run_broadcast_to_offsets(policy, lists, offsets, content, positions, capacity);
-}
-template <detail::InputArray Offsets, detail::PositionsOut Positions>
-  requires std::same_as<detail::ElementOf<Offsets>, std::int64_t>
-std::int64_t broadcast_to_offsets(const Policy& policy, const Lists& lists, const Offsets& offsets,
-                                  std::int64_t content, Positions&& positions) {
-  detail::require_offsets(std::ssize(offsets), lists.count);
-  return broadcast_to_offsets(policy, lists, std::ranges::data(offsets), content, std::ranges::data(positions),
-                              std::ssize(positions));
-}
-
-/// @cond
-// Calls that are refused, with the reason.
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto lengths_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto flatten(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto offsets_to_parents(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto parents_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto local_index(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCall<First, std::remove_cvref_t<Rest>...>
-auto broadcast(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<0, 3, Rest...>
-auto lengths_to_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<2, 0, Rest...>
-auto flatten(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<(sizeof...(Rest) == 2 ? 2 : 1), 0, Rest...>
-auto offsets_to_parents(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<0, 2, Rest...>
-auto parents_to_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<(sizeof...(Rest) == 2 ? 2 : 1), 0, Rest...>
-auto local_index(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 2, Rest...>
-auto broadcast(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-/// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// Arrays are the device's, views of lists the host's. These wait for the stream, as a bad list is an error; those in …_async
-// do not: `status`, in device memory, says how they ended once the stream has come that far.
-
-namespace detail {
-
-template <ListBound T>
-ConversionCall lengths_call(const T* lengths, std::int64_t n, std::int64_t* offsets, const Mask& valid) {
+inline ConversionCall lengths_call(Type type, const void* lengths, std::int64_t n, const Mask& valid,
+                                   std::int64_t* offsets) {
   ConversionCall call;
   call.kind = ConversionCall::Kind::lengths_to_offsets;
-  call.lists = Lists::by_bounds(lengths, lengths, n).with_validity(valid);
+  call.lists = numbers_at(type, lengths, n).with_validity(valid);
   call.out = offsets;
   return call;
 }
@@ -237,10 +78,9 @@ inline ConversionCall elements_call(ConversionCall::Kind kind, const Lists& list
   call.capacity = capacity;
   return call;
 }
-template <ListBound T>
-ConversionCall from_parents_call(const T* parents, std::int64_t elements, std::int64_t n, std::int64_t* offsets) {
-  return elements_call(ConversionCall::Kind::parents_to_offsets, Lists::by_bounds(parents, parents, elements), offsets,
-                       n);
+inline ConversionCall from_parents_call(Type type, const void* parents, std::int64_t elements, std::int64_t n,
+                                        std::int64_t* offsets) {
+  return elements_call(ConversionCall::Kind::parents_to_offsets, numbers_at(type, parents, elements), offsets, n);
 }
 inline ConversionCall to_offsets_call(const Lists& lists, const std::int64_t* offsets, std::int64_t content,
                                       std::int64_t* positions, std::int64_t capacity) {
@@ -249,6 +89,198 @@ inline ConversionCall to_offsets_call(const Lists& lists, const std::int64_t* of
   call.content = content;
   return call;
 }
+
+// As the functions of these names run on the CPU.
+inline std::int64_t run_lengths_to_offsets(const gpu::Policy& policy, Type type, const void* lengths, std::int64_t n,
+                                           const Mask& valid, std::int64_t* offsets) {
+  return run_conversion(policy, lengths_call(type, lengths, n, valid, offsets));
+}
+inline void run_flatten(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  run_conversion(policy, flatten_call(outer, inner, offsets));
+}
+inline void run_parents_to_offsets(const gpu::Policy& policy, Type type, const void* parents, std::int64_t elements,
+                                   std::int64_t n, std::int64_t* offsets) {
+  run_conversion(policy, from_parents_call(type, parents, elements, n, offsets));
+}
+inline std::int64_t run_broadcast_to_offsets(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
+                                             std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
+  return run_conversion(policy, to_offsets_call(lists, offsets, content, positions, capacity));
+}
+
+// Arguments are arrays, or pointers with lengths.
+inline constexpr ArgumentRules kLengthsRules{.alike = 3, .integers = true};
+inline constexpr ArgumentRules kFlattenRules{.arrays = 2, .integers = true};
+template <class... Rest>
+inline constexpr ArgumentRules kIndexRules{.arrays = sizeof...(Rest) == 2 ? 2 : 1, .integers = true};
+inline constexpr ArgumentRules kParentsRules{.alike = 2, .integers = true};
+inline constexpr ArgumentRules kBroadcastRules{.arrays = 1, .alike = 2};
+
+}  // namespace detail
+
+// ------------------------------------------------------------------------------------------------------ lengths, offsets
+
+/// Offsets of n lists of such lengths, 0 where `valid` is given and false; offsets holds n + 1. Returns the last.
+template <detail::AnyPolicy P = Policy, ListBound T>
+std::int64_t lengths_to_offsets(const P& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
+                                const Mask& valid = {}) {
+  return detail::run_lengths_to_offsets(policy, type_of<T>(), lengths, n, valid, offsets);
+}
+template <detail::AnyPolicy P = Policy, std::ranges::range Lengths, std::ranges::range Offsets>
+std::int64_t lengths_to_offsets(const P& policy, const Lengths& lengths, Offsets&& offsets, const Mask& valid = {}) {
+  detail::require_memory_of<P, Lengths, Offsets>();
+  const auto* const from = detail::bounds_of(lengths);
+  std::int64_t* const to = detail::offsets_of(offsets);
+  detail::require_offsets(detail::length_of(offsets), detail::length_of(lengths));
+  return lengths_to_offsets(policy, from, detail::length_of(lengths), to, valid);
+}
+
+/// Offsets of the contents of lists of lists: list i of the result has all elements of the inner lists of outer list i, as
+/// offsets[i] = inner offset number outer[i]. offsets holds outer.count + 1. index_out_of_range, with the first such list,
+/// where an outer one ends past the last inner list, or starts before the first.
+template <detail::AnyPolicy P = Policy>
+void flatten(const P& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
+  detail::run_flatten(policy, outer, inner, offsets);
+}
+template <detail::AnyPolicy P = Policy, std::ranges::range Offsets>
+void flatten(const P& policy, const Lists& outer, const Lists& inner, Offsets&& offsets) {
+  detail::require_memory_of<P, Offsets>();
+  detail::require_offsets(detail::length_of(offsets), outer.count);
+  flatten(policy, outer, inner, detail::offsets_of(offsets));
+}
+
+// --------------------------------------------------------------------------------------------------------------- parents
+
+/// Of every element the list that it is in.
+template <detail::AnyPolicy P = Policy>
+std::int64_t offsets_to_parents(const P& policy, const Lists& lists, std::int64_t* parents, std::int64_t capacity) {
+  return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
+}
+template <detail::AnyPolicy P = Policy, std::ranges::range Parents>
+std::int64_t offsets_to_parents(const P& policy, const Lists& lists, Parents&& parents) {
+  detail::require_memory_of<P, Parents>();
+  return offsets_to_parents(policy, lists, detail::offsets_of(parents), detail::length_of(parents));
+}
+
+/// Offsets of n lists from the sorted parents of their elements; offsets holds n + 1. Errors name the first element whose
+/// parent is less than the one before (stop_before_start), or no list (index_out_of_range).
+template <detail::AnyPolicy P = Policy, ListBound T>
+void parents_to_offsets(const P& policy, const T* parents, std::int64_t elements, std::int64_t n,
+                        std::int64_t* offsets) {
+  detail::run_parents_to_offsets(policy, type_of<T>(), parents, elements, n, offsets);
+}
+template <detail::AnyPolicy P = Policy, std::ranges::range Parents, std::ranges::range Offsets>
+void parents_to_offsets(const P& policy, const Parents& parents, Offsets&& offsets) {
+  detail::require_memory_of<P, Parents, Offsets>();
+  const auto* const from = detail::bounds_of(parents);
+  std::int64_t* const to = detail::offsets_of(offsets);
+  const std::int64_t n = detail::lists_of_offsets(detail::length_of(offsets));
+  parents_to_offsets(policy, from, detail::length_of(parents), n, to);
+}
+
+// ------------------------------------------------------------------------------------------------------------- positions
+
+/// Of every element its position in its list.
+template <detail::AnyPolicy P = Policy>
+std::int64_t local_index(const P& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
+  return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
+}
+template <detail::AnyPolicy P = Policy, std::ranges::range Index>
+std::int64_t local_index(const P& policy, const Lists& lists, Index&& index) {
+  detail::require_memory_of<P, Index>();
+  return local_index(policy, lists, detail::offsets_of(index), detail::length_of(index));
+}
+
+/// Of every element the value of its list.
+template <detail::AnyPolicy P = Policy>
+std::int64_t broadcast(const P& policy, const Lists& lists, const void* values, std::int64_t element_size, void* out,
+                       std::int64_t capacity) {
+  return detail::run_broadcast(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
+}
+template <detail::AnyPolicy P = Policy, std::ranges::range Values, std::ranges::range Out>
+std::int64_t broadcast(const P& policy, const Lists& lists, const Values& values, Out&& out) {
+  detail::require_memory_of<P, Values, Out>();
+  const auto* const from = detail::data_of(values);
+  auto* const to = detail::output_of(out);
+  detail::require_moved<Values, Out>();
+  detail::require_values(detail::length_of(values), lists.count);
+  return broadcast(policy, lists, static_cast<const void*>(from), sizeof(detail::ElementOf<Values>),
+                   static_cast<void*>(to), detail::length_of(out));
+}
+
+/// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
+/// lies. unequal_lengths, with the first such list, where a list has another length than the offsets leave room for: Awkward's
+/// "cannot broadcast nested list". Null lists are empty.
+template <detail::AnyPolicy P = Policy>
+std::int64_t broadcast_to_offsets(const P& policy, const Lists& lists, const std::int64_t* offsets,
+                                  std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
+  return detail::run_broadcast_to_offsets(policy, lists, offsets, content, positions, capacity);
+}
+template <detail::AnyPolicy P = Policy, detail::InputArray Offsets, detail::PositionsOut Positions>
+  requires std::same_as<detail::ElementOf<Offsets>, std::int64_t>
+std::int64_t broadcast_to_offsets(const P& policy, const Lists& lists, const Offsets& offsets, std::int64_t content,
+                                  Positions&& positions) {
+  detail::require_memory_of<P, Offsets, Positions>();
+  detail::require_offsets(std::ssize(offsets), lists.count);
+  return broadcast_to_offsets(policy, lists, std::ranges::data(offsets), content, std::ranges::data(positions),
+                              std::ssize(positions));
+}
+
+/// @cond
+// Calls that are refused, with the reason.
+template <class First, class... Rest>
+  requires detail::Refused<detail::kLengthsRules, First, Rest...>
+auto lengths_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kLengthsRules, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires detail::Refused<detail::kFlattenRules, First, Rest...>
+auto flatten(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kFlattenRules, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires detail::Refused<detail::kIndexRules<Rest...>, First, Rest...>
+auto offsets_to_parents(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kIndexRules<Rest...>, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires detail::Refused<detail::kParentsRules, First, Rest...>
+auto parents_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kParentsRules, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires detail::Refused<detail::kIndexRules<Rest...>, First, Rest...>
+auto local_index(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kIndexRules<Rest...>, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires detail::Refused<detail::kBroadcastRules, First, Rest...>
+auto broadcast(const First& /*first*/, Rest&&... /*rest*/) {
+  return detail::refuse<detail::kBroadcastRules, First, Rest...>();
+}
+template <class First, class... Rest>
+  requires(detail::Refused<detail::kIntegersOnly, First, Rest...> || (detail::AnyPolicy<First> &&
+                                                                      !requires(const First& policy, Rest&&... rest) {
+                                                                        upsweep::broadcast_to_offsets(
+                                                                            policy, std::forward<Rest>(rest)...);
+                                                                      }))
+auto broadcast_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  if constexpr (detail::Refused<detail::kIntegersOnly, First, Rest...>) {
+    detail::refuse<detail::kIntegersOnly, First, Rest...>();
+  } else {
+    static_assert(
+        sizeof...(Rest) > detail::kAllArguments,
+        "broadcast_to_offsets() takes (policy, lists, offsets, content, positions), where lists are an array of "
+        "offsets, content is its number of elements, and offsets and positions are arrays of std::int64_t; or "
+        "(policy, lists, offsets, content, positions, capacity) with pointers");
+  }
+}
+/// @endcond
+
+// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+// `status`, in device memory, says how a call ended once the stream has come that far.
+
+namespace detail {
+
 inline void run_conversion_async(const gpu::Policy& policy, ConversionCall call, gpu::PackStatus* status) {
   require_array(status, 1, "status");
   call.status = status;
@@ -258,91 +290,36 @@ inline void run_conversion_async(const gpu::Policy& policy, ConversionCall call,
 }  // namespace detail
 
 template <ListBound T>
-std::int64_t lengths_to_offsets(const gpu::Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
-                                const Mask& valid = {}) {
-  return detail::run_conversion(policy, detail::lengths_call(lengths, n, offsets, valid));
-}
-template <ListBound T>
 void lengths_to_offsets_async(const gpu::Policy& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
                               gpu::PackStatus* status, const Mask& valid = {}) {
-  detail::run_conversion_async(policy, detail::lengths_call(lengths, n, offsets, valid), status);
-}
-
-inline void flatten(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
-  detail::run_conversion(policy, detail::flatten_call(outer, inner, offsets));
+  detail::run_conversion_async(policy, detail::lengths_call(type_of<T>(), lengths, n, valid, offsets), status);
 }
 inline void flatten_async(const gpu::Policy& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets,
                           gpu::PackStatus* status) {
   detail::run_conversion_async(policy, detail::flatten_call(outer, inner, offsets), status);
 }
-
-inline std::int64_t offsets_to_parents(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
-                                       std::int64_t capacity) {
-  return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
-}
 inline void offsets_to_parents_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* parents,
                                      std::int64_t capacity, gpu::PackStatus* status) {
   detail::run_broadcast_async(policy, detail::parents_call(lists, parents, capacity), status);
 }
-
-template <ListBound T>
-void parents_to_offsets(const gpu::Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
-                        std::int64_t* offsets) {
-  detail::run_conversion(policy, detail::from_parents_call(parents, elements, n, offsets));
-}
 template <ListBound T>
 void parents_to_offsets_async(const gpu::Policy& policy, const T* parents, std::int64_t elements, std::int64_t n,
                               std::int64_t* offsets, gpu::PackStatus* status) {
-  detail::run_conversion_async(policy, detail::from_parents_call(parents, elements, n, offsets), status);
-}
-
-inline std::int64_t local_index(const gpu::Policy& policy, const Lists& lists, std::int64_t* index,
-                                std::int64_t capacity) {
-  return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
+  detail::run_conversion_async(policy, detail::from_parents_call(type_of<T>(), parents, elements, n, offsets), status);
 }
 inline void local_index_async(const gpu::Policy& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity,
                               gpu::PackStatus* status) {
   detail::run_broadcast_async(policy, detail::local_index_call(lists, index, capacity), status);
 }
-
-inline std::int64_t broadcast(const gpu::Policy& policy, const Lists& lists, const void* values,
-                              std::int64_t element_size, void* out, std::int64_t capacity) {
-  return detail::run_broadcast(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
-}
 inline void broadcast_async(const gpu::Policy& policy, const Lists& lists, const void* values,
                             std::int64_t element_size, void* out, std::int64_t capacity, gpu::PackStatus* status) {
   detail::run_broadcast_async(policy, detail::broadcast_call(lists, values, element_size, out, capacity), status);
-}
-
-inline std::int64_t broadcast_to_offsets(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
-                                         std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
-  return detail::run_conversion(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity));
 }
 inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& lists, const std::int64_t* offsets,
                                        std::int64_t content, std::int64_t* positions, std::int64_t capacity,
                                        gpu::PackStatus* status) {
   detail::run_conversion_async(policy, detail::to_offsets_call(lists, offsets, content, positions, capacity), status);
 }
-
-/// @cond
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto broadcast_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <detail::AnyPolicy P, class... Rest>
-  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
-           !requires(const P& policy, Rest&&... rest) {
-             upsweep::broadcast_to_offsets(policy, std::forward<Rest>(rest)...);
-           })
-auto broadcast_to_offsets(const P& /*policy*/, Rest&&... /*rest*/) {
-  static_assert(
-      sizeof...(Rest) > detail::kAllArguments,
-      "broadcast_to_offsets() takes (policy, lists, offsets, content, positions), where lists are an array of "
-      "offsets, content is its number of elements, and offsets and positions are arrays of std::int64_t; or "
-      "(policy, lists, offsets, content, positions, capacity) with pointers");
-}
-/// @endcond
 
 namespace gpu {
 

@@ -14,7 +14,9 @@
 //           those of all lists so far, are more than int64 counts). Lists are checked and tuples counted before anything is
 //           written. unequal_lengths (out is too short; the lists of cartesian are not as many in each array), invalid_argument,
 //           unknown_rung, unsupported, out_of_memory: about no list.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. After an error offsets are unspecified there, too.
+// GPU       the same with a gpu::Policy: see gpu.hpp. Lists, offsets and positions are device memory. The array of `out`, whose
+//           pointers are copied, and `inputs` are host memory. Calls wait for the stream, as a bad list is an error; those in
+//           …_async do not. After an error offsets are unspecified there, too.
 // Source    Awkward Array's kernels awkward_ListArray_combinations and awkward_ListArray_combinations_length.
 #pragma once
 
@@ -30,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/combinations_call.hpp"
 #include "upsweep/lists.hpp"
 #include "upsweep/scan.hpp"
@@ -69,10 +72,9 @@ inline CombinationsCall combinations_call(std::span<const ListsOf> inputs, std::
   return call;
 }
 /// On a CPU or a GPU, as the policy is for.
-template <class AnyPolicy>
-Combinations run_combinations(const AnyPolicy& policy, std::span<const ListsOf> inputs, std::int64_t n,
-                              bool is_cartesian, bool replacement, std::int64_t* offsets, std::int64_t* const* out,
-                              std::int64_t room) {
+template <AnyPolicy P>
+Combinations run_combinations(const P& policy, std::span<const ListsOf> inputs, std::int64_t n, bool is_cartesian,
+                              bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
   CombinationsCall call = combinations_call(inputs, n, is_cartesian, replacement, offsets, out, room);
   const std::string_view rung = run_combinations(policy, call);
   return {call.total, rung};
@@ -92,48 +94,53 @@ std::vector<std::int64_t*> pointers_to(Arrays&& arrays, std::int64_t& room) {
 }  // namespace detail
 
 /// How many combinations of n elements each list has: their offsets.
-inline Combinations combinations_offsets(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
-                                         bool replacement, std::int64_t* offsets) {
+template <detail::AnyPolicy P = Policy>
+Combinations combinations_offsets(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n,
+                                  bool replacement, std::int64_t* offsets) {
   detail::require_array(offsets, 1, "offsets");
   const detail::ListsOf input{lists, content};
   return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, nullptr, 0);
 }
 
 /// The combinations; n arrays `out` of `room` elements. Offsets may be null.
-inline Combinations combinations(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
-                                 bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
+template <detail::AnyPolicy P = Policy>
+Combinations combinations(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n, bool replacement,
+                          std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
   detail::require_array(static_cast<const void*>(out), 1, "out");
   const detail::ListsOf input{lists, content};
   return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, room);
 }
 
 /// Tuples of one element of each input: their offsets.
-inline Combinations cartesian_offsets(const Policy& policy, std::span<const CartesianInput> inputs,
-                                      std::int64_t* offsets) {
+template <detail::AnyPolicy P = Policy>
+Combinations cartesian_offsets(const P& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets) {
   detail::require_array(offsets, 1, "offsets");
   return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, nullptr, 0);
 }
 
 /// The tuples; as many arrays `out`, of `room` elements, as there are inputs. Offsets may be null.
-inline Combinations cartesian(const Policy& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
-                              std::int64_t* const* out, std::int64_t room) {
+template <detail::AnyPolicy P = Policy>
+Combinations cartesian(const P& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
+                       std::int64_t* const* out, std::int64_t room) {
   detail::require_array(static_cast<const void*>(out), 1, "out");
   return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, room);
 }
 
 // The same with vectors and spans, and arrays of them: `combinations(par, offsets, size, false, tuple_offsets, left_and_right)`.
 
-template <detail::PositionArray Offsets>
-Combinations combinations_offsets(const Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
+template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets>
+Combinations combinations_offsets(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n,
                                   bool replacement, Offsets&& offsets) {
+  detail::require_memory_of<P, Offsets>();
   detail::require_tuple_offsets(std::ssize(offsets), lists.count);
   return combinations_offsets(policy, lists, content, n, replacement, std::ranges::data(offsets));
 }
 
 /// Of as many elements as there are arrays in `out`.
-template <detail::PositionArray Offsets, detail::PositionArrays Out>
-Combinations combinations(const Policy& policy, const Lists& lists, std::int64_t content, bool replacement,
+template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets, detail::PositionArrays Out>
+Combinations combinations(const P& policy, const Lists& lists, std::int64_t content, bool replacement,
                           Offsets&& offsets, Out&& out) {
+  detail::require_memory_of<P, Offsets, std::ranges::range_value_t<Out>>();
   detail::require_tuple_offsets(std::ssize(offsets), lists.count);
   std::int64_t room = 0;
   const auto pointers = detail::pointers_to(out, room);
@@ -141,15 +148,16 @@ Combinations combinations(const Policy& policy, const Lists& lists, std::int64_t
                       pointers.data(), room);
 }
 
-template <detail::PositionArray Offsets>
-Combinations cartesian_offsets(const Policy& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets) {
+template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets>
+Combinations cartesian_offsets(const P& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets) {
+  detail::require_memory_of<P, Offsets>();
   if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
   return cartesian_offsets(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets));
 }
 
-template <detail::PositionArray Offsets, detail::PositionArrays Out>
-Combinations cartesian(const Policy& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets,
-                       Out&& out) {
+template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets, detail::PositionArrays Out>
+Combinations cartesian(const P& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets, Out&& out) {
+  detail::require_memory_of<P, Offsets, std::ranges::range_value_t<Out>>();
   if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
   if (inputs.size() != std::size(out)) {
     throw Error(Code::unequal_lengths, "a cartesian product has as many arrays of positions as it has inputs");
@@ -160,101 +168,6 @@ Combinations cartesian(const Policy& policy, std::initializer_list<CartesianInpu
 }
 
 /// @cond
-// Calls that are refused, with the reason.
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto combinations(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto combinations_offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto cartesian(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
-auto cartesian_offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-/// @endcond
-
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// Lists, offsets and positions are the device's; the array of `out`, whose pointers are copied, and `inputs` are the host's.
-// These wait for the stream, as a bad list is an error.
-
-inline Combinations combinations_offsets(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
-                                         std::int64_t n, bool replacement, std::int64_t* offsets) {
-  detail::require_array(offsets, 1, "offsets");
-  const detail::ListsOf input{lists, content};
-  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, nullptr, 0);
-}
-inline Combinations combinations(const gpu::Policy& policy, const Lists& lists, std::int64_t content, std::int64_t n,
-                                 bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
-  detail::require_array(static_cast<const void*>(out), 1, "out");
-  const detail::ListsOf input{lists, content};
-  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, room);
-}
-inline Combinations cartesian_offsets(const gpu::Policy& policy, std::span<const CartesianInput> inputs,
-                                      std::int64_t* offsets) {
-  detail::require_array(offsets, 1, "offsets");
-  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, nullptr, 0);
-}
-inline Combinations cartesian(const gpu::Policy& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
-                              std::int64_t* const* out, std::int64_t room) {
-  detail::require_array(static_cast<const void*>(out), 1, "out");
-  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, room);
-}
-
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. `out` may be null: then
-/// there are offsets alone. Returns the rung.
-inline std::string_view combinations_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
-                                           std::int64_t n, bool replacement, std::int64_t* offsets,
-                                           std::int64_t* const* out, std::int64_t room,
-                                           gpu::CombinationsStatus* status) {
-  detail::require_array(status, 1, "status");
-  const detail::ListsOf input{lists, content};
-  auto call = detail::combinations_call({&input, 1}, n, false, replacement, offsets, out, room);
-  call.status = status;
-  return detail::run_combinations(policy, call);
-}
-inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<const CartesianInput> inputs,
-                                        std::int64_t* offsets, std::int64_t* const* out, std::int64_t room,
-                                        gpu::CombinationsStatus* status) {
-  detail::require_array(status, 1, "status");
-  auto call = detail::combinations_call(inputs, std::ssize(inputs), true, false, offsets, out, room);
-  call.status = status;
-  return detail::run_combinations(policy, call);
-}
-
-/// @cond
-// Calls that match none of these are refused with what the function takes.
-template <detail::AnyPolicy P, class... Rest>
-  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
-           !requires(const P& policy, Rest&&... rest) { upsweep::combinations(policy, std::forward<Rest>(rest)...); })
-auto combinations(const P& /*policy*/, Rest&&... /*rest*/) {
-  static_assert(
-      sizeof...(Rest) > detail::kAllArguments,
-      "combinations() takes (policy, lists, content, replacement, offsets, positions), where offsets are an array "
-      "of std::int64_t and positions an array of such arrays; or (policy, lists, content, n, replacement, "
-      "offsets, positions, room) with pointers");
-}
-template <detail::AnyPolicy P, class... Rest>
-  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
-           !requires(const P& policy, Rest&&... rest) {
-             upsweep::combinations_offsets(policy, std::forward<Rest>(rest)...);
-           })
-auto combinations_offsets(const P& /*policy*/, Rest&&... /*rest*/) {
-  static_assert(
-      sizeof...(Rest) > detail::kAllArguments,
-      "combinations_offsets() takes (policy, lists, content, n, replacement, offsets), where lists are an array "
-      "of offsets, content is its number of elements, and offsets are an array of std::int64_t or a pointer");
-}
-
 namespace detail {
 
 /// What follows inputs in braces.
@@ -289,40 +202,108 @@ auto refuse_cartesian_offsets() {
 
 }  // namespace detail
 
-template <detail::AnyPolicy P, class... Rest>
-  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
-           !requires(const P& policy, Rest&&... rest) { upsweep::cartesian(policy, std::forward<Rest>(rest)...); })
-auto cartesian(const P& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_cartesian<Rest...>();
+// Calls that are refused, with the reason: also those that match no function.
+template <class First, class... Rest>
+  requires(detail::Refused<detail::kIntegersOnly, First, Rest...> || (detail::AnyPolicy<First> &&
+                                                                      !requires(const First& policy, Rest&&... rest) {
+                                                                        upsweep::combinations(
+                                                                            policy, std::forward<Rest>(rest)...);
+                                                                      }))
+auto combinations(const First& /*first*/, Rest&&... /*rest*/) {
+  if constexpr (detail::Refused<detail::kIntegersOnly, First, Rest...>) {
+    detail::refuse<detail::kIntegersOnly, First, Rest...>();
+  } else {
+    static_assert(
+        sizeof...(Rest) > detail::kAllArguments,
+        "combinations() takes (policy, lists, content, replacement, offsets, positions), where offsets are an array "
+        "of std::int64_t and positions an array of such arrays; or (policy, lists, content, n, replacement, "
+        "offsets, positions, room) with pointers");
+  }
 }
-template <class... Rest>
+template <class First, class... Rest>
+  requires(detail::Refused<detail::kIntegersOnly, First, Rest...> || (detail::AnyPolicy<First> &&
+                                                                      !requires(const First& policy, Rest&&... rest) {
+                                                                        upsweep::combinations_offsets(
+                                                                            policy, std::forward<Rest>(rest)...);
+                                                                      }))
+auto combinations_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  if constexpr (detail::Refused<detail::kIntegersOnly, First, Rest...>) {
+    detail::refuse<detail::kIntegersOnly, First, Rest...>();
+  } else {
+    static_assert(
+        sizeof...(Rest) > detail::kAllArguments,
+        "combinations_offsets() takes (policy, lists, content, n, replacement, offsets), where lists are an array "
+        "of offsets, content is its number of elements, and offsets are an array of std::int64_t or a pointer");
+  }
+}
+template <class First, class... Rest>
+  requires(detail::Refused<detail::kIntegersOnly, First, Rest...> || (detail::AnyPolicy<First> &&
+                                                                      !requires(const First& policy, Rest&&... rest) {
+                                                                        upsweep::cartesian(policy,
+                                                                                           std::forward<Rest>(rest)...);
+                                                                      }))
+auto cartesian(const First& /*first*/, Rest&&... /*rest*/) {
+  if constexpr (detail::Refused<detail::kIntegersOnly, First, Rest...>) {
+    detail::refuse<detail::kIntegersOnly, First, Rest...>();
+  } else {
+    detail::refuse_cartesian<Rest...>();
+  }
+}
+template <detail::AnyPolicy P = Policy, class... Rest>
   requires(!detail::TupleArrays<Rest...>)
-auto cartesian(const Policy& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
+auto cartesian(const P& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
   return detail::refuse_cartesian<Rest...>();
 }
-template <std::size_t kInputs, class... Rest>
-auto cartesian(const Policy& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs], Rest&&... /*rest*/) {
+template <detail::AnyPolicy P = Policy, std::size_t kInputs, class... Rest>
+auto cartesian(const P& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs], Rest&&... /*rest*/) {
   return detail::refuse_cartesian<Rest...>();
 }
-template <detail::AnyPolicy P, class... Rest>
-  requires(!detail::RefusedCallOfIntegers<P, std::remove_cvref_t<Rest>...> &&
-           !requires(const P& policy, Rest&&... rest) {
-             upsweep::cartesian_offsets(policy, std::forward<Rest>(rest)...);
-           })
-auto cartesian_offsets(const P& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_cartesian_offsets<Rest...>();
+template <class First, class... Rest>
+  requires(detail::Refused<detail::kIntegersOnly, First, Rest...> || (detail::AnyPolicy<First> &&
+                                                                      !requires(const First& policy, Rest&&... rest) {
+                                                                        upsweep::cartesian_offsets(
+                                                                            policy, std::forward<Rest>(rest)...);
+                                                                      }))
+auto cartesian_offsets(const First& /*first*/, Rest&&... /*rest*/) {
+  if constexpr (detail::Refused<detail::kIntegersOnly, First, Rest...>) {
+    detail::refuse<detail::kIntegersOnly, First, Rest...>();
+  } else {
+    detail::refuse_cartesian_offsets<Rest...>();
+  }
 }
-template <class... Rest>
+template <detail::AnyPolicy P = Policy, class... Rest>
   requires(!detail::OffsetsArray<Rest...>)
-auto cartesian_offsets(const Policy& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
+auto cartesian_offsets(const P& /*policy*/, std::initializer_list<CartesianInput> /*inputs*/, Rest&&... /*rest*/) {
   return detail::refuse_cartesian_offsets<Rest...>();
 }
-template <std::size_t kInputs, class... Rest>
-auto cartesian_offsets(const Policy& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs],
-                       Rest&&... /*rest*/) {
+template <detail::AnyPolicy P = Policy, std::size_t kInputs, class... Rest>
+auto cartesian_offsets(const P& /*policy*/, const detail::PointerForLists (& /*inputs*/)[kInputs], Rest&&... /*rest*/) {
   return detail::refuse_cartesian_offsets<Rest...>();
 }
 /// @endcond
+
+// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. `out` may be null: then
+/// there are offsets alone. Returns the rung.
+inline std::string_view combinations_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
+                                           std::int64_t n, bool replacement, std::int64_t* offsets,
+                                           std::int64_t* const* out, std::int64_t room,
+                                           gpu::CombinationsStatus* status) {
+  detail::require_array(status, 1, "status");
+  const detail::ListsOf input{lists, content};
+  auto call = detail::combinations_call({&input, 1}, n, false, replacement, offsets, out, room);
+  call.status = status;
+  return detail::run_combinations(policy, call);
+}
+inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<const CartesianInput> inputs,
+                                        std::int64_t* offsets, std::int64_t* const* out, std::int64_t room,
+                                        gpu::CombinationsStatus* status) {
+  detail::require_array(status, 1, "status");
+  auto call = detail::combinations_call(inputs, std::ssize(inputs), true, false, offsets, out, room);
+  call.status = status;
+  return detail::run_combinations(policy, call);
+}
 
 namespace gpu {
 

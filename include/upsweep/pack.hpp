@@ -24,7 +24,8 @@
 //           unequal_lengths (columns, or too little room for their outputs), invalid_argument, unknown_rung, unsupported,
 //           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
 // In place  outputs must overlap neither inputs nor each other.
-// GPU       pack and its two steps, with a gpu::Policy and device memory: see gpu.hpp.
+// GPU       pack and its two steps, with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists and columns are host objects
+//           that view it. Calls wait for the stream, as a bad list is an error; those in …_async do not.
 // Source    Awkward Array's to_packed (compact_offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
 #pragma once
 
@@ -34,6 +35,7 @@
 #include <span>
 #include <string_view>
 
+#include "upsweep/detail/arguments.hpp"
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/lists.hpp"
@@ -109,13 +111,8 @@ inline PackCall pack_call(const ListViews& views, std::int64_t* offsets) {
   return call;
 }
 
-inline PackResult pack(const Policy& policy, PackCall call, std::span<const PackColumn> columns) {
-  call.columns = columns;
-  const std::string_view rung = run_pack(policy, call);
-  return {call.lists.count, call.total, rung};
-}
-
-inline PackResult pack(const gpu::Policy& policy, PackCall call, std::span<const PackColumn> columns) {
+template <AnyPolicy P>
+PackResult pack(const P& policy, PackCall call, std::span<const PackColumn> columns) {
   call.columns = columns;
   const std::string_view rung = run_pack(policy, call);
   return {call.lists.count, call.total, rung};
@@ -138,48 +135,61 @@ concept OffsetsOut = OutputArray<R> && std::same_as<ElementOf<R>, std::int64_t>;
 template <class R>
 concept OffsetsIn = InputArray<R> && std::same_as<ElementOf<R>, std::int64_t>;
 
+inline constexpr ArgumentRules kPackRules{.arrays = 1, .integers = true};
+
 }  // namespace detail
 
 /// Offsets and content of the lists, or list views; offsets holds n + 1.
-template <detail::ListsOrViews L>
-PackResult pack(const Policy& policy, const L& lists, std::int64_t* offsets, std::span<const PackColumn> columns) {
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L>
+PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, std::span<const PackColumn> columns) {
   return detail::pack(policy, detail::pack_call(detail::lists_or_views(lists), offsets), columns);
 }
 
+/// The same with columns one by one.
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, std::same_as<PackColumn>... Columns>
+PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, const Columns&... columns) {
+  const std::array<PackColumn, sizeof...(Columns)> array{columns...};
+  return pack(policy, lists, offsets, std::span<const PackColumn>(array));
+}
+
 /// `pack(par, Lists(starts, stops), offsets, PackColumn(pt, packed_pt), PackColumn(eta, packed_eta))`.
-template <detail::ListsOrViews L, detail::OffsetsOut Offsets, std::same_as<PackColumn>... Columns>
-PackResult pack(const Policy& policy, const L& lists, Offsets&& offsets, const Columns&... columns) {
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, detail::OffsetsOut Offsets,
+          std::same_as<PackColumn>... Columns>
+PackResult pack(const P& policy, const L& lists, Offsets&& offsets, const Columns&... columns) {
+  detail::require_memory_of<P, Offsets>();
   const auto given = detail::lists_or_views(lists);
   detail::require_offsets(std::ssize(offsets), given.count);
-  const std::array<PackColumn, sizeof...(Columns)> array{columns...};
-  return pack(policy, given, std::ranges::data(offsets), array);
+  return pack(policy, given, std::ranges::data(offsets), columns...);
 }
 
 /// The first step: offsets alone, of lists in `content` elements; offsets holds n + 1.
-template <detail::ListsOrViews L>
-PackResult pack_offsets(const Policy& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L>
+PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
   detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
   call.content = content;
   return detail::pack(policy, call, {});
 }
-template <detail::ListsOrViews L, detail::OffsetsOut Offsets>
-PackResult pack_offsets(const Policy& policy, const L& lists, std::int64_t content, Offsets&& offsets) {
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, detail::OffsetsOut Offsets>
+PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, Offsets&& offsets) {
+  detail::require_memory_of<P, Offsets>();
   const auto given = detail::lists_or_views(lists);
   detail::require_offsets(std::ssize(offsets), given.count);
   return pack_offsets(policy, given, content, std::ranges::data(offsets));
 }
 
 /// The second: content alone, to where n + 1 offsets say. The first of them may have any value: outputs begin there.
-template <detail::ListsOrViews L>
-PackResult pack_content(const Policy& policy, const L& lists, const std::int64_t* offsets,
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L>
+PackResult pack_content(const P& policy, const L& lists, const std::int64_t* offsets,
                         std::span<const PackColumn> columns) {
   // Read only, as they are given.
   detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), const_cast<std::int64_t*>(offsets));
   call.offsets_given = true;
   return detail::pack(policy, call, columns);
 }
-template <detail::ListsOrViews L, detail::OffsetsIn Offsets, std::same_as<PackColumn>... Columns>
-PackResult pack_content(const Policy& policy, const L& lists, const Offsets& offsets, const Columns&... columns) {
+template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, detail::OffsetsIn Offsets,
+          std::same_as<PackColumn>... Columns>
+PackResult pack_content(const P& policy, const L& lists, const Offsets& offsets, const Columns&... columns) {
+  detail::require_memory_of<P, Offsets>();
   const auto given = detail::lists_or_views(lists);
   detail::require_offsets(std::ssize(offsets), given.count);
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
@@ -189,68 +199,23 @@ PackResult pack_content(const Policy& policy, const L& lists, const Offsets& off
 /// @cond
 // Calls that are refused, with the reason.
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kPackRules, First, Rest...>
 auto pack(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kPackRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kPackRules, First, Rest...>
 auto pack_offsets(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
+  return detail::refuse<detail::kPackRules, First, Rest...>();
 }
 template <class First, class... Rest>
-  requires detail::RefusedCallOfIntegers<First, std::remove_cvref_t<Rest>...>
+  requires detail::Refused<detail::kPackRules, First, Rest...>
 auto pack_content(const First& /*first*/, Rest&&... /*rest*/) {
-  return detail::refuse_call<First, std::remove_cvref_t<Rest>...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 0, Rest...>
-auto pack(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 0, Rest...>
-auto pack_offsets(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
-}
-template <class... Rest>
-  requires detail::PointerForArray<1, 0, Rest...>
-auto pack_content(const Policy& /*policy*/, Rest&&... /*rest*/) {
-  return detail::refuse_pointer<Rest...>();
+  return detail::refuse<detail::kPackRules, First, Rest...>();
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------------------ on a GPU
-// The same with a gpu::Policy and device memory: see gpu.hpp. Views of lists and columns are the host's, what they point to is
-// the device's. These wait for the stream, as a bad list is an error.
-
-/// Offsets and content of the lists, or list views; offsets holds n + 1.
-template <detail::ListsOrViews L>
-PackResult pack(const gpu::Policy& policy, const L& lists, std::int64_t* offsets, std::span<const PackColumn> columns) {
-  return detail::pack(policy, detail::pack_call(detail::lists_or_views(lists), offsets), columns);
-}
-template <detail::ListsOrViews L, std::same_as<PackColumn>... Columns>
-PackResult pack(const gpu::Policy& policy, const L& lists, std::int64_t* offsets, const Columns&... columns) {
-  const std::array<PackColumn, sizeof...(Columns)> array{columns...};
-  return pack(policy, lists, offsets, std::span<const PackColumn>(array));
-}
-
-/// Offsets alone, of lists in `content` elements.
-template <detail::ListsOrViews L>
-PackResult pack_offsets(const gpu::Policy& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
-  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
-  call.content = content;
-  return detail::pack(policy, call, {});
-}
-
-/// Content alone, to where n + 1 offsets say.
-template <detail::ListsOrViews L>
-PackResult pack_content(const gpu::Policy& policy, const L& lists, const std::int64_t* offsets,
-                        std::span<const PackColumn> columns) {
-  detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), const_cast<std::int64_t*>(offsets));
-  call.offsets_given = true;
-  return detail::pack(policy, call, columns);
-}
+// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
 template <detail::ListsOrViews L>
