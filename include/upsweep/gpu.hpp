@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
-// The functions of scan, reduce, offsets, segmented_…, by_key, group_by, select, pack, broadcast, combinations and filtered_sum.hpp with
-// a gpu::Policy take device pointers (but the items of subset_sum.hpp are the host's):
+// The functions of scan, reduce, offsets, segmented_…, by_key, group_by, select, pack, broadcast, combinations, filtered_sum and
+// subset_sum.hpp are declared once for both policies. With a gpu::Policy they take device memory: pointers with lengths, or ranges
+// such as std::span(pointer, n). A std::vector or std::array does not compile there. Items of subset_sum.hpp are host memory.
 //
 //   auto policy = upsweep::gpu::Policy{}.with_stream(stream);
 //   upsweep::gpu::Workspace workspace(upsweep::gpu::scan_workspace<float, float>(policy, n), 0, stream);
