@@ -32,7 +32,70 @@ constexpr void require_memory_of() {
                 "std::span(pointer, n)");
 }
 
-/// What a function does not take, besides what RefusedCall says. Positions count from the argument after the policy.
+template <class T>
+concept ClassIterator = std::is_class_v<T> && std::input_or_output_iterator<T>;
+
+/// What stands in a policy's place: arrays, pointers to numbers and iterators where it was left out, and the standard library's
+/// policies, which are empty classes.
+template <class T>
+concept NotAPolicy = std::ranges::range<T> || ClassIterator<T> || (std::is_class_v<T> && std::is_empty_v<T>) ||
+                     (std::is_pointer_v<T> && std::is_arithmetic_v<std::remove_pointer_t<T>>);
+
+template <class... T>
+inline constexpr bool kHasIterator = (ClassIterator<T> || ...);
+
+/// Whether what follows the first pointer, which is how many elements it has, is a float.
+template <class... T>
+struct FloatLength : std::false_type {};
+template <class First, class Second, class... Rest>
+struct FloatLength<First, Second, Rest...>
+    : std::conditional_t<std::is_pointer_v<First>, std::is_floating_point<Second>, FloatLength<Second, Rest...>> {};
+
+/// A name that stands for several functions, as std::max<int> does: nothing else needs this conversion.
+template <class T>
+struct SeveralFunctions {
+  SeveralFunctions(const T& (*)(const T&, const T&)) {}  // NOLINT(google-explicit-constructor)
+};
+template <class T>
+auto refuse_several_functions() {
+  static_assert(!std::is_same_v<T, T>,
+                "the operator is a name of several functions, such as std::max<int>: pass upsweep::max or "
+                "upsweep::min, or a lambda that calls the one that is meant");
+}
+
+/// Whether one of the first kOnly arguments is a pointer to elements, or of the kMixed that follow one is a pointer and one an array.
+template <int kOnly, int kMixed, class... T>
+consteval bool has_pointer_for_array() {
+  int at = 0;
+  bool has_misplaced = false;
+  bool has_pointer = false;
+  bool has_array = false;
+  [[maybe_unused]] const auto look = [&](bool is_pointer, bool is_array) {
+    if (at < kOnly) has_misplaced |= is_pointer;
+    if (at >= kOnly && at < kOnly + kMixed) {
+      has_pointer |= is_pointer;
+      has_array |= is_array;
+    }
+    ++at;
+  };
+  // A C array may stand for a pointer.
+  (look(std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>, InputArray<T> && !std::is_array_v<T>), ...);
+  return has_misplaced || (has_pointer && has_array);
+}
+
+/// Calls whose first kOnly arguments after the policy must not be pointers, and the kMixed after those all pointers or all arrays.
+template <int kOnly, int kMixed, class... Rest>
+concept PointerForArray = has_pointer_for_array<kOnly, kMixed, std::remove_cvref_t<Rest>...>();
+inline constexpr int kAllArguments = 99;
+
+/// Whether a call begins with two arrays: what follows these may be a pointer, such as an initial value.
+template <class... T>
+inline constexpr bool kBeginsWithArrays = false;
+template <class First, class Second, class... Rest>
+inline constexpr bool kBeginsWithArrays<First, Second, Rest...> =
+    InputArray<std::remove_cvref_t<First>> && InputArray<std::remove_cvref_t<Second>>;
+
+/// What a function does not take. Positions count from the argument after the policy.
 struct ArgumentRules {
   int arrays = 0;          ///< so many arguments must not be pointers
   int alike = 0;           ///< so many arguments after those are all pointers or all arrays
@@ -103,7 +166,8 @@ concept Refused = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>() != R
 template <ArgumentRules kRules, class First, class... Rest>
 auto refuse() {
   constexpr Refusal kWhy = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>();
-  static_assert(kWhy != Refusal::no_policy, "the first argument must be a policy: upsweep::par or upsweep::seq");
+  static_assert(kWhy != Refusal::no_policy,
+                "the first argument must be a policy: upsweep::par or upsweep::seq, or a gpu::Policy");
   static_assert(kWhy != Refusal::iterators,
                 "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
                 "pointer and a length");
