@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,8 +77,20 @@ TYPED_TEST(CudaNegativeZero, OfArrays) {
       return [&, init](const gpu::Policy& policy) { sum = reduce(policy, in.data(), n, init).value; };
     };
     this->by_all_rungs("reduce", reduce_to_sum(static_cast<T>(-0.0)), [&] { EXPECT_TRUE(is_negative_zero(sum)) << n; });
+    this->by_all_rungs(
+        "reduce",
+        [&](const gpu::Policy& policy) {
+          sum = reduce(policy, std::span<const T>(in.data(), static_cast<std::size_t>(n))).value;
+        },
+        [&] { EXPECT_TRUE(is_negative_zero(sum)) << n; });
     this->by_all_rungs("reduce", reduce_to_sum(T{0}), [&] { EXPECT_TRUE(sum == 0 && !std::signbit(sum)) << n; });
   }
+}
+
+TYPED_TEST(CudaNegativeZero, OfNoElementsIsZero) {
+  using T = TypeParam;
+  const T sum = reduce(gpu::Policy{}, std::span<const T>());
+  EXPECT_TRUE(sum == 0 && !std::signbit(sum));
 }
 
 /// Lists of all lengths, empty ones among them, and long ones.

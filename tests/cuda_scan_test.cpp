@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -434,6 +435,22 @@ TEST_F(GpuTest, AStreamOfEitherDeviceIsCapturedAndOnlyByItsOwn) {
                                      n, false),
               kNoIndex);
   }
+}
+
+TEST_F(GpuTest, SpansOfDeviceMemoryAreScanned) {
+  DeviceArray<int> from(std::vector<int>{3, 1, 2}, 0);
+  DeviceArray<int> to(3);
+  const std::span<int> in(from.data(), 3);
+  const std::span<int> out(to.data(), 3);
+  inclusive_scan(gpu::Policy{}, in, out);
+  EXPECT_EQ(to.values(), (std::vector<int>{3, 4, 6}));
+  inclusive_scan(gpu::Policy{}, in, out, 5, add);
+  EXPECT_EQ(to.values(), (std::vector<int>{8, 9, 11}));
+  exclusive_scan(gpu::Policy{}, in, out, 5);
+  EXPECT_EQ(to.values(), (std::vector<int>{5, 8, 9}));
+  std::vector<int> host(3);
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}, std::span(host), out); }), Code::invalid_argument);
+  EXPECT_EQ(code_of([&] { inclusive_scan(gpu::Policy{}, in.first(2), out); }), Code::unequal_lengths);
 }
 
 TEST_F(GpuTest, SaysWhatIsWrong) {
