@@ -88,8 +88,8 @@ ReducedByKey reduce_by_key(const Policy& policy, ByKeyCall call, const In* value
   return run_by_key(policy, call);
 }
 template <class In, class Out, class Op>
-ReducedByKey reduce_by_key(const gpu::Policy& policy, ByKeyCall call, const In* values, Out* out, const Op& op,
-                           const Beginning<Out>& begin) {
+static ReducedByKey reduce_by_key(const gpu::Policy& policy, ByKeyCall call, const In* values, Out* out, const Op& op,
+                                  const Beginning<Out>& begin) {
   const auto run = [&](SegmentedReduceCall& reduction) {
     set_beginning(reduction, begin);
     call.reduction = &reduction;

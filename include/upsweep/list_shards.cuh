@@ -62,8 +62,10 @@ static constexpr DeviceHeads kDeviceHeads{
     }};
 
 template <class In, class Out, class Op>
-static ListsResult custom_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                 const Op& op, const Out& init, gpu::ListsStatus* status) {
+  requires RunsCustomFold<In, Out, Op>
+static ListsResult fold_shards(OnDevice /*here*/, const gpu::Group& group,
+                               const std::vector<gpu::ListsShard<In, Out>>& shards, const Op& op,
+                               const Beginning<Out>& begin, gpu::ListsStatus* status) {
   using Element = ElementType<In>;
   require_device_elements<Element, Out>();
   const auto on_device = device_operator<Out>(op);
@@ -74,28 +76,10 @@ static ListsResult custom_reduce(const gpu::Group& group, const std::vector<gpu:
   return run_lists(group, shards, lists, status, [&](const gpu::ListsShard<In, Out>& shard) {
     auto call = fold_call(shard.lists, shard.in, shard.n, shard.out, on_device, shard.valid);
     call.device = &kDeviceFold<Element, Out, OnDeviceOp>;
-    call.init = std::addressof(init);
+    set_beginning(call, begin);
     return call;
   });
 }
 
 }  // namespace detail
-
-/// out[i] = init ⊕ the elements of list i, for each list that begins in a shard. Waits, as a bad list is an error.
-template <class In, class Out, class Op>
-  requires detail::RunsCustomFold<In, Out, Op>
-ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                             std::type_identity_t<Out> init, Op op) {
-  return detail::custom_reduce(group, shards, op, init, nullptr);
-}
-
-/// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
-template <class In, class Out, class Op>
-  requires detail::RunsCustomFold<In, Out, Op>
-std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
-                                        gpu::ListsStatus* status, std::type_identity_t<Out> init, Op op) {
-  detail::require_array(status, 1, "status");
-  return detail::custom_reduce(group, shards, op, init, status).rung;
-}
-
 }  // namespace upsweep

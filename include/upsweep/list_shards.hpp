@@ -87,9 +87,10 @@ ListsResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsShard
   return {count, run_segmented_reduce(group, lists, status)};
 }
 
+/// Folds the lists. Custom operators and types have another one in list_shards.cuh.
 template <class In, class Out, class Op>
-ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, const Op& op,
-                             const Beginning<Out>& begin, gpu::ListsStatus* status) {
+ListsResult fold_shards(OnDevice /*here*/, const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                        const Op& op, const Beginning<Out>& begin, gpu::ListsStatus* status) {
   static_assert(RunsCompiled<ElementType<In>, Out, Op>,
                 "operators and types of one's own fold lists in shards by list_shards.cuh, which nvcc compiles");
   constexpr Out kIdentity = identity<Out>(operator_of<Op, Out>());
@@ -101,6 +102,12 @@ ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::Lis
     set_beginning(call, begin);
     return call;
   });
+}
+
+template <class In, class Out, class Op>
+static ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
+                                    const Op& op, const Beginning<Out>& begin, gpu::ListsStatus* status) {
+  return fold_shards(OnDevice{}, group, shards, op, begin, status);
 }
 
 /// By what results of parts of a list become that of the list.

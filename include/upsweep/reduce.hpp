@@ -105,7 +105,7 @@ auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {
 
 /// The same on a GPU, whose carry has a value.
 template <class In, class T, class Op>
-Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, const Op& op) {
+static Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, const Op& op) {
   return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
     const std::string_view rung = run_reduce_and_wait(policy, reduce_call(in, n, on_device, carry, kernel));
     return Reduction<T>{carry.total, rung};
@@ -113,8 +113,8 @@ Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, Sca
 }
 
 template <class In, class T, class Op>
-std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, T init, const Op& op,
-                              const T* init_at = nullptr) {
+static std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, T init,
+                                     const Op& op, const T* init_at = nullptr) {
   require_array(out, 1, "result");
   return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
     auto carry = carry_of(init);
@@ -127,7 +127,7 @@ std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Leng
 }
 
 template <class In, class T, class Op>
-gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op) {
+static gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op) {
   return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
     ReduceCall call;
     describe_elements<In, T>(call, on_device);

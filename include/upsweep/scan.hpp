@@ -170,9 +170,10 @@ auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {
   return f(op, static_cast<const DeviceScans*>(nullptr));
 }
 
+// Functions that use it are static, as the kernels of custom operators are: each file of a program runs its own.
 template <class In, class Out, class Op>
-ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op, bool exclusive,
-                ScanCarry<Out> carry, const Out* init_at = nullptr) {
+static ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op, bool exclusive,
+                       ScanCarry<Out> carry, const Out* init_at = nullptr) {
   require_array(in, n.most, "input");
   require_array(out, n.most, "output");
   return with_device_scans<In, Out>(OnDevice{}, op, [&](const auto& on_device, const DeviceScans* kernels) {
@@ -191,7 +192,7 @@ ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out
 }
 
 template <class In, class Out, class Op>
-gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op) {
+static gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t n, const Op& op) {
   return with_device_scans<In, Out>(OnDevice{}, op, [&](const auto& on_device, const DeviceScans* kernels) {
     ScanCall call;
     describe_elements<In, Out>(call, on_device);

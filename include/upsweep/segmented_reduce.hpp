@@ -212,8 +212,8 @@ ListsResult segmented_reduce(const Policy& policy, const Lists& lists, const In*
   return {lists.count, run_segmented_reduce(policy, host_fold_call(lists, content, n, out, op, begin, valid))};
 }
 template <class In, class Out, class Op>
-ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
-                             const Op& op, const Beginning<Out>& begin, const Mask& valid) {
+static ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& lists, const In* content, std::int64_t n,
+                                    Out* out, const Op& op, const Beginning<Out>& begin, const Mask& valid) {
   return with_fold(OnDevice{}, lists, content, n, out, op, valid, [&](SegmentedReduceCall& call) {
     set_beginning(call, begin);
     return ListsResult{lists.count, run_segmented_reduce(policy, call)};
@@ -231,10 +231,10 @@ inline void set_count(SegmentedReduceCall& call, const std::optional<gpu::Length
 }
 
 template <class In, class Out, class Op>
-std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
-                                        std::int64_t n, Out* out, gpu::ListsStatus* status, const Op& op,
-                                        const Beginning<Out>& begin, const Mask& valid,
-                                        const std::optional<gpu::Length>& number) {
+static std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
+                                               std::int64_t n, Out* out, gpu::ListsStatus* status, const Op& op,
+                                               const Beginning<Out>& begin, const Mask& valid,
+                                               const std::optional<gpu::Length>& number) {
   require_array(status, 1, "status");
   return with_fold(OnDevice{}, lists, content, n, out, op, valid, [&](SegmentedReduceCall& call) {
     set_beginning(call, begin);
@@ -245,8 +245,8 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
 }
 
 template <class In, class Out, class Op>
-gpu::WorkspaceSize fold_workspace(const gpu::Policy& policy, const Lists& lists, std::int64_t n, const Op& op,
-                                  const Mask& valid) {
+static gpu::WorkspaceSize fold_workspace(const gpu::Policy& policy, const Lists& lists, std::int64_t n, const Op& op,
+                                         const Mask& valid) {
   const In* const content = nullptr;
   Out* const out = nullptr;
   return with_fold(OnDevice{}, lists, content, n, out, op, valid,

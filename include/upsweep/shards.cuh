@@ -28,75 +28,16 @@ static constexpr DeviceShards kDeviceShards{
           return gpu::detail::groups_bytes<gpu::detail::ScanProblem<In, Out, Op, false>>(call.n);
         }};
 
-template <class In, class Out, class Op>
-static ScanResult custom_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op,
-                              bool exclusive, const ScanCarry<Out>& carry, const Out* init_at = nullptr) {
+/// f(operator, its kernels), both as the device has them.
+template <class In, class Out, class Op, class F>
+  requires RunsCustom<In, Out, Op>
+static auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
   require_device_elements<In, Out>();
   const auto on_device = device_operator<Out>(op);
-  return scan(group, shards, on_device, exclusive, carry,
-              &kDeviceShards<In, Out, std::remove_const_t<decltype(on_device)>>, init_at);
+  return f(on_device, &kDeviceShards<In, Out, std::remove_const_t<decltype(on_device)>>);
 }
 
 }  // namespace detail
-
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op) {
-  return detail::custom_scan(group, shards, op, false, empty_carry<Out>());
-}
-
-/// Starts with `init`.
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
-                          std::type_identity_t<Out> init, Op op) {
-  return detail::custom_scan(group, shards, op, false, carry_of<Out>(init));
-}
-
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
-                          std::type_identity_t<Out> init, Op op) {
-  return detail::custom_scan(group, shards, op, true, carry_of<Out>(init));
-}
-
-/// The same that start with a value in memory of the first member's device, outside all outputs.
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
-                          gpu::ValueAt<Out> init, Op op) {
-  detail::require_array(init.at, 1, "initial value");
-  return detail::custom_scan(group, shards, op, false, carry_of(Out{}), init.at);
-}
-template <class In, class Out, class Op>
-  requires detail::RunsCustom<In, Out, Op>
-ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
-                          gpu::ValueAt<Out> init, Op op) {
-  detail::require_array(init.at, 1, "initial value");
-  return detail::custom_scan(group, shards, op, true, carry_of(Out{}), init.at);
-}
-
-template <class In, class T, class Op>
-  requires detail::RunsCustom<In, T, Op>
-void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
-                  std::type_identity_t<T> init, Op op) {
-  detail::with_device_reduce<In, T>(detail::OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
-    using OnDevice = std::remove_cvref_t<decltype(on_device)>;
-    detail::reduce_async(group, shards, out, init, on_device, kernel, &detail::kDeviceReduce<T, T, OnDevice>);
-  });
-}
-
-/// The same with an initial value in memory of the first member's device, which may be *out.
-template <class In, class T, class Op>
-  requires detail::RunsCustom<In, T, Op>
-void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, gpu::ValueAt<T> init,
-                  Op op) {
-  detail::require_array(init.at, 1, "initial value");
-  detail::with_device_reduce<In, T>(detail::OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
-    using OnDevice = std::remove_cvref_t<decltype(on_device)>;
-    detail::reduce_async(group, shards, out, T{}, on_device, kernel, &detail::kDeviceReduce<T, T, OnDevice>, init.at);
-  });
-}
 
 namespace gpu {
 

@@ -91,9 +91,17 @@ struct FilteredSumShard {
 
 namespace detail {
 
+/// f(operator, its kernels), both as the device has them. Those of custom operators are in shards.cuh.
+template <class In, class Out, class Op, class F>
+auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
+  static_assert(RunsCompiled<In, Out, Op>,
+                "custom operators and types are scanned in shards by upsweep/shards.cuh, which nvcc compiles");
+  return f(op, static_cast<const DeviceShards*>(nullptr));
+}
+
 template <class In, class Out, class Op>
-ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op, bool exclusive,
-                ScanCarry<Out> carry, const DeviceShards* custom = nullptr, const Out* init_at = nullptr) {
+ScanResult scan_shards(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op,
+                       bool exclusive, ScanCarry<Out>& carry, const DeviceShards* custom, const Out* init_at) {
   std::vector<ScanCall> calls;
   std::int64_t count = 0;
   for (const gpu::Shard<In, Out>& shard : shards) {
@@ -111,6 +119,13 @@ ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>&
     count += shard.n;
   }
   return {count, run_scan(group, calls, custom)};
+}
+template <class In, class Out, class Op>
+static ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, const Op& op,
+                       bool exclusive, ScanCarry<Out> carry, const Out* init_at = nullptr) {
+  return with_device_shards<In, Out>(OnDevice{}, op, [&](const auto& on_device, const DeviceShards* custom) {
+    return scan_shards(group, shards, on_device, exclusive, carry, custom, init_at);
+  });
 }
 
 /// A reduction of the members' values, which are of type T.
@@ -137,20 +152,23 @@ ScanCarry<T> begin_of_shard(const Op& /*op*/) {
 }
 
 template <class In, class T, class Op>
-void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, T init, const Op& op,
-                  const DeviceKernel<ReduceCall>* custom = nullptr,
-                  const DeviceKernel<ReduceCall>* custom_totals = nullptr, const T* init_at = nullptr) {
+static void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, T init,
+                         const Op& op, const T* init_at = nullptr) {
   require_members(group, shards.size());
-  const auto value = [&](std::size_t member, const gpu::Policy&, void* to) {
-    const gpu::Shard<In>& shard = shards[member];
-    auto carry = shard.n_at == nullptr ? empty_carry<T>() : begin_of_shard<T>(op);
-    ReduceCall call = reduce_call(shard.in, shard.n, op, carry, custom);
-    call.n_at = shard.n_at;
-    call.out = to;
-    if (shard.n > 0) run_reduce(group, member, call);
-    return shard.n > 0;
-  };
-  fold(group, value, out, init, op, custom_totals, init_at);
+  with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
+    const auto value = [&](std::size_t member, const gpu::Policy&, void* to) {
+      const gpu::Shard<In>& shard = shards[member];
+      auto carry = shard.n_at == nullptr ? empty_carry<T>() : begin_of_shard<T>(on_device);
+      ReduceCall call = reduce_call(shard.in, shard.n, on_device, carry, kernel);
+      call.n_at = shard.n_at;
+      call.out = to;
+      if (shard.n > 0) run_reduce(group, member, call);
+      return shard.n > 0;
+    };
+    with_device_reduce<T, T>(OnDevice{}, on_device, [&](const auto& of_totals, const auto* kernel_of_totals) {
+      fold(group, value, out, init, of_totals, kernel_of_totals, init_at);
+    });
+  });
 }
 
 /// As equal as multiples of so many elements are.
@@ -180,21 +198,18 @@ std::vector<std::int64_t> split(const Group& group, std::int64_t n) {
 
 /// Inclusive scan of all shards as one array, each from its `in` to its `out`.
 template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<In, Out, Op>
 ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op = {}) {
   return detail::scan(group, shards, op, false, empty_carry<Out>());
 }
 
 /// Starts with `init`.
 template <class In, class Out, class Op>
-  requires detail::RunsCompiled<In, Out, Op>
 ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
                           std::type_identity_t<Out> init, Op op) {
   return detail::scan(group, shards, op, false, carry_of<Out>(init));
 }
 
 template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<In, Out, Op>
 ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
                           std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan(group, shards, op, true, carry_of<Out>(init));
@@ -202,24 +217,21 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
 
 /// The same that start with a value in memory of the first member's device, outside all outputs.
 template <class In, class Out, class Op>
-  requires detail::RunsCompiled<In, Out, Op>
 ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
                           gpu::ValueAt<Out> init, Op op) {
   detail::require_array(init.at, 1, "initial value");
-  return detail::scan(group, shards, op, false, carry_of(Out{}), nullptr, init.at);
+  return detail::scan(group, shards, op, false, carry_of(Out{}), init.at);
 }
 template <class In, class Out, class Op = Add>
-  requires detail::RunsCompiled<In, Out, Op>
 ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
                           gpu::ValueAt<Out> init, Op op = {}) {
   detail::require_array(init.at, 1, "initial value");
-  return detail::scan(group, shards, op, true, carry_of(Out{}), nullptr, init.at);
+  return detail::scan(group, shards, op, true, carry_of(Out{}), init.at);
 }
 
 /// init ⊕ x0 ⊕ … of all shards as one array, into *out, memory of the first member's device, without waiting. Looks at no
 /// shard's `out`.
 template <class In, class T, class Op = Add>
-  requires detail::RunsCompiled<In, T, Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
                   std::type_identity_t<T> init, Op op = {}) {
   detail::reduce_async(group, shards, out, init, op);
@@ -227,11 +239,10 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
 
 /// The same with an initial value in memory of the first member's device, which may be *out.
 template <class In, class T, class Op = Add>
-  requires detail::RunsCompiled<In, T, Op>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, gpu::ValueAt<T> init,
                   Op op = {}) {
   detail::require_array(init.at, 1, "initial value");
-  detail::reduce_async(group, shards, out, T{}, op, nullptr, nullptr, init.at);
+  detail::reduce_async(group, shards, out, T{}, op, init.at);
 }
 
 /// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see filtered_sum.hpp. Into *out, memory of the first
