@@ -112,6 +112,19 @@ void SpilledPartitions::use(int workers, std::int64_t most_bytes, const UseGroup
   partitions_ = std::move(round.done);
 }
 
+/// Reads an extent. `read_batch` gets what is left of it, and returns the bytes of the batch at the front, 0 where there is none.
+template <class ReadBatch>
+void SpilledPartitions::read(SpillFile::Extent extent, std::vector<std::byte>& buffer, const ReadBatch& read_batch) {
+  const auto bytes = static_cast<std::size_t>(extent.bytes);
+  buffer.resize(bytes + kAfterBatches);
+  file_.read(extent, buffer.data());
+  for (std::size_t at = 0; at < bytes;) {
+    const std::size_t batch = read_batch(std::span<const std::byte>(buffer).subspan(at, bytes - at));
+    if (batch == 0) file_.refuse_bytes();
+    at += batch;
+  }
+}
+
 /// False where there is not enough memory besides what other threads merge: the partition is left to them, and this thread ends.
 bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGroups& use) {
   std::unique_lock lock(round.changing);
@@ -137,20 +150,17 @@ bool SpilledPartitions::use_one(Round& round, Partition& partition, const UseGro
   } counted{loaded_};
   std::int64_t seen = 0;
   for (const SpillFile::Extent extent : partition.extents) {
-    const auto bytes = static_cast<std::size_t>(extent.bytes);
-    buffer.resize(bytes + kAfterBatches);
-    file_.read(extent, buffer.data());
-    for (std::size_t at = 0; at < bytes;) {
+    read(extent, buffer, [&](std::span<const std::byte> from) {
       batch.clear();
       batch_first.clear();
-      const std::size_t read = batches.read(std::span(buffer).subspan(at, bytes - at), batch, batch_first);
-      if (read == 0) file_.refuse_bytes();
-      at += read;
+      const std::size_t bytes = batches.read(from, batch, batch_first);
+      if (bytes == 0) return bytes;
       seen += batch.count();
       fresh.clear();
       merge(*groups, batch, 0, batch.count(), fresh);
       for (const std::int64_t group : fresh) first.push_back(batch_first[static_cast<std::size_t>(group)]);
-    }
+      return bytes;
+    });
     counted.set(groups->bytes() +
                 static_cast<std::int64_t>(first.capacity() * sizeof(std::uint64_t) + buffer.capacity()));
     round.pause->now();
@@ -192,16 +202,9 @@ void SpilledPartitions::divide(Round& round, const Partition& partition) {
   GroupDecoder batches(plan_);
   std::int64_t seen = 0;
   for (const SpillFile::Extent extent : partition.extents) {
-    const auto bytes = static_cast<std::size_t>(extent.bytes);
-    buffer.resize(bytes + kAfterBatches);
-    file_.read(extent, buffer.data());
     groups.clear();
     first.clear();
-    for (std::size_t at = 0; at < bytes;) {
-      const std::size_t read = batches.read(std::span(buffer).subspan(at, bytes - at), groups, first);
-      if (read == 0) file_.refuse_bytes();
-      at += read;
-    }
+    read(extent, buffer, [&](std::span<const std::byte> from) { return batches.read(from, groups, first); });
     seen += groups.count();
     const auto number_of = [&](std::int32_t g) {
       return static_cast<std::size_t>(partition_of(groups.hash(g), partition.depth + 1));

@@ -85,6 +85,8 @@ class SpilledPartitions {
   struct Round;
 
   void flush(Writer& writer);
+  template <class ReadBatch>
+  void read(SpillFile::Extent extent, std::vector<std::byte>& buffer, const ReadBatch& read_batch);
   bool use_one(Round& round, Partition& partition, const UseGroups& use);
   void divide(Round& round, const Partition& partition);
 
