@@ -28,7 +28,8 @@ SourceOptions LaunchChoice::with_copies(SourceOptions options, std::int64_t grou
       groups * plan_.kernels->fold(plan_, options)->source().own_words * kDeviceWord;  // of a thread
   const std::int64_t most = limits_.shared_per_block - kStaticShared;
   const std::int64_t easily = std::min(kEasilyShared, most);
-  for (const auto& [threads, shared] : {std::pair(kBlockThreads, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
+  for (const auto& [threads, shared] :
+       {std::pair(kBlockThreads, easily), {128, easily}, {64, easily}, {64, most}, {32, most}}) {
     options.threads = threads;
     if (bytes * threads <= shared) return options;
   }
