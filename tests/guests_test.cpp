@@ -46,7 +46,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kCount = 1000003;
 
 /// How long something is waited for that comes for certain, unless the machine is busy with other work: longer than that takes.
-constexpr auto kPatience = 10min;
+constexpr auto kTimeLimit = 10min;
 
 /// The threads of a process that is alone: ThreadSanitizer has one of its own.
 #ifdef __SANITIZE_THREAD__
@@ -61,8 +61,8 @@ int threads_of_this_process() {
 }
 
 /// Waits until there are no more than so many, but not for ever.
-int threads_at_last(int expected, Clock::duration patience = kPatience) {
-  const auto deadline = Clock::now() + patience;
+int threads_at_last(int expected, Clock::duration limit = kTimeLimit) {
+  const auto deadline = Clock::now() + limit;
   while (threads_of_this_process() > expected && Clock::now() < deadline) std::this_thread::sleep_for(20ms);
   return threads_of_this_process();
 }
@@ -127,7 +127,7 @@ bool two_at_once() {
   std::atomic<int> arrived{0};
   cpu::run_workers(2, [&](int) {
     ++arrived;
-    const auto deadline = Clock::now() + kPatience;
+    const auto deadline = Clock::now() + kTimeLimit;
     while (arrived < 2 && Clock::now() < deadline) std::this_thread::yield();
     if (arrived < 2) arrived = -2;
   });
@@ -137,7 +137,7 @@ bool two_at_once() {
 /// Does `act` in a worker of a call that another thread than its caller runs; false where none comes in time.
 bool on_a_helper(const std::function<void()>& act) {
   const auto caller = std::this_thread::get_id();
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kTimeLimit;
   std::atomic<bool> done{false};
   cpu::run_workers(2, [&](int) {
     if (std::this_thread::get_id() != caller) {
@@ -247,7 +247,7 @@ TEST(Guests, ThreadsGoOnToTheCallsThatAreStillRunning) {
   while (callers < cpu::hardware_threads()) std::this_thread::yield();
   std::mutex lock;
   std::set<std::thread::id> ran;
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kTimeLimit;
   cpu::run_workers(1000, [&](int) {
     begun = true;
     const std::lock_guard locked(lock);
@@ -447,7 +447,7 @@ TEST(Guests, BetweenCallsThreadsSleep) {
     return time(usage.ru_utime) + time(usage.ru_stime);
   };
   double in_300_ms = 0;
-  for (const auto deadline = Clock::now() + kPatience;
+  for (const auto deadline = Clock::now() + kTimeLimit;
        Clock::now() < deadline;) {  // at last, as a thread may not have run yet
     const double before = used();
     std::this_thread::sleep_for(300ms);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "patterns.hpp"
-#include "problems/subset_sum/crew.hpp"
+#include "problems/subset_sum/worker_group.hpp"
 #include "problems/subset_sum/open_runs.hpp"
 #include "problems/subset_sum/reference.hpp"
 #include "problems/subset_sum/wavefront.hpp"
@@ -172,7 +172,7 @@ int run_on_threads(Wavefront& wavefront, const std::vector<Wavefront::Pass>& pas
   wavefront.share(slices);
   std::vector<std::thread> threads;
   threads.reserve(static_cast<std::size_t>(slices));
-  for (int seat = 0; seat < slices; ++seat) threads.emplace_back([&, seat] { wavefront.work(seat); });
+  for (int id = 0; id < slices; ++id) threads.emplace_back([&, id] { wavefront.work(id); });
   for (auto& thread : threads) thread.join();
   wavefront.end();
   return slices;
@@ -327,32 +327,32 @@ TEST(SubsetSumRungs, OpenRunsAreTheTilesThatAreNotFull) {
   }
 }
 
-TEST(SubsetSumRungs, ACrewIsThoseWhoCameInTime) {
-  using impl::subset_sum::Crew;
+TEST(SubsetSumRungs, AWorkerGroupIsTheThreadsThatJoinedInTime) {
+  using impl::subset_sum::WorkerGroup;
   constexpr std::chrono::microseconds kForever{60'000'000};
   for (const int most : {1, 2, 9}) {
-    Crew crew(most, kForever);
+    WorkerGroup group(most, kForever);
     std::atomic<int> begun{0};
-    std::vector<int> seats(static_cast<std::size_t>(most));
+    std::vector<int> ids(static_cast<std::size_t>(most));
     std::vector<std::thread> threads;
-    threads.reserve(seats.size());
-    for (int& seat : seats) {
+    threads.reserve(ids.size());
+    for (int& id : ids) {
       threads.emplace_back([&] {
-        seat = crew.join([&](int size) { begun = size; });
+        id = group.join([&](int size) { begun = size; });
         EXPECT_EQ(begun, most) << "nobody begins before all are there";
       });
     }
     for (auto& thread : threads) thread.join();
-    std::sort(seats.begin(), seats.end());
-    for (int seat = 0; seat < most; ++seat) EXPECT_EQ(seats[static_cast<std::size_t>(seat)], seat);
-    EXPECT_EQ(crew.join([](int) { FAIL() << "it has begun"; }), Crew::kLate);
+    std::sort(ids.begin(), ids.end());
+    for (int id = 0; id < most; ++id) EXPECT_EQ(ids[static_cast<std::size_t>(id)], id);
+    EXPECT_EQ(group.join([](int) { FAIL() << "it has begun"; }), WorkerGroup::kLate);
   }
   // Where nobody else comes, one begins alone.
-  Crew alone(64, std::chrono::microseconds{1000});
+  WorkerGroup alone(64, std::chrono::microseconds{1000});
   int size = 0;
   EXPECT_EQ(alone.join([&](int come) { size = come; }), 0);
   EXPECT_EQ(size, 1);
-  EXPECT_EQ(alone.join([](int) {}), Crew::kLate);
+  EXPECT_EQ(alone.join([](int) {}), WorkerGroup::kLate);
 }
 
 TEST(SubsetSumRungs, AnyNumberOfThreadsFillsAndFindsTheSame) {

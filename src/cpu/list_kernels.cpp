@@ -139,12 +139,12 @@ UPSWEEP_INLINE Vector<Lane<T>> lengths_of(const std::int64_t* starts, const std:
 
 /// kLanes<T> lists side by side.
 template <class T>
-struct Abreast {
+struct ListPerLane {
   Vector<Lane<T>> lengths;
   std::int64_t longest;
   std::int64_t stop;  // of the last one
 
-  UPSWEEP_INLINE Abreast(const std::int64_t* starts, const std::int64_t* stops)
+  UPSWEEP_INLINE ListPerLane(const std::int64_t* starts, const std::int64_t* stops)
       : lengths(lengths_of<T>(starts, stops)), longest(max_of(lengths)), stop(stops[kLanes<T> - 1]) {}
 };
 
@@ -177,7 +177,7 @@ UPSWEEP_INLINE std::int64_t readable(const std::int64_t* starts, const std::int6
 /// How many bytes ahead of those that are loaded the content is fetched, where the lists follow each other: a group's, as
 /// lists side by side are read at many places at once, which no processor foresees, and at least what memory takes to answer.
 template <class T>
-UPSWEEP_INLINE std::int64_t bytes_ahead(const std::int64_t* starts, const Abreast<T>& lists) {
+UPSWEEP_INLINE std::int64_t bytes_ahead(const std::int64_t* starts, const ListPerLane<T>& lists) {
   constexpr std::int64_t kLeast = tuning::kListKernels.fetch_bytes;
   const std::int64_t elements = lists.stop - starts[0];
   if (elements < 0 || elements > kLanes<T> * lists.longest) return 0;  // what is loaded anyway
@@ -187,7 +187,7 @@ UPSWEEP_INLINE std::int64_t bytes_ahead(const std::int64_t* starts, const Abreas
 
 /// As many bytes as load_columns() loads; half of them where that is all there is, as the lists then are shorter than that.
 template <class T>
-UPSWEEP_INLINE void fetch(std::uintptr_t at, const Abreast<T>& lists) {
+UPSWEEP_INLINE void fetch(std::uintptr_t at, const ListPerLane<T>& lists) {
   const int lines = lists.longest <= kDepth ? kDepth / 2 : kDepth;
   for (int line = 0; line < lines; ++line) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): it may lie past the end, where no pointer may point
@@ -197,7 +197,7 @@ UPSWEEP_INLINE void fetch(std::uintptr_t at, const Abreast<T>& lists) {
 
 /// step(j, column) for the vectors of the first, second, … elements of the lists; before them begin(the first ones).
 template <class T, class Begin, class Step>
-UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const Abreast<T>& lists, Begin begin,
+UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists, Begin begin,
                                     Step step) {
   auto ahead =
       reinterpret_cast<std::uintptr_t>(content + starts[0]) + static_cast<std::uintptr_t>(bytes_ahead(starts, lists));
@@ -209,7 +209,7 @@ UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts
   }
 }
 template <class T, class Step>
-UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const Abreast<T>& lists, Step step) {
+UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists, Step step) {
   for_each_column(content, starts, lists, [](const Vector<T>&) {}, step);
 }
 
@@ -232,22 +232,22 @@ enum class Empty : bool { init, zero };
 
 /// Operation is a VectorOp or alike.
 template <class T, class Operation, Empty kEmpty = Empty::init>
-struct FoldAbreast {
+struct FoldPerLane {
   static void lists(const void*, const void* content, std::int64_t end, const std::int64_t* starts,
                     const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
     const T* const x = static_cast<const T*>(content);
     const T begin = *static_cast<const T*>(init);
     const Vector<T> begins = splat(begin);
     T* const to = static_cast<T*>(out);
-    const std::int64_t abreast = readable<T>(starts, stops, lists, end);
-    for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
-      store(to + i, fold(x, starts + i, Abreast<T>(starts + i, stops + i), begins));
+    const std::int64_t in_lanes = readable<T>(starts, stops, lists, end);
+    for (std::int64_t i = 0; i < in_lanes; i += kLanes<T>) {
+      store(to + i, fold(x, starts + i, ListPerLane<T>(starts + i, stops + i), begins));
     }
-    one_by_one(x, starts + abreast, stops + abreast, lists - abreast, begin, to + abreast);
+    one_by_one(x, starts + in_lanes, stops + in_lanes, lists - in_lanes, begin, to + in_lanes);
   }
 
  private:
-  UPSWEEP_INLINE static Vector<T> fold(const T* x, const std::int64_t* starts, const Abreast<T>& lists,
+  UPSWEEP_INLINE static Vector<T> fold(const T* x, const std::int64_t* starts, const ListPerLane<T>& lists,
                                        Vector<T> total) {
     for_each_column(x, starts, lists, [&](Lane<T> j, const Vector<T>& column) {
       for (int r = 0; r < kRegisters; ++r) {
@@ -332,16 +332,16 @@ UPSWEEP_INLINE void store_columns(T* out, const Columns<T>& columns, const std::
 }
 
 template <class T, class Op>
-struct ScanAbreast {
+struct ScanPerLane {
   static void lists(const void*, const void* content, std::int64_t end, const std::int64_t* starts,
                     const std::int64_t* stops, std::int64_t lists, const void* init, bool exclusive, void* out) {
     const T* const x = static_cast<const T*>(content);
     T* const to = static_cast<T*>(out);
     const T begin = *static_cast<const T*>(init);
     const Vector<T> begins = splat(begin);
-    const std::int64_t abreast = readable<T>(starts, stops, lists, end);
-    for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
-      const Abreast<T> group(starts + i, stops + i);
+    const std::int64_t in_lanes = readable<T>(starts, stops, lists, end);
+    for (std::int64_t i = 0; i < in_lanes; i += kLanes<T>) {
+      const ListPerLane<T> group(starts + i, stops + i);
       if (mostly_idle(group.longest, starts + i, stops + i)) {
         one_by_one(x, starts + i, stops + i, kLanes<T>, begin, exclusive, to);
       } else if (exclusive) {
@@ -350,7 +350,7 @@ struct ScanAbreast {
         scan<false>(x, starts + i, stops + i, group.longest, begins, to);
       }
     }
-    one_by_one(x, starts + abreast, stops + abreast, lists - abreast, begin, exclusive, to);
+    one_by_one(x, starts + in_lanes, stops + in_lanes, lists - in_lanes, begin, exclusive, to);
   }
 
  private:
@@ -482,10 +482,10 @@ void pick_lists(const void* content, std::int64_t end, const std::int64_t* start
   const T* const x = static_cast<const T*>(content);
   const std::int64_t side_by_side = readable<T>(starts, stops, lists, end);
   for (std::int64_t i = 0; i < side_by_side; i += kLanes<T>) {
-    const Abreast<T> abreast(starts + i, stops + i);
-    Picked<T, kGreatest> picked(abreast.lengths);
-    for_each_column(x, starts + i, abreast,
-                    [&](Lane<T> j, const Vector<T>& column) { picked.next(j, column, abreast.lengths); });
+    const ListPerLane<T> group(starts + i, stops + i);
+    Picked<T, kGreatest> picked(group.lengths);
+    for_each_column(x, starts + i, group,
+                    [&](Lane<T> j, const Vector<T>& column) { picked.next(j, column, group.lengths); });
     Lane<T> lane[std::size_t{kLanes<T>}];
     store(lane, picked.at());
     for (int q = 0; q < kLanes<T>; ++q) out[i + q] = lane[q];
@@ -501,16 +501,16 @@ void pick_lists(const void* content, std::int64_t end, const std::int64_t* start
 
 /// Where in the content the first smallest or greatest element of each list is; NaN are neither, but where a list begins with it.
 template <class T, bool kGreatest>
-struct PlaceAbreast {
+struct PlacePerLane {
   static void lists(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
                     std::int64_t lists, std::int64_t* out) {
     const T* const x = static_cast<const T*>(content);
-    const std::int64_t abreast = readable<T>(starts, stops, lists, end);
-    for (std::int64_t i = 0; i < abreast; i += kLanes<T>) {
-      const Abreast<T> group(starts + i, stops + i);
+    const std::int64_t in_lanes = readable<T>(starts, stops, lists, end);
+    for (std::int64_t i = 0; i < in_lanes; i += kLanes<T>) {
+      const ListPerLane<T> group(starts + i, stops + i);
       put(positions(x, starts + i, group), starts + i, stops + i, out + i);
     }
-    for (std::int64_t i = abreast; i < lists; ++i) {
+    for (std::int64_t i = in_lanes; i < lists; ++i) {
       std::int64_t best = starts[i];
       for (std::int64_t j = best + 1; j < stops[i]; ++j) {
         if (kGreatest ? x[j] > x[best] : x[j] < x[best]) best = j;
@@ -521,7 +521,7 @@ struct PlaceAbreast {
 
  private:
   /// In their lists.
-  UPSWEEP_INLINE static Vector<Lane<T>> positions(const T* x, const std::int64_t* starts, const Abreast<T>& lists) {
+  UPSWEEP_INLINE static Vector<Lane<T>> positions(const T* x, const std::int64_t* starts, const ListPerLane<T>& lists) {
     Vector<T> best{};
     Vector<Lane<T>> at{};
     for_each_column(
@@ -753,17 +753,17 @@ constexpr void add_type(ListKernels& table) {
   if constexpr (is_list_bound(type_of<T>())) table.read_bounds[kType] = &read_bounds<T>;
   if constexpr (sizeof(T) >= 4) {
     for_each_operator<T>([&]<class Op>(Op) {
-      table.fold[kType][at(Op::kOperator)] = &FoldAbreast<T, VectorOp<Op>>::lists;
-      table.scan[kType][at(Op::kOperator)] = &ScanAbreast<T, Op>::lists;
+      table.fold[kType][at(Op::kOperator)] = &FoldPerLane<T, VectorOp<Op>>::lists;
+      table.scan[kType][at(Op::kOperator)] = &ScanPerLane<T, Op>::lists;
       table.rows[kType][at(Op::kOperator)] = &Rows<T, Op>::fold;
     });
-    if constexpr (T(0.5) != T(0)) table.sum[kType] = &FoldAbreast<T, VectorOp<Add>, Empty::zero>::lists;
+    if constexpr (T(0.5) != T(0)) table.sum[kType] = &FoldPerLane<T, VectorOp<Add>, Empty::zero>::lists;
     table.argmin[kType] = &pick_lists<T, false>;
     table.argmax[kType] = &pick_lists<T, true>;
-    table.least[kType] = &FoldAbreast<T, PassingOverNaN<false>>::lists;
-    table.greatest[kType] = &FoldAbreast<T, PassingOverNaN<true>>::lists;
-    table.place_of_least[kType] = &PlaceAbreast<T, false>::lists;
-    table.place_of_greatest[kType] = &PlaceAbreast<T, true>::lists;
+    table.least[kType] = &FoldPerLane<T, PassingOverNaN<false>>::lists;
+    table.greatest[kType] = &FoldPerLane<T, PassingOverNaN<true>>::lists;
+    table.place_of_least[kType] = &PlacePerLane<T, false>::lists;
+    table.place_of_greatest[kType] = &PlacePerLane<T, true>::lists;
   }
 }
 

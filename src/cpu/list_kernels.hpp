@@ -77,6 +77,6 @@ inline const ListKernels& list_kernels(Isa isa) noexcept {
 }
 
 /// How many lists the kernels do side by side: those that are done together should be of like lengths.
-constexpr int lists_abreast(Type type) { return kVectorBytes / size_of(type); }
+constexpr int lists_per_vector(Type type) { return kVectorBytes / size_of(type); }
 
 }  // namespace upsweep::cpu

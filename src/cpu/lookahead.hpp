@@ -72,8 +72,8 @@ class Lookahead {
   static constexpr int kAhead = tuning::kLookahead.ahead;
   // How long a worker waits, in cycles, before it folds a block in its owner's place: as long as its own last block took, within
   // these. To do it earlier is to fold what is about to be there.
-  static constexpr std::uint64_t kLeastPatience = tuning::kLookahead.least_patience_cycles;
-  static constexpr std::uint64_t kFirstPatience = tuning::kLookahead.first_patience_cycles;
+  static constexpr std::uint64_t kMinSpinLimit = tuning::kLookahead.min_spin_cycles;
+  static constexpr std::uint64_t kFirstSpinLimit = tuning::kLookahead.first_spin_cycles;
 
   /// A block that a worker has folded and not yet scanned.
   struct Held {
@@ -86,7 +86,7 @@ class Lookahead {
     explicit Reader(const Carry& before) : prefix(before) {}
     Carry prefix;  // what precedes block `next`
     std::int64_t next = 0;
-    std::uint64_t patience = kFirstPatience;
+    std::uint64_t spin_limit = kFirstSpinLimit;
     std::uint64_t left = 0;  // when advance() returned, in cycles
   };
 
@@ -106,11 +106,11 @@ class Lookahead {
   /// reader.prefix ← what precedes `block`; blocks are asked for in order.
   void advance(Reader& reader, std::int64_t block) {
     const std::uint64_t now = cycles();
-    if (reader.left != 0) reader.patience = std::max(now - reader.left, kLeastPatience);
+    if (reader.left != 0) reader.spin_limit = std::max(now - reader.left, kMinSpinLimit);
     for (std::int64_t b = reader.next; b < block; ++b) totals_.fetch(b);
     for (; reader.next < block; ++reader.next) {
       Carry total;
-      if (!totals_.read(reader.next, &total)) await_total(reader, block, now + reader.patience, total);
+      if (!totals_.read(reader.next, &total)) await_total(reader, block, now + reader.spin_limit, total);
       if (pieces_.prefers_scan(reader.prefix, total)) {
         for (GiveWay give_way; !totals_.read(end_slot(reader.next), &reader.prefix);) give_way();
       } else {
@@ -133,7 +133,7 @@ class Lookahead {
         (void)help(b, false, other);
       }
       std::this_thread::yield();
-      limit = cycles() + reader.patience;
+      limit = cycles() + reader.spin_limit;
       insists = true;
     }
   }

@@ -208,8 +208,8 @@ def test_lists_are_folded_right(lengths, threads):
     assert lists.lists_by_one(offsets, x, join).final == expected
     assert lists.lists_by_threads(offsets, x, join).final == expected
     assert lists.lists_by_counts(offsets, x, join, threads).final == expected
-    for abreast, depth, more in itertools.product((1, 2, 4), (1, 2, 3), ([], list("?" * 8))):
-        assert lists.lists_by_columns(offsets, x + more, join, threads, abreast, depth).final == expected
+    for lanes, depth, more in itertools.product((1, 2, 4), (1, 2, 3), ([], list("?" * 8))):
+        assert lists.lists_by_columns(offsets, x + more, join, threads, lanes, depth).final == expected
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)

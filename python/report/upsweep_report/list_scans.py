@@ -22,13 +22,13 @@ def scan_lists_one(offsets: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def scan_lists_columns(
-    offsets: list[int], x: list[Any], op: Operator, threads: int = 2, abreast: int = 4, depth: int = 2, most: int = 8
+    offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2, most: int = 8
 ) -> Trace:
     """`cpu.columns` of segmented-scan: the same, and the columns go back to where they came from, as far as their lists go.
 
     Groups with a list of more than `most` elements are done by the loop; the rung cuts the longest into blocks.
     """
-    return by_columns(offsets, x, op, threads, abreast, depth, scans=True, most=most)
+    return by_columns(offsets, x, op, threads, lanes, depth, scans=True, most=most)
 
 
 def scan_lists_threads(offsets: list[int], x: list[Any], op: Operator) -> Trace:

@@ -76,13 +76,13 @@ def _add_element(machine: Machine, thread: int, op: Operator, total: Cell, eleme
 
 
 def lists_by_columns(
-    offsets: list[int], x: list[Any], op: Operator, threads: int = 2, abreast: int = 4, depth: int = 2
+    offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2
 ) -> Trace:
     """`cpu.columns`: lists side by side in the lanes of a vector; `depth` elements of each are loaded, whatever their lengths.
 
     The rung has long lists wait for others of about their length, and cuts the longest into blocks that are done side by side.
     """
-    return by_columns(offsets, x, op, threads, abreast, depth, scans=False)
+    return by_columns(offsets, x, op, threads, lanes, depth, scans=False)
 
 
 def by_columns(
@@ -90,23 +90,23 @@ def by_columns(
     x: list[Any],
     op: Operator,
     threads: int,
-    abreast: int,
+    lanes: int,
     depth: int,
     scans: bool,
     most: int | None = None,
 ) -> Trace:
     lists = len(offsets) - 1
-    columns = {f"column {j}": [None] * (threads * abreast) for j in range(depth)}
+    columns = {f"column {j}": [None] * (threads * lanes) for j in range(depth)}
     out = [None] * (offsets[-1] if scans else lists)
-    machine = Machine(threads, offsets=offsets, x=x, **columns, total=[None] * (threads * abreast), out=out)
+    machine = Machine(threads, offsets=offsets, x=x, **columns, total=[None] * (threads * lanes), out=out)
 
     def work(thread: int, own: range) -> Iterator[str | None]:
-        for first in range(own.start, own.stop, abreast):
-            group = range(first, min(first + abreast, own.stop))
+        for first in range(own.start, own.stop, lanes):
+            group = range(first, min(first + lanes, own.stop))
             longest = max(offsets[i + 1] - offsets[i] for i in group)
-            is_readable = len(group) == abreast and max(offsets[i] for i in group) + longest + depth - 1 <= len(x)
+            is_readable = len(group) == lanes and max(offsets[i] for i in group) + longest + depth - 1 <= len(x)
             if is_readable and (most is None or longest <= most):
-                yield from _abreast(machine, op, thread, group, depth, scans)
+                yield from _per_lane(machine, op, thread, group, depth, scans)
             else:
                 yield from _one_by_one(machine, op, thread, group, scans)
 
@@ -122,7 +122,7 @@ def scan_element(machine: Machine, thread: int, i: int, start: int, op: Operator
         machine.fold(thread, ("out", i), op, ("out", i - 1), ("x", i))
 
 
-def _abreast(machine: Machine, op: Operator, thread: int, group: range, depth: int, scans: bool) -> Iterator[str | None]:
+def _per_lane(machine: Machine, op: Operator, thread: int, group: range, depth: int, scans: bool) -> Iterator[str | None]:
     """The lists of a group, a lane each."""
     starts = [machine["offsets", i] for i in group]
     lengths = [machine["offsets", i + 1] - machine["offsets", i] for i in group]

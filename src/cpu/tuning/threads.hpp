@@ -30,15 +30,15 @@ constexpr ThreadsTuning kThreads{
 /// A scan with look-ahead.
 struct LookaheadTuning {
   int ahead;                            ///< blocks that a worker folds before it scans
-  std::uint64_t least_patience_cycles;  ///< before a worker folds a block in its owner's place
-  std::uint64_t first_patience_cycles;  ///< the same, when nothing is known of the block that it waits for
+  std::uint64_t min_spin_cycles;  ///< before a worker folds a block in its owner's place
+  std::uint64_t first_spin_cycles;  ///< the same, when nothing is known of the block that it waits for
 };
 constexpr LookaheadTuning kLookahead{
     // On 64 cores a block takes up to three times as long as another: with two, workers wait. Four gain nothing.
     .ahead = 3,
     // What one core of a Xeon takes to read a block from memory (16 GB/s); ten times as long at first, when others may
     // only be starting. Not measured against other values.
-    .least_patience_cycles = 20'000,
-    .first_patience_cycles = 200'000};
+    .min_spin_cycles = 20'000,
+    .first_spin_cycles = 200'000};
 
 }  // namespace upsweep::cpu::tuning

@@ -8,7 +8,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/subset_sum.hpp"
-#include "problems/subset_sum/crew.hpp"
+#include "problems/subset_sum/worker_group.hpp"
 
 namespace upsweep::impl::subset_sum {
 namespace {
@@ -95,10 +95,10 @@ void Wavefront::run(const std::vector<Pass>& passes) {
     share(1);
     work(0);
   } else {
-    Crew crew(workers);
+    WorkerGroup group(workers);
     cpu::run_workers(workers, [&](int) {
-      const int seat = crew.join([&](int seats) { share(seats); });
-      if (seat != Crew::kLate) work(seat);
+      const int id = group.join([&](int count) { share(count); });
+      if (id != WorkerGroup::kLate) work(id);
     });
   }
   end();
@@ -131,7 +131,7 @@ void Wavefront::reserve(int slices) {
 /// From the top down: slices get equal shares of the open words, and end where tiles do. So each has at least three
 /// quarters of kLeastSlice of them, and at least halo_.
 void Wavefront::share(int slices) noexcept {
-  seats_ = slices;
+  workers_ = slices;
   std::int64_t s = slices - 1;  // the slice whose end is known
   slices_[static_cast<std::size_t>(s)].last = top_;
   std::int64_t above = 0;  // open words above the run
@@ -154,10 +154,10 @@ void Wavefront::share(int slices) noexcept {
   }
 }
 
-void Wavefront::work(int seat) noexcept {
-  Slice& slice = slices_[static_cast<std::size_t>(seat)];
-  Slice* const below = seat == 0 ? nullptr : &slice - 1;
-  Slice* const above = seat == seats_ - 1 ? nullptr : &slice + 1;
+void Wavefront::work(int id) noexcept {
+  Slice& slice = slices_[static_cast<std::size_t>(id)];
+  Slice* const below = id == 0 ? nullptr : &slice - 1;
+  Slice* const above = id == workers_ - 1 ? nullptr : &slice + 1;
   std::int64_t done = 0;
   for (const Pass& pass : passes_) {
     // The neighbour below has done all passes before this one, and does not begin it before its words are copied.

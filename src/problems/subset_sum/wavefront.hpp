@@ -43,7 +43,7 @@ class Wavefront {
   void run(const std::vector<Pass>& passes);
 
   // What run() consists of, for threads of any kind: begin, reserve, share, work by so many threads at the same time, each
-  // with a seat of its own, end.
+  // with a worker id of its own, end.
 
   /// Returns how many slices there can be for these passes, `most` at most: at least one.
   int begin(const std::vector<Pass>& passes, int most);
@@ -51,7 +51,7 @@ class Wavefront {
   void reserve(int slices);
   /// Cuts slices, fewer than were reserved or as many.
   void share(int slices) noexcept;
-  void work(int seat) noexcept;
+  void work(int id) noexcept;
   void end();
 
  private:
@@ -84,7 +84,7 @@ class Wavefront {
   std::int64_t top_ = 0;
   std::int64_t halo_ = 0;  // words, at most, that a slice reads below its own
   std::int64_t open_words_ = 0;
-  int seats_ = 1;
+  int workers_ = 1;
 };
 
 }  // namespace upsweep::impl::subset_sum

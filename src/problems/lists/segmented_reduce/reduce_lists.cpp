@@ -106,7 +106,7 @@ class ReducePlan {
   }
   /// Whether results of a batch are anywhere else before they are put where they belong.
   [[nodiscard]] bool buffers() const { return narrows() || is_non_temporal(); }
-  [[nodiscard]] int abreast() const { return computed_ == Type::custom ? 1 : cpu::lists_abreast(computed_); }
+  [[nodiscard]] int lists_per_vector() const { return computed_ == Type::custom ? 1 : cpu::lists_per_vector(computed_); }
   [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
 
   [[nodiscard]] const void* op() const { return cpu::operator_object(call_); }
@@ -404,7 +404,7 @@ void Worker::put_each(std::int64_t count, std::int64_t first, Reduce reduce) con
 void Worker::flush(std::size_t queue, const Content& content) {
   Queue& q = queues_[queue];
   if (q.count == 0) return;
-  const int lanes = plan_.abreast();
+  const int lanes = plan_.lists_per_vector();
   for (int k = q.count; k < lanes; ++k) q.from[static_cast<std::size_t>(k)] = q.to[static_cast<std::size_t>(k)] = 0;
   alignas(64) std::array<std::byte, 128> results;
   plan_.run(content, q.from.data(), q.to.data(), lanes, results.data());
@@ -422,7 +422,7 @@ void Worker::enqueue(std::int64_t list, std::int64_t from, std::int64_t to, cons
   q.to[place] = to;
   q.list[place] = list;
   are_waiting_ = true;
-  if (q.count == plan_.abreast()) flush(queue, content);
+  if (q.count == plan_.lists_per_vector()) flush(queue, content);
 }
 
 void Worker::flush_all(const Content& content) {
@@ -448,7 +448,7 @@ void Worker::reduce_values(std::int64_t first, std::int64_t at, std::int64_t cou
 std::int64_t Worker::take_longer(std::int64_t at, std::int64_t count) {
   const bool are_alike = batch_.longest - batch_.shortest <= batch_.longest / 8;
   std::size_t taken = 0;
-  for (std::int64_t i = at + (are_alike ? count - count % plan_.abreast() : 0); i < at + count; ++i) {
+  for (std::int64_t i = at + (are_alike ? count - count % plan_.lists_per_vector() : 0); i < at + count; ++i) {
     auto& from = batch_.from[static_cast<std::size_t>(i)];
     auto& to = batch_.to[static_cast<std::size_t>(i)];
     if (to - from <= kShort) continue;
