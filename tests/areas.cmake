@@ -14,7 +14,7 @@ function(upsweep_area name)
   endif()
   list(JOIN tests "|" names)
   add_custom_target(area-${name}
-    COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR} --output-on-failure -R "^(${names})$"
+    COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR} -C $<CONFIG> --output-on-failure --no-tests=error -R "^(${names})$"
     USES_TERMINAL VERBATIM)
   list(TRANSFORM tests PREPEND test_)
   add_dependencies(area-${name} ${tests})

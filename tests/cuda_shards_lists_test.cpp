@@ -214,7 +214,8 @@ TEST_F(CudaShardsLists, OffsetsThatLeaveInt64InALaterShard) {
     const std::int64_t bad = length == std::int64_t{1} << 62 ? 1 : 4;
     for (const auto& begin : {std::vector<std::int64_t>{0, 1, 4, 6}, {0, 4, 4, 6}, {0, 0, 6, 6}, {0, 2, 4, 6}}) {
       const BoundsInShards<std::int64_t> shards(group, starts, stops, begin);
-      expect_error(Code::overflow, bad, "past the largest int64", [&] { upsweep::offsets(group, shards.all()); });
+      expect_error(Code::overflow, bad, "the offset after it exceeds int64",
+                   [&] { upsweep::offsets(group, shards.all()); });
     }
   }
 }

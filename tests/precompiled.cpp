@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/precompiled.cpp: the source that a precompiled header needs; the tests share the header.
+// tests/precompiled.cpp: the program that a precompiled header must belong to; the tests use its header.
+int main() {}

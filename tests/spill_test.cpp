@@ -625,7 +625,7 @@ TEST(SpilledParts, ThatHaveChangedOrAreCutOffAreErrors) {
   const auto use_after = [&](const auto& damage) {
     const tests::TemporaryFolder folder;
     const auto totals = totals_of(bound, keys, 5, kNothing, folder.path());
-    // What is still in memory is written when the sections are first used.
+    // What is still in memory is written when the partitions are first used.
     (void)totals->use_partitions(1, [](const query::Groups&, std::span<const std::uint64_t>) {}, {});
     const int fd = descriptor_in(folder.path());
     ASSERT_GE(fd, 0);

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "patterns.hpp"
-#include "problems/subset_sum/worker_group.hpp"
 #include "problems/subset_sum/open_runs.hpp"
 #include "problems/subset_sum/reference.hpp"
 #include "problems/subset_sum/wavefront.hpp"
+#include "problems/subset_sum/worker_group.hpp"
 #include "rungs.hpp"
 #include "upsweep/ladder.hpp"
 #include "upsweep/machine.hpp"

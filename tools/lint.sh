@@ -57,11 +57,20 @@ fi
 # Of each file that this build compiles its last compilation: the widest instruction set, which has the most code.
 mkdir -p "$build/lint"
 python3 - "$build" <<'EOF' >"$build/lint/files"
-import json, os, sys
+import json, os, re, sys
 build = sys.argv[1]
 last = {}
 for entry in json.load(open(f"{build}/compile_commands.json")):
-    last[os.path.relpath(os.path.join(entry["directory"], entry["file"]))] = entry
+    path = os.path.join(entry["directory"], entry["file"])
+    files = [path]
+    if "/Unity/" in path:  # a source that includes others, which are checked one by one
+        files = re.findall(r'#include "(.*)"', open(path).read())
+    for file in files:
+        command = entry["command"].replace(path, file)
+        last[os.path.relpath(file)] = {**entry, "file": file, "command": command}
+# clang cannot read GCC's precompiled headers: the files include what they use.
+for entry in last.values():
+    entry["command"] = re.sub(r" -Winvalid-pch| -include \S*/cmake_pch\.hxx", "", entry["command"])
 json.dump(list(last.values()), open(f"{build}/lint/compile_commands.json", "w"))
 print("\n".join(last))
 EOF

@@ -197,8 +197,8 @@ UPSWEEP_INLINE void fetch(std::uintptr_t at, const ListPerLane<T>& lists) {
 
 /// step(j, column) for the vectors of the first, second, … elements of the lists; before them begin(the first ones).
 template <class T, class Begin, class Step>
-UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists, Begin begin,
-                                    Step step) {
+UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists,
+                                    Begin begin, Step step) {
   auto ahead =
       reinterpret_cast<std::uintptr_t>(content + starts[0]) + static_cast<std::uintptr_t>(bytes_ahead(starts, lists));
   for (std::int64_t first = 0; first < lists.longest; first += kDepth, ahead += kDepth * kVectorBytes) {
@@ -209,7 +209,8 @@ UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts
   }
 }
 template <class T, class Step>
-UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists, Step step) {
+UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists,
+                                    Step step) {
   for_each_column(content, starts, lists, [](const Vector<T>&) {}, step);
 }
 

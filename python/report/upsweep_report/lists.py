@@ -75,9 +75,7 @@ def _add_element(machine: Machine, thread: int, op: Operator, total: Cell, eleme
         machine.fold(thread, total, op, total, element)
 
 
-def lists_by_columns(
-    offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2
-) -> Trace:
+def lists_by_columns(offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2) -> Trace:
     """`cpu.columns`: lists side by side in the lanes of a vector; `depth` elements of each are loaded, whatever their lengths.
 
     The rung has long lists wait for others of about their length, and cuts the longest into blocks that are done side by side.

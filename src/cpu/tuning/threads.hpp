@@ -29,8 +29,8 @@ constexpr ThreadsTuning kThreads{
 
 /// A scan with look-ahead.
 struct LookaheadTuning {
-  int ahead;                            ///< blocks that a worker folds before it scans
-  std::uint64_t min_spin_cycles;  ///< before a worker folds a block in its owner's place
+  int ahead;                        ///< blocks that a worker folds before it scans
+  std::uint64_t min_spin_cycles;    ///< before a worker folds a block in its owner's place
   std::uint64_t first_spin_cycles;  ///< the same, when nothing is known of the block that it waits for
 };
 constexpr LookaheadTuning kLookahead{

@@ -27,6 +27,7 @@
 #include "sql/expression/evaluate.hpp"
 #include "sql/query/answer_columns.hpp"
 #include "sql/query/first_groups.hpp"
+#include "sql/query/group_merge.hpp"
 #include "sql/query/group_columns.hpp"
 #include "sql/query/sql.hpp"
 #include "upsweep/detail/unreachable.hpp"

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "sql/expression/kernels.hpp"
-#include "sql/query/group_merge.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/totals.hpp"
 #include "upsweep/query.hpp"

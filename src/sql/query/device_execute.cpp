@@ -11,6 +11,7 @@
 #include "sql/query/cpu_folder.hpp"
 #include "sql/query/device_fold.hpp"
 #include "sql/query/execute.hpp"
+#include "sql/query/group_merge.hpp"
 #include "system/memory.hpp"
 #include "upsweep/detail/tuning/query.hpp"
 #include "upsweep/error.hpp"

@@ -12,7 +12,6 @@
 #include "sql/query/device_chunk.hpp"
 #include "sql/query/device_launch.hpp"
 #include "sql/query/gpu_kernels.hpp"
-#include "sql/query/group_merge.hpp"
 #include "sql/query/groups.hpp"
 #include "sql/query/plan.hpp"
 

@@ -166,7 +166,7 @@ void merge_state(Groups& groups, std::size_t aggregate, std::int32_t mine, const
   // First, as State::high() has the range of a count.
   std::int64_t& count = rows.count(mine, aggregate);
   if (__builtin_add_overflow(count, other.count, &count)) {
-    throw Error(Code::overflow, "a group comes to more than 2^63 - 1 rows");
+    throw Error(Code::overflow, "a group has more than 2^63 - 1 rows");
   }
   if (asked.fold != Fold::sum) return;
   if (asked.type.kind == ValueKind::real) {

@@ -36,7 +36,7 @@ std::int32_t StringTable::entry(std::string_view text, std::uint64_t hash) {
 
 std::int32_t StringTable::append(std::string_view text) {
   if (all_.size() == std::numeric_limits<std::int32_t>::max()) {
-    throw Error(Code::out_of_memory, "a query comes to more than 2^31 strings");
+    throw Error(Code::out_of_memory, "a query produces more than 2^31 strings");
   }
   all_.push_back(text);
   return static_cast<std::int32_t>(all_.size()) - 1;

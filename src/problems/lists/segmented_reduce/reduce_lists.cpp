@@ -106,7 +106,9 @@ class ReducePlan {
   }
   /// Whether results of a batch are anywhere else before they are put where they belong.
   [[nodiscard]] bool buffers() const { return narrows() || is_non_temporal(); }
-  [[nodiscard]] int lists_per_vector() const { return computed_ == Type::custom ? 1 : cpu::lists_per_vector(computed_); }
+  [[nodiscard]] int lists_per_vector() const {
+    return computed_ == Type::custom ? 1 : cpu::lists_per_vector(computed_);
+  }
   [[nodiscard]] bool is_wide() const { return kernels_.is_wide && computed_ != Type::custom && !is_bits_; }
 
   [[nodiscard]] const void* op() const { return cpu::operator_object(call_); }

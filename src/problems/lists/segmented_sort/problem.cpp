@@ -154,7 +154,7 @@ std::string_view detail::run_segmented_sort(const gpu::Policy& policy, Segmented
   if (!is_packed) impl::segmented_sort::require_room(call, false, 0);
   impl::segmented_sort::require_apart_from_bounds(call);
   call.waits = call.waits || call.status == nullptr;
-  if (call.waits) gpu::require_no_capture(policy.stream, "segmented_sort_async");
+  if (call.waits && call.status != nullptr) gpu::require_no_capture(policy.stream, "segmented_sort_async");
   const auto report = [&] {
     call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
     if (call.elements == std::numeric_limits<std::int64_t>::max()) impl::segmented_sort::throw_too_many();
