@@ -24,7 +24,9 @@ build: configure  ## build everything into build/; the command is build/bin/upsw
 	cmake --build build --parallel $(JOBS)
 	@bash tools/python_path.sh
 
-tour: setup configure  ## build, make real data, climb the ladders on it, and draw what was measured
+tour:  ## build, make real data, climb the ladders on it, and draw what was measured
+	@bash tools/setup.sh --tour $(EXTRA)
+	cmake --preset cpu-release -DUPSWEEP_CUDA=$(UPSWEEP_CUDA)
 	cmake --build build --parallel $(JOBS) --target upsweep_command
 	build/bin/upsweep ladder scan --sizes 1e7 --types int64
 	cmake --build build --parallel $(JOBS) --target upsweep_python_package

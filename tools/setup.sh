@@ -1,8 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/setup.sh: installs what is missing to build, test and tour upsweep; does nothing where all of it is there.
+# tools/setup.sh [--tour] [PACKAGE…]: installs what is missing to build, test and tour upsweep; does nothing where all of it is there.
+# --tour: of PyPI's packages only those that the build and the tour use.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+stamp=.venv/upsweep-stamp # of all pins; that of the tour's is there, too, once these are installed
+pins='^[a-z]'
+if [ "${1:-}" = --tour ]; then
+  shift
+  pins='^(duckdb|jinja2|markupsafe|nanobind|narwhals|numpy|packaging|plotly|pyarrow|tpchgen-cli)=='
+  stamp=.venv/upsweep-tour-stamp
+fi
 
 packages=(
   g++ make cmake ninja-build git pkg-config ca-certificates
@@ -62,7 +71,7 @@ without() {
 }
 
 install_python() {
-  local venv=.venv stamp=.venv/upsweep-stamp unfinished=.venv/upsweep-unfinished
+  local venv=.venv unfinished=.venv/upsweep-unfinished
   if ! [ -x $python ]; then
     say "no $python: without .venv, $(without pyarrow); $(without clang-tidy)"
     return
@@ -84,20 +93,20 @@ install_python() {
     fi
   fi
   touch $unfinished
-  rm -f $stamp
+  rm -f .venv/upsweep-*stamp
   # Wheels only: building Arrow or clang from source would take hours.
   local pip=("$venv/bin/python" -m pip --disable-pip-version-check install -q --only-binary=:all:)
   say ".venv: installing the pins of requirements.txt"
   local log
   log=$(mktemp)
-  if "${pip[@]}" -r requirements.txt >"$log" 2>&1; then
-    echo "$wanted" >$stamp
+  if "${pip[@]}" -r <(grep -E "$pins" requirements.txt) >"$log" 2>&1; then
+    echo "$wanted" | tee .venv/upsweep-tour-stamp >$stamp
     say ".venv: ready"
   else
     grep -m1 '^ERROR' "$log" || tail -n1 "$log"
     say ".venv: PyPI cannot be reached or lacks a wheel for $($python -V); taking the pins one by one"
     local pin
-    grep '^[a-z]' requirements.txt | while read -r pin; do
+    grep -E "$pins" requirements.txt | while read -r pin; do
       "${pip[@]}" --retries 0 --timeout 20 --no-deps "$pin" >/dev/null 2>&1 </dev/null || say "without $pin: $(without "$pin")"
     done
     say ".venv: incomplete; the C++ core builds without it, and the next make setup tries again"
