@@ -42,6 +42,15 @@ using upsweep::par;
 constexpr upsweep::gpu::Policy gpu;
 struct DerivedPolicy : upsweep::Policy {};
 struct DerivedGpuPolicy : upsweep::gpu::Policy {};
+namespace greedy {
+struct Policy : upsweep::Policy {};
+template <class... T> void inclusive_scan(const Policy&, T&&...) { static_assert(sizeof...(T) > 99); }
+template <class... T> void exclusive_scan(const Policy&, T&&...) { static_assert(sizeof...(T) > 99); }
+template <class... T> void reduce(const Policy&, T&&...) { static_assert(sizeof...(T) > 99); }
+template <class... T> void select(const Policy&, T&&...) { static_assert(sizeof...(T) > 99); }
+template <class... T> void reduce_by_key(const Policy&, T&&...) { static_assert(sizeof...(T) > 99); }
+}  // namespace greedy
+int larger(int a, int b) { return a < b ? b : a; }
 struct NoDefault { explicit NoDefault(int x) : value(x) {} int value; };
 struct ConstMember { const int value = 0; };
 struct Point { double x, y, z; };
@@ -90,6 +99,7 @@ POSITIONS = "take_positions() takes (policy, lists, content, index_lists, indice
 BROADCAST = "broadcast_to_offsets() takes (policy, lists, offsets, content, positions)"
 NO_ARRAY = ("cannot convert 'std::vector", "no viable conversion", "no matching function")  # GCC, Clang: there is one function
 HOST = "is in host memory: with a gpu::Policy, pass device memory"
+VALUE_AT = "a gpu::ValueAt is an initial value of inclusive_scan"
 SEVERAL = "pass upsweep::max or upsweep::min, or a lambda"
 
 WRONG = [
@@ -117,6 +127,9 @@ WRONG = [
     (ITERATORS, "upsweep::exclusive_scan(par, ints.begin(), ints.end(), int_out.begin(), 0);"),
     (ITERATORS, "upsweep::reduce(par, doubles.begin(), doubles.end());"),
     (ITERATORS, "upsweep::reduce(par, doubles.data(), doubles.data() + 4, 0.0);"),
+    (ITERATORS, "int raw[3]; upsweep::inclusive_scan(par, raw, raw + 3, int_out.data());"),
+    (ITERATORS, "const int raw[3] = {}; upsweep::exclusive_scan(par, raw, raw + 3, int_out.data(), 0);"),
+    (ITERATORS, "double raw[3]; upsweep::reduce(par, raw, raw + 3, 0.0);"),
     # Pointers for arrays.
     (POINTER, "upsweep::inclusive_scan(par, ints, int_out.data());"),
     (POINTER, "upsweep::inclusive_scan(par, ints.data(), 4, int_out);"),
@@ -172,7 +185,15 @@ WRONG = [
     (HOST, "upsweep::exclusive_scan(gpu, std::span(ints), int_out, 0);"),
     (HOST, "upsweep::reduce(gpu, ints);"),
     (HOST, "upsweep::reduce(gpu, std::array{1, 2}, 0);"),
+    (HOST, "int raw[4]; upsweep::reduce(gpu, raw);"),
+    (HOST, "int raw[4]; upsweep::inclusive_scan(gpu, std::span(ints), raw);"),
     (INIT, "upsweep::exclusive_scan(gpu, std::span(ints), std::span(int_out));"),
+    (VALUE_AT, "upsweep::reduce(gpu, std::span(ints), upsweep::gpu::ValueAt(ints.data()));"),
+    (VALUE_AT, "upsweep::reduce(gpu, ints.data(), 4, upsweep::gpu::ValueAt(ints.data()));"),
+    (VALUE_AT, "const std::span<int> device(ints); upsweep::reduce(gpu, device, upsweep::gpu::ValueAt(ints.data()));"),
+    (VALUE_AT, "upsweep::exclusive_scan(gpu, std::span(ints), std::span(int_out), upsweep::gpu::ValueAt(ints.data()));"),
+    (VALUE_AT, "upsweep::inclusive_scan(par, ints.data(), 4, int_out.data(), upsweep::gpu::ValueAt(ints.data()), upsweep::add);"),
+    ("by upsweep/reduce.cuh", "upsweep::reduce(gpu, std::span<std::chrono::nanoseconds>());"),
     ("by upsweep/scan.cuh", "upsweep::inclusive_scan(gpu, ints.data(), 4, int_out.data(), [](int a, int b) { return a - b; });"),
     ("by upsweep/reduce.cuh", "upsweep::reduce(gpu, std::span(ints), 0, [](int a, int b) { return a - b; });"),
     (ITERATORS, "upsweep::reduce(gpu, doubles.data(), doubles.data() + 4, 0.0);"),
@@ -221,6 +242,14 @@ WRONG = [
     (WHOLE, "upsweep::reduce(par, doubles.data(), 4.5, 0.0);"),
     (WHOLE, "upsweep::inclusive_scan(par, doubles.data(), 4.5, out.data());"),
     (WHOLE, "upsweep::segmented_reduce(par, offsets, doubles.data(), 4.5, out.data());"),
+    (WHOLE, "upsweep::inclusive_scan_by_key(par, keys.data(), doubles.data(), 4.5, out.data());"),
+    (WHOLE, "upsweep::exclusive_scan_by_key(par, keys.data(), doubles.data(), 4.5, out.data(), 0.5);"),
+    (WHOLE, "upsweep::reduce_by_key(par, keys.data(), doubles.data(), 4, out_keys.data(), out.data(), 4.5);"),
+    (WHOLE, "upsweep::reduce_by_key(par, keys.data(), doubles.data(), 4.5, out_keys.data(), out.data(), 4, 0.5, upsweep::max);"),
+    (WHOLE, "upsweep::group_by(par, keys.data(), doubles.data(), 4.5, out_keys.data(), out.data(), 4);"),
+    (WHOLE, "upsweep::group_by(par, keys.data(), doubles.data(), 4, out_keys.data(), out.data(), longs.data(), 4.5);"),
+    (WHOLE, "upsweep::broadcast(par, offsets, doubles.data(), 8, out.data(), 4.5);"),
+    (WHOLE, "std::vector<std::uint32_t> key(4); upsweep::filtered_sum(par, key.data(), longs.data(), longs.data(), 4.5, 7);"),
     (WHOLE, "upsweep::Lists::of_size(2.5, 2);"),
     (WHOLE, "upsweep::Lists::of_size(2, 2.5F);"),
     (WHOLE, "upsweep::Lists::by_offsets(offsets.data(), 2.5);"),
@@ -310,6 +339,9 @@ WRONG = [
     (ORDER, "upsweep::exclusive_scan_by_key(par, ints, doubles, out, upsweep::add, 0.0);"),
     (ORDER, "upsweep::inclusive_scan(par, ints, int_out, upsweep::add, 0);"),
     (ORDER, "upsweep::inclusive_scan(par, ints.data(), 4, int_out.data(), [](int a, int b) { return a < b ? b : a; }, 0);"),
+    (ORDER, "upsweep::inclusive_scan(par, ints, int_out, +[](int a, int b) { return a < b ? b : a; }, 0);"),
+    (ORDER, "upsweep::inclusive_scan(par, ints.data(), 4, int_out.data(), larger, 0);"),
+    (ORDER, "upsweep::segmented_reduce(par, offsets, doubles, out, +[](double a, double b) { return a < b ? b : a; }, 0.5);"),
     (ORDER, "upsweep::inclusive_scan(gpu, ints.data(), 4, int_out.data(), upsweep::max, 0);"),
     (ORDER, "upsweep::exclusive_scan(par, ints.data(), 4, int_out.data(), upsweep::add, 0);"),
     (ORDER, "upsweep::reduce(par, ints.data(), 4, upsweep::add, 0);"),
@@ -383,6 +415,12 @@ RIGHT = [
     "upsweep::lengths_to_offsets(gpu, std::span(keys), std::span(offsets)); upsweep::flatten(gpu, offsets, offsets, std::span(out_keys)); upsweep::offsets_to_parents(gpu, offsets, std::span(keys)); upsweep::local_index(gpu, offsets, std::span(keys));",
     "upsweep::parents_to_offsets(gpu, std::span(keys), std::span(offsets)); upsweep::broadcast(gpu, offsets, std::span(doubles), std::span(out)); upsweep::broadcast_to_offsets(gpu, offsets, std::span(offsets), 4, std::span(keys));",
     "std::vector<std::span<std::int64_t>> device(2); upsweep::combinations(gpu, offsets, 4, false, std::span(keys), device); upsweep::cartesian(gpu, {{offsets, 4}, {offsets, 4}}, std::span(keys), device); upsweep::cartesian_offsets(gpu, {{offsets, 4}}, std::span(keys)); upsweep::combinations_offsets(gpu, offsets, 4, 2, false, std::span(keys));",
+    "upsweep::exclusive_scan(greedy::Policy{}, ints, int_out, 0); upsweep::inclusive_scan(greedy::Policy{}, ints, int_out); upsweep::reduce(greedy::Policy{}, ints, 0); upsweep::select(greedy::Policy{}, mask, doubles, out); upsweep::reduce_by_key(greedy::Policy{}, keys, doubles, out_keys, out);",
+    "const upsweep::Mask given(mask); upsweep::segmented_reduce(par, offsets, ints, int_out, 0, [](auto a, auto) { return a; }, std::cref(given)); upsweep::segmented_reduce(par, offsets, ints, int_out, 0, larger, mask);",
+    "upsweep::inclusive_scan<int, int>(gpu, ints.data(), 4, int_out.data()); upsweep::count_kept(upsweep::gpu::Policy{.device = 1}, mask); upsweep::inclusive_scan(par, ints, int_out, 0, larger);",
+    "upsweep::inclusive_scan(gpu, ints.data(), 4, int_out.data(), upsweep::gpu::ValueAt(ints.data()), upsweep::add); upsweep::reduce_async(gpu, ints.data(), 4, int_out.data(), upsweep::gpu::ValueAt(ints.data()));",
+    "double raw[4] = {}, raw_out[4]; upsweep::exclusive_scan(par, raw, raw_out, 0.5); upsweep::reduce(par, raw, 0.5); upsweep::exclusive_scan(par, raw, 4, out.data(), 0.5); upsweep::segmented_exclusive_scan(par, offsets, doubles.data(), 4, out.data(), 0.5);",
+    "upsweep::reduce_by_key(par, keys.data(), doubles.data(), 4, out_keys.data(), out.data(), 4, 0.5, upsweep::max); upsweep::exclusive_scan_by_key(par, keys.data(), doubles.data(), 4, out.data(), 0.5); upsweep::reduce(par, doubles.data(), 4, 0.5);",
     "const upsweep::Policy plain; upsweep::count_kept(std::cref(plain), mask); upsweep::count_kept(std::ref(gpu), mask);",
     "const double sum = doubles.empty() ? 0.0 : upsweep::reduce(par, doubles); (void)sum;",
     "const double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles).value; (void)sum;",

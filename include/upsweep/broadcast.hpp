@@ -113,25 +113,25 @@ inline constexpr ArgumentRules kFlattenRules{.arrays = 2, .integers = true};
 template <class... Rest>
 inline constexpr ArgumentRules kIndexRules{.arrays = sizeof...(Rest) == 2 ? 2 : 1, .integers = true};
 inline constexpr ArgumentRules kParentsRules{.alike = 2, .integers = true};
-inline constexpr ArgumentRules kBroadcastRules{.arrays = 1, .alike = 2};
+inline constexpr ArgumentRules kBroadcastRules{.arrays = 1, .alike = 2, .lengths = 2};
 
 }  // namespace detail
 
 // ------------------------------------------------------------------------------------------------------ lengths, offsets
 
 /// Offsets of n lists of such lengths, 0 where `valid` is given and false; offsets holds n + 1. Returns the last.
-template <detail::AnyPolicy P = Policy, ListBound T>
+template <ListBound T, detail::AnyPolicy P = Policy>
 std::int64_t lengths_to_offsets(const P& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
                                 const Mask& valid = {}) {
   return detail::run_lengths_to_offsets(policy, type_of<T>(), lengths, n, valid, offsets);
 }
-template <detail::AnyPolicy P = Policy, std::ranges::range Lengths, std::ranges::range Offsets>
+template <std::ranges::range Lengths, std::ranges::range Offsets, detail::AnyPolicy P = Policy>
 std::int64_t lengths_to_offsets(const P& policy, const Lengths& lengths, Offsets&& offsets, const Mask& valid = {}) {
   detail::require_memory_of<P, Lengths, Offsets>();
   const auto* const from = detail::bounds_of(lengths);
   std::int64_t* const to = detail::offsets_of(offsets);
   detail::require_offsets(detail::length_of(offsets), detail::length_of(lengths));
-  return lengths_to_offsets(policy, from, detail::length_of(lengths), to, valid);
+  return upsweep::lengths_to_offsets(policy, from, detail::length_of(lengths), to, valid);
 }
 
 /// Offsets of the contents of lists of lists: list i of the result has all elements of the inner lists of outer list i, as
@@ -141,11 +141,11 @@ template <detail::AnyPolicy P = Policy>
 void flatten(const P& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
   detail::run_flatten(policy, outer, inner, offsets);
 }
-template <detail::AnyPolicy P = Policy, std::ranges::range Offsets>
+template <std::ranges::range Offsets, detail::AnyPolicy P = Policy>
 void flatten(const P& policy, const Lists& outer, const Lists& inner, Offsets&& offsets) {
   detail::require_memory_of<P, Offsets>();
   detail::require_offsets(detail::length_of(offsets), outer.count);
-  flatten(policy, outer, inner, detail::offsets_of(offsets));
+  upsweep::flatten(policy, outer, inner, detail::offsets_of(offsets));
 }
 
 // --------------------------------------------------------------------------------------------------------------- parents
@@ -155,26 +155,26 @@ template <detail::AnyPolicy P = Policy>
 std::int64_t offsets_to_parents(const P& policy, const Lists& lists, std::int64_t* parents, std::int64_t capacity) {
   return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
 }
-template <detail::AnyPolicy P = Policy, std::ranges::range Parents>
+template <std::ranges::range Parents, detail::AnyPolicy P = Policy>
 std::int64_t offsets_to_parents(const P& policy, const Lists& lists, Parents&& parents) {
   detail::require_memory_of<P, Parents>();
-  return offsets_to_parents(policy, lists, detail::offsets_of(parents), detail::length_of(parents));
+  return upsweep::offsets_to_parents(policy, lists, detail::offsets_of(parents), detail::length_of(parents));
 }
 
 /// Offsets of n lists from the sorted parents of their elements; offsets holds n + 1. Errors name the first element whose
 /// parent is less than the one before (stop_before_start), or no list (index_out_of_range).
-template <detail::AnyPolicy P = Policy, ListBound T>
+template <ListBound T, detail::AnyPolicy P = Policy>
 void parents_to_offsets(const P& policy, const T* parents, std::int64_t elements, std::int64_t n,
                         std::int64_t* offsets) {
   detail::run_parents_to_offsets(policy, type_of<T>(), parents, elements, n, offsets);
 }
-template <detail::AnyPolicy P = Policy, std::ranges::range Parents, std::ranges::range Offsets>
+template <std::ranges::range Parents, std::ranges::range Offsets, detail::AnyPolicy P = Policy>
 void parents_to_offsets(const P& policy, const Parents& parents, Offsets&& offsets) {
   detail::require_memory_of<P, Parents, Offsets>();
   const auto* const from = detail::bounds_of(parents);
   std::int64_t* const to = detail::offsets_of(offsets);
   const std::int64_t n = detail::lists_of_offsets(detail::length_of(offsets));
-  parents_to_offsets(policy, from, detail::length_of(parents), n, to);
+  upsweep::parents_to_offsets(policy, from, detail::length_of(parents), n, to);
 }
 
 // ------------------------------------------------------------------------------------------------------------- positions
@@ -184,10 +184,10 @@ template <detail::AnyPolicy P = Policy>
 std::int64_t local_index(const P& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
   return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
 }
-template <detail::AnyPolicy P = Policy, std::ranges::range Index>
+template <std::ranges::range Index, detail::AnyPolicy P = Policy>
 std::int64_t local_index(const P& policy, const Lists& lists, Index&& index) {
   detail::require_memory_of<P, Index>();
-  return local_index(policy, lists, detail::offsets_of(index), detail::length_of(index));
+  return upsweep::local_index(policy, lists, detail::offsets_of(index), detail::length_of(index));
 }
 
 /// Of every element the value of its list.
@@ -196,15 +196,15 @@ std::int64_t broadcast(const P& policy, const Lists& lists, const void* values, 
                        std::int64_t capacity) {
   return detail::run_broadcast(policy, detail::broadcast_call(lists, values, element_size, out, capacity)).total;
 }
-template <detail::AnyPolicy P = Policy, std::ranges::range Values, std::ranges::range Out>
+template <std::ranges::range Values, std::ranges::range Out, detail::AnyPolicy P = Policy>
 std::int64_t broadcast(const P& policy, const Lists& lists, const Values& values, Out&& out) {
   detail::require_memory_of<P, Values, Out>();
   const auto* const from = detail::data_of(values);
   auto* const to = detail::output_of(out);
   detail::require_moved<Values, Out>();
   detail::require_values(detail::length_of(values), lists.count);
-  return broadcast(policy, lists, static_cast<const void*>(from), sizeof(detail::ElementOf<Values>),
-                   static_cast<void*>(to), detail::length_of(out));
+  return upsweep::broadcast(policy, lists, static_cast<const void*>(from), sizeof(detail::ElementOf<Values>),
+                            static_cast<void*>(to), detail::length_of(out));
 }
 
 /// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
@@ -215,14 +215,14 @@ std::int64_t broadcast_to_offsets(const P& policy, const Lists& lists, const std
                                   std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
   return detail::run_broadcast_to_offsets(policy, lists, offsets, content, positions, capacity);
 }
-template <detail::AnyPolicy P = Policy, detail::InputArray Offsets, detail::PositionsOut Positions>
+template <detail::InputArray Offsets, detail::PositionsOut Positions, detail::AnyPolicy P = Policy>
   requires std::same_as<detail::ElementOf<Offsets>, std::int64_t>
 std::int64_t broadcast_to_offsets(const P& policy, const Lists& lists, const Offsets& offsets, std::int64_t content,
                                   Positions&& positions) {
   detail::require_memory_of<P, Offsets, Positions>();
   detail::require_offsets(std::ssize(offsets), lists.count);
-  return broadcast_to_offsets(policy, lists, std::ranges::data(offsets), content, std::ranges::data(positions),
-                              std::ssize(positions));
+  return upsweep::broadcast_to_offsets(policy, lists, std::ranges::data(offsets), content, std::ranges::data(positions),
+                                       std::ssize(positions));
 }
 
 /// @cond

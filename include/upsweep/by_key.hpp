@@ -76,7 +76,7 @@ ListsResult scan_runs(const P& policy, const Keys& keys, const Values& values, O
   require_memory_of<P, Keys, Values, Out>();
   require_equal_lengths(length_of(keys), length_of(values));
   require_equal_lengths(length_of(keys), length_of(out));
-  return scan_by_key(policy, keys_of(keys), data_of(values), output_of(out), op, begin, exclusive);
+  return detail::scan_by_key(policy, keys_of(keys), data_of(values), output_of(out), op, begin, exclusive);
 }
 
 /// `call` has the keys, and where they are written.
@@ -106,7 +106,7 @@ ReducedByKey reduce_runs(const P& policy, const Keys& keys, const Values& values
   require_equal_lengths(length_of(keys), length_of(values));
   const ByKeyCall call{
       .keys = keys_of(keys), .out_keys = output_of(out_keys), .keys_room = length_of(out_keys), .room = length_of(out)};
-  return reduce_by_key(policy, call, data_of(values), output_of(out), op, begin);
+  return detail::reduce_by_key(policy, call, data_of(values), output_of(out), op, begin);
 }
 
 // Arguments are all arrays, or all pointers with their lengths.
@@ -114,7 +114,7 @@ template <class... Rest>
 inline constexpr ArgumentRules kCountRunsRules{.arrays = sizeof...(Rest) == 1 ? 1 : 0, .integers = true};
 inline constexpr ArgumentRules kKeyOffsetsRules{.alike = 3, .integers = true};
 template <class... Rest>
-inline constexpr ArgumentRules kReduceByKeyRules{.alike = kBeginsWithArrays<Rest...> ? 4 : 5};
+inline constexpr ArgumentRules kReduceByKeyRules{.alike = kBeginsWithArrays<Rest...> ? 4 : 5, .lengths = 2};
 template <class... Rest>
 inline constexpr ArgumentRules kScanByKeyRules{.alike = kBeginsWithArrays<Rest...> ? 3 : 4};
 
@@ -123,26 +123,26 @@ inline constexpr ArgumentRules kScanByKeyRules{.alike = kBeginsWithArrays<Rest..
 // ---------------------------------------------------------------------------------------------------------------- runs
 
 /// How many runs of equal keys there are.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys>
+template <detail::ArrayArgument Keys, detail::AnyPolicy P = Policy>
 std::int64_t count_key_runs(const P& policy, const Keys& keys) {
   detail::require_memory_of<P, Keys>();
   return detail::count_key_runs(policy, detail::keys_of(keys));
 }
 /// The same of n keys.
-template <detail::AnyPolicy P = Policy, class Key>
+template <class Key, detail::AnyPolicy P = Policy>
 std::int64_t count_key_runs(const P& policy, const Key* keys, std::int64_t n) {
   return detail::count_key_runs(policy, detail::keys_at(keys, n));
 }
 
 /// The offsets of the runs. Returns how many runs there are.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Offsets>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Offsets, detail::AnyPolicy P = Policy>
 std::int64_t key_offsets(const P& policy, const Keys& keys, Offsets&& offsets) {
   detail::require_memory_of<P, Keys, Offsets>();
   return detail::write_key_offsets(policy, detail::keys_of(keys), detail::offsets_of(offsets),
                                    detail::length_of(offsets));
 }
 /// The same of n keys, where there is room for `room` offsets.
-template <detail::AnyPolicy P = Policy, class Key>
+template <class Key, detail::AnyPolicy P = Policy>
 std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::int64_t* offsets, std::int64_t room) {
   return detail::write_key_offsets(policy, detail::keys_at(keys, n), offsets, room);
 }
@@ -150,29 +150,29 @@ std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::
 // ---------------------------------------------------------------------------------------------------------- reductions
 
 /// out_keys[r], out[r] = the key of run r, init ⊕ its values: `reduce_by_key(par, keys, values, out_keys, out, 0, add)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument OutKeys, detail::ArrayArgument Out, class Op>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            detail::ElementOf<Out> init, Op op) {
   return detail::reduce_runs(policy, keys, values, out_keys, out, op, detail::begin_with(init));
 }
 /// The same without an initial value: `reduce_by_key(par, keys, values, out_keys, out)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument OutKeys, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            Op op = {}) {
   return detail::reduce_runs(policy, keys, values, out_keys, out, op,
                              detail::usual_beginning<detail::ElementOf<Out>, Op>());
 }
 /// The same of n keys and values; both outputs have `room`.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op>
+template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                            std::int64_t room, std::type_identity_t<Out> init, Op op) {
   const detail::ByKeyCall call{.keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_room = room, .room = room};
   return detail::reduce_by_key(policy, call, values, out, op, detail::begin_with(init));
 }
 /// The same without an initial value.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                            std::int64_t room, Op op = {}) {
   const detail::ByKeyCall call{.keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_room = room, .room = room};
@@ -182,26 +182,26 @@ ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, s
 // --------------------------------------------------------------------------------------------------------------- scans
 
 /// Inclusive scans of the runs' values, each beginning with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument Out, class Op>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op,
+          detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out,
                                   detail::ElementOf<Out> init, Op op) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), false);
 }
 /// The same without an initial value: `inclusive_scan_by_key(par, keys, values, out)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
+          detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), false);
 }
 /// The same of n keys, values and outputs.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op>
+template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   std::type_identity_t<Out> init, Op op) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), false);
 }
 /// The same without an initial value.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::usual_beginning<Out, Op>(),
@@ -209,27 +209,27 @@ ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* va
 }
 
 /// Exclusive scans of the runs' values, each beginning with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
+          detail::AnyPolicy P = Policy>
 ListsResult exclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out,
                                   detail::ElementOf<Out> init, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), true);
 }
 /// The same without an initial value.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
+          detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult exclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), true);
 }
 /// The same of n keys, values and outputs, each run beginning with `init`.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult exclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), true);
 }
 /// The same without an initial value.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, Out>)
 ListsResult exclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   Op op = {}) {

@@ -16,7 +16,7 @@
 //           unknown_rung, unsupported, out_of_memory: about no list.
 // GPU       the same with a gpu::Policy: see gpu.hpp. Lists, offsets and positions are device memory. The array of `out`, whose
 //           pointers are copied, and `inputs` are host memory. Calls wait for the stream, as a bad list is an error; those in
-//           …_async do not. After an error offsets are unspecified there, too.
+//           …_async do not. After an error offsets are also unspecified there.
 // Source    Awkward Array's kernels awkward_ListArray_combinations and awkward_ListArray_combinations_length.
 #pragma once
 
@@ -128,34 +128,34 @@ Combinations cartesian(const P& policy, std::span<const CartesianInput> inputs, 
 
 // The same with vectors and spans, and arrays of them: `combinations(par, offsets, size, false, tuple_offsets, left_and_right)`.
 
-template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets>
+template <detail::PositionArray Offsets, detail::AnyPolicy P = Policy>
 Combinations combinations_offsets(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n,
                                   bool replacement, Offsets&& offsets) {
   detail::require_memory_of<P, Offsets>();
   detail::require_tuple_offsets(std::ssize(offsets), lists.count);
-  return combinations_offsets(policy, lists, content, n, replacement, std::ranges::data(offsets));
+  return upsweep::combinations_offsets(policy, lists, content, n, replacement, std::ranges::data(offsets));
 }
 
 /// Of as many elements as there are arrays in `out`.
-template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets, detail::PositionArrays Out>
+template <detail::PositionArray Offsets, detail::PositionArrays Out, detail::AnyPolicy P = Policy>
 Combinations combinations(const P& policy, const Lists& lists, std::int64_t content, bool replacement,
                           Offsets&& offsets, Out&& out) {
   detail::require_memory_of<P, Offsets, std::ranges::range_value_t<Out>>();
   detail::require_tuple_offsets(std::ssize(offsets), lists.count);
   std::int64_t room = 0;
   const auto pointers = detail::pointers_to(out, room);
-  return combinations(policy, lists, content, std::ssize(pointers), replacement, std::ranges::data(offsets),
-                      pointers.data(), room);
+  return upsweep::combinations(policy, lists, content, std::ssize(pointers), replacement, std::ranges::data(offsets),
+                               pointers.data(), room);
 }
 
-template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets>
+template <detail::PositionArray Offsets, detail::AnyPolicy P = Policy>
 Combinations cartesian_offsets(const P& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets) {
   detail::require_memory_of<P, Offsets>();
   if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
-  return cartesian_offsets(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets));
+  return upsweep::cartesian_offsets(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets));
 }
 
-template <detail::AnyPolicy P = Policy, detail::PositionArray Offsets, detail::PositionArrays Out>
+template <detail::PositionArray Offsets, detail::PositionArrays Out, detail::AnyPolicy P = Policy>
 Combinations cartesian(const P& policy, std::initializer_list<CartesianInput> inputs, Offsets&& offsets, Out&& out) {
   detail::require_memory_of<P, Offsets, std::ranges::range_value_t<Out>>();
   if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
@@ -164,7 +164,8 @@ Combinations cartesian(const P& policy, std::initializer_list<CartesianInput> in
   }
   std::int64_t room = 0;
   const auto pointers = detail::pointers_to(out, room);
-  return cartesian(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets), pointers.data(), room);
+  return upsweep::cartesian(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets),
+                            pointers.data(), room);
 }
 
 /// @cond

@@ -20,7 +20,7 @@ namespace upsweep {
 class UPSWEEP_CONTAINERS DeviceTable final : public Table {
  public:
   /// Copies the columns of those names, or all that queries compute with, to the policy's device. Throws Error
-  /// unknown_column, device_memory (where a query on the source itself brings it there piece by piece), no_device,
+  /// unknown_column, device_memory (where a query on the source itself brings it there chunk by chunk), no_device,
   /// not_built, and those of reading the source.
   DeviceTable(const gpu::Policy& policy, const Table& source, const std::vector<std::string>& names = {});
   ~DeviceTable() override;

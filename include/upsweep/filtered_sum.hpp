@@ -87,14 +87,14 @@ FilteredSum filtered_sum(const P& policy, const std::uint32_t* key, const std::i
 }
 
 /// The same over arrays, vectors or spans of one length.
-template <detail::AnyPolicy P = Policy, detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
-          detail::ColumnOf<std::int64_t> Price>
+template <detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
+          detail::ColumnOf<std::int64_t> Price, detail::AnyPolicy P = Policy>
 FilteredSum filtered_sum(const P& policy, const Key& key, const Quantity& quantity, const Price& price,
                          std::uint32_t limit) {
   detail::require_memory_of<P, Key, Quantity, Price>();
   detail::require_columns(std::ssize(key), std::ssize(quantity), std::ssize(price));
-  return filtered_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
-                      std::ssize(key), limit);
+  return upsweep::filtered_sum(policy, std::ranges::data(key), std::ranges::data(quantity), std::ranges::data(price),
+                               std::ssize(key), limit);
 }
 
 /// @cond

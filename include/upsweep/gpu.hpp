@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/gpu.hpp: how a call runs on an NVIDIA GPU: device, stream, memory. Needs no CUDA header.
 //
-// The functions of scan, reduce, offsets, segmented_…, by_key, group_by, select, pack, broadcast, combinations, filtered_sum and
-// subset_sum.hpp are declared once for both policies. With a gpu::Policy they take device memory: pointers with lengths, or ranges
-// such as std::span(pointer, n). A std::vector or std::array does not compile there. Items of subset_sum.hpp are host memory.
+// Functions of scan, reduce, offsets, segmented_…, by_key, group_by, select, pack, broadcast, combinations, filtered_sum and
+// subset_sum.hpp that run on both the CPU and a GPU are declared once. With a gpu::Policy they take device memory: pointers with
+// lengths, or ranges such as std::span(pointer, n). A std::vector, std::array or C array of content, keys or output does not
+// compile there. Lists, masks, indices and columns are checked when the call runs. Items of subset_sum.hpp are host memory.
+// Braces without a type are a Policy: write gpu::Policy{.device = 1}, not {.device = 1}.
 //
 //   auto policy = upsweep::gpu::Policy{}.with_stream(stream);
 //   upsweep::gpu::Workspace workspace(upsweep::gpu::scan_workspace<float, float>(policy, n), 0, stream);

@@ -103,27 +103,27 @@ GroupByCall group_by_arrays(const Keys& keys, const Values& values, OutKeys&& ou
 }
 
 /// Arguments are all arrays, or all pointers with their lengths.
-inline constexpr ArgumentRules kGroupByRules{.alike = 5};
+inline constexpr ArgumentRules kGroupByRules{.alike = 5, .integers = true};
 
 }  // namespace detail
 
 /// out_keys[g], out[g] = the key of group g, the fold of its values: `group_by(par, keys, values, out_keys, out, max)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument OutKeys, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::ranges::range<Op>)
 Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, Op op = {}) {
   return detail::run_group_by(policy, detail::group_by_arrays<P>(keys, values, out_keys, out, op));
 }
 /// The same of n keys and values; both outputs have `room`.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t room, Op op = {}) {
   return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, out, room, op));
 }
 
 /// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Keys, detail::ArrayArgument Values,
-          detail::ArrayArgument OutKeys, detail::ArrayArgument Out, std::ranges::range Counts, class Op = Add>
+template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
+          detail::ArrayArgument Out, std::ranges::range Counts, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                  Counts&& counts, Op op = {}) {
   detail::require_memory_of<P, Counts>();
@@ -134,7 +134,7 @@ Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKey
   return detail::run_group_by(policy, call);
 }
 /// The same of n keys and values; all outputs have `room`.
-template <detail::AnyPolicy P = Policy, class Key, class In, class Out, class Op = Add>
+template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t* counts, std::int64_t room, Op op = {}) {
   auto call = detail::group_by_call(keys, values, n, out_keys, out, room, op);

@@ -4,8 +4,6 @@
 // As in list_shards.hpp, with what segmented_reduce.cuh says of operators and elements. An operator needs an `init`, what an empty list gives.
 #pragma once
 
-#include <memory>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 

@@ -122,7 +122,7 @@ inline constexpr ArgumentRules kOffsetsRules{.alike = 4, .integers = true};
 
 /// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
 /// in parts. An error's index counts from the first list of the sequence. offsets holds n + 1.
-template <detail::AnyPolicy P = Policy, ListBound T>
+template <ListBound T, detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict, OffsetsCarry& carry) {
   auto call = detail::offsets_call(starts, stops, n, offsets, strict);
@@ -131,7 +131,7 @@ OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int
 }
 
 /// Offsets of n lists; offsets holds n + 1.
-template <detail::AnyPolicy P = Policy, ListBound T>
+template <ListBound T, detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict = false) {
   OffsetsCarry carry;
@@ -139,8 +139,8 @@ OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int
 }
 
 /// Offsets of arrays, vectors, spans: `upsweep::offsets(par, starts, stops, offsets)`.
-template <detail::AnyPolicy P = Policy, std::ranges::range Bounds, std::ranges::range OtherBounds,
-          std::ranges::range Offsets>
+template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges::range Offsets,
+          detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
                       const ListOptions& options = {}) {
   detail::require_memory_of<P, Bounds, OtherBounds, Offsets>();
@@ -162,8 +162,9 @@ auto offsets(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may be in
-/// device memory, too: gpu::Length(address, most), outside the offsets; there is room for most + 1 of these. Returns the rung.
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may
+/// also be in device memory: gpu::Length(address, most), outside the offsets; there is room for most + 1 of these. Returns the
+/// rung.
 template <ListBound T>
 std::string_view offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, gpu::Length n,
                                std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {

@@ -140,45 +140,45 @@ inline constexpr ArgumentRules kPackRules{.arrays = 1, .integers = true};
 }  // namespace detail
 
 /// Offsets and content of the lists, or list views; offsets holds n + 1.
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L>
+template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, std::span<const PackColumn> columns) {
   return detail::pack(policy, detail::pack_call(detail::lists_or_views(lists), offsets), columns);
 }
 
 /// The same with columns one by one.
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, std::same_as<PackColumn>... Columns>
+template <detail::ListsOrViews L, std::same_as<PackColumn>... Columns, detail::AnyPolicy P = Policy>
 PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, const Columns&... columns) {
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
-  return pack(policy, lists, offsets, std::span<const PackColumn>(array));
+  return upsweep::pack(policy, lists, offsets, std::span<const PackColumn>(array));
 }
 
 /// `pack(par, Lists(starts, stops), offsets, PackColumn(pt, packed_pt), PackColumn(eta, packed_eta))`.
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, detail::OffsetsOut Offsets,
-          std::same_as<PackColumn>... Columns>
+template <detail::ListsOrViews L, detail::OffsetsOut Offsets, std::same_as<PackColumn>... Columns,
+          detail::AnyPolicy P = Policy>
 PackResult pack(const P& policy, const L& lists, Offsets&& offsets, const Columns&... columns) {
   detail::require_memory_of<P, Offsets>();
   const auto given = detail::lists_or_views(lists);
   detail::require_offsets(std::ssize(offsets), given.count);
-  return pack(policy, given, std::ranges::data(offsets), columns...);
+  return upsweep::pack(policy, given, std::ranges::data(offsets), columns...);
 }
 
 /// The first step: offsets alone, of lists in `content` elements; offsets holds n + 1.
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L>
+template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
   detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
   call.content = content;
   return detail::pack(policy, call, {});
 }
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, detail::OffsetsOut Offsets>
+template <detail::ListsOrViews L, detail::OffsetsOut Offsets, detail::AnyPolicy P = Policy>
 PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, Offsets&& offsets) {
   detail::require_memory_of<P, Offsets>();
   const auto given = detail::lists_or_views(lists);
   detail::require_offsets(std::ssize(offsets), given.count);
-  return pack_offsets(policy, given, content, std::ranges::data(offsets));
+  return upsweep::pack_offsets(policy, given, content, std::ranges::data(offsets));
 }
 
 /// The second: content alone, to where n + 1 offsets say. The first of them may have any value: outputs begin there.
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L>
+template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack_content(const P& policy, const L& lists, const std::int64_t* offsets,
                         std::span<const PackColumn> columns) {
   // Read only, as they are given.
@@ -186,14 +186,14 @@ PackResult pack_content(const P& policy, const L& lists, const std::int64_t* off
   call.offsets_given = true;
   return detail::pack(policy, call, columns);
 }
-template <detail::AnyPolicy P = Policy, detail::ListsOrViews L, detail::OffsetsIn Offsets,
-          std::same_as<PackColumn>... Columns>
+template <detail::ListsOrViews L, detail::OffsetsIn Offsets, std::same_as<PackColumn>... Columns,
+          detail::AnyPolicy P = Policy>
 PackResult pack_content(const P& policy, const L& lists, const Offsets& offsets, const Columns&... columns) {
   detail::require_memory_of<P, Offsets>();
   const auto given = detail::lists_or_views(lists);
   detail::require_offsets(std::ssize(offsets), given.count);
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
-  return pack_content(policy, given, std::ranges::data(offsets), array);
+  return upsweep::pack_content(policy, given, std::ranges::data(offsets), array);
 }
 
 /// @cond

@@ -313,7 +313,7 @@ class UPSWEEP_CONTAINERS Query {
                            const QueryMemory& memory = {}) const;
 
   /// The same on a GPU: on a DeviceTable of the policy's device where its columns lie, on any other table by bringing it
-  /// there piece by piece. What the GPU cannot compute exactly (decimals beyond 2^53 as floats, sums that do not fit) the
+  /// there chunk by chunk. What the GPU cannot compute exactly (decimals beyond 2^53 as floats, sums that do not fit) the
   /// CPU does, so that answers and errors are the same; but float sums are folded in another order, though the same one
   /// on every run. Code is compiled when a query is first run, by NVRTC, and kept in ~/.cache/upsweep ($UPSWEEP_CACHE).
   /// Waits; of the policy device, memory and rung count. Throws Error no_device, not_built, unsupported (no NVRTC),

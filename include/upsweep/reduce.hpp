@@ -137,11 +137,13 @@ static gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64
   });
 }
 
-/// What a sum of n elements begins with: nothing, or on a GPU what changes no bit of it.
+/// The carry that a sum of n elements begins with. It is empty on the CPU. On a GPU it is a value that changes no bit of the sum.
 template <AnyPolicy P, class T>
 ScanCarry<T> begin_sum(std::int64_t n) {
-  if constexpr (kIsGpuPolicy<P>) {
+  if constexpr (kIsGpuPolicy<P> && std::is_floating_point_v<T>) {
     return carry_of(n > 0 ? Add::identity<T>() : T{0});
+  } else if constexpr (kIsGpuPolicy<P>) {
+    return carry_of(T{0});
   } else {
     return empty_carry<T>();
   }
@@ -154,7 +156,8 @@ inline constexpr ArgumentRules kReduceRules{.arrays = sizeof...(Rest) == 1 ? 1 :
 }  // namespace detail
 
 /// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
-template <detail::AnyPolicy P = Policy, class In, class T, class Op = Add>
+template <class In, class T, class Op = Add, detail::AnyPolicy P = Policy>
+  requires(!detail::kIsValueAt<T>)
 Reduction<T> reduce(const P& policy, const In* in, std::int64_t n, T init, Op op = {}) {
   static_assert(!detail::kIsOperatorOn<T, In>,
                 "the initial value comes before the operator: reduce(policy, in, init, op)");
@@ -162,16 +165,17 @@ Reduction<T> reduce(const P& policy, const In* in, std::int64_t n, T init, Op op
 }
 
 /// init ⊕ x0 ⊕ … over an array, vector or span.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, class T, class Op = Add>
+template <detail::ArrayArgument In, class T, class Op = Add, detail::AnyPolicy P = Policy>
+  requires(!detail::kIsValueAt<T>)
 Reduction<T> reduce(const P& policy, const In& in, T init, Op op = {}) {
   detail::require_memory_of<P, In>();
   static_assert(!detail::InputArray<T> || std::is_trivially_copyable_v<T>,
                 "a reduction returns its value, and has no output: reduce(policy, in), or reduce(policy, in, init)");
-  return reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
+  return upsweep::reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
 }
 
 /// The sum, in the element type: of no elements 0, of floats that are all -0.0 that.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument In>
+template <detail::ArrayArgument In, detail::AnyPolicy P = Policy>
 Reduction<detail::ElementOf<In>> reduce(const P& policy, const In& in) {
   detail::require_memory_of<P, In>();
   const std::int64_t n = detail::length_of(in);

@@ -9,8 +9,8 @@
 // Types     the element type of `out` is the one that is computed in: int32 elements summed into int64 do not overflow
 //           at 2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type
 //           is converted on the way (floats to integers are refused). Everything else runs through templates: elements
-//           must be trivially copyable, default constructible, at most 112 bytes (on a GPU 32), and aligned to at most 64. An operator
-//           that throws ends the program, as under std::execution::par.
+//           must be trivially copyable, default constructible, at most 112 bytes (on a GPU 32), and aligned to at most 64.
+//           An operator that throws ends the program, as under std::execution::par.
 // Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. Sums and products are
 //           out of range only where the loop's are; but with cpu.threads, cpu.simd_threads, cpu.std_par and on a GPU those of
 //           stretches of the array may be where the loop's are not, and the outputs after them are then infinite or NaN (of
@@ -18,11 +18,12 @@
 // Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit. Products and
 //           operators of one's own have no checks: they are refused with it (unsupported).
 // GPU       the same with a gpu::Policy and device memory, put into its stream without waiting: see gpu.hpp. Custom operators: see
-//           scan.cuh. The initial value may be in device memory, outside `out`: a gpu::ValueAt. Arrays are thus scanned chunk by
-//           chunk without the host: the last output of an inclusive scan is the initial value of the next one. Exclusive scans
-//           that end with the total are inclusive ones into `out + 1`. The length may be in device memory too, outside `out`:
-//           gpu::Length(address, most) in the place of n. What an earlier kernel has counted is scanned without the host, and
-//           outputs past the length stay as they are.
+//           scan.cuh. With pointers and a length, the initial value may be in device memory, outside `out`: a gpu::ValueAt.
+//           Calls with ranges do not take one. Arrays are thus scanned chunk by chunk without the host: the last output of an
+//           inclusive scan is the initial value of the next one. Exclusive scans that end with the total are inclusive ones
+//           into `out + 1`. The length may also be in device memory, outside `out`: gpu::Length(address, most) in the place
+//           of n. Elements that an earlier kernel has counted are scanned without the host, and outputs past the length stay
+//           as they are.
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
 //           unknown_rung, unsupported (a rung asked for by name that cannot), out_of_memory.
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.
@@ -74,7 +75,8 @@ struct Length {
   /// @endcond
 };
 
-/// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value.
+/// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value. Calls with
+/// pointers take it; calls with ranges do not.
 template <class T>
 struct ValueAt {
   const T* at;
@@ -204,7 +206,8 @@ static gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t
 
 /// After two arrays there may be an initial value that is a pointer.
 template <class... Rest>
-inline constexpr ArgumentRules kScanRules{.alike = kBeginsWithArrays<Rest...> ? 2 : 3, .has_range = true};
+inline constexpr ArgumentRules kScanRules{
+    .alike = kBeginsWithArrays<Rest...> ? 2 : 3, .has_range = true, .value_at = !kBeginsWithArrays<Rest...>};
 
 /// An operator, or nothing, where exclusive_scan() takes its initial value.
 template <class Out, class... Op>
@@ -216,7 +219,7 @@ concept NoInit =
 // ------------------------------------------------------------------------------------------------------------ inclusive
 
 /// Inclusive scan of n elements from `in` to `out`.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out, Op op = {}) {
   auto carry = empty_carry<Out>();
@@ -224,7 +227,7 @@ ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, 
 }
 
 /// Inclusive scan that starts with `init`.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op>
+template <class In, class Out, class Op, detail::AnyPolicy P = Policy>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out,
                           std::type_identity_t<Out> init, Op op) {
@@ -249,29 +252,29 @@ ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Ou
 }
 
 /// Inclusive scan of arrays, vectors, spans: `inclusive_scan(par, quantities, running)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, Op op = {}) {
   detail::require_memory_of<P, In, Out>();
   const auto* const from = detail::data_of(in);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
-  return inclusive_scan(policy, from, detail::length_of(in), to, op);
+  return upsweep::inclusive_scan(policy, from, detail::length_of(in), to, op);
 }
 
 /// Inclusive scan of arrays, vectors, spans that starts with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, detail::ArrayArgument Out, class Op>
+template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op) {
   detail::require_memory_of<P, In, Out>();
   const auto* const from = detail::data_of(in);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
-  return inclusive_scan(policy, from, detail::length_of(in), to, init, op);
+  return upsweep::inclusive_scan(policy, from, detail::length_of(in), to, init, op);
 }
 
 // ------------------------------------------------------------------------------------------------------------ exclusive
 
 /// Exclusive scan of n elements from `in` to `out`, starting with `init`.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_const_v<Out>)
 ScanResult exclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out,
                           std::type_identity_t<Out> init, Op op = {}) {
@@ -296,13 +299,13 @@ ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Ou
 }
 
 /// Exclusive scan of arrays, vectors, spans, starting with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ScanResult exclusive_scan(const P& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op = {}) {
   detail::require_memory_of<P, In, Out>();
   const auto* const from = detail::data_of(in);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(in), detail::length_of(out));
-  return exclusive_scan(policy, from, detail::length_of(in), to, init, op);
+  return upsweep::exclusive_scan(policy, from, detail::length_of(in), to, init, op);
 }
 
 /// @cond

@@ -6,8 +6,6 @@
 // depends on the length of their list alone. The rung is cuda.lanes.
 #pragma once
 
-#include <memory>
-#include <string_view>
 #include <type_traits>
 
 #include "upsweep/detail/cuda_operators.cuh"

@@ -22,7 +22,8 @@
 //           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
 // In place  `out` must not overlap any input.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
-//           Compiled operators take the same type in and out, or sums of integers in the 64 bits of their sign. Floats are added in another order than on the CPU, in the same one on every run.
+//           Compiled operators take the same type in and out, or sums of integers in the 64 bits of their sign. Floats are
+//           added in another order than on the CPU; this order does not change from run to run.
 //           Custom operators and types: see segmented_reduce.cuh.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
@@ -259,14 +260,14 @@ inline constexpr ArgumentRules kListsRules{.arrays = 1, .alike = 3};
 }  // namespace detail
 
 /// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op>
+template <class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                              std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
 /// The same without an initial value: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!detail::NamedReducer<Op>)
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                              Op op = {}, const Mask& valid = {}) {
@@ -274,7 +275,7 @@ ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* cont
 }
 
 /// any, all, count, count_nonzero, argmin or argmax of every list.
-template <detail::AnyPolicy P = Policy, class In, class Out, detail::NamedReducer Op>
+template <class In, class Out, detail::NamedReducer Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op,
                              const Mask& valid = {}) {
   const auto call = detail::reducer_call<In, Out, Op>(lists, content, n, out, valid);
@@ -282,24 +283,24 @@ ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* cont
 }
 
 /// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`, with nulls or without.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
                              const Mask& valid = {}) {
   detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_an_element_each(lists, detail::length_of(out));
-  return segmented_reduce(policy, lists, from, detail::length_of(content), to, op, valid);
+  return upsweep::segmented_reduce(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content& content, Out&& out,
                              detail::ElementOf<Out> init, Op op, const Mask& valid = {}) {
   detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_an_element_each(lists, detail::length_of(out));
-  return segmented_reduce(policy, lists, from, detail::length_of(content), to, init, op, valid);
+  return upsweep::segmented_reduce(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
 /// @cond
@@ -311,9 +312,9 @@ auto segmented_reduce(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many of the lists there are may
-/// be in device memory, too, outside the output: gpu::Length(address, lists.count) as `number`. Then cuda.lanes runs, and a workspace
-/// is one for that rung. Returns the rung.
+/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many of the lists there are
+/// may also be in device memory, outside the output: gpu::Length(address, lists.count) as `number`. Then cuda.lanes runs, and a
+/// workspace is one for that rung. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status,

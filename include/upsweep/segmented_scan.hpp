@@ -17,9 +17,9 @@
 //           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,
 //           unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async. Lists must not overlap, which offsets that go back where a
-//           list is null could make them do; compiled operators and types only; floats are added in another order, of the
-//           same bits on every run.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
+//           Lists must not overlap, which offsets that go back where a list is null could make them do; compiled operators
+//           and types only; floats are added in another order, of the same bits on every run.
 // In place  `out` may be the content; otherwise they must not overlap.
 // Source    J. T. Schwartz, "Ultracomputers", 1980; G. E. Blelloch, "Vector models for data-parallel computing", 1990.
 #pragma once
@@ -93,53 +93,53 @@ ListsResult segmented_scan(const gpu::Policy& policy, const Lists& lists, const 
 }  // namespace detail
 
 /// Inclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op>
+template <class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
 /// The same without an initial value.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
 /// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
                                      const Mask& valid = {}) {
   detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
-  return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
+  return upsweep::segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                      detail::ElementOf<Out> init, Op op, const Mask& valid = {}) {
   detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
-  return segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
+  return upsweep::segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
 /// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
 /// The same without an initial value.
-template <detail::AnyPolicy P = Policy, class In, class Out, class Op = Add>
+template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, Out>)
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
 /// The same of arrays, vectors, spans.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
                                      const Mask& valid = {}) {
@@ -147,17 +147,17 @@ ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const 
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
-  return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
+  return upsweep::segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
 /// The same, beginning with `init`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                      detail::ElementOf<Out> init, Op op = {}, const Mask& valid = {}) {
   detail::require_memory_of<P, Content, Out>();
   const auto* const from = detail::data_of(content);
   auto* const to = detail::output_of(out);
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
-  return segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
+  return upsweep::segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
 /// @cond

@@ -16,10 +16,10 @@
 //           for each element where positions are asked for, or where there are NaN or -0.0 in them. On a GPU as much as the
 //           content and a bit per element; for positions twice that and 8 bytes per element. There lists by starts and stops need
 //           8 bytes each, and what the others need for as many elements as there is room for; for positions the elements again.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async. Lists by offsets must not overlap, which those that go back
-//           where a list is null could make them do; where a list is null, elements that belong to no list are unspecified.
-//           Lists by starts and stops may lie anywhere. Of a call that does not wait, an output that is too short for these is
-//           the code unequal_lengths of no list.
+// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
+//           Lists by offsets must not overlap, which those that go back where a list is null could make them do; where a
+//           list is null, elements that belong to no list are unspecified. Lists by starts and stops may lie anywhere. Of a
+//           call that does not wait, an output that is too short for these is the code unequal_lengths of no list.
 // Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are checked before
 //           anything is written. unequal_lengths (out is too short), invalid_argument, unknown_rung, unsupported, out_of_memory:
 //           about no list; only after the last one may something have been written.
@@ -100,7 +100,7 @@ inline constexpr ArgumentRules kSortRules{.arrays = 1, .alike = 3, .integers = t
 }  // namespace detail
 
 /// Sorts the lists in `content`, which has n elements, into `out`, which has `room`.
-template <detail::AnyPolicy P = Policy, Sortable T>
+template <Sortable T, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_sort(const P& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
                              std::int64_t room, const SortOptions& options = {}) {
   detail::require_array(out, room, "output");
@@ -108,7 +108,7 @@ SegmentedSort segmented_sort(const P& policy, const Lists& lists, const T* conte
 }
 
 /// The positions, each in its list, of the elements in order.
-template <detail::AnyPolicy P = Policy, Sortable T>
+template <Sortable T, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const T* content, std::int64_t n,
                                 std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
   detail::require_array(out, room, "positions");
@@ -116,7 +116,7 @@ SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const T* co
 }
 
 /// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_sort(const P& policy, const Lists& lists, const Content& content, Out&& out,
                              const SortOptions& options = {}) {
   detail::require_memory_of<P, Content, Out>();
@@ -125,13 +125,14 @@ SegmentedSort segmented_sort(const P& policy, const Lists& lists, const Content&
   static_assert(std::same_as<detail::ElementOf<Out>, detail::ElementOf<Content>>,
                 "elements are sorted into an array of their type");
   if constexpr (detail::require_sortable<detail::ElementOf<Content>>()) {
-    return segmented_sort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
+    return upsweep::segmented_sort(policy, lists, from, detail::length_of(content), to, detail::length_of(out),
+                                   options);
   } else {
     return {};
   }
 }
 
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument Content, detail::ArrayArgument Out>
+template <detail::ArrayArgument Content, detail::ArrayArgument Out, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                 const SortOptions& options = {}) {
   detail::require_memory_of<P, Content, Out>();
@@ -139,7 +140,8 @@ SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const Conte
   auto* const to = detail::output_of(out);
   static_assert(std::same_as<detail::ElementOf<Out>, std::int64_t>, "positions are of std::int64_t");
   if constexpr (detail::require_sortable<detail::ElementOf<Content>>()) {
-    return segmented_argsort(policy, lists, from, detail::length_of(content), to, detail::length_of(out), options);
+    return upsweep::segmented_argsort(policy, lists, from, detail::length_of(content), to, detail::length_of(out),
+                                      options);
   } else {
     return {};
   }

@@ -156,24 +156,24 @@ Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int6
   return detail::select(policy, call);
 }
 /// The same with columns one by one: `select(par, offsets, mask, out_offsets, SelectColumn(pt, out_pt), …)`.
-template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+template <detail::IsSelectColumn... Column, detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                 const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(array));
+  return upsweep::select(policy, lists, mask, out_offsets, std::span<const SelectColumn>(array));
 }
-template <detail::AnyPolicy P = Policy, detail::OffsetsOutput Offsets, detail::IsSelectColumn... Column>
+template <detail::OffsetsOutput Offsets, detail::IsSelectColumn... Column, detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets,
                 const Column&... columns) {
-  return select(policy, lists, mask, detail::offsets_output<P>(out_offsets, lists.count), columns...);
+  return upsweep::select(policy, lists, mask, detail::offsets_output<P>(out_offsets, lists.count), columns...);
 }
 
 /// The same of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
-template <detail::AnyPolicy P = Policy, detail::OffsetsOutput Offsets, std::ranges::range Content,
-          std::ranges::range Out>
+template <detail::OffsetsOutput Offsets, std::ranges::range Content, std::ranges::range Out,
+          detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets, const Content& content,
                 Out&& out) {
-  return select(policy, lists, mask, out_offsets, detail::column_of<P>(content, out));
+  return upsweep::select(policy, lists, mask, out_offsets, detail::column_of<P>(content, out));
 }
 
 /// Elements of an array: compaction.
@@ -182,15 +182,15 @@ Selected select(const P& policy, const Mask& mask, std::span<const SelectColumn>
   detail::SelectCall call{.mask = mask, .columns = columns};
   return detail::select(policy, call);
 }
-template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+template <detail::IsSelectColumn... Column, detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Mask& mask, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return select(policy, mask, std::span<const SelectColumn>(array));
+  return upsweep::select(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column: `select(par, mask, pt, out_pt)`.
-template <detail::AnyPolicy P = Policy, std::ranges::range Content, std::ranges::range Out>
+template <std::ranges::range Content, std::ranges::range Out, detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Mask& mask, const Content& content, Out&& out) {
-  return select(policy, mask, detail::column_of<P>(content, out));
+  return upsweep::select(policy, mask, detail::column_of<P>(content, out));
 }
 
 // ---------------------------------------------------------------------------------------------------------- count_kept
@@ -218,15 +218,15 @@ std::int64_t partition(const P& policy, const Mask& mask, std::span<const Select
   detail::run_partition(policy, call);
   return call.kept;
 }
-template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+template <detail::IsSelectColumn... Column, detail::AnyPolicy P = Policy>
 std::int64_t partition(const P& policy, const Mask& mask, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  return partition(policy, mask, std::span<const SelectColumn>(array));
+  return upsweep::partition(policy, mask, std::span<const SelectColumn>(array));
 }
 /// The same of one column.
-template <detail::AnyPolicy P = Policy, std::ranges::range Content, std::ranges::range Out>
+template <std::ranges::range Content, std::ranges::range Out, detail::AnyPolicy P = Policy>
 std::int64_t partition(const P& policy, const Mask& mask, const Content& content, Out&& out) {
-  return partition(policy, mask, detail::column_of<P>(content, out));
+  return upsweep::partition(policy, mask, detail::column_of<P>(content, out));
 }
 
 // ---------------------------------------------------------------------------------------------------------------- take
@@ -237,16 +237,16 @@ void take(const P& policy, const Indices& indices, std::span<const SelectColumn>
   detail::TakeCall call{.indices = indices, .columns = columns};
   detail::run_take(policy, call);
 }
-template <detail::AnyPolicy P = Policy, detail::IsSelectColumn... Column>
+template <detail::IsSelectColumn... Column, detail::AnyPolicy P = Policy>
 void take(const P& policy, const Indices& indices, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
-  take(policy, indices, std::span<const SelectColumn>(array));
+  upsweep::take(policy, indices, std::span<const SelectColumn>(array));
 }
 /// The same of one column, as NumPy has it: `take(par, content, indices, out)`.
-template <detail::AnyPolicy P = Policy, std::ranges::range Content, std::ranges::range At, std::ranges::range Out>
+template <std::ranges::range Content, std::ranges::range At, std::ranges::range Out, detail::AnyPolicy P = Policy>
 void take(const P& policy, const Content& content, const At& indices, Out&& out) {
   detail::require_memory_of<P, At>();
-  take(policy, Indices(indices), detail::column_of<P>(content, out));
+  upsweep::take(policy, Indices(indices), detail::column_of<P>(content, out));
 }
 
 /// Elements of lists by their positions in these: list i gives those that the indices of list i of `index_lists` name.
@@ -262,13 +262,13 @@ std::int64_t take(const P& policy, const Lists& lists, std::int64_t content, con
   return call.taken;
 }
 /// The same of one column: `take(par, offsets, pt, index_offsets, indices, out_offsets, out_pt)`.
-template <detail::AnyPolicy P = Policy, std::ranges::range Content, detail::OffsetsOutput Offsets,
-          std::ranges::range Out>
+template <std::ranges::range Content, detail::OffsetsOutput Offsets, std::ranges::range Out,
+          detail::AnyPolicy P = Policy>
 std::int64_t take(const P& policy, const Lists& lists, const Content& content, const Lists& index_lists,
                   const Indices& indices, Offsets&& out_offsets, Out&& out) {
   const SelectColumn column = detail::column_of<P>(content, out);
-  return take(policy, lists, std::ssize(content), index_lists, indices,
-              detail::offsets_output<P>(out_offsets, index_lists.count), std::span(&column, 1));
+  return upsweep::take(policy, lists, std::ssize(content), index_lists, indices,
+                       detail::offsets_output<P>(out_offsets, index_lists.count), std::span(&column, 1));
 }
 
 /// Where in the content the same elements lie: for columns that are taken later, by plain take(). `room` positions fit.

@@ -130,7 +130,7 @@ inline constexpr ArgumentRules kItemsRules{.arrays = 1, .integers = true};
 }  // namespace detail
 
 /// Whether some of the items add up to the target, and which.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument R>
+template <detail::ArrayArgument R, detail::AnyPolicy P = Policy>
 SubsetSum find_subset(const P& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
   return detail::solve_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }
@@ -141,7 +141,7 @@ SubsetSum find_subset(const P& policy, const std::int64_t* items, std::int64_t n
 }
 
 /// How find_subset would go about it.
-template <detail::AnyPolicy P = Policy, detail::ArrayArgument R>
+template <detail::ArrayArgument R, detail::AnyPolicy P = Policy>
 SubsetSumPlan plan_subset(const P& policy, const R& items, std::int64_t target, const SubsetSumOptions& options = {}) {
   return detail::plan_subset_sum(policy, detail::items_of(items), detail::length_of(items), target, options);
 }

@@ -14,29 +14,37 @@
 #include "upsweep/gpu.hpp"
 #include "upsweep/lists.hpp"
 
+namespace upsweep::gpu {
+template <class T>
+struct ValueAt;
+}  // namespace upsweep::gpu
+
 namespace upsweep::detail {
 
-/// A container that allocates host memory.
+/// A container whose elements are in host memory.
 template <class R>
 inline constexpr bool kIsHostContainer = false;
 template <class T>
 inline constexpr bool kIsHostContainer<std::vector<T>> = true;
 template <class T, std::size_t kLength>
 inline constexpr bool kIsHostContainer<std::array<T, kLength>> = true;
+template <class T, std::size_t kLength>
+inline constexpr bool kIsHostContainer<T[kLength]> = true;
 
 /// Refuses host containers in a call on a GPU. The library checks the memory of all other arrays at run time.
 template <AnyPolicy P, class... R>
 constexpr void require_memory_of() {
-  static_assert(!kIsGpuPolicy<P> || !(kIsHostContainer<std::remove_cvref_t<R>> || ...),
-                "a std::vector or std::array is in host memory: with a gpu::Policy, pass device memory, such as "
-                "std::span(pointer, n)");
+  static_assert(
+      !kIsGpuPolicy<P> || !(kIsHostContainer<std::remove_cvref_t<R>> || ...),
+      "a std::vector, std::array or C array is in host memory: with a gpu::Policy, pass device memory, such as "
+      "std::span(pointer, n)");
 }
 
 template <class T>
 concept ClassIterator = std::is_class_v<T> && std::input_or_output_iterator<T>;
 
-/// What stands in a policy's place: arrays, pointers to numbers and iterators where it was left out, and the standard library's
-/// policies, which are empty classes.
+/// An argument in the place of a policy that is not one: an array, a pointer to numbers or an iterator where the policy was left
+/// out, or a policy of the standard library, which is an empty class.
 template <class T>
 concept NotAPolicy = std::ranges::range<T> || ClassIterator<T> || (std::is_class_v<T> && std::is_empty_v<T>) ||
                      (std::is_pointer_v<T> && std::is_arithmetic_v<std::remove_pointer_t<T>>);
@@ -44,12 +52,29 @@ concept NotAPolicy = std::ranges::range<T> || ClassIterator<T> || (std::is_class
 template <class... T>
 inline constexpr bool kHasIterator = (ClassIterator<T> || ...);
 
-/// Whether what follows the first pointer, which is how many elements it has, is a float.
-template <class... T>
-struct FloatLength : std::false_type {};
-template <class First, class Second, class... Rest>
-struct FloatLength<First, Second, Rest...>
-    : std::conditional_t<std::is_pointer_v<First>, std::is_floating_point<Second>, FloatLength<Second, Rest...>> {};
+/// A pointer to elements.
+template <class T>
+inline constexpr bool kIsArrayPointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
+
+/// Whether one of the first kLengths runs of pointers is followed by a float, where a call takes a length. A C array may stand
+/// for a pointer. A float after a C array is not a length, as in reduce(par, array, 0.5).
+template <int kLengths, class... T>
+consteval bool has_float_length() {
+  int run = 0;
+  bool in_run = false;
+  bool after_pointer = false;
+  bool has_float = false;
+  [[maybe_unused]] const auto look = [&](bool is_pointer, bool is_c_array, bool is_float) {
+    if (!is_pointer && !is_c_array) {
+      has_float |= after_pointer && run < kLengths && is_float;
+      run += in_run ? 1 : 0;
+    }
+    in_run = is_pointer || is_c_array;
+    after_pointer = is_pointer;
+  };
+  (look(kIsArrayPointer<T>, std::is_array_v<T>, std::is_floating_point_v<T>), ...);
+  return has_float;
+}
 
 /// A name that stands for several functions, as std::max<int> does: nothing else needs this conversion.
 template <class T>
@@ -63,7 +88,8 @@ auto refuse_several_functions() {
                 "upsweep::min, or a lambda that calls the one that is meant");
 }
 
-/// Whether one of the first kOnly arguments is a pointer to elements, or of the kMixed that follow one is a pointer and one an array.
+/// Whether one of the first kOnly arguments is a pointer to elements, or the kMixed arguments after these contain both a pointer
+/// and an array.
 template <int kOnly, int kMixed, class... T>
 consteval bool has_pointer_for_array() {
   int at = 0;
@@ -88,23 +114,25 @@ template <int kOnly, int kMixed, class... Rest>
 concept PointerForArray = has_pointer_for_array<kOnly, kMixed, std::remove_cvref_t<Rest>...>();
 inline constexpr int kAllArguments = 99;
 
-/// Whether a call begins with two arrays: what follows these may be a pointer, such as an initial value.
+/// Whether a call begins with two arrays. An argument after these may be a pointer, such as an initial value.
 template <class... T>
 inline constexpr bool kBeginsWithArrays = false;
 template <class First, class Second, class... Rest>
 inline constexpr bool kBeginsWithArrays<First, Second, Rest...> =
     InputArray<std::remove_cvref_t<First>> && InputArray<std::remove_cvref_t<Second>>;
 
-/// What a function does not take. Positions count from the argument after the policy.
+/// The arguments that a function takes. Positions count from the argument after the policy.
 struct ArgumentRules {
-  int arrays = 0;          ///< so many arguments must not be pointers
-  int alike = 0;           ///< so many arguments after those are all pointers or all arrays
-  bool integers = false;   ///< every number counts something
+  int arrays = 0;          ///< number of arguments at the beginning that must not be pointers
+  int alike = 0;           ///< number of arguments after those that are all pointers or all arrays
+  bool integers = false;   ///< every number is a length, a count or a target
+  int lengths = 1;         ///< number of runs of pointers that are followed by a length
   bool has_range = false;  ///< a call does not begin with two pointers into one array
+  bool value_at = false;   ///< an initial value may be a gpu::ValueAt with a gpu::Policy
   int mask = -1;           ///< the position of a mask; -1: there is none
 };
 
-/// What stands where a call takes a mask and is not one: arrays of other elements, and functions.
+/// An argument in the place of a mask that is not one: an array of other elements, or a function.
 template <class T>
 concept NotAMask = (std::ranges::range<T> || std::is_empty_v<T>) && !std::is_convertible_v<const T&, Mask>;
 
@@ -114,24 +142,34 @@ consteval bool lacks_mask(int at) {
   return ((i++ == at && NotAMask<Rest>) || ...);
 }
 
-/// Whether a call begins with two pointers to elements of one type.
+/// Whether a call begins with two pointers to elements of one type. The first one may be a C array.
 template <class... T>
 inline constexpr bool kBeginsWithPointers = false;
 template <class First, class Second, class... Rest>
 inline constexpr bool kBeginsWithPointers<First, Second, Rest...> =
-    std::is_pointer_v<First> && std::is_pointer_v<Second> &&
-    std::is_same_v<std::remove_cv_t<std::remove_pointer_t<First>>, std::remove_cv_t<std::remove_pointer_t<Second>>>;
+    std::is_pointer_v<std::decay_t<First>> && std::is_pointer_v<Second> &&
+    std::is_same_v<std::remove_cv_t<std::remove_pointer_t<std::decay_t<First>>>,
+                   std::remove_cv_t<std::remove_pointer_t<Second>>>;
 
 template <class T>
 inline constexpr bool kIsCarry = false;
 template <class T>
 inline constexpr bool kIsCarry<ScanCarry<T>> = true;
 
-/// An operator, and a value that it combines.
+template <class T>
+inline constexpr bool kIsValueAt = false;
+template <class T>
+inline constexpr bool kIsValueAt<gpu::ValueAt<T>> = true;
+
+/// A class, a function, or a pointer to a function.
+template <class Op>
+concept MaybeOperator =
+    std::is_class_v<Op> || std::is_function_v<Op> || (std::is_pointer_v<Op> && !kIsArrayPointer<Op>);
+/// An operator, and a value that it combines. A mask after an operator is not combined, so the operator is not tried on it.
 template <class Op, class T>
 concept OperatorThenValue =
-    std::is_class_v<Op> && !std::ranges::range<Op> && !std::ranges::range<T> && !std::is_pointer_v<T> &&
-    !std::is_same_v<T, Mask> && !kIsCarry<T> && std::is_invocable_v<Op&, T, T>;
+    MaybeOperator<Op> && !std::ranges::range<Op> && !std::ranges::range<T> && !std::is_pointer_v<T> && !kIsCarry<T> &&
+    !std::is_convertible_v<const T&, Mask> && std::is_invocable_v<Op&, T, T>;
 /// Whether an initial value follows its operator somewhere in a call.
 template <class... T>
 inline constexpr bool kHasOperatorFirst = false;
@@ -139,7 +177,7 @@ template <class First, class Second, class... Rest>
 inline constexpr bool kHasOperatorFirst<First, Second, Rest...> =
     OperatorThenValue<First, Second> || kHasOperatorFirst<Second, Rest...>;
 
-enum class Refusal : std::uint8_t { none, no_policy, iterators, mask, pointer, number, order };
+enum class Refusal : std::uint8_t { none, no_policy, iterators, mask, pointer, value_at, number, order };
 
 /// Why a function with those rules refuses a call, whose arguments are plain types.
 template <ArgumentRules kRules, class First, class... Rest>
@@ -153,7 +191,9 @@ consteval Refusal refusal_of() {
     return Refusal::mask;
   } else if constexpr (AnyPolicy<First> && PointerForArray<kRules.arrays, kRules.alike, Rest...>) {
     return Refusal::pointer;
-  } else if constexpr (FloatLength<Rest...>::value || (kRules.integers && HasFloat<Rest...>)) {
+  } else if constexpr ((kIsValueAt<Rest> || ...) && !(kRules.value_at && kIsGpuPolicy<First>)) {
+    return Refusal::value_at;
+  } else if constexpr (has_float_length<kRules.lengths, Rest...>() || (kRules.integers && HasFloat<Rest...>)) {
     return Refusal::number;
   } else {
     return AnyPolicy<First> && kHasOperatorFirst<Rest...> ? Refusal::order : Refusal::none;
@@ -174,6 +214,10 @@ auto refuse() {
   static_assert(kWhy != Refusal::pointer,
                 "this call takes an array where a pointer is given: pass the std::vector, std::array or std::span "
                 "itself, or std::span(pointer, n)");
+  static_assert(
+      kWhy != Refusal::value_at,
+      "a gpu::ValueAt is an initial value of inclusive_scan, exclusive_scan and reduce_async with a gpu::Policy, "
+      "pointers and a length");
   static_assert(kWhy != Refusal::number, "lengths, counts and targets must be integers: convert a float first");
   static_assert(kWhy != Refusal::mask,
                 "a mask must be an array of bool or std::uint8_t, one for each element: compute it first, such as "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/list_error.hpp: the text of every error about one list.
+// upsweep/detail/list_error.hpp: the text of errors about a list with invalid bounds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace upsweep::detail {
 
 /// "list 17 is invalid: " and the reason, which follows the form "stop (3) < start (5)".
 std::string invalid_list(std::int64_t list, const std::string& reason);
-/// The same with the reason that the code and the bounds give. `content` is the length that stops are compared with.
+/// "list 17 is invalid: " and the reason, which is formatted from the code and the bounds. `content` is the length that stops are
+/// compared with.
 std::string invalid_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t content);
 
 }  // namespace upsweep::detail
