@@ -296,7 +296,7 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
   DeviceArray<int> sums(3);
   try {
     reduce_by_key(policy.with_overflow(Overflow::checked), on_device.data(), large.data(), 3, out_keys.data(),
-                  sums.data(), 3, add, 1);
+                  sums.data(), 3, 1, add);
     ADD_FAILURE() << "the second run's sum was let pass";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::overflow);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/setup.sh [--tour] [PACKAGE…]: installs what is missing to build, test and tour upsweep; does nothing where all of it is there.
+# tools/setup.sh: [--tour] [PACKAGE…] installs what is missing to build, test and tour upsweep; does nothing where all of it is there.
 # --tour: of PyPI's packages only those that the build and the tour use.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
