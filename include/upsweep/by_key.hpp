@@ -69,7 +69,7 @@ ListsResult scan_by_key(const gpu::Policy& policy, const Keys& keys, const In* v
   const auto [runs, rung] = run_by_key(policy, {.keys = keys, .scan = &scan});
   return {runs, rung};
 }
-/// Of arrays.
+/// Scans the runs of keys that are given as arrays.
 template <AnyPolicy P, class Keys, class Values, class Out, class Op>
 ListsResult scan_runs(const P& policy, const Keys& keys, const Values& values, Out&& out, const Op& op,
                       const Beginning<ElementOf<Out>>& begin, bool exclusive) {
@@ -97,7 +97,7 @@ static ReducedByKey reduce_by_key(const gpu::Policy& policy, ByKeyCall call, con
   };
   return with_fold(OnDevice{}, Lists{}, values, call.keys.length, out, op, Mask{}, run);
 }
-/// Of arrays.
+/// Reduces the runs of keys that are given as arrays.
 template <AnyPolicy P, class Keys, class Values, class OutKeys, class Out, class Op>
 ReducedByKey reduce_runs(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                          const Op& op, const Beginning<ElementOf<Out>>& begin) {
@@ -128,7 +128,7 @@ std::int64_t count_key_runs(const P& policy, const Keys& keys) {
   detail::require_memory_of<P, Keys>();
   return detail::count_key_runs(policy, detail::keys_of(keys));
 }
-/// The same of n keys.
+/// Counts the runs of n keys, given by a pointer.
 template <class Key, detail::AnyPolicy P = Policy>
 std::int64_t count_key_runs(const P& policy, const Key* keys, std::int64_t n) {
   return detail::count_key_runs(policy, detail::keys_at(keys, n));
@@ -141,7 +141,7 @@ std::int64_t key_offsets(const P& policy, const Keys& keys, Offsets&& offsets) {
   return detail::write_key_offsets(policy, detail::keys_of(keys), detail::offsets_of(offsets),
                                    detail::length_of(offsets));
 }
-/// The same of n keys, where there is room for `room` offsets.
+/// Writes the offsets of the runs of n keys, given by a pointer. `offsets` holds up to `room` elements.
 template <class Key, detail::AnyPolicy P = Policy>
 std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::int64_t* offsets, std::int64_t room) {
   return detail::write_key_offsets(policy, detail::keys_at(keys, n), offsets, room);
@@ -156,7 +156,7 @@ ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& valu
                            detail::ElementOf<Out> init, Op op) {
   return detail::reduce_runs(policy, keys, values, out_keys, out, op, detail::begin_with(init));
 }
-/// The same without an initial value: `reduce_by_key(par, keys, values, out_keys, out)`.
+/// Reduces without an initial value: `reduce_by_key(par, keys, values, out_keys, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
           detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
@@ -164,14 +164,14 @@ ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& valu
   return detail::reduce_runs(policy, keys, values, out_keys, out, op,
                              detail::usual_beginning<detail::ElementOf<Out>, Op>());
 }
-/// The same of n keys and values; both outputs have `room`.
+/// Reduces n keys and values, given by pointers. Both outputs hold up to `room` elements.
 template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                            std::int64_t room, std::type_identity_t<Out> init, Op op) {
   const detail::ByKeyCall call{.keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_room = room, .room = room};
   return detail::reduce_by_key(policy, call, values, out, op, detail::begin_with(init));
 }
-/// The same without an initial value.
+/// Reduces n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                            std::int64_t room, Op op = {}) {
@@ -188,19 +188,19 @@ ListsResult inclusive_scan_by_key(const P& policy, const Keys& keys, const Value
                                   detail::ElementOf<Out> init, Op op) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), false);
 }
-/// The same without an initial value: `inclusive_scan_by_key(par, keys, values, out)`.
+/// Scans without an initial value: `inclusive_scan_by_key(par, keys, values, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
           detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), false);
 }
-/// The same of n keys, values and outputs.
+/// Scans n keys and values, given by pointers. The output holds n elements.
 template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   std::type_identity_t<Out> init, Op op) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), false);
 }
-/// The same without an initial value.
+/// Scans n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   Op op = {}) {
@@ -215,20 +215,20 @@ ListsResult exclusive_scan_by_key(const P& policy, const Keys& keys, const Value
                                   detail::ElementOf<Out> init, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), true);
 }
-/// The same without an initial value.
+/// Scans without an initial value.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
           detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult exclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), true);
 }
-/// The same of n keys, values and outputs, each run beginning with `init`.
+/// Scans n keys and values, given by pointers. Each run begins with `init`.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult exclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), true);
 }
-/// The same without an initial value.
+/// Scans n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, Out>)
 ListsResult exclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
