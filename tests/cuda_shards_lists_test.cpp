@@ -588,7 +588,7 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
     ListsInShards<std::int32_t, std::int32_t, std::uint32_t> shards(group, narrow, content, begin);
     const auto value = static_cast<std::uint32_t>(wrong.value);
     tests::copy_in(shards.offsets(wrong.shard) + wrong.offset, &value, sizeof value);
-    const std::string text = "list " + std::to_string(wrong.list) + ",";
+    const std::string text = "list " + std::to_string(wrong.list) + " is invalid: ";
     expect_error(wrong.code, wrong.list, text, [&] { segmented_reduce(group, shards.all()); });
     auto masked = shards.all();
     for (auto& shard : masked) shard.valid = Mask::bytes(mask.data(), shard.n);
@@ -597,8 +597,9 @@ TEST_F(CudaShardsLists, WhatIsWrongWithListsInShards) {
   for (const Wrong& wrong : all) {
     const ListsInShards<std::int32_t, std::int32_t, std::int64_t> shards(group, offsets, content, begin);
     tests::copy_in(shards.offsets(wrong.shard) + wrong.offset, &wrong.value, sizeof wrong.value);
-    expect_error(wrong.code, wrong.list, "list " + std::to_string(wrong.list) + ",",
-                 [&] { segmented_reduce(group, shards.all()); });
+    expect_error(wrong.code, wrong.list, "list " + std::to_string(wrong.list) + " is invalid: ", [&] {
+      segmented_reduce(group, shards.all());
+    });
     DeviceArray<gpu::ListsStatus> status(1);
     segmented_reduce_async(group, shards.all(), status.data());
     group.wait();
