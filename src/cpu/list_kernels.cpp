@@ -754,9 +754,10 @@ constexpr void add_type(ListKernels& table) {
   if constexpr (is_list_bound(type_of<T>())) table.read_bounds[kType] = &read_bounds<T>;
   if constexpr (sizeof(T) >= 4) {
     for_each_operator<T>([&]<class Op>(Op) {
-      table.fold[kType][at(Op::kOperator)] = &FoldPerLane<T, VectorOp<Op>>::lists;
-      table.scan[kType][at(Op::kOperator)] = &ScanPerLane<T, Op>::lists;
-      table.rows[kType][at(Op::kOperator)] = &Rows<T, Op>::fold;
+      using Element = CombinedAs<T, Op>;
+      table.fold[kType][at(Op::kOperator)] = &FoldPerLane<Element, VectorOp<Op>>::lists;
+      table.scan[kType][at(Op::kOperator)] = &ScanPerLane<Element, Op>::lists;
+      table.rows[kType][at(Op::kOperator)] = &Rows<Element, Op>::fold;
     });
     if constexpr (T(0.5) != T(0)) table.sum[kType] = &FoldPerLane<T, VectorOp<Add>, Empty::zero>::lists;
     table.argmin[kType] = &pick_lists<T, false>;

@@ -372,6 +372,18 @@ void convert(const void* in, void* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(x[i]);
 }
 
+/// Integers to integers are written as unsigned ones, and read as such where they do not become longer: the bits are equal.
+template <class In, class Out>
+constexpr Convert conversion() {
+  if constexpr (!(Out(0.5) == Out(0))) {
+    return &convert<In, Out>;
+  } else if constexpr (sizeof(In) < sizeof(Out)) {
+    return &convert<In, CombinedAs<Out, Add>>;
+  } else {
+    return &convert<CombinedAs<In, Add>, CombinedAs<Out, Add>>;
+  }
+}
+
 // ----------------------------------------------------------------------------------------------------- offsets
 
 UPSWEEP_INLINE bool any_negative(const Vector<std::int64_t>& v) {
@@ -695,17 +707,18 @@ template <class T>
 constexpr void add_type(KernelTable& table) {
   constexpr bool kInteger = T(0.5) == T(0);
   for_each_operator<T>([&]<class Op>(Op) {
-    using Scan = SimdScan<T, Op>;
+    using Scan = SimdScan<CombinedAs<T, Op>, Op>;
     auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
     kernel.reduce = &Scan::reduce;
-    kernel.scan = &Scan::scan;
+    // What a sum notes depends on the sign of T.
+    kernel.scan = &SimdScan<std::conditional_t<Op::kOperator == Operator::add, T, CombinedAs<T, Op>>, Op>::scan;
     kernel.shift = &Scan::shift;
     kernel.merge = nullptr;  // of the plain table: merging is not a matter of vectors
     kernel.exact = kInteger;
   });
   for_each_type([&]<class Out>(std::type_identity<Out>) {
     if constexpr (kInteger || !(Out(0.5) == Out(0)))
-      table.convert[at(type_of<T>())][at(type_of<Out>())] = &convert<T, Out>;
+      table.convert[at(type_of<T>())][at(type_of<Out>())] = conversion<T, Out>();
   });
   if constexpr (kInteger) {
     table.magnitude[at(type_of<T>())] = &magnitude<T>;

@@ -20,8 +20,8 @@ void keep_to_spare_threads();
 template <class Call, class Run>
 Status run_std_par(const Call& call, Run run) noexcept try {
   keep_to_spare_threads();
-  visit_type(call.out_type, [&]<class T>(std::type_identity<T> type) {
-    if constexpr (sizeof(T) >= 4) visit_operator<T>(call.op, [&](auto op) { run(type, op); });
+  visit_combined(call.out_type, call.op, [&]<class T>(std::type_identity<T> type, auto op) {
+    if constexpr (sizeof(T) >= 4) run(type, op);
   });
   return {};
 } catch (const std::bad_alloc&) {

@@ -50,14 +50,9 @@ std::int64_t fold_lists(const detail::SegmentedReduceCall& call, Bounds bounds, 
 }
 
 Status run(const detail::SegmentedReduceCall& call, const Policy&) noexcept try {
-  const std::int64_t bad = visit_type(call.out_type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (sizeof(T) < 4) {
-      return kNoIndex;
-    } else {
-      return visit_operator<T>(call.op, [&](auto op) {
-        return visit_bounds(call.lists, [&](auto bounds) { return fold_lists<T>(call, bounds, op); });
-      });
-    }
+  std::int64_t bad = kNoIndex;
+  visit_combined(call.out_type, call.op, [&]<class T>(std::type_identity<T>, auto op) {
+    if constexpr (sizeof(T) >= 4) visit_bounds(call.lists, [&](auto bounds) { bad = fold_lists<T>(call, bounds, op); });
   });
   if (bad == kNoIndex) return {};
   return {check_list(call.lists, bad, call.n), bad};
