@@ -10,4 +10,8 @@ endif()
 function(upsweep_precompile target header)
   target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
 endfunction()
+# upsweep_unity(TARGET COUNT): COUNT of the target's sources are one translation unit, as headers take most of their time.
+function(upsweep_unity target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+endfunction()
 set(UPSWEEP_STANDARD_LIBRARY ${PROJECT_SOURCE_DIR}/cmake/standard_library.hpp)

@@ -343,15 +343,15 @@ std::string summary(const Json& all, const std::string& path, std::size_t resume
   if (resumed > 0) text += fmt::format("  {} of {} cells were there from before\n", resumed, all["cells"].size());
   for (const Json& row : all["rows"]) {
     if (row["status"] != "failed") continue;
-    text += within_80_columns(fmt::format("  {} {}: {}", row["problem"].get<std::string>(),
-                                          row["rung"].get<std::string>(), printable(row["reason"].get<std::string>())),
-                              4) +
+    text += wrapped(fmt::format("  {} {}: {}", row["problem"].get<std::string>(), row["rung"].get<std::string>(),
+                                printable(row["reason"].get<std::string>())),
+                    4) +
             "\n";
   }
   for (const Json& failure : all["failures"]) {
-    text += within_80_columns(fmt::format("  {} failed: {}", failure["cell"].get<std::string>(),
-                                          printable(failure["message"].get<std::string>())),
-                              4) +
+    text += wrapped(fmt::format("  {} failed: {}", failure["cell"].get<std::string>(),
+                                printable(failure["message"].get<std::string>())),
+                    4) +
             "\n";
   }
   return text;

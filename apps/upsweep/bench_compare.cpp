@@ -317,15 +317,14 @@ std::string comparison_text(const Comparison& found) {
   std::string text;
   for (const Broken& broken : found.broken) {
     const std::string often = broken.measurements > 1 ? fmt::format(", at {} sizes", broken.measurements) : "";
-    text += within_80_columns(fmt::format("  {} fails now{}: {}", broken.what, often, broken.reason), 4) + "\n";
+    text += wrapped(fmt::format("  {} fails now{}: {}", broken.what, often, broken.reason), 4) + "\n";
   }
   const char* const none = judged > 0 ? "no rung is faster or slower beyond the noise\n" : "no rung can be judged\n";
   text += changed.empty() ? none : changed;
   if (!noisy.empty()) text += "\ntoo noisy to find a tenth:\n" + noisy;
   if (!unknown.empty()) {
-    text += "\n" +
-            within_80_columns(fmt::format("of fewer than {} measurements, too few to judge: {}", kFewest, unknown), 2) +
-            "\n";
+    text +=
+        "\n" + wrapped(fmt::format("of fewer than {} measurements, too few to judge: {}", kFewest, unknown), 2) + "\n";
   }
   text += fmt::format("\n{} rungs the same; the machine's own copies: {:.2f} times as long\n", same, found.copy_ratio);
   if (found.only_before + found.only_after > 0) {

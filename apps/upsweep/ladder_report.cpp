@@ -75,8 +75,8 @@ std::string times_text(double factor) {
 std::string row_text(const Group& group, const Row& row) {
   const int width = id_width(group);
   if (!is_timed(row)) {
-    return within_80_columns(fmt::format("  {:<{}}{}: {}", row.rung.id, width, word(row.status), row.reason),
-                             static_cast<std::size_t>(width) + 2) +
+    return wrapped(fmt::format("  {:<{}}{}: {}", row.rung.id, width, word(row.status), row.reason),
+                   static_cast<std::size_t>(width) + 2) +
            "\n";
   }
   const std::string_view status = mark_of(row.rung);
@@ -241,9 +241,8 @@ std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
   std::string others;
   for (const auto& [group, row] : rung) {
     if (!is_timed(*row)) {
-      others += within_80_columns(
-                    fmt::format("    {}: {}: {}", threads_text(row->threads), word(row->status), row->reason), 6) +
-                "\n";
+      others +=
+          wrapped(fmt::format("    {}: {}: {}", threads_text(row->threads), word(row->status), row->reason), 6) + "\n";
       continue;
     }
     const double of_limit = is_beside_its_copy(counts, *group, *row) ? fraction(*row, limit_rate(*group)) : 0;

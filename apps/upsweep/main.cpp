@@ -332,26 +332,10 @@ void print_help(const CLI::App& app, const std::string& command) {
   print((*found)->help(app.get_name()));
 }
 
-/// Lines of at most so many bytes, broken between words.
-std::string wrapped(const std::string& text, std::size_t width) {
-  std::string lines;
-  std::size_t column = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t space = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, space - at);
-    const bool fits = column == 0 || column + 1 + word.size() <= width;
-    if (column > 0) lines += fits ? ' ' : '\n';
-    lines += word;
-    column = (fits && column > 0 ? column + 1 : 0) + word.size();
-    at = space + 1;
-  }
-  return lines;
-}
-
 /// Breaks what the help says of options, so that it fits 80 columns.
 void wrap_help(CLI::App& command) {
   const std::size_t width = 80 - command.get_formatter()->get_column_width();
-  for (CLI::Option* option : command.get_options()) option->description(wrapped(option->get_description(), width));
+  for (CLI::Option* option : command.get_options()) option->description(wrapped(option->get_description(), 0, width));
 }
 
 /// A command with options of its own beside those that all have.

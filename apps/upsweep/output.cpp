@@ -87,11 +87,11 @@ void remark(std::string_view message) noexcept {
 
 std::string printable(std::string_view text) { return io::printable(text, text.size()); }
 
-std::string within_80_columns(std::string text, std::size_t indent) {
-  constexpr std::size_t kWidth = 80;
-  for (std::size_t line = 0; text.size() - line > kWidth;) {
-    const std::size_t space = text.rfind(' ', line + kWidth);
-    if (space == std::string::npos || space <= line + indent) break;
+std::string wrapped(std::string text, std::size_t indent, std::size_t width) {
+  for (std::size_t line = 0; text.size() - line > width;) {
+    std::size_t space = text.rfind(' ', line + width);
+    if (space == std::string::npos || space <= line + indent) space = text.find(' ', line + width);  // a longer word
+    if (space == std::string::npos) break;
     text.replace(space, 1, "\n" + std::string(indent, ' '));
     line = space + 1;
   }

@@ -40,8 +40,8 @@ void remark(std::string_view message) noexcept;
 /// Text from a file, on one line, with escapes for what a terminal would not show but obey.
 std::string printable(std::string_view text);
 
-/// A line broken between words where it would be longer than 80 columns; the lines that follow are indented.
-std::string within_80_columns(std::string text, std::size_t indent);
+/// A line broken between words where it would be longer than `width` columns; the lines that follow are indented.
+std::string wrapped(std::string text, std::size_t indent, std::size_t width = 80);
 
 /// A line on standard error, rewritten as work goes on; nothing at all where that is no terminal, or under --quiet.
 class Progress {

@@ -186,7 +186,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
         fmt::format("first  {}\nlast   {}\n", to_text(scanned.first, type, info), to_text(scanned.last, type, info));
   }
   text += fmt::format("rung   {}\ntime   {}\n", work.rung, work.time_text());
-  if (work.way) text += within_80_columns(fmt::format("limit  {}", limit_text(*work.way)), 7) + "\n";
+  if (work.way) text += wrapped(fmt::format("limit  {}", limit_text(*work.way)), 7) + "\n";
   if (options.output) text += fmt::format("output {}\n", printable(*options.output));
   if (!stored.empty()) text += fmt::format("scale  the values in {} are {}\n", printable(*options.output), stored);
   print(text);

@@ -33,7 +33,6 @@ namespace upsweep::command {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::size_t kWidth = 80;
 
 using Solution = std::vector<std::int64_t>;  // positions, ascending
 
@@ -299,18 +298,9 @@ class Labels {
 
 // ------------------------------------------------------------------------------------------------------------- the plan
 
-/// Words in lines of 80 columns, each with so many blanks in front.
-std::string wrapped(std::string_view words, std::size_t indent) {
-  const std::string blanks(indent, ' ');
-  std::string all;
-  while (indent + words.size() > kWidth) {
-    std::size_t end = words.rfind(' ', kWidth - indent);
-    if (end == std::string_view::npos) end = words.find(' ');
-    if (end == std::string_view::npos) break;
-    all += blanks + std::string(words.substr(0, end)) + "\n";
-    words.remove_prefix(end + 1);
-  }
-  return all + blanks + std::string(words) + "\n";
+/// Lines of 80 columns, all indented.
+std::string paragraph(const std::string& text, std::size_t indent) {
+  return wrapped(std::string(indent, ' ') + text, indent) + "\n";
 }
 
 /// "1,000 items", "1 item".
@@ -335,25 +325,25 @@ std::string plan_text(const Common& common, const SubsetProblem& problem, const 
       fmt::format("items   {}\ntarget  {}\n", grouped(std::ssize(problem.items.values)), problem.text(problem.target));
   if (problem.items.scale > 0) text += fmt::format("unit    {}: what follows counts these\n", problem.text(1));
   text += "reduced\n";
-  for (const std::string& step : plan.steps) text += wrapped(step, 2);
+  for (const std::string& step : plan.steps) text += paragraph(step, 2);
   if (plan.rung == "none") return text + "  nothing is left to search for\n\n";
-  text += wrapped(fmt::format("left: {} up to {}, target {}{}{}", items_text(plan.items), grouped(plan.largest),
-                              grouped(plan.target),
-                              plan.divisor > 1 ? fmt::format(", all divided by {}", grouped(plan.divisor)) : "",
-                              plan.complement ? ", to find what to leave out" : ""),
-                  2);
+  text += paragraph(fmt::format("left: {} up to {}, target {}{}{}", items_text(plan.items), grouped(plan.largest),
+                                grouped(plan.target),
+                                plan.divisor > 1 ? fmt::format(", all divided by {}", grouped(plan.divisor)) : "",
+                                plan.complement ? ", to find what to leave out" : ""),
+                    2);
   std::size_t width = 0;
   for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size());
   text += fmt::format("{:<{}}  {:>11}  {:>11}\n", "ways", width + 2, "est. time", "est. memory");
   for (const SubsetSumWay& way : plan.ways) {
     text += fmt::format("{} {:<{}}  {:>11}  {:>11}\n", way.rung == plan.rung ? '*' : ' ', way.rung, width,
                         estimate_text(way.seconds), bytes_text(way.bytes));
-    if (!way.reason.empty()) text += wrapped(way.reason, 4);
+    if (!way.reason.empty()) text += paragraph(way.reason, 4);
   }
   if (plan.tries_likely) {
-    text += wrapped("first: likely solutions, most items chosen greedily and some dozens searched", 0);
+    text += paragraph("first: likely solutions, most items chosen greedily and some dozens searched", 0);
   }
-  return text + wrapped(choice_text(common, plan), 0) + "\n";
+  return text + paragraph(choice_text(common, plan), 0) + "\n";
 }
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(value > 0 ? "Infinity" : "NaN"); }

@@ -8,6 +8,7 @@
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/util/bit_util.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -237,8 +238,9 @@ arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, Val
     const CsvCell cell = cells[row];
     if (parse(cell.text, row)) continue;
     if (!is_null(cell.text)) {
-      return cells.in_row(row, "'" + printable(content_of(cell), 60) + "' is not of type " + type.ToString() +
-                                   ", as all cells of the column were when the file was opened");
+      return cells.in_row(
+          row, fmt::format("'{}' is not of type {}, as all cells of the column were when the file was opened",
+                           printable(content_of(cell), 60), type.ToString()));
     }
     ARROW_RETURN_NOT_OK(validity.set_null(row));
   }

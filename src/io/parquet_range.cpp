@@ -125,7 +125,7 @@ bool are_whole(const Claim& claim) {
 }
 
 // The range that a claim means. Nothing is believed of a claim that contradicts itself, as nobody knows which half is wrong.
-ColumnRange range_of(const Claim& claim, const Field& field) {
+ColumnRange claimed_range(const Claim& claim, const Field& field) {
   ColumnRange range;
   const parquet::Statistics& statistics = claim.statistics;
   const bool has_bounds = statistics.HasMinMax() && are_whole(claim);
@@ -158,7 +158,7 @@ ColumnRange range_of_page(const parquet::ColumnDescriptor& column, const parquet
                                                     /*distinct_count=*/0, /*has_min_max=*/true,
                                                     /*has_null_count=*/index.has_null_counts(),
                                                     /*has_distinct_count=*/false);
-  return range_of({rows, *statistics, min, max}, field);
+  return claimed_range({rows, *statistics, min, max}, field);
 }
 
 // The bounds of a column chunk as they are stored. Arrow before 21 does not tell; then they are taken as it reads them.
@@ -217,7 +217,7 @@ double round_up(Int128 value, int scale) {
 
 ColumnRange range_of(const parquet::ColumnChunkMetaData& chunk, const Field& field) {
   const auto statistics = chunk.is_stats_set() ? chunk.statistics() : nullptr;
-  return statistics ? range_of(claim_of(chunk, *statistics), field) : ColumnRange();
+  return statistics ? claimed_range(claim_of(chunk, *statistics), field) : ColumnRange();
 }
 
 std::vector<ColumnRange> ranges_of_batches(const parquet::ColumnDescriptor& column, const parquet::ColumnIndex& values,

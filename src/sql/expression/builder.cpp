@@ -25,7 +25,6 @@ constexpr ValueType kReal{ValueKind::real};
 // The constants of an IN list that are compared one by one. Where a list has more, each value is looked up.
 constexpr std::size_t kMostCompared = 3;
 
-bool is_null_literal(const Node& a) { return a->op == Op::null; }
 bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_string(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }
 

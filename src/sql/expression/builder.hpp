@@ -17,6 +17,8 @@ namespace upsweep::expression {
 /// For the end of a message: why a column may be text; empty for other types.
 std::string_view why_text(ValueType type);
 
+inline bool is_null_literal(const Node& a) { return a->op == Op::null; }
+
 class Builder {
  public:
   explicit Builder(const std::string& sql) : sql_(sql) {}

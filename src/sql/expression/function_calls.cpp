@@ -19,8 +19,6 @@ namespace {
 // Powers of ten that are 0 or infinity as a double have the same effect: more places make no difference.
 constexpr int kMostPlaces = 400;
 
-bool is_null_literal(const Node& a) { return a->op == Op::null; }
-
 std::string_view first_word(std::string_view words) { return words.substr(0, words.find(' ')); }
 
 bool has_word(std::string_view words, std::string_view word) {

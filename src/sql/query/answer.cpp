@@ -53,7 +53,7 @@ int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t ro
 }
 
 /// The groups that a thread takes at a time. It makes rows of a block of them: their keys and states are in L2 then.
-constexpr std::int64_t kWorkUnit = 4 * kBlock;
+constexpr std::int64_t kAnswerUnit = 4 * kBlock;
 
 /// Memory for rows of which a limit drops most, however little is allowed in all.
 constexpr std::int64_t kMinFew = std::int64_t{4} << 20;
@@ -127,11 +127,11 @@ class AnswerMaker {
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
     std::atomic<bool> has_room{true};
-    const std::int64_t units = cpu::parts(count, kWorkUnit);
+    const std::int64_t units = cpu::parts(count, kAnswerUnit);
     cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-      const std::int64_t end = std::min(count, (unit + 1) * kWorkUnit);
-      for (std::int64_t first = unit * kWorkUnit; first < end && has_room; first += kBlock) {
+      const std::int64_t end = std::min(count, (unit + 1) * kAnswerUnit);
+      for (std::int64_t first = unit * kAnswerUnit; first < end && has_room; first += kBlock) {
         const auto n = static_cast<std::size_t>(std::min(std::int64_t{kBlock}, end - first));
         const std::int64_t more =
             write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
@@ -147,7 +147,7 @@ class AnswerMaker {
       return false;
     }
     groups_ += count;
-    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kWorkUnit, threads), [&](std::int64_t i) {
+    cpu::for_each_of(std::ssize(views), cpu::workers_for(count, kAnswerUnit, threads), [&](std::int64_t i) {
       const Groups& groups = *views[static_cast<std::size_t>(i)].groups;
       find_sums_that_do_not_fit(groups, {0, groups.count()});
     });
@@ -518,7 +518,7 @@ Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, 
   const std::int64_t count = totals.count();
   maker.keep_few(count);
   const int workers =
-      count >= 0 ? cpu::workers_for(cpu::parts(count, kWorkUnit), 1, threads) : cpu::worker_count(threads);
+      count >= 0 ? cpu::workers_for(cpu::parts(count, kAnswerUnit), 1, threads) : cpu::worker_count(threads);
   if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
     totals.forget(workers);
     return maker.finish(threads, number_of_row);
@@ -544,10 +544,10 @@ Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& ker
   }
   std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
   std::iota(place.begin(), place.end(), std::uint64_t{0});
-  const std::int64_t units = cpu::parts(groups.count(), kWorkUnit);
+  const std::int64_t units = cpu::parts(groups.count(), kAnswerUnit);
   cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
-    const std::int64_t first = unit * kWorkUnit;
-    maker.add(groups, {first, std::min(first + kWorkUnit, groups.count())}, place);
+    const std::int64_t first = unit * kAnswerUnit;
+    maker.add(groups, {first, std::min(first + kAnswerUnit, groups.count())}, place);
   });
   return maker.finish(threads, number_of_row);
 }

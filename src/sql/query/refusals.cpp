@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kWindow = "window functions (OVER) are not supported: a query has one row per group";
 
-[[noreturn]] void refuse(const std::string& sql, int location, const std::string& what) {
+[[noreturn]] void refuse_syntax(const std::string& sql, int location, const std::string& what) {
   expression::refuse(sql, location, Code::unsupported_sql, what);
 }
 
@@ -66,26 +66,27 @@ void require_clauses(const std::string& sql, const Json& select) {
   for (const Clause& clause : kRefused) {
     if (!select.contains(clause.member)) continue;
     const int location = std::max(location_of_word(sql, clause.words), 0);
-    refuse(sql, location, fmt::format("{} is not supported: {}", clause.name, clause.instead));
+    refuse_syntax(sql, location, fmt::format("{} is not supported: {}", clause.name, clause.instead));
   }
   if (select.value("limitOption", "LIMIT_OPTION_DEFAULT") == "LIMIT_OPTION_WITH_TIES") {
-    refuse(sql, first_location(select.at("limitCount")), "WITH TIES is not supported: LIMIT has a number of rows");
+    refuse_syntax(sql, first_location(select.at("limitCount")),
+                  "WITH TIES is not supported: LIMIT has a number of rows");
   }
-  if (!select.contains("targetList")) refuse(sql, 0, "the query selects nothing");
+  if (!select.contains("targetList")) refuse_syntax(sql, 0, "the query selects nothing");
 }
 
 void require_one_table(const std::string& sql, const Json& from) {
   const auto [tag, body] = tagged(from.at(0));
   if (tag == "JoinExpr") {
     const int word = location_of_word(sql, "join");
-    refuse(sql, word >= 0 ? word : first_location(from.at(0)),
-           "JOIN is not supported: a query reads one table; join the tables first, and query the result");
+    refuse_syntax(sql, word >= 0 ? word : first_location(from.at(0)),
+                  "JOIN is not supported: a query reads one table; join the tables first, and query the result");
   }
   if (from.size() > 1) {
-    refuse(sql, first_location(from.at(1)),
-           "several tables are not supported: a query reads one; join the tables first, and query the result");
+    refuse_syntax(sql, first_location(from.at(1)),
+                  "several tables are not supported: a query reads one; join the tables first, and query the result");
   }
-  if (tag == "RangeSubselect") refuse(sql, first_location(from.at(0)), kNoSubquery);
+  if (tag == "RangeSubselect") refuse_syntax(sql, first_location(from.at(0)), kNoSubquery);
   if (tag == "RangeFunction") {
     std::string file;
     (void)has(body, [&](const Json& node) {
@@ -93,27 +94,29 @@ void require_one_table(const std::string& sql, const Json& from) {
       if (is_string) file = node.at("sval").value("sval", file);
       return is_string;
     });
-    refuse(
+    refuse_syntax(
         sql, first_location(from.at(0)),
         file.empty() ? kNoTableFunction : fmt::format("functions after FROM are not supported: write FROM '{}'", file));
   }
-  if (tag == "RangeTableSample") refuse(sql, first_location(from.at(0)), "TABLESAMPLE is not supported");
-  if (tag != "RangeVar") refuse(sql, first_location(from.at(0)), "a query reads one table: FROM 'FILE' or FROM NAME");
+  if (tag == "RangeTableSample") refuse_syntax(sql, first_location(from.at(0)), "TABLESAMPLE is not supported");
+  if (tag != "RangeVar")
+    refuse_syntax(sql, first_location(from.at(0)), "a query reads one table: FROM 'FILE' or FROM NAME");
 }
 
 void require_plain_call(const std::string& sql, const Json& call, int location) {
   const std::string name = function_name(call);
-  if (call.contains("over")) refuse(sql, location, kWindow);
+  if (call.contains("over")) refuse_syntax(sql, location, kWindow);
   if (call.value("agg_distinct", false)) {
-    refuse(sql, location,
-           fmt::format("{}(DISTINCT …) is not supported: GROUP BY the column has a row for each of its values", name));
+    refuse_syntax(
+        sql, location,
+        fmt::format("{}(DISTINCT …) is not supported: GROUP BY the column has a row for each of its values", name));
   }
   if (call.contains("agg_filter")) {
-    refuse(sql, location,
-           fmt::format("FILTER is not supported: write {}(CASE WHEN the condition THEN the value END)", name));
+    refuse_syntax(sql, location,
+                  fmt::format("FILTER is not supported: write {}(CASE WHEN the condition THEN the value END)", name));
   }
   for (const char* member : {"agg_order", "agg_within_group"}) {
-    if (call.contains(member)) refuse(sql, location, fmt::format("{}() is not supported with ORDER BY", name));
+    if (call.contains(member)) refuse_syntax(sql, location, fmt::format("{}() is not supported with ORDER BY", name));
   }
 }
 
@@ -127,8 +130,8 @@ void require_scalar_call(const std::string& sql, const Json& call, int location)
                                                                      {"func_variadic", "VARIADIC"}};
   for (const auto& [member, words] : kAggregatesOnly) {
     if (!call.contains(member)) continue;
-    refuse(sql, location,
-           fmt::format("{}() is not an aggregate function: {} is not supported", function_name(call), words));
+    refuse_syntax(sql, location,
+                  fmt::format("{}() is not an aggregate function: {} is not supported", function_name(call), words));
   }
 }
 
@@ -163,7 +166,7 @@ void refuse_function(const std::string& sql, const std::string& name, int locati
     const bool is_last = &function == &expression::functions().back();
     all += fmt::format("{}{}", is_first ? "" : is_last ? " and " : ", ", upper(expression::name(function)));
   }
-  refuse(sql, location, with(fmt::format("{}() is not supported", name), instead.empty() ? all : instead));
+  refuse_syntax(sql, location, with(fmt::format("{}() is not supported", name), instead.empty() ? all : instead));
 }
 
 void refuse_operator(const std::string& sql, std::string_view kind, std::string_view symbol, int location) {
@@ -178,7 +181,8 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
        "a comparison with ANY or ALL is not supported: write IN, or comparisons with AND and OR"},
       {"AEXPR_BETWEEN_SYM AEXPR_NOT_BETWEEN_SYM",
        "BETWEEN SYMMETRIC is not supported: write BETWEEN with the lower bound first"}};
-  if (const std::string_view what = instead_of(kind, kKinds); !what.empty()) refuse(sql, location, std::string(what));
+  if (const std::string_view what = instead_of(kind, kKinds); !what.empty())
+    refuse_syntax(sql, location, std::string(what));
   constexpr std::pair<std::string_view, std::string_view> kSymbols[] = {
       {"%", "a - a / b * b is the remainder of integers"},
       {"^ **", "write x * x"},
@@ -188,7 +192,8 @@ void refuse_operator(const std::string& sql, std::string_view kind, std::string_
       {"!", "write NOT"},
       {"~ ~* !~ !~*", "there are no patterns: IN finds whole strings"},
       {"-> ->> #> #>>", "text is not read as JSON"}};
-  refuse(sql, location, with(fmt::format("the operator {} is not supported", symbol), instead_of(symbol, kSymbols)));
+  refuse_syntax(sql, location,
+                with(fmt::format("the operator {} is not supported", symbol), instead_of(symbol, kSymbols)));
 }
 
 void refuse_cast(const std::string& sql, const std::string& type, int location) {
@@ -199,8 +204,8 @@ void refuse_cast(const std::string& sql, const std::string& type, int location) 
       {"date timestamp timestamptz", "write date '2025-12-31', and compare dates with it"},
       {"text varchar bpchar", "text is compared and grouped by as it is"}};
   const std::string_view instead = instead_of(type, kInstead);
-  refuse(sql, location,
-         with("CAST is not supported", instead.empty() ? "there are date '…' and interval '…'" : instead));
+  refuse_syntax(sql, location,
+                with("CAST is not supported", instead.empty() ? "there are date '…' and interval '…'" : instead));
 }
 
 void refuse_expression(const std::string& sql, std::string_view tag, int location) {
@@ -218,7 +223,7 @@ void refuse_expression(const std::string& sql, std::string_view tag, int locatio
       {"A_Indirection", "fields and elements of a column are not supported: make them columns of their own"},
       {"GroupingFunc", "GROUPING is not supported: run a query for each grouping"}};
   const std::string_view what = instead_of(tag, kRefused);
-  refuse(sql, location, what.empty() ? "this expression is not supported" : std::string(what));
+  refuse_syntax(sql, location, what.empty() ? "this expression is not supported" : std::string(what));
 }
 
 }  // namespace upsweep::query
