@@ -25,8 +25,11 @@ def ladders() -> dict[str, list[dict]]:
 
 
 def folder_of(problem: str) -> pathlib.Path:
-    (found,) = (path for path in PROBLEMS.glob("**/") if path.name == problem)
-    return found
+    found = [path for path in PROBLEMS.glob("**/") if path.name == problem]
+    if len(found) != 1:
+        places = ", ".join(str(path.relative_to(ROOT)) for path in found) or "there is none"
+        sys.exit(f"rung_tables: the problem {problem} needs one folder of its name under src/problems/: {places}")
+    return found[0]
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:

@@ -46,6 +46,15 @@ def test_each_ladder_has_a_chapter():
     assert sorted(path.stem for path in CHAPTERS.glob("*.md")) == sorted(name.replace("-", "_") for name in PROBLEMS)
 
 
+def test_a_problem_whose_folder_is_missing_is_named(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import rung_tables
+
+    assert rung_tables.folder_of("scan") == ROOT / "src/problems/dense/scan"
+    with pytest.raises(SystemExit, match="the problem nothing needs one folder of its name under src/problems/: there is none"):
+        rung_tables.folder_of("nothing")
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_each_rung_that_a_chapter_names_exists(problem):
     known = {rung["rung"] for rung in LADDERS}
