@@ -51,8 +51,11 @@ def main() -> None:
         for backend, idea in re.findall(r"^extern const(?:expr)? Rung (cpu|cuda)_(\w+)[{ ]", text, re.MULTILINE):
             rung = f"{backend}.{idea}"
             card = card_of(text, rung)
-            if not card:
-                sys.exit(f"{path}: {rung} has no card: a comment that begins with its name, or the file's own")
+            missing = [paragraph for paragraph in PARAGRAPHS if not card.get(paragraph)]
+            if missing:
+                sys.exit(
+                    f"{path}: the card of {rung} lacks {', '.join(missing)}; a card is a comment that begins with the rung's name, or the file's own"
+                )
             cards.setdefault(path.parent.name.replace("_", "-"), {})[rung] = {
                 **card,
                 "file": f"src/{path.relative_to(source)}",

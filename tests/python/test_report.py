@@ -427,8 +427,25 @@ def test_every_rung_has_a_card_and_code():
     assert rungs == {(problem, rung) for problem, own in cards.items() for rung in own}
     for problem, own in cards.items():
         for rung, card in own.items():
-            assert card["Idea"] and card["Limit"] and card["code"].strip(), (problem, rung)
+            assert all(card[paragraph] for paragraph in ("Idea", "Cost", "Needs", "Limit", "From")), (problem, rung)
+            assert card["code"].strip(), (problem, rung)
     assert cards["scan"]["cpu.simd"]["Idea"] != cards["scan"]["cpu.serial"]["Idea"]
+
+
+@pytest.mark.skipif(not (ROOT / "python/report/cards.py").exists(), reason="cards.py is not beside the tests")
+def test_a_card_that_lacks_a_paragraph_ends_the_build(tmp_path):
+    rung = tmp_path / "src/problems/dense/scan/cpu_trial.cpp"
+    rung.parent.mkdir(parents=True)
+    paragraphs = [f"// {name:6} Words.\n" for name in ("Idea", "Cost", "Needs", "Limit", "From")]
+    for without in range(len(paragraphs) + 1):
+        card = "".join(paragraphs[:without] + paragraphs[without + 1 :])
+        rung.write_text(f"// SPDX\n// cpu_trial.cpp: a trial.\n//\n{card}extern const Rung cpu_trial{{}};\n")
+        done = subprocess.run(
+            [sys.executable, ROOT / "python/report/cards.py", tmp_path / "src", tmp_path / "cards.json"],
+            capture_output=True, text=True, check=False)  # fmt: skip
+        assert (done.returncode == 0) == (without == len(paragraphs)), done
+        if without < len(paragraphs):
+            assert f"the card of cpu.trial lacks {paragraphs[without].split()[1]};" in done.stderr, done
 
 
 def test_documents_are_drawn_of_machines_that_measured_them(made, tmp_path):

@@ -6,6 +6,7 @@
 //        same.
 // Needs  stops.data() == starts.data() + 1: both are views of one array.
 // Limit  The memory bandwidth of the machine, at two thirds of what cpu.lookahead moves.
+// From   Awkward Array's awkward_ListOffsetArray_compact_offsets, which subtracts the first offset; here on threads.
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "problems/lists/offsets/pieces.hpp"

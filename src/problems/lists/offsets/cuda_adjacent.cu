@@ -5,6 +5,7 @@
 // Cost   One pass: 16 bytes per list of int64. Work 2n, depth 1. Checked all the same.
 // Needs  Any GPU; stops.data() == starts.data() + 1.
 // Limit  The memory, at two thirds of what cuda.lookahead moves.
+// From   Awkward Array's awkward_ListOffsetArray_compact_offsets, which subtracts the first offset.
 #include "problems/lists/offsets/cuda_lists.cuh"
 
 #if UPSWEEP_HAS_CUDA
