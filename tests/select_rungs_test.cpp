@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lists.hpp"
 #include "failure.hpp"
 #include "rungs.hpp"
 #include "selections.hpp"
@@ -465,6 +466,16 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
       short_one.column.capacity = kept - 1;
     };
     EXPECT_EQ(code_of([&] { detail::run_select(policy, short_one.call); }), Code::unequal_lengths) << rung.id;
+    // The mask has changed when the call counts again, to say what is too small.
+    MadeOutput changed(given, true);
+    changed.call.make_room = [&](std::int64_t kept) {
+      std::fill(changed.mask.begin(), changed.mask.end(), std::uint8_t{0});
+      changed.out.resize(static_cast<std::size_t>(kept - 1));
+      changed.column.out = changed.out.data();
+      changed.column.capacity = kept - 1;
+    };
+    tests::expect_error(Code::invalid_argument, "the mask changed while the call ran",
+                        [&] { detail::run_select(policy, changed.call); });
     // A bad list comes first.
     Selection bad = given;
     bad.stops[3] = given.content() + 1;
@@ -476,6 +487,12 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
 }
 
 // --------------------------------------------------------------------------------------------------------------- lists
+
+TEST(Lists, ThatAreGoodWhenTheyAreReadAgainHaveChanged) {
+  const std::vector<std::int64_t> offsets{0, 2, 4};
+  EXPECT_EQ(failure_of([&] { throw_bad_list(Lists(offsets), 1, 4); }).code, Code::invalid_argument);
+  EXPECT_EQ(failure_of([&] { throw_bad_list(Lists(offsets), 1, 3); }).code, Code::stop_past_end);
+}
 
 TEST(Lists, AreAsAdjacentBeforeTheyHaveMemory) {
   const std::int32_t* const none = nullptr;

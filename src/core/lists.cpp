@@ -111,6 +111,11 @@ void throw_too_small(const std::string& output, std::int64_t capacity, std::int6
               output + " is too small: needs " + std::to_string(needed) + " elements, has " + std::to_string(capacity));
 }
 
+void throw_changed(const std::string& what) {
+  throw Error(Code::invalid_argument,
+              what + " changed while the call ran: inputs must stay as they are until the call returns");
+}
+
 namespace {
 
 /// Whether offsets may be lengths, which some pass in their place: none is negative, and together they are the content.
@@ -134,6 +139,7 @@ void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content)
     const std::int64_t start = bounds.start(list);
     const std::int64_t stop = bounds.stop(list);
     const Code code = check_list(start, stop, content);
+    if (code == Code::ok) throw_changed("list " + std::to_string(list));
     if (code != Code::stop_before_start || !may_be_lengths(lists, content)) {
       throw_bad_list(code, list, start, stop, content);
     }

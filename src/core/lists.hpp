@@ -59,6 +59,9 @@ Code check_list(const Lists& lists, std::int64_t i, std::int64_t content);
 /// Throws overflow: the offset after the list exceeds int64.
 [[noreturn]] void throw_offset_overflow(std::int64_t list);
 
+/// Throws invalid_argument: a call that has failed reads `what` again to say why, and finds nothing wrong with it.
+[[noreturn]] void throw_changed(const std::string& what);
+
 /// Throws unequal_lengths: `output` holds `capacity` elements and needs more.
 [[noreturn]] void throw_too_small(const std::string& output, std::int64_t capacity, std::int64_t needed);
 

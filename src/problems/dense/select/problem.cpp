@@ -50,7 +50,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
     if (columns[c].capacity >= kept) continue;
     throw_too_small("the output of column " + std::to_string(c), columns[c].capacity, kept);
   }
-  detail::no_such_value();
+  throw_changed("the mask");
 }
 
 /// The same where the count is not known, or where outputs could not be made. The error of a bad list comes first.

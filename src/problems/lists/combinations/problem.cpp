@@ -99,7 +99,7 @@ Count count_of(const TupleUnit& unit, std::int64_t lists, std::int64_t before) {
       upsweep::throw_bad_list(input.lists, list, input.content);
     }
   }
-  detail::no_such_value();
+  throw_changed("list " + std::to_string(list));
 }
 
 /// Units of lists that a worker checks, at least.
@@ -207,7 +207,7 @@ void require_device_arrays(const Call& call, int device) {
     const Code code = check_list(bounds.start, bounds.stop, input.content);
     if (code != Code::ok) upsweep::throw_bad_list(code, list, bounds.start, bounds.stop, input.content);
   }
-  detail::no_such_value();
+  throw_changed("list " + std::to_string(list));
 }
 
 /// Waits for the call, sets the total, and throws what is wrong.
