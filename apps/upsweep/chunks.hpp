@@ -43,11 +43,12 @@ inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& inf
 }
 
 /// Where the output goes: "-" where the name is another one of standard output's, such as /dev/stdout. Throws
-/// invalid_argument: .npy bytes and JSON cannot both go to standard output.
+/// invalid_argument for a name that says no format, and because .npy bytes and JSON cannot both go to standard output.
 inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output) {
   if (output == "") refuse("-o needs the name of a file, or - for standard output");
   if (output && io::is_standard_output(*output)) output = "-";
   if (output == "-" && common.json) refuse("-o - and --json both want standard output: choose one");
+  if (output) io::require_result_name(*output);
   return output;
 }
 

@@ -64,6 +64,8 @@ constexpr const char* kInputHelp =
     "FILE, FILE:COLUMN, a pattern such as '*.csv:x', or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV "
     "files";
 
+constexpr const char* kOutputHelp = "write OUT.npy, OUT.parquet or OUT.arrow; - writes .npy bytes to standard output";
+
 /// CLI11 clamps numbers that are too large: they are refused before it reads them.
 std::string require_length(const std::string& text) {
   const auto value = parse_number<std::int64_t>(text);
@@ -107,8 +109,7 @@ void declare_scan(CLI::App& command, ScanOptions& o) {
       "a power of ten, or float64)");
   command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
   declare_device_memory(command, o.device_memory);
-  CLI::Option* const output =
-      command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
+  CLI::Option* const output = command.add_option("-o,--output", o.output, kOutputHelp);
   command
       .add_flag("--one-file", o.one_file,
                 "with --mpi: one OUT.npy, on a file system that all share, instead of a file for each process")
@@ -133,7 +134,7 @@ void declare_offsets(CLI::App& command, OffsetsOptions& o) {
   command.add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(length);
   command.add_option("--length", o.length, "lists (default: what is left, which must be equal)")->check(length);
   command.add_flag("--strict", o.strict, "negative starts are errors too");
-  command.add_option("-o,--output", o.output, "write OUT.npy; - writes .npy bytes to standard output");
+  command.add_option("-o,--output", o.output, kOutputHelp);
 }
 
 constexpr const char* kResultHelp =

@@ -42,11 +42,20 @@ class BoundsReader {
   [[nodiscard]] virtual std::int64_t lists() const = 0;
 };
 
+/// What messages call two columns of bounds, which may be one column.
+std::string names_of(const io::ColumnInfo& starts, const io::ColumnInfo& stops) {
+  return starts.name == stops.name ? starts.name : fmt::format("{}, {}", starts.name, stops.name);
+}
+
 /// Lists in all, or -1 where a length is not known. Throws for types, and before any work for lengths, that do not match.
 std::int64_t count_lists(const io::ColumnInfo& starts, const io::ColumnInfo& stops, const OffsetsOptions& options) {
   require_list_bounds(starts, stops);
   if (starts.count < 0 || stops.count < 0) return -1;
-  return detail::list_count(starts.count, stops.count, options.starts_offset, options.stops_offset, options.length);
+  try {
+    return detail::list_count(starts.count, stops.count, options.starts_offset, options.stops_offset, options.length);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", names_of(starts, stops), error.what()));
+  }
 }
 
 void skip_to(io::ColumnReader& column, std::int64_t offset) {
@@ -84,9 +93,7 @@ class TwoColumns : public BoundsReader {
   }
 
   [[nodiscard]] const io::ColumnInfo& info() const override { return starts_->info(); }
-  [[nodiscard]] std::string name() const override {
-    return fmt::format("{}, {}", starts_->info().name, stops_->info().name);
-  }
+  [[nodiscard]] std::string name() const override { return names_of(starts_->info(), stops_->info()); }
   [[nodiscard]] std::int64_t lists() const override { return lists_; }
 
  private:

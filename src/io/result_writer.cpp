@@ -134,6 +134,16 @@ void make_distinct(std::vector<ResultColumn>& columns) {
 
 bool is_arrow_name(const std::string& path) { return ends_in(path, ".parquet") || ends_in(path, ".arrow"); }
 
+void require_result_name(const std::string& path) {
+  std::error_code none;
+  if (path == "-" || path.ends_with('/') || ends_in(path, ".npy") || is_arrow_name(path)) return;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) return;
+  throw Error(Code::invalid_argument,
+              fmt::format("{}: the name of an output file must end in .npy, .parquet or .arrow, which is its format: "
+                          "name it {}, for instance",
+                          path, std::filesystem::path(path).replace_extension(".npy").string()));
+}
+
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
                                            std::int64_t rows) {
   if (!is_arrow_name(path)) return std::make_unique<NpyResults>(path, shape, columns, rows);

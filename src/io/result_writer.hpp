@@ -34,8 +34,8 @@ struct ResultArray {
 };
 
 /// Result files in the making, each an OutputFile. An array of values goes to `path` itself. Parquet and Arrow IPC take
-/// several columns, and lists, as columns of one table. Of other names each array is a file: PATH.offsets.npy, PATH.0.npy,
-/// PATH.1.npy …, where PATH has no .npy at its end.
+/// several columns, and lists, as columns of one table. As .npy each array is a file: PATH.offsets.npy, PATH.0.npy,
+/// PATH.1.npy …, where PATH is the path without .npy.
 class ResultWriter {
  public:
   virtual ~ResultWriter() = default;
@@ -63,6 +63,10 @@ class ResultWriter {
 /// invalid_argument for several arrays to standard output; not_built for Parquet and Arrow where Arrow C++ is left out.
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
                                            std::int64_t rows = -1);
+
+/// Throws invalid_argument unless the name says in which format results are written: .npy, .parquet or .arrow. Standard output,
+/// devices and pipes take .npy; what is wrong with a folder OutputFile says.
+void require_result_name(const std::string& path);
 
 /// Whether the name says Parquet or Arrow IPC, in small or capital letters: lists are columns there.
 [[nodiscard]] bool is_arrow_name(const std::string& path);

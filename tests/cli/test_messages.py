@@ -196,11 +196,12 @@ def test_names_of_columns_and_files_in_messages(upsweep, arrow):
 
 def test_the_name_of_the_output_in_the_summary(upsweep):
     upsweep.save("in.npy", [1], "int64")
+    name = HOSTILE + ".npy"
     for args in (["scan", "in.npy"], ["offsets", "in.npy", "in.npy"]):
-        shown = upsweep.ok(*args, "-o", HOSTILE)
-        assert f"output {ESCAPED}\n" in shown.decode() and is_harmless(shown), shown
-        assert (upsweep.folder / HOSTILE).exists()
-        assert upsweep.json(*args, "-o", HOSTILE)["output"] == HOSTILE
+        shown = upsweep.ok(*args, "-o", name)
+        assert f"output {ESCAPED}.npy\n" in shown.decode() and is_harmless(shown), shown
+        assert (upsweep.folder / name).exists()
+        assert upsweep.json(*args, "-o", name)["output"] == name
 
 
 def test_bytes_that_are_no_utf8(upsweep, arrow):

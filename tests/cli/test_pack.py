@@ -40,7 +40,7 @@ def test_rungs(upsweep, rung):
     starts, stops, content, offsets, packed = example("int32", "int64")
     for name, array in (("a", starts), ("b", stops), ("c", content)):
         upsweep.save(f"{name}.npy", array)
-    assert upsweep.json("pack", "a.npy", "b.npy", "c.npy", "-o", "out", "--rung", rung)["rung"] == rung
+    assert upsweep.json("pack", "a.npy", "b.npy", "c.npy", "-o", "out.npy", "--rung", rung)["rung"] == rung
     np.testing.assert_array_equal(upsweep.load("out.0.npy"), packed)
 
 

@@ -214,7 +214,7 @@ def test_nulls_of_list_columns(upsweep, arrow, name, kind):
     ):
         upsweep.ok("segment", "--op", "sort", *order, source, "-o", "sorted.parquet", "--quiet")
         assert read(arrow, upsweep, "sorted.parquet")["items"].to_pylist() == expected
-    upsweep.ok("segment", "--op", "argsort", "--descending", source, "-o", "order", "--quiet")
+    upsweep.ok("segment", "--op", "argsort", "--descending", source, "-o", "order.npy", "--quiet")
     assert upsweep.load("order.0.npy").tolist() == [1, 0, 2, 0, 1, 0, 0]
     upsweep.ok("segment", "--op", "argsort", source, "-o", "order.parquet", "--quiet")
     assert read(arrow, upsweep, "order.parquet")["items"].to_pylist() == [[0, 1], None, [], [0, 2, 1], [0], [0]]

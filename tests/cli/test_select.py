@@ -66,7 +66,7 @@ def test_list_columns(upsweep, arrow):
     table = pyarrow.parquet.read_table(upsweep.folder / "out.parquet")
     assert table.to_pydict() == {"pt": [[1.5], None, [], [4.5, 5.5]], "id": [[1], None, [], [4, 5]]}
     assert table["id"].type == arrow.list_(arrow.int16())
-    upsweep.ok("select", *args, "-o", "out", "--quiet")
+    upsweep.ok("select", *args, "-o", "out.npy", "--quiet")
     assert upsweep.load("out.offsets.npy").tolist() == [0, 1, 1, 1, 3]
     assert upsweep.load("out.1.npy").tolist() == [1, 4, 5]
     upsweep.ok("select", "--mask", "t.parquet:keep", "t.parquet:pt", "t.parquet:pt", "-o", "twice.parquet", "--quiet")

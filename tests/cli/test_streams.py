@@ -300,7 +300,7 @@ def test_a_file_that_may_not_grow(upsweep, args):
 
 def test_places_that_take_no_file(upsweep, args):
     (upsweep.folder / "folder").mkdir()
-    for output in ("missing/out.npy", "missing/", "in.npy/out.npy", "n" * 300):
+    for output in ("missing/out.npy", "missing/", "in.npy/out.npy", "n" * 300 + ".npy"):
         upsweep.fails(("not_found", "unwritable", "is_directory"), *args, "-o", output)
     for output in ("folder", "folder/", ".", "/"):
         upsweep.fails("is_directory", *args, "-o", output)
@@ -325,6 +325,28 @@ def test_errors_leave_nothing_and_touch_nothing(upsweep, where):
         upsweep.fails("not_found", "scan", "missing.npy", "-o", where)
         upsweep.fails("unknown_rung", "scan", "late.npy", "--rung", "nope", "-o", where)
         assert (upsweep.folder / where).exists() == existing
+
+
+@pytest.mark.parametrize("name", ["y.txt", "y", "y.csv", "y.json", "y.npy.bak", "y.npz", ".npyx", "folder/y.feather"])
+def test_names_that_say_no_format_are_refused(upsweep, name):
+    """Whatever the command; an existing file of that name stays as it is."""
+    (upsweep.folder / "folder").mkdir()
+    upsweep.save("x.npy", [1, 2, 3])
+    upsweep.save("offsets.npy", [0, 3])
+    upsweep.save("mask.npy", [True, False, True])
+    upsweep.write(name, "was here before")
+    lists = ["--offsets", "offsets.npy", "x.npy"]
+    for args in (
+        ["scan", "x.npy"],
+        ["offsets", "x.npy", "x.npy"],
+        ["segment", *lists],
+        ["segment", "--op", "sort", *lists],
+        ["pack", "offsets.npy", "offsets.npy", "x.npy"],
+        ["select", "--mask", "mask.npy", "x.npy"],
+    ):
+        error = upsweep.fails("invalid_argument", *args, "-o", name)
+        assert error["message"].startswith(f"{name}: the name of an output file must end in .npy, .parquet or .arrow"), error
+    assert (upsweep.folder / name).read_text() == "was here before"
 
 
 @pytest.mark.parametrize("existing", [False, True])
