@@ -56,8 +56,8 @@ typedef struct upsweep_result {
   char message[512]; /* what was wrong, where, and what to do; cut off at its end */
 } upsweep_result;
 
-/* out[i] = init ⊕ in[0] ⊕ … ⊕ in[i], without the last where `exclusive`. `op`: "add", "mul", "min", "max", "and",
- * "or", "xor". `init`: one element of out's type in host memory, or NULL for the operator's own; on a GPU NULL. */
+/* out[i] = init ⊕ in[0] ⊕ … ⊕ in[i], without the last where `exclusive`. `op` is the name of an operator, such as
+ * "add": the error for another name lists all. `init`: one element of out's type in host memory, or NULL for the operator's own; on a GPU NULL. */
 int upsweep_scan(const upsweep_place* place, const char* op, int exclusive, const void* init, upsweep_array in,
                  upsweep_array out, upsweep_result* result);
 

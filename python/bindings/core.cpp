@@ -101,6 +101,9 @@ NB_MODULE(_core, module) {
   define_types(module);
   module.def("devices", &devices);
   module.def("has_cuda", &upsweep::gpu::is_built);
+  nb::list operators;
+  for (int i = 0; i < upsweep::kOperatorCount; ++i) operators.append(name(static_cast<upsweep::Operator>(i)));
+  module.attr("OPERATORS") = nb::tuple(operators);
   module.def(
       "operator_hint", [](std::string_view word) { return upsweep::detail::operator_hint(word, "op=\"", "\""); },
       nb::arg("word"));

@@ -15,7 +15,7 @@ from ._arrays import NUMPY, Array, dtype_name, flag, flat, number_type, result_t
 from ._lists import take_in_pair
 from ._plain import plain
 
-OPERATORS = ("add", "mul", "min", "max", "and", "or", "xor")
+OPERATORS: tuple[str, ...] = _core.OPERATORS
 
 
 def _hint(word: str) -> str:
@@ -149,8 +149,8 @@ def scan(
     x : array
         Of integers of 8 to 64 bits, float32, float64 or bool; any shape and strides. Of NumPy, CuPy, PyTorch, JAX, pyarrow,
         Polars or pandas: the result is the same library's, in the same memory.
-    op : {"add", "mul", "min", "max", "and", "or", "xor"}
-        The last three are for integers.
+    op : str
+        The name of an operator, such as "add", "min" or "xor"; the error for another name lists all. Bitwise ones are for integers.
     exclusive : bool
         Leave the element itself out: the first result is `initial`, or the operator's identity.
     initial : scalar, optional

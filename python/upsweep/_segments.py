@@ -92,7 +92,7 @@ def segmented_reduce(
         Where the lists lie in it: n + 1 offsets; (starts, stops), of lists in any order, overlapping or with gaps; or the size of
         every list. Of integers.
     op : str
-        "add", "mul", "min", "max", "and", "or", "xor"; "any", "all", "count", "count_nonzero", "argmin", "argmax".
+        The name of an operator, as `scan` has it; or "any", "all", "count", "count_nonzero", "argmin", "argmax".
     initial : scalar, optional
         What the fold of every list by an operator begins with.
     dtype : optional
@@ -495,7 +495,7 @@ def group_by(
         Integers.
     values : array of shape (m,)
     op : str
-        An associative operator: add, mul, min, max, and, or, xor.
+        The name of an operator, as `scan` has it.
     dtype : optional
         Of the folds, and what is computed in: one that holds the values, as float64 does those of float32. By default of sums and
         products of integers the 64 bits of their sign, else that of the values.

@@ -7,6 +7,8 @@ import os
 import pathlib
 import re
 import subprocess
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -43,6 +45,30 @@ STATUS = {
     "communication": 3,
     "interrupted": 130,
 }
+
+
+class Operator(NamedTuple):
+    """What NumPy calls an operator, and its identity for integers of a type and for floats."""
+
+    ufunc: np.ufunc
+    identity: Callable[[np.iinfo], int]
+    of_floats: float | None  # None: it is for integers only
+
+
+OPERATORS = {
+    "add": Operator(np.add, lambda limits: 0, 0),
+    "mul": Operator(np.multiply, lambda limits: 1, 1),
+    "min": Operator(np.minimum, lambda limits: limits.max, np.inf),
+    "max": Operator(np.maximum, lambda limits: limits.min, -np.inf),
+    "and": Operator(np.bitwise_and, lambda limits: limits.max if limits.min == 0 else -1, None),
+    "or": Operator(np.bitwise_or, lambda limits: 0, None),
+    "xor": Operator(np.bitwise_xor, lambda limits: 0, None),
+}
+
+
+def identity(op, dtype):
+    dtype = np.dtype(dtype)
+    return OPERATORS[op].of_floats if dtype.kind == "f" else OPERATORS[op].identity(np.iinfo(dtype))
 
 
 def pytest_configure(config):

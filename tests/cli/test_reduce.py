@@ -7,18 +7,10 @@ import json
 
 import numpy as np
 import pytest
+from conftest import OPERATORS
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TYPES = [*INTEGERS, "float32", "float64"]
-OPS = {
-    "add": np.add,
-    "mul": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
 RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads"]
 CHUNK = 1 << 21
 INT64_MAX = 2**63 - 1
@@ -29,16 +21,16 @@ def accumulator(dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("op", OPERATORS)
 def test_every_operator_and_type(upsweep, op, dtype):
-    if op in ("and", "or", "xor") and dtype.startswith("float"):
+    if OPERATORS[op].of_floats is None and dtype.startswith("float"):
         pytest.skip("bitwise operators are for integers")
     values = np.random.default_rng(5).integers(1, 100, 3000).astype(dtype)
     if op == "mul":
         values = np.ones(300, dtype=dtype)
         values[::10] = 2
     upsweep.save("in.npy", values)
-    expected = OPS[op].reduce(values.astype(accumulator(dtype)))
+    expected = OPERATORS[op].ufunc.reduce(values.astype(accumulator(dtype)))
     result = upsweep.json("reduce", "in.npy", "--op", op)
     assert {"value", "dtype", "rung", "seconds"} <= set(result)
     assert result["value"] == expected

@@ -7,18 +7,10 @@ import json
 
 import numpy as np
 import pytest
+from conftest import OPERATORS, identity
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TYPES = [*INTEGERS, "float32", "float64"]
-OPS = {
-    "add": np.add,
-    "mul": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
 RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained", "cpu.lookahead"]
 CHUNK = 1 << 21  # longer columns are read in several pieces
 INT64_MAX = 2**63 - 1
@@ -27,15 +19,6 @@ INT64_MAX = 2**63 - 1
 def accumulator(dtype):
     kind = np.dtype(dtype).kind
     return np.dtype({"i": "int64", "u": "uint64"}.get(kind, dtype))
-
-
-def identity(op, dtype):
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f":
-        return {"add": 0, "mul": 1, "min": np.inf, "max": -np.inf}[op]
-    limits = np.iinfo(dtype)
-    ones = -1 if dtype.kind == "i" else limits.max
-    return {"add": 0, "mul": 1, "min": limits.max, "max": limits.min, "and": ones, "or": 0, "xor": 0}[op]
 
 
 def numbers(dtype, n, seed=1):
@@ -49,7 +32,7 @@ def scanned(op, values, out, *, exclusive=False, init=None):
     values = values.astype(out)
     start = np.array([identity(op, out) if init is None else init], dtype=out)
     with np.errstate(over="ignore"):
-        whole = OPS[op].accumulate(np.concatenate([start, values]))
+        whole = OPERATORS[op].ufunc.accumulate(np.concatenate([start, values]))
     return whole[:-1] if exclusive else whole[1:]
 
 
@@ -76,9 +59,9 @@ def test_every_type_to_a_file(upsweep, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("op", OPERATORS)
 def test_every_operator(upsweep, op, dtype):
-    if op in ("and", "or", "xor") and dtype.startswith("float"):
+    if OPERATORS[op].of_floats is None and dtype.startswith("float"):
         pytest.skip("bitwise operators are for integers")
     values = numbers(dtype, 300)
     if op == "mul":

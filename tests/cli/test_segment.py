@@ -5,6 +5,7 @@ import decimal
 
 import numpy as np
 import pytest
+from conftest import OPERATORS, identity
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TYPES = [*INTEGERS, "float32", "float64"]
@@ -34,24 +35,6 @@ def accumulator(dtype):
     return np.dtype(dtype) if kind == "f" else np.dtype("int64" if kind == "i" else "uint64")
 
 
-def least(dtype):
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def greatest(dtype):
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-
-
-FOLDS = {
-    "add": (np.add, lambda dtype: 0),
-    "mul": (np.multiply, lambda dtype: 1),
-    "min": (np.minimum, greatest),
-    "max": (np.maximum, least),
-    "and": (np.bitwise_and, lambda dtype: -1 if dtype.kind == "i" else greatest(dtype)),
-    "or": (np.bitwise_or, lambda dtype: 0),
-    "xor": (np.bitwise_xor, lambda dtype: 0),
-}
-
 REDUCERS = {
     "any": lambda x: bool(x.any()),
     "all": lambda x: bool(x.all()),
@@ -65,18 +48,17 @@ REDUCERS = {
 # ---------------------------------------------------------------------------------------------------------- reductions
 
 
-@pytest.mark.parametrize("op", FOLDS)
+@pytest.mark.parametrize("op", OPERATORS)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_folds(upsweep, dtype, op):
-    if op in ("and", "or", "xor") and dtype.startswith("float"):
+    if OPERATORS[op].of_floats is None and dtype.startswith("float"):
         args = save(upsweep, *example(dtype))
         upsweep.fails("invalid_argument", "segment", "--op", op, *args, "-o", "out.npy")
         return
     offsets, content = example(dtype)
-    function, identity = FOLDS[op]
-    out = accumulator(dtype)
+    function, out = OPERATORS[op].ufunc, accumulator(dtype)
     expected = np.array(
-        [function.reduce(x.astype(out), initial=out.type(identity(out))) for x in cut(offsets, content)], dtype=out
+        [function.reduce(x.astype(out), initial=out.type(identity(op, out))) for x in cut(offsets, content)], dtype=out
     )
     args = save(upsweep, offsets, content)
     result = upsweep.json("segment", "--op", op, *args, "-o", "out.npy")
@@ -155,13 +137,12 @@ def test_rungs_and_threads(upsweep, rung, threads):
 @pytest.mark.parametrize("dtype", ["int32", "uint64", "float64"])
 def test_scans(upsweep, dtype, by):
     offsets, content = example(dtype)
-    function, identity = FOLDS[by]
-    out = accumulator(dtype)
+    function, out = OPERATORS[by].ufunc, accumulator(dtype)
     lists = [x.astype(out) for x in cut(offsets, content)]
     args = save(upsweep, offsets, content)
     inclusive = np.concatenate([function.accumulate(x) for x in lists])
     np.testing.assert_array_equal(upsweep.npy("segment", "--op", "scan", "--by", by, *args), inclusive)
-    first = np.array([identity(out)], dtype=out)
+    first = np.array([identity(by, out)], dtype=out)
     exclusive = np.concatenate([function.accumulate(np.concatenate([first, x]))[:-1] for x in lists])
     got = upsweep.npy("segment", "--op", "scan", "--by", by, "--exclusive", *args)
     assert got.dtype == out

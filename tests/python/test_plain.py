@@ -13,7 +13,7 @@ import upsweep
 from upsweep import _core
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
-OPERATORS = ["add", "mul", "min", "max", "and", "or", "xor"]
+OPERATORS = list(_core.OPERATORS)
 REDUCERS = ["any", "all", "count", "count_nonzero", "argmin", "argmax"]
 PLAIN = [getattr(upsweep, name) for name in upsweep.__all__ if hasattr(getattr(upsweep, name), "__wrapped__")]
 LENGTHS = [0, 1, 2, 10, 63, 1000, 5000]

@@ -18,16 +18,6 @@ from upsweep._arrays import flag, number_type, take_in
 from upsweep.dask import _awkward
 from upsweep.dask._tasks import how, in_order, moved, new_name, tree
 
-COMBINE = {
-    "add": np.add,
-    "mul": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
 
 def array_of(x: Any, name: str, is_counted: bool = True) -> Any:
     """An array of Dask's whose blocks are NumPy's, of known sizes where they have to be; its TypeError or ValueError says why not."""
@@ -71,8 +61,9 @@ def combined(op: str, a: Any, b: Any) -> Any:
     """Two folds as one, modulo 2**bits; None is that of nothing."""
     if a is None or b is None:
         return b if a is None else a
-    with np.errstate(all="ignore"):
-        return COMBINE[op](a, b)
+    pair = np.stack(np.broadcast_arrays(a, b))
+    with upsweep.options(rung="", threads=1):  # the rung that was asked for may be another function's
+        return upsweep.reduce(pair, op=op, axis=0, dtype=pair.dtype, overflow="wrap")
 
 
 # ------------------------------------------------------------------------------------------------------------- scans

@@ -25,21 +25,7 @@ inline constexpr FloatBound kDeviceBound{.serial = false, .constant = 1024};
 inline constexpr const char* kWraps = "its sums wrap around: cuda.lanes checks them";
 
 /// Whether cuda.pipeline is compiled for folds by an operator; pipeline_kernels.cu holds its kernels to it.
-constexpr bool is_piped(Operator op) {
-  switch (op) {
-    case Operator::add:
-    case Operator::mul:
-    case Operator::min:
-    case Operator::max:
-      return true;
-    case Operator::bit_and:
-    case Operator::bit_or:
-    case Operator::bit_xor:
-    case Operator::custom:
-      return false;
-  }
-  detail::no_such_value();
-}
+constexpr bool is_piped(Operator op) { return op != Operator::custom && !is_integer_only(op); }
 
 /// Why no kernel takes the call, or null.
 inline const char* device_refusal(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
