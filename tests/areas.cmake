@@ -20,10 +20,7 @@ function(upsweep_area name)
   add_dependencies(area-${name} ${tests})
 endfunction()
 
-file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/src/problems ${PROJECT_SOURCE_DIR}/src/problems/subset_sum
-  ${PROJECT_SOURCE_DIR}/src/problems/*/*)
-foreach(folder IN LISTS folders)
-  cmake_path(GET folder FILENAME problem)
+foreach(problem IN LISTS upsweep_problems)
   upsweep_area(${problem} ${problem}_rungs ${problem})
 endforeach()
 upsweep_area(api dynamic c_api c_lists)

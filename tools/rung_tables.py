@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# tools/rung_tables.py: makes the tables of rungs in README.md and in the READMEs of src/problems/, from the rungs' own rows.
-"""Fills the space between `<!-- rungs:begin cpu|cuda (LEGEND) -->` and `<!-- rungs:end -->`, in README.md the table of all ladders.
+# tools/rung_tables.py: makes the lists of problems and rungs in READMEs and in the guide, from what the library and the report declare.
+"""Fills the space between `<!-- NAME:begin -->` and `<!-- NAME:end -->`:
 
-Needs the Python package that was built, as `make docs` does. With --check nothing is written: exit status 1 if a file differs.
+    rungs       in a problem's README, `rungs:begin cpu|cuda (LEGEND)`: its rungs; in README.md all ladders
+    problems    in src/problems/README.md: the problems of each group
+    chapters    in docs/index.md: the chapters of the guide
+    operations  in docs/guide/roofline.md: what the report counts of each problem
+
+Needs the Python packages that were built, as `make docs` does. With --check nothing is written: exit status 1 if a file differs.
 """
 
 import itertools
@@ -12,10 +17,12 @@ import re
 import sys
 
 import upsweep
+from upsweep_report.problems import PROBLEMS as REPORTED
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROBLEMS = ROOT / "src" / "problems"
-MARKED = re.compile(r"(<!-- rungs:begin(?: (\w+) \((.*?)\))? -->\n)(.*?)(<!-- rungs:end -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- (\w+):begin(?: (\w+) \((.*?)\))? -->\n)(.*?)(<!-- \2:end -->)", re.DOTALL)
+GROUPS = {"dense": "arrays", "lists": "ragged arrays", "keys": "equal keys", "subset_sum": "items that add up to a target"}
 
 
 def ladders() -> dict[str, list[dict]]:
@@ -45,33 +52,71 @@ def of_backend(rungs: list[dict], backend: str, legend: str) -> str:
     )
 
 
+def title_of(problem: str) -> str:
+    return (folder_of(problem) / "README.md").read_text().partition("\n")[0].partition(": ")[2]
+
+
+def of_groups(found: dict[str, list[dict]]) -> str:
+    """Each problem with its folder and what it computes, group by group."""
+    places = {problem: folder_of(problem).relative_to(PROBLEMS) for problem in found}
+    rows = [
+        [f"`{group}/`: {what}", f"[{problem}]({path}/README.md)", title_of(problem)]
+        for group, what in GROUPS.items()
+        for problem, path in places.items()
+        if path.parts[0] == group
+    ]
+    return table(["folder", "problem", "what it computes"], rows)
+
+
+def chapters(found: dict[str, list[dict]]) -> str:
+    pages = "".join(f"guide/problems/{problem}\n" for problem in found)
+    return f"```{{toctree}}\n:caption: A chapter per problem\n:maxdepth: 1\n\n{pages}```\n"
+
+
+def operations(found: dict[str, list[dict]]) -> str:
+    names = [problem.replace("_", "-") for problem in found]
+    missing = [name for name in names if name not in REPORTED]
+    if missing:
+        sys.exit(
+            f"rung_tables: upsweep_report/problems.py does not say what operations these problems take: {', '.join(missing)}"
+        )
+    rows = [[f"`{name}`", REPORTED[name].work.what, REPORTED[name].work.for_each_byte] for name in names]
+    return table(["problem", "operations", "for each byte"], rows)
+
+
 def of_all(found: dict[str, list[dict]]) -> str:
     """Every ladder: its problem, what that computes, and the names of its rungs by backend."""
     rows = []
     for problem, rungs in found.items():
-        folder = folder_of(problem)
-        title = (folder / "README.md").read_text().partition("\n")[0].partition(": ")[2]
         names = [
             ", ".join(rung["rung"].partition(".")[2] for rung in rungs if rung["rung"].startswith(backend))
             for backend in ("cpu.", "cuda.")
         ]
-        rows.append([f"[{problem}]({folder.relative_to(ROOT)}/README.md)", title, *names])
+        rows.append([f"[{problem}]({folder_of(problem).relative_to(ROOT)}/README.md)", title_of(problem), *names])
     return table(["problem", "what it computes", "rungs `cpu.`…", "rungs `cuda.`…"], rows)
 
 
+LISTS = {  # by page, then by the name of its mark
+    ROOT / "README.md": {"rungs": of_all},
+    PROBLEMS / "README.md": {"problems": of_groups},
+    ROOT / "docs/index.md": {"chapters": chapters},
+    ROOT / "docs/guide/roofline.md": {"operations": operations},
+}
+
+
 def filled_in(path: pathlib.Path, found: dict[str, list[dict]]) -> str:
+    lists = LISTS.get(path, {})
+
     def fill(mark: re.Match) -> str:
-        begin, backend, legend, _, end = mark.groups()
-        rows = of_backend(found[path.parent.name], backend, legend) if backend else of_all(found)
+        begin, name, backend, legend, _, end = mark.groups()
+        rows = of_backend(found[path.parent.name], backend, legend) if backend else lists[name](found)
         return f"{begin}\n{rows}\n{end}"
 
     text = path.read_text()
-    rungs = [] if path.parent == ROOT else found[path.parent.name]
-    backends = {rung["rung"].partition(".")[0] for rung in rungs} or {None}
-    missing = backends - {mark[2] for mark in MARKED.finditer(text)}
+    needed = set(lists) or {rung["rung"].partition(".")[0] for rung in found[path.parent.name]}
+    missing = needed - {mark[3] or mark[2] for mark in MARKED.finditer(text)}
     if missing:
-        which = "" if missing == {None} else f" `{', '.join(sorted(missing))}`"
-        sys.exit(f"rung_tables: {path.relative_to(ROOT)} has no place for its rungs{which}")
+        sys.exit(f"rung_tables: {path.relative_to(ROOT)} has no place for its {', '.join(sorted(missing))}")
     return MARKED.sub(fill, text)
 
 
@@ -80,11 +125,11 @@ def main() -> None:
         sys.exit("usage: rung_tables.py [--check]")
     found = ladders()
     pages = [folder_of(problem) / "README.md" for problem in found]
-    made = {page: filled_in(page, found) for page in [*pages, ROOT / "README.md"]}
+    made = {page: filled_in(page, found) for page in [*pages, *LISTS]}
     stale = [page for page, text in made.items() if page.read_text() != text]
     if sys.argv[1:] == ["--check"] and stale:
         names = ", ".join(str(page.relative_to(ROOT)) for page in stale)
-        sys.exit(f"rung_tables: not what the rungs say: {names}; run tools/rung_tables.py")
+        sys.exit(f"rung_tables: not what is declared: {names}; run tools/rung_tables.py")
     for page in stale:
         page.write_text(made[page])
 

@@ -17,7 +17,7 @@ upsweep_report = pytest.importorskip("upsweep_report")
 pytest.importorskip("plotly")
 pytest.importorskip("jinja2")
 
-from upsweep_report import documents, drawings, figures, page, results, tables, work
+from upsweep_report import documents, drawings, figures, page, problems, results, tables
 from upsweep_report.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -489,17 +489,17 @@ def one_row(tmp_path, made, problem, n, **other):
     ],
 )
 def test_operations_are_those_of_the_definition(made, tmp_path, problem, facts, count):
-    assert work.operations(one_row(tmp_path, made, problem, 1024, **facts)) == count
+    assert problems.operations(one_row(tmp_path, made, problem, 1024, **facts)) == count
 
 
 def test_every_problem_says_what_is_counted():
-    assert set(work.WORK) == {rung["problem"] for rung in upsweep.ladder()}
+    assert set(problems.PROBLEMS) == {rung["problem"] for rung in upsweep.ladder()}
 
 
 def test_the_guide_counts_the_same():
     guide = (ROOT / "docs/guide/roofline.md").read_text(encoding="utf-8")
-    for problem, counted in work.WORK.items():
-        assert re.search(rf"^\| [^|]*`{problem}`[^|]* \| {re.escape(counted.what)} \|", guide, re.MULTILINE), problem
+    for name, problem in problems.PROBLEMS.items():
+        assert f"| `{name}` | {problem.work.what} | {problem.work.for_each_byte} |\n" in guide, name
 
 
 def roofline_of(tmp_path, made, rows):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from .problems import PROBLEMS, operations
 from .results import Row
-from .work import WORK, operations
 
 # Colours that people with any colour vision tell apart (Okabe and Ito), and enough of them: rungs beyond repeat them, dashed.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8860B")
@@ -262,7 +262,7 @@ def _roofline(rows: list[Row]) -> Chart:
         of_rungs = _by(there, lambda row: row.rung)
         points = {rung: _longest(own, lambda row: (row.type, row.input)) for rung, own in of_rungs.items()}
         choices[place] = _under_roofs(points, lambda row: _place(row).removeprefix(f"{row.place}, "))
-    counted = ", ".join(WORK[problem].what for problem in dict.fromkeys(row.problem for row in rows) if problem in WORK)
+    counted = ", ".join(PROBLEMS[problem].work.what for problem in dict.fromkeys(row.problem for row in rows) if problem in PROBLEMS)
     text = (
         f"To the right are more operations for each byte that must be moved, upwards more of them in a second. Counted: {counted}. "
         f"Of each rung there is the longest of every input. {_SLOPES}"
