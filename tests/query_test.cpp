@@ -728,20 +728,20 @@ struct Pieces {
 
   /// That of rows first … last - 1. The dictionary has another order in each.
   [[nodiscard]] QueryCarry fold(const std::string& sql, std::size_t first, std::size_t last) const {
-    const auto part = [&]<class T>(const std::vector<T>& all) {
+    const auto range = [&]<class T>(const std::vector<T>& all) {
       return std::vector<T>(all.begin() + static_cast<std::ptrdiff_t>(first),
                             all.begin() + static_cast<std::ptrdiff_t>(last));
     };
-    auto index = part(word);
+    auto index = range(word);
     std::vector<std::string> words{"green", "red", "blue", "white"};
     if (first % 2 == 1) {
       std::reverse(words.begin(), words.end());
       for (auto& i : index) i = 3 - i;
     }
-    const auto days = part(day);
-    const auto floats = part(f);
-    const auto longs = part(x);
-    const auto validity = bits(part(there));
+    const auto days = range(day);
+    const auto floats = range(f);
+    const auto longs = range(x);
+    const auto validity = bits(range(there));
     MemoryTable t;
     t.add_text("w", index, words)
         .add_dates("day", days)
@@ -890,7 +890,7 @@ TEST(Number, AveragesOf256BitsAreRoundedOnce) {
   EXPECT_EQ(expression::average(0, 5, 1000000007, 38), static_cast<double>(5 * 0x1p128L / 1000000007 / 1e38L));
 }
 
-/// Many rows, so that there are several parts, blocks with and without kept rows, and groups that come late.
+/// Many rows, so that there are several row groups, blocks with and without kept rows, and groups that come late.
 struct Many {
   std::int64_t n = 700001;
   std::vector<std::uint32_t> key;
@@ -1223,22 +1223,25 @@ TEST(Query, TheEarliestErrorIsTheOneThatIsThrown) {
   }
 }
 
-/// Columns in memory in parts of so many rows, whose exact least and greatest values are known where statistics are asked for.
+/// Columns in memory in row groups of so many rows, whose exact least and greatest values are known where statistics
+/// are asked for.
 class TableWithStatistics final : public Table {
  public:
   TableWithStatistics(const MemoryTable& rows, std::int64_t each) : all_(rows), each_(each) {}
   [[nodiscard]] const std::vector<Field>& fields() const override { return all_.fields(); }
-  [[nodiscard]] int parts() const override { return static_cast<int>((all_.rows() + each_ - 1) / each_); }
+  [[nodiscard]] int row_groups() const override { return static_cast<int>((all_.rows() + each_ - 1) / each_); }
   [[nodiscard]] std::int64_t rows() const override { return all_.rows(); }
-  [[nodiscard]] std::int64_t rows(int part) const override { return std::min(each_, all_.rows() - part * each_); }
-  [[nodiscard]] ColumnRange range(int part, int column) const override {
+  [[nodiscard]] std::int64_t rows(int row_group) const override {
+    return std::min(each_, all_.rows() - row_group * each_);
+  }
+  [[nodiscard]] ColumnRange range(int row_group, int column) const override {
     ColumnRange range{.least = std::numeric_limits<double>::infinity(),
                       .greatest = -std::numeric_limits<double>::infinity(),
                       .has_values = false,
                       .has_nulls = false};
     const Field& field = fields()[static_cast<std::size_t>(column)];
     Batch batch;
-    open(part, {column}, false)->next(batch);
+    open(row_group, {column}, false)->next(batch);
     const ColumnData& data = batch.columns[0];
     for (std::int64_t i = 0; i < batch.rows; ++i) {
       const std::int64_t bit = data.offset + i;
@@ -1258,18 +1261,18 @@ class TableWithStatistics final : public Table {
     }
     return range;
   }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
-    return open(part, columns, true);
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
+    return open(row_group, columns, true);
   }
-  /// How many parts have been opened for a column.
+  /// How many row groups have been opened for a column.
   [[nodiscard]] int opened(int column) const { return opened_[static_cast<std::size_t>(column)]; }
 
  private:
   /// One batch, which is read out of the whole column.
   class Reader final : public BatchReader {
    public:
-    Reader(const TableWithStatistics& table, int part, const std::vector<int>& columns)
-        : all_(table.all_.open(0, columns)), first_(part * table.each_), rows_(table.rows(part)) {}
+    Reader(const TableWithStatistics& table, int row_group, const std::vector<int>& columns)
+        : all_(table.all_.open(0, columns)), first_(row_group * table.each_), rows_(table.rows(row_group)) {}
     bool next(Batch& batch) override {
       if (std::exchange(done_, true) || !all_->next(batch)) return false;
       batch.rows = rows_;
@@ -1288,9 +1291,9 @@ class TableWithStatistics final : public Table {
     bool done_ = false;
   };
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns, bool counts) const {
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns, bool counts) const {
     for (const int column : columns) opened_[static_cast<std::size_t>(column)] += counts ? 1 : 0;
-    return std::make_unique<Reader>(*this, part, columns);
+    return std::make_unique<Reader>(*this, row_group, columns);
   }
 
   const MemoryTable& all_;  ///< of 64-bit elements, in one batch
@@ -1308,11 +1311,11 @@ TEST(Query, WhatStatisticsSayOfConditionsChangesNoAnswer) {
   for (std::int64_t i = 0; i < kRows; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const auto narrow = static_cast<std::int64_t>(random() % 4);
-    x[at] = i / kEach * 3 + narrow;        // parts overlap by one
+    x[at] = i / kEach * 3 + narrow;        // row groups overlap by one
     d[at] = (i / kEach * 3 + narrow) * 7;  // 0.07 is no double
     r[at] = random() % 50 == 0 ? std::nan("") : static_cast<double>(x[at]) / 8;
     v[at] = static_cast<std::int64_t>(random() % 1000);
-    there[at] = i / kEach % 3 != 1 || random() % 8 != 0;  // every third part has NULLs
+    there[at] = i / kEach % 3 != 1 || random() % 8 != 0;  // every third row group has NULLs
   }
   const std::vector<std::uint8_t> valid = bits(there);
   MemoryTable t;
@@ -1355,7 +1358,7 @@ TEST(Query, ListsAreHeldAgainstStatistics) {
   MemoryTable t;
   t.add("x", x).add_decimal("d", d, 1);
   t.add({.name = "r", .kind = ValueKind::real, .storage = Storage::float64}, r.data(), 3 * kEach);
-  // Parts are of 0 to 90, 100 to 190 and 200 to 290; in d a tenth of 5 more than that, in r a fourth.
+  // Row groups are of 0 to 90, 100 to 190 and 200 to 290; in d a tenth of 5 more than that, in r a fourth.
   struct Case {
     const char* condition;
     int column;

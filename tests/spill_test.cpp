@@ -43,9 +43,9 @@ using Longs = std::vector<std::int64_t>;
 constexpr std::size_t kRows = tests::kSanitized ? 70'000 : 150'000;
 constexpr std::int64_t kEnough = std::int64_t{8} << 30;
 
-/// So little that every part goes to the file, and is divided there.
+/// So little that every partition goes to the file, and is divided there.
 constexpr std::int64_t kNothing = 1;
-/// So little that some parts do.
+/// So little that some partitions do.
 constexpr std::int64_t kSome = tests::kSanitized ? 23 << 20 : 24 << 20;
 
 QueryMemory memory_of(std::int64_t group_bytes, const std::string& folder = {}) {
@@ -300,7 +300,8 @@ TEST_F(Spill, RefusesAnAnswerThatMemoryHasNoRoomFor) {
 }
 
 TEST_F(Spill, AnswersOfTextTakeWhatMemoryThereIs) {
-  // Where there is no room for all rows beside all groups, rows are made part by part, while groups are given back.
+  // Where there is not enough memory for all rows beside all groups, rows are made partition by partition, while groups
+  // are given back.
   std::vector<std::string> texts;
   std::vector<std::int32_t> entries;
   for (std::int32_t i = 0; i < 20'000; ++i) {
@@ -371,7 +372,7 @@ TEST_F(Spill, EndsWhereProgressThrows) {
   const tests::TemporaryFolder folder;
   int calls_at_the_end = 0;
   const QueryProgress progress = [&](std::int64_t rows) {
-    // The first such call is that of the last piece; others come while parts are read again.
+    // The first such call is that of the last chunk; others come while partitions are read again.
     if (rows == static_cast<std::int64_t>(kRows) && ++calls_at_the_end >= 3) throw Error(Code::interrupted, "enough");
   };
   const Query query(kOwn, *made_table);
@@ -406,7 +407,7 @@ class FileSizeLimit {
 TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
   const tests::TemporaryFolder folder;
   const std::string name = folder.path().string();
-  // So many sums that a part takes more memory than any thread may use, even under a sanitizer: it is divided.
+  // So many sums that a partition takes more memory than any thread may use, even under a sanitizer: it is divided.
   std::string sums = "SELECT own";
   for (int i = 0; i < 16; ++i) sums += ", SUM(x - " + std::to_string(i) + ")";
   sums += " FROM t GROUP BY own ORDER BY 2 LIMIT 3";
@@ -417,9 +418,9 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::disk_full) << error.what();
       const std::string what = error.what();
-      for (const char* const part : {name.c_str(), "were written to a temporary file", "QueryMemory::spill_folder",
-                                     "QueryMemory::bytes", "make room"}) {
-        EXPECT_NE(what.find(part), std::string::npos) << what;
+      for (const char* const message : {name.c_str(), "were written to a temporary file", "QueryMemory::spill_folder",
+                                        "QueryMemory::bytes", "make room"}) {
+        EXPECT_NE(what.find(message), std::string::npos) << what;
       }
     }
   };
@@ -432,8 +433,8 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
     }
     {
       SCOPED_TRACE("while a part is divided");
-      // How much is written depends on which thread is where, so the disk is full from a call that comes while parts are read
-      // again: the first of these calls is that of the last piece.
+      // How much is written depends on which thread is where, so the disk is full from a call that comes while
+      // partitions are read again: the first of these calls is that of the last chunk.
       std::optional<FileSizeLimit> limit;
       int calls_at_the_end = 0;
       require_disk_full(threads, [&](std::int64_t rows) {
@@ -445,7 +446,7 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-// ------------------------------------------------------------------------------------------------------------ parts, alone
+// ------------------------------------------------------------------------------------------------------------ partitions, alone
 
 struct Bound {
   MemoryTable table;
@@ -497,7 +498,7 @@ Longs some_keys(std::int64_t count) {
   return keys;
 }
 
-TEST(SpilledParts, AreMergedInTheOrderOfTheirPieces) {
+TEST(SpilledPartitions, AreMergedInTheOrderOfTheirPieces) {
   const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
   const Longs keys = some_keys(20'000);
   constexpr int kPieces = 23;
@@ -536,7 +537,7 @@ TEST(SpilledParts, AreMergedInTheOrderOfTheirPieces) {
 }
 
 /// The last group of each piece is the first of the next one, too.
-TEST(SpilledParts, OfPiecesThatAscend) {
+TEST(SpilledPartitions, OfPiecesThatAscend) {
   const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
   const Longs keys = some_keys(20'001);
   constexpr std::size_t kEach = 4000;
@@ -577,7 +578,7 @@ TEST(SpilledParts, OfPiecesThatAscend) {
   }
 }
 
-TEST(SpilledParts, AreDividedUntilTheyFit) {
+TEST(SpilledPartitions, AreDividedUntilTheyFit) {
   const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
   const std::int64_t count = tests::kSanitized ? 400'000 : 1'000'000;
   const Longs keys = some_keys(count);
@@ -619,7 +620,7 @@ int descriptor_in(const std::string& folder) {
   return -1;
 }
 
-TEST(SpilledParts, ThatHaveChangedOrAreCutOffAreErrors) {
+TEST(SpilledPartitions, ThatHaveChangedOrAreCutOffAreErrors) {
   const Bound bound("SELECT k, SUM(f) FROM t GROUP BY k");
   const Longs keys = some_keys(10'000);
   const auto use_after = [&](const auto& damage) {

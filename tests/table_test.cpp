@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/table_test.cpp: tables of good, bad and hostile files: types, NULLs, words, batches, parts and ranges.
+// tests/table_test.cpp: tables of good, bad and hostile files: types, NULLs, words, batches, row groups and ranges.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,10 +45,10 @@ bool is_null(const ColumnData& data, std::int64_t row) {
   return data.validity != nullptr && !bit(data.validity, data.offset + row);
 }
 
-// Every batch of a part, checked for what the interface says of batches.
-void each_batch(const Table& table, int part, const std::vector<int>& columns,
+// Every batch of a row group, checked for what the interface says of batches.
+void each_batch(const Table& table, int row_group, const std::vector<int>& columns,
                 const std::function<void(const Batch&)>& use) {
-  const auto reader = table.open(part, columns);
+  const auto reader = table.open(row_group, columns);
   Batch batch;
   std::int64_t rows = 0;
   std::int64_t before = kBatchRows;
@@ -66,8 +66,8 @@ void each_batch(const Table& table, int part, const std::vector<int>& columns,
   }
   EXPECT_FALSE(reader->next(batch));
   EXPECT_EQ(batch.rows, 0);
-  if (table.rows(part) >= 0) {
-    EXPECT_EQ(rows, table.rows(part));
+  if (table.rows(row_group) >= 0) {
+    EXPECT_EQ(rows, table.rows(row_group));
   }
 }
 
@@ -86,13 +86,13 @@ const Field& field_of_column(const Table& table, std::string_view name) {
 template <class T>
 using Optionals = std::vector<std::optional<T>>;
 
-// The elements of a column in all parts, NULLs as nothing.
+// The elements of a column in all row groups, NULLs as nothing.
 template <class T>
 Optionals<T> numbers(const Table& table, const std::string& name) {
   EXPECT_EQ(width_of(field_of_column(table, name).storage), int{8 * sizeof(T)});
   Optionals<T> all;
-  for (int part = 0; part < table.parts(); ++part) {
-    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+  for (int row_group = 0; row_group < table.row_groups(); ++row_group) {
+    each_batch(table, row_group, {column_of(table, name)}, [&](const Batch& batch) {
       const ColumnData& data = batch.columns[0];
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data.values) % sizeof(T), 0U);
       for (std::int64_t i = 0; i < batch.rows; ++i) {
@@ -107,8 +107,8 @@ Optionals<bool> booleans(const Table& table, const std::string& name) {
   EXPECT_EQ(field_of_column(table, name).kind, ValueKind::boolean);
   EXPECT_EQ(field_of_column(table, name).storage, Storage::bit);
   Optionals<bool> all;
-  for (int part = 0; part < table.parts(); ++part) {
-    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+  for (int row_group = 0; row_group < table.row_groups(); ++row_group) {
+    each_batch(table, row_group, {column_of(table, name)}, [&](const Batch& batch) {
       const ColumnData& data = batch.columns[0];
       for (std::int64_t i = 0; i < batch.rows; ++i) {
         all.push_back(is_null(data, i) ? std::nullopt : std::optional(bit(data.values, data.offset + i)));
@@ -127,12 +127,12 @@ std::int64_t touch_all(const std::string& path) {
   }
   if (columns.empty()) return 0;  // rows alone may be as many as a file likes to say
   std::int64_t sum = 0;
-  for (int part = 0; part < table->parts(); ++part) {
+  for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
     for (const int column : columns) {
-      sum += std::isfinite(table->range(part, column).least) ? 1 : 0;
-      sum += std::ssize(table->batch_ranges(part, column));
+      sum += std::isfinite(table->range(row_group, column).least) ? 1 : 0;
+      sum += std::ssize(table->batch_ranges(row_group, column));
     }
-    each_batch(*table, part, columns, [&](const Batch& batch) {
+    each_batch(*table, row_group, columns, [&](const Batch& batch) {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         const ColumnData& data = batch.columns[c];
         const std::int64_t width = width_of(table->fields()[static_cast<std::size_t>(columns[c])].storage) / 8;
@@ -184,7 +184,7 @@ void expect_npy_table(const std::string& file, const std::string& descr, ValueKi
   ASSERT_EQ(table->fields().size(), 1U);
   EXPECT_EQ(table->fields()[0].kind, kind);
   EXPECT_EQ(table->fields()[0].storage, storage);
-  EXPECT_EQ(table->parts(), 1);
+  EXPECT_EQ(table->row_groups(), 1);
   EXPECT_EQ(table->rows(), kBatchRows + 100);
   EXPECT_EQ(numbers<T>(*table, "some.name"), Optionals<T>(values.begin(), values.end()));
 }
@@ -217,12 +217,12 @@ TEST_F(IoTest, NpyOfTruthValuesIsATable) {
   }
 }
 
-TEST_F(IoTest, PartsOfNpyAreReadByThemselves) {
-  const std::int64_t part = 32 * kBatchRows;
-  const auto values = counting<std::int32_t>(2 * part + 5);
+TEST_F(IoTest, RowGroupsOfNpyAreReadByThemselves) {
+  const std::int64_t row_group = 32 * kBatchRows;
+  const auto values = counting<std::int32_t>(2 * row_group + 5);
   const auto table = open_table(put("a.npy", npy_of(values, "<i4")));
-  ASSERT_EQ(table->parts(), 3);
-  EXPECT_EQ(table->rows(1), part);
+  ASSERT_EQ(table->row_groups(), 3);
+  EXPECT_EQ(table->rows(1), row_group);
   EXPECT_EQ(table->rows(2), 5);
   EXPECT_EQ(numbers<std::int32_t>(*table, "a"), Optionals<std::int32_t>(values.begin(), values.end()));
   // Batches that are kept stay as they are when others are read.
@@ -300,8 +300,8 @@ Optionals<std::string> words(const Table& table, const std::string& name) {
   EXPECT_EQ(field_of_column(table, name).kind, ValueKind::text);
   EXPECT_EQ(field_of_column(table, name).storage, Storage::int32);
   Optionals<std::string> all;
-  for (int part = 0; part < table.parts(); ++part) {
-    each_batch(table, part, {column_of(table, name)}, [&](const Batch& batch) {
+  for (int row_group = 0; row_group < table.row_groups(); ++row_group) {
+    each_batch(table, row_group, {column_of(table, name)}, [&](const Batch& batch) {
       const ColumnData& data = batch.columns[0];
       Dictionary sorted = *data.dictionary;
       std::sort(sorted.begin(), sorted.end());
@@ -397,16 +397,16 @@ TEST_F(TableTest, NumbersOfEveryTypeAreRead) {
   expect_numbers<arrow::Date32Type>(write, ValueKind::date, Storage::int32);
 }
 
-TEST_F(TableTest, PartsAreRowGroupsAndRecordBatches) {
+TEST_F(TableTest, RowGroupsAreThoseOfParquetAndRecordBatches) {
   const auto values = counting<std::int64_t>(100);
   for (const Container container : kContainers) {
     const auto table = table_with(container, array_of<arrow::Int64Type>(values), 30);
     const bool stream = container == Container::ipc_stream;
-    EXPECT_EQ(table->parts(), stream ? 1 : 4);
+    EXPECT_EQ(table->row_groups(), stream ? 1 : 4);
     EXPECT_EQ(table->rows(), stream ? -1 : 100);
-    EXPECT_EQ(table->rows(table->parts() - 1), stream ? -1 : 10);
-    for (int part = 0; part < table->parts(); ++part) {
-      each_batch(*table, part, {1}, [&](const Batch& batch) { EXPECT_EQ(batch.first_row, 30 * part); });
+    EXPECT_EQ(table->rows(table->row_groups() - 1), stream ? -1 : 10);
+    for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
+      each_batch(*table, row_group, {1}, [&](const Batch& batch) { EXPECT_EQ(batch.first_row, 30 * row_group); });
     }
   }
 }
@@ -1157,7 +1157,7 @@ TEST_F(TableTest, PagesOfEveryKindAreRead) {
         pages.enable_page_checksum();
         if (!dictionary) pages.disable_dictionary();
         const auto table = open_table(put_parquet(columns, pages, 3000));
-        EXPECT_EQ(table->parts(), 2);
+        EXPECT_EQ(table->row_groups(), 2);
         EXPECT_EQ(numbers<std::int64_t>(*table, "l"), longs);
         EXPECT_EQ(numbers<std::int32_t>(*table, "i"), Optionals<std::int32_t>(ints.begin(), ints.end()));
         EXPECT_EQ(numbers<double>(*table, "r"), Optionals<double>(reals.begin(), reals.end()));
@@ -1378,8 +1378,8 @@ TEST_F(TableTest, AFileThatChangesWhileItIsReadIsMalformed) {
   }
 }
 
-// For ThreadSanitizer too: parts are read at the same time, some of them twice.
-TEST_F(TableTest, PartsAreReadAtTheSameTime) {
+// For ThreadSanitizer too: row groups are read at the same time, some of them twice.
+TEST_F(TableTest, RowGroupsAreReadAtTheSameTime) {
   const std::int64_t rows = 20'000;
   Optionals<std::string> texts;
   for (std::int64_t i = 0; i < rows; ++i) texts.emplace_back(std::to_string(i % 100));
@@ -1393,9 +1393,9 @@ TEST_F(TableTest, PartsAreReadAtTheSameTime) {
     threads.reserve(sums.size());
     for (std::size_t t = 0; t < sums.size(); ++t) {
       threads.emplace_back([&, t] {
-        for (int part = static_cast<int>(t) % 2; part < table->parts(); part += 2) {
-          EXPECT_TRUE(table->range(part, 0).has_values);
-          each_batch(*table, part, {0, 1}, [&](const Batch& batch) {
+        for (int row_group = static_cast<int>(t) % 2; row_group < table->row_groups(); row_group += 2) {
+          EXPECT_TRUE(table->range(row_group, 0).has_values);
+          each_batch(*table, row_group, {0, 1}, [&](const Batch& batch) {
             const auto* const values = static_cast<const std::int64_t*>(batch.columns[0].values);
             sums[t] = std::accumulate(values, values + batch.rows, sums[t]);
             EXPECT_GE(batch.columns[1].dictionary->size(), 100U);
@@ -1404,7 +1404,7 @@ TEST_F(TableTest, PartsAreReadAtTheSameTime) {
       });
     }
     for (auto& thread : threads) thread.join();
-    EXPECT_EQ(sums[0] + sums[1] + sums[2] + sums[3], rows * (rows - 1));  // each part twice
+    EXPECT_EQ(sums[0] + sums[1] + sums[2] + sums[3], rows * (rows - 1));  // each row group twice
   }
 }
 
@@ -1763,7 +1763,7 @@ TEST_F(TableTest, RowsOfCsvAreCountedWithoutAColumn) {
   EXPECT_EQ(error_of([&] { each_batch(*open_table(path("b.csv")), 0, {}, [](const Batch&) {}); }).index(), 1);
 }
 
-// Rows of a number and of text in quotes with many ends of lines, in more than one part, and what is in them.
+// Rows of a number and of text in quotes with many ends of lines, in more than one row group, and what is in them.
 struct LongCsv {
   std::string text = "x,y\n";
   Optionals<std::int64_t> numbers;
@@ -1783,19 +1783,19 @@ LongCsv long_csv(const std::string& line_end, int lines) {
   return csv;
 }
 
-TEST_F(TableTest, PartsOfCsvAreCutBetweenRows) {
+TEST_F(TableTest, RowGroupsOfCsvBeginWithRows) {
   const std::pair<const char*, int> kinds[] = {{"\n", 0},   {"\r\n", 0},   {"\r", 1},
                                                {"\n", 100}, {"\r\n", 100}, {"\n", 30'000}};
   for (const auto& [line_end, lines] : kinds) {
     const LongCsv csv = long_csv(line_end, lines);
     const auto table = open_table(put("a.csv", csv.text), CsvCells::typed, 3);
-    EXPECT_EQ(table->parts(), 3) << lines;
+    EXPECT_EQ(table->row_groups(), 3) << lines;
     EXPECT_EQ(table->rows(), -1);
     EXPECT_TRUE(numbers<std::int64_t>(*table, "x") == csv.numbers) << lines;
     EXPECT_TRUE(words(*table, "y") == csv.words) << lines;
     std::int64_t row = 0;
-    for (int part = 0; part < table->parts(); ++part) {
-      each_batch(*table, part, {0}, [&](const Batch& batch) {
+    for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
+      each_batch(*table, row_group, {0}, [&](const Batch& batch) {
         EXPECT_EQ(batch.first_row, row);
         row += batch.rows;
       });
@@ -1803,7 +1803,7 @@ TEST_F(TableTest, PartsOfCsvAreCutBetweenRows) {
   }
 }
 
-TEST_F(TableTest, EmptyLinesOfTheOnlyColumnAreRowsOfEveryPart) {
+TEST_F(TableTest, EmptyLinesOfTheOnlyColumnAreRowsOfEveryRowGroup) {
   std::string text = "\n\nx\n";
   Optionals<std::int64_t> expected;
   for (std::int64_t row = 0; text.size() < (9 << 20); ++row) {
@@ -1812,11 +1812,11 @@ TEST_F(TableTest, EmptyLinesOfTheOnlyColumnAreRowsOfEveryPart) {
     expected.push_back(is_empty ? std::nullopt : std::optional(row));
   }
   const auto table = open_table(put("a.csv", text));
-  EXPECT_EQ(table->parts(), 3);
+  EXPECT_EQ(table->row_groups(), 3);
   EXPECT_TRUE(numbers<std::int64_t>(*table, "x") == expected);
 }
 
-TEST_F(TableTest, FaultsOfCsvNameTheirRowInEveryPart) {
+TEST_F(TableTest, FaultsOfCsvNameTheirRowInEveryRowGroup) {
   for (const int lines : {0, 100}) {
     const LongCsv csv = long_csv("\n", lines);
     const auto row = std::ssize(csv.numbers);
@@ -1829,11 +1829,11 @@ TEST_F(TableTest, FaultsOfCsvNameTheirRowInEveryPart) {
         {"1," + std::string(3 << 20, 'a') + "\n2,b\n", "is longer than 2097152 bytes"},
         {"1,2,3\n2,b\n", "has 3 cells, and the header row in line 1 has 2"},
     };
-    for (const auto& [text, part] : rows) {
+    for (const auto& [text, expected] : rows) {
       const Error error = error_of([&, &more = text] { touch_all(put("a.csv", csv.text + more)); });
       EXPECT_EQ(error.code(), Code::malformed);
       EXPECT_EQ(error.index(), row) << error.what();
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
     }
   }
 }
@@ -1902,7 +1902,7 @@ class JoinedTest : public TableTest {
 
 TEST_F(JoinedTest, ColumnsAreMatchedByName) {
   const auto table = join({"x,y\n1,2\n", "y,x\n4,3\n", "Y,X\n6,5\n", "z,x\n0,7\n"});
-  EXPECT_EQ(table->parts(), 4);
+  EXPECT_EQ(table->row_groups(), 4);
   ASSERT_EQ(table->fields().size(), 3U);
   EXPECT_EQ(numbers<std::int64_t>(*table, "x"), (Optionals<std::int64_t>{1, 3, 5, 7}));
   EXPECT_EQ(numbers<std::int64_t>(*table, "y"), (Optionals<std::int64_t>{2, 4, 6, std::nullopt}));
@@ -1953,8 +1953,8 @@ TEST_F(JoinedTest, ColumnsOfNothingAreNullOfAnyType) {
         EXPECT_EQ(name(field_of_column(*table, "x").kind), name(kind)) << text << none;
         std::int64_t rows = 0;
         std::int64_t nulls = 0;
-        for (int part = 0; part < table->parts(); ++part) {
-          each_batch(*table, part, {column_of(*table, "x"), column_of(*table, "y")}, [&](const Batch& batch) {
+        for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
+          each_batch(*table, row_group, {column_of(*table, "x"), column_of(*table, "y")}, [&](const Batch& batch) {
             for (std::int64_t i = 0; i < batch.rows; ++i) nulls += is_null(batch.columns[0], i) ? 1 : 0;
             rows += batch.rows;
             if (kind != ValueKind::text) return;
@@ -1978,8 +1978,8 @@ TEST_F(JoinedTest, WordsForNullAreTextBesideTextOnly) {
       const auto table = join(texts);
       EXPECT_EQ(name(field_of_column(*table, "x").kind), name(kind)) << text;
       std::vector<std::string> values;
-      for (int part = 0; part < table->parts(); ++part) {
-        each_batch(*table, part, {column_of(*table, "x")}, [&](const Batch& batch) {
+      for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
+        each_batch(*table, row_group, {column_of(*table, "x")}, [&](const Batch& batch) {
           const ColumnData& x = batch.columns[0];
           for (std::int64_t i = 0; i < batch.rows; ++i) {
             if (is_null(x, i)) continue;
@@ -2114,7 +2114,8 @@ TEST_F(JoinedTest, ColumnsThatStatisticsSayAreNullGoWithAnyType) {
   EXPECT_NE(field_of_column(*open_tables({number, day}), "x").unsupported, "");
 }
 
-// A folder is gone through once for each part of the pattern: a chain of 40 folders has 10^11 ways to split it into ten.
+// A folder is gone through once for each row group of the pattern: a chain of 40 folders has 10^11 ways to split it
+// into ten.
 TEST_F(JoinedTest, PatternsOfManyFoldersAreFoundAtOnce) {
   std::string folder = "deep";
   fs::create_directory(path(folder));
@@ -2172,7 +2173,7 @@ TEST_F(JoinedTest, PatternsStandForFiles) {
   expect("d/none.csv", {"d/none.csv"});  // which is said when it is opened
   expect_error(Code::not_found, path("d/*.parquet"), [&] { matching_files(path("d/*.parquet")); });
   expect_error(Code::not_found, path("none/*"), [&] { matching_files(path("none/*")); });
-  EXPECT_EQ(open_tables({path("d/a*.csv"), path("d/b.csv")})->parts(), 3);
+  EXPECT_EQ(open_tables({path("d/a*.csv"), path("d/b.csv")})->row_groups(), 3);
   EXPECT_EQ(open_tables({path("d/a.cs*")})->fields()[0].name, "x");
   expect_error(Code::invalid_argument, "no file is given", [&] { open_tables({}); });
 }

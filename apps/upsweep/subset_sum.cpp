@@ -258,7 +258,8 @@ class Labels {
     positions_.erase(std::unique(positions_.begin(), positions_.end()), positions_.end());
     labels_.reserve(positions_.size());
     std::int64_t seen = 0;
-    for (int part = 0; part < table_->parts() && !is_done(); ++part) seen = read_part(part, seen);
+    for (int row_group = 0; row_group < table_->row_groups() && !is_done(); ++row_group)
+      seen = read_row_group(row_group, seen);
     if (is_done() && (table_->rows() < 0 || table_->rows() == rows)) return;
     throw Error(Code::unequal_lengths,
                 fmt::format("{}: has {} items and {} labels; it changed while it was read, so try again", path_, rows,
@@ -274,11 +275,11 @@ class Labels {
   [[nodiscard]] bool is_done() const { return labels_.size() == positions_.size(); }
   [[nodiscard]] std::int64_t next() const { return positions_[labels_.size()]; }
 
-  // Returns the number of the row after the part's, or after the last that was read.
-  std::int64_t read_part(int part, std::int64_t begin) {
-    const std::int64_t rows = table_->rows(part);
+  // Returns the number of the row after the row group's, or after the last that was read.
+  std::int64_t read_row_group(int row_group, std::int64_t begin) {
+    const std::int64_t rows = table_->rows(row_group);
     if (rows >= 0 && next() >= begin + rows) return begin + rows;
-    const auto reader = table_->open(part, {column_});
+    const auto reader = table_->open(row_group, {column_});
     Batch batch;
     while (!is_done() && reader->next(batch)) {
       for (; !is_done() && next() < begin + batch.rows;) {

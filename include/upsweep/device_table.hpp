@@ -29,12 +29,12 @@ class UPSWEEP_CONTAINERS DeviceTable final : public Table {
 
   [[nodiscard]] int device() const;
   [[nodiscard]] const std::vector<Field>& fields() const override;
-  [[nodiscard]] int parts() const override;
+  [[nodiscard]] int row_groups() const override;
   [[nodiscard]] std::int64_t rows() const override;
-  [[nodiscard]] std::int64_t rows(int part) const override;
-  [[nodiscard]] ColumnRange range(int part, int column) const override;
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override;
-  [[nodiscard]] const query::DeviceChunk* chunk(int part, int device) const override;
+  [[nodiscard]] std::int64_t rows(int row_group) const override;
+  [[nodiscard]] ColumnRange range(int row_group, int column) const override;
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override;
+  [[nodiscard]] const query::DeviceChunk* chunk(int row_group, int device) const override;
 
  private:
   struct State;

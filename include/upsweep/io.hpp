@@ -28,9 +28,9 @@ enum class CsvCells : std::uint8_t {
 /// file without its folder and ending. The format is recognised by the first bytes; what has none of these is CSV where the
 /// name ends in .csv, else malformed. What becomes of which type stands in src/io/README.md. Columns of a type that is not
 /// computed with have their `Field::unsupported` set.
-/// Parts: the row groups of Parquet, the record batches of an Arrow IPC file, 2 million rows of .npy, 4 MiB of CSV; an Arrow
-/// IPC stream is one part. What opening CSV takes, a pass or two over the file, is done by at most so many `threads`; 0: one
-/// for each core. Open parts hold about a batch of each column, and dictionaries; of an Arrow IPC file that is compressed, a part.
+/// Row groups: those of Parquet, the record batches of an Arrow IPC file, 2 million rows of .npy, 4 MiB of CSV. An Arrow IPC
+/// stream is one row group. At most `threads` threads do the one or two passes that opening CSV takes; 0: one for each core. An
+/// open row group holds about a batch of each column, and dictionaries. That of a compressed Arrow IPC file is held whole.
 /// Ranges are known of Parquet only, where it has statistics: for integers, decimals, dates and floats. They leave NaN
 /// out of account.
 /// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, out_of_memory, not_built. So

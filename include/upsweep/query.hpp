@@ -74,11 +74,11 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> dictionary);
 
   [[nodiscard]] const std::vector<Field>& fields() const override;
-  [[nodiscard]] int parts() const override;
+  [[nodiscard]] int row_groups() const override;
   [[nodiscard]] std::int64_t rows() const override;
-  [[nodiscard]] std::int64_t rows(int part) const override;
-  [[nodiscard]] ColumnRange range(int part, int column) const override;
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override;
+  [[nodiscard]] std::int64_t rows(int row_group) const override;
+  [[nodiscard]] ColumnRange range(int row_group, int column) const override;
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override;
 
  private:
   struct State;
@@ -204,9 +204,9 @@ struct UPSWEEP_CONTAINERS Answer {
 [[nodiscard]] double decimal_value(Int128 exact, int scale);
 
 /// How much memory the groups of a query and its answer may take, and where groups go that do not fit: to a temporary file, from
-/// which they come back a part at a time, in the same order, so that the answer has the same bits. The file has no name: nothing
-/// is left of it however the process ends. Besides, a query takes what it reads at a time: some batches, or row groups of
-/// Parquet, for each thread.
+/// which they come back a partition at a time, in the same order, so that the answer has the same bits. The file has no
+/// name: nothing is left of it however the process ends. Besides, a query takes what it reads at a time: some batches,
+/// or row groups of Parquet, for each thread.
 struct QueryMemory {
   static constexpr std::int64_t kLeastDeviceBytes = std::int64_t{1} << 20;
   /// 0: three quarters of what is free once there are many groups.

@@ -106,11 +106,11 @@ struct UPSWEEP_CONTAINERS Batch {
   std::shared_ptr<const void> memory;  ///< keeps what the columns point to
 };
 
-/// Reads one part of a table, front to back, by one thread.
+/// Reads one row group of a table, front to back, by one thread.
 class BatchReader {
  public:
   virtual ~BatchReader() = default;
-  /// The next rows; false at the end. Batches have 1 to `kBatchRows` rows, all but the last of a part that many.
+  /// The next rows; false at the end. Batches have 1 to `kBatchRows` rows, all but the last of a row group that many.
   /// Throws Error: malformed, unreadable, unsupported_type, out_of_memory.
   virtual bool next(Batch& batch) = 0;
   /// Passes over the next batch, if there is one: cheaper than next() where rows need not be read for that. Throws as next().
@@ -126,7 +126,7 @@ class BatchReader {
 /// Rows of a batch. Float sums are folded batch by batch: the same table gives the same bits on any number of threads.
 inline constexpr std::int64_t kBatchRows = 1 << 16;
 
-/// What is known of a column's values in a part without reading them; bounds that are not known are infinite.
+/// What is known of a column's values in a row group without reading them; bounds that are not known are infinite.
 struct ColumnRange {
   double least = -std::numeric_limits<double>::infinity();    ///< no value is less; decimals as their value
   double greatest = std::numeric_limits<double>::infinity();  ///< none is greater
@@ -138,31 +138,33 @@ namespace query {
 struct DeviceChunk;
 }  // namespace query
 
-/// Something that a query can read: a file, or columns in memory. Parts are independent, and may be read at the same time.
+/// Something that a query can read: a file, or columns in memory. Row groups are independent, and may be read at the
+/// same time.
 class UPSWEEP_CONTAINERS Table {
  public:
   virtual ~Table() = default;
   [[nodiscard]] virtual const std::vector<Field>& fields() const = 0;
-  [[nodiscard]] virtual int parts() const = 0;
-  /// Rows of all parts; -1 where that is known only after reading.
+  [[nodiscard]] virtual int row_groups() const = 0;
+  /// Rows of all row groups; -1 where that is known only after reading.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
-  /// Rows of a part; -1 where that is known only after reading.
-  [[nodiscard]] virtual std::int64_t rows(int part) const = 0;
-  /// Statistics of a column in a part, for skipping what cannot match.
-  [[nodiscard]] virtual ColumnRange range(int part, int column) const = 0;
-  /// The same of each batch of a part, in order; empty where nothing is known of them. May read a file, and
+  /// Rows of a row group; -1 where that is known only after reading.
+  [[nodiscard]] virtual std::int64_t rows(int row_group) const = 0;
+  /// Statistics of a column in a row group, for skipping what cannot match.
+  [[nodiscard]] virtual ColumnRange range(int row_group, int column) const = 0;
+  /// The same of each batch of a row group, in order; empty where nothing is known of them. May read a file, and
   /// be called from several threads at a time. Throws malformed for a file that has changed.
-  [[nodiscard]] virtual std::vector<ColumnRange> batch_ranges(int /*part*/, int /*column*/) const { return {}; }
-  /// Whether BatchReader::skip() saves most of what next() does, and columns of a part may be read apart for little more.
+  [[nodiscard]] virtual std::vector<ColumnRange> batch_ranges(int /*row_group*/, int /*column*/) const { return {}; }
+  /// Whether BatchReader::skip() saves most of what next() does, and columns of a row group may be read apart for
+  /// little more.
   [[nodiscard]] virtual bool skips_cheaply() const { return false; }
   /// Without columns, batches have rows only. May be called from several threads at a time.
-  [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const = 0;
   /// Where a cell is, for messages: "row 5", counted from 0, or what is easier to find in a file: "line 7", as an editor counts lines.
   [[nodiscard]] virtual std::string place(std::int64_t row, int /*column*/) const {
     return "row " + std::to_string(row);
   }
-  /// A part's rows in the memory of a device, where they lie there; null: they are read by open().
-  [[nodiscard]] virtual const query::DeviceChunk* chunk(int /*part*/, int /*device*/) const { return nullptr; }
+  /// A row group's rows in the memory of a device, where they lie there; null: they are read by open().
+  [[nodiscard]] virtual const query::DeviceChunk* chunk(int /*row_group*/, int /*device*/) const { return nullptr; }
 };
 
 }  // namespace upsweep

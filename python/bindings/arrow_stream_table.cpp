@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/arrow_stream_table.cpp: chunks of any length made into parts and batches.
+// bindings/arrow_stream_table.cpp: chunks of any length made into row groups and batches.
 #include "arrow_stream_table.hpp"
 
 #include <algorithm>
@@ -18,9 +18,10 @@
 namespace upsweep::python {
 namespace {
 
-// Of a part: enough that opening it costs nothing, few enough that threads end together.
-constexpr std::int64_t kPartRows = 4 * kBatchRows;
-// Chunks of so many rows are parts of their own, whose batches are not copied; shorter ones are put together to batches.
+// Of a row group: enough that opening it costs nothing, few enough that threads end together.
+constexpr std::int64_t kRowGroupRows = 4 * kBatchRows;
+// Chunks of so many rows are row groups of their own, whose batches are not copied; shorter ones are put together to
+// batches.
 constexpr std::int64_t kAloneRows = kBatchRows / 4;
 
 // Some of a chunk's rows.
@@ -114,7 +115,7 @@ class ArrowColumns : public Table {
     for (const ColumnType& column : columns_) fields_.push_back(column.field);
   }
   [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }
-  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const final { return {}; }
+  [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const final { return {}; }
 
  protected:
   [[nodiscard]] std::unique_ptr<BatchReader> read(const std::vector<int>& columns, std::int64_t first_row,
@@ -169,7 +170,7 @@ class Reader final : public BatchReader {
     return pieces;
   }
 
-  // Makes sure that there are rows left at hand; false at the end of the part.
+  // Makes sure that there are rows left at hand; false at the end of the row group.
   bool load() {
     while (left_.count == 0 && !ended_) {
       left_ = source_();
@@ -217,11 +218,13 @@ class ChunkTable final : public ArrowColumns {
     }
   }
 
-  [[nodiscard]] int parts() const override { return static_cast<int>(parts_.size()); }
+  [[nodiscard]] int row_groups() const override { return static_cast<int>(row_groups_.size()); }
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
-  [[nodiscard]] std::int64_t rows(int part) const override { return parts_[static_cast<std::size_t>(part)].rows; }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
-    const Part& opened = parts_[static_cast<std::size_t>(part)];
+  [[nodiscard]] std::int64_t rows(int row_group) const override {
+    return row_groups_[static_cast<std::size_t>(row_group)].rows;
+  }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
+    const Part& opened = row_groups_[static_cast<std::size_t>(row_group)];
     return read(columns, opened.first_row, [&opened, at = std::size_t{0}]() mutable {
       return at < opened.pieces.size() ? opened.pieces[at++] : Rows();
     });
@@ -237,35 +240,36 @@ class ChunkTable final : public ArrowColumns {
   void add(const std::shared_ptr<const Chunk>& chunk) {
     const std::int64_t length = chunk->value.length;
     if (length < kAloneRows) {
-      if (parts_.empty() || !takes_more_) begin_part();
-      takes_more_ = add_piece({chunk, 0, length}) < kPartRows;
+      if (row_groups_.empty() || !takes_more_) begin_part();
+      takes_more_ = add_piece({chunk, 0, length}) < kRowGroupRows;
       return;
     }
-    const std::int64_t each = has_plain_text() ? kBatchRows : kPartRows;
+    const std::int64_t each = has_plain_text() ? kBatchRows : kRowGroupRows;
     for (std::int64_t first = 0; first < length; first += each) {
       begin_part();
       add_piece({chunk, first, std::min(each, length - first)});
     }
     takes_more_ = false;
   }
-  /// Which a thread makes into a dictionary by itself, the longest part of the work: with few parts left the others would wait.
+  /// Which a thread makes into a dictionary by itself, most of the work: with few row groups left the others would
+  /// wait.
   [[nodiscard]] bool has_plain_text() const {
     return std::any_of(columns().begin(), columns().end(),
                        [](const ColumnType& type) { return type.text != TextLayout::none && !type.indices; });
   }
-  void begin_part() { parts_.push_back({.first_row = rows_}); }
-  /// The rows that the last part has now.
+  void begin_part() { row_groups_.push_back({.first_row = rows_}); }
+  /// The rows that the last row group has now.
   std::int64_t add_piece(Rows rows) {
-    Part& last = parts_.back();
+    Part& last = row_groups_.back();
     last.rows += rows.count;
     rows_ += rows.count;
     last.pieces.push_back(std::move(rows));
     return last.rows;
   }
 
-  std::vector<Part> parts_;
+  std::vector<Part> row_groups_;
   std::int64_t rows_ = 0;
-  bool takes_more_ = false;  // the last part is of short chunks
+  bool takes_more_ = false;  // the last row group is of short chunks
 };
 
 /// Chunks that come one after the other, and go.
@@ -274,10 +278,10 @@ class PassTable final : public ArrowColumns {
   PassTable(std::shared_ptr<Stream> stream, std::string name)
       : ArrowColumns(stream->columns()), stream_(std::move(stream)), name_(std::move(name)) {}
 
-  [[nodiscard]] int parts() const override { return 1; }
+  [[nodiscard]] int row_groups() const override { return 1; }
   [[nodiscard]] std::int64_t rows() const override { return -1; }
-  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return -1; }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& columns) const override {
+  [[nodiscard]] std::int64_t rows(int /*row_group*/) const override { return -1; }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*row_group*/, const std::vector<int>& columns) const override {
     if (is_open_.test_and_set()) throw Error(Code::unreadable, name_ + ": it can be read only once, and has been");
     return read(columns, 0, [stream = stream_] {
       std::shared_ptr<const Chunk> chunk = stream->next();

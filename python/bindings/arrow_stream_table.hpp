@@ -22,7 +22,7 @@ struct OwnType {
 };
 
 /// Takes the stream over. Nothing is copied but what batches need: what is stored in another way than it is computed with,
-/// and rows of chunks that are shorter than batches. In memory, chunks are parts; read once, the whole is one.
+/// and rows of chunks that are shorter than batches. In memory, chunks are row groups; read once, the whole is one.
 /// `name` is for messages; `own_types` belong to the columns in their order, or are none. Throws Error unsupported_type (no
 /// table), unreadable, malformed.
 std::shared_ptr<Table> table_of_stream(ArrowArrayStream& stream, StreamKind kind, std::string name,

@@ -73,12 +73,13 @@ class NoRows final : public Table {
   explicit NoRows(std::vector<Field> fields) : fields_(std::move(fields)) {}
 
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return 0; }
+  [[nodiscard]] int row_groups() const override { return 0; }
   [[nodiscard]] std::int64_t rows() const override { return 0; }
-  [[nodiscard]] std::int64_t rows(int /*part*/) const override { return 0; }
-  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*part*/, const std::vector<int>& /*columns*/) const override {
-    return nullptr;  // of no part
+  [[nodiscard]] std::int64_t rows(int /*row_group*/) const override { return 0; }
+  [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int /*row_group*/,
+                                                  const std::vector<int>& /*columns*/) const override {
+    return nullptr;  // there is no row group
   }
 
  private:

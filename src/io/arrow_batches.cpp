@@ -76,9 +76,9 @@ bool set_type(Field& field, const arrow::DataType& type) {
   return true;
 }
 
-// Pieces of one column that follow each other, and the rows that they are.
+// Chunks of one column that follow each other, and the rows that they are.
 struct Rows {
-  Arrays pieces;
+  Arrays chunks;
   std::int64_t count = 0;
   std::int64_t first = 0;  // its number in the table
 };
@@ -89,7 +89,7 @@ class Column {
       : field_(std::move(field)), name_(full_name(path, field_.name)), text_(name_) {}
 
   ColumnData make(Rows rows, Memory& memory) {
-    return field_.kind == ValueKind::text ? text_.encode(rows.pieces, rows.count, rows.first, memory)
+    return field_.kind == ValueKind::text ? text_.encode(rows.chunks, rows.count, rows.first, memory)
                                           : make_numbers(std::move(rows), memory);
   }
 
@@ -108,7 +108,7 @@ class Column {
   ColumnData make_numbers(Rows rows, Memory& memory) const {
     decode(rows);
     const auto array =
-        rows.pieces.size() == 1 ? rows.pieces[0] : checked(name_, [&] { return Concatenate(rows.pieces); });
+        rows.chunks.size() == 1 ? rows.chunks[0] : checked(name_, [&] { return Concatenate(rows.chunks); });
     memory.push_back(array);
     ColumnData data;
     if (array->type_id() == arrow::Type::NA) {
@@ -125,21 +125,21 @@ class Column {
 
   void decode(Rows& rows) const {
     std::int64_t row = rows.first;
-    for (auto& piece : rows.pieces) {
-      row += piece->length();
-      if (piece->type_id() != arrow::Type::DICTIONARY) continue;
-      const auto& encoded = static_cast<const arrow::DictionaryArray&>(*piece);
-      piece = decode_dictionary(encoded, name_, row - piece->length());
+    for (auto& chunk : rows.chunks) {
+      row += chunk->length();
+      if (chunk->type_id() != arrow::Type::DICTIONARY) continue;
+      const auto& encoded = static_cast<const arrow::DictionaryArray&>(*chunk);
+      chunk = decode_dictionary(encoded, name_, row - chunk->length());
     }
   }
 
   // The elements where they lie, or null where they need be converted or moved.
-  [[nodiscard]] const void* in_place(const arrow::Array& piece) const {
-    const std::uint8_t* const values = piece.data()->buffers[1]->data();
+  [[nodiscard]] const void* in_place(const arrow::Array& chunk) const {
+    const std::uint8_t* const values = chunk.data()->buffers[1]->data();
     if (field_.storage == Storage::bit) return values;
     const std::int64_t width = width_of(field_.storage) / 8;
-    const std::uint8_t* const first = values + piece.offset() * width;
-    const bool as_stored = piece.type()->byte_width() == width;
+    const std::uint8_t* const first = values + chunk.offset() * width;
+    const bool as_stored = chunk.type()->byte_width() == width;
     const bool aligned = reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0;
     return as_stored && aligned ? first : nullptr;
   }
@@ -176,8 +176,8 @@ class Column {
   TextEncoder text_;
 };
 
-// A part of a table, opened to be read.
-struct ArrowPart {
+// A row group of a table, opened to be read.
+struct OpenedRowGroup {
   std::string path;
   FileState state;             // of the file when the table was opened
   std::vector<Field> fields;   // of the columns asked for
@@ -189,8 +189,8 @@ struct ArrowPart {
 
 class ArrowBatches final : public BatchReader {
  public:
-  explicit ArrowBatches(ArrowPart part) : part_(std::move(part)) {
-    for (const Field& field : part_.fields) columns_.emplace_back(field, part_.path);
+  explicit ArrowBatches(OpenedRowGroup row_group) : opened_(std::move(row_group)) {
+    for (const Field& field : opened_.fields) columns_.emplace_back(field, opened_.path);
   }
 
   bool next(Batch& batch) override {
@@ -213,30 +213,30 @@ class ArrowBatches final : public BatchReader {
     try {
       return some();
     } catch (const Error& error) {
-      if (error.code() == Code::malformed) require_unchanged(part_.state, file_state(part_.path), part_.path);
+      if (error.code() == Code::malformed) require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
       throw;
     }
   }
 
   void skip_rows(std::int64_t n) {
     std::int64_t rows = pass_over(n);
-    if (rows > 0 && part_.source.skip && !ended_) {
-      leave_piece();
-      rows_before_ += checked(part_.path, [&] { return part_.source.skip(rows); });
+    if (rows > 0 && opened_.source.skip && !ended_) {
+      leave_chunk();
+      rows_before_ += checked(opened_.path, [&] { return opened_.source.skip(rows); });
       return;
     }
     while (rows > 0 && load()) rows = pass_over(rows);
   }
 
   bool read(Batch& batch) {
-    const auto pieces = gather(batch);
+    const auto chunks = gather(batch);
     if (batch.rows == 0) return false;
-    auto memory = std::make_shared<Memory>(pieces.begin(), pieces.end());
+    auto memory = std::make_shared<Memory>(chunks.begin(), chunks.end());
     FirstFault faults;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       Rows rows{{}, batch.rows, batch.first_row};
-      for (const auto& piece : pieces) rows.pieces.push_back(piece->column(part_.places[i]));
-      faults.attempt(part_.path, [&] { batch.columns.push_back(columns_[i].make(std::move(rows), *memory)); });
+      for (const auto& chunk : chunks) rows.chunks.push_back(chunk->column(opened_.places[i]));
+      faults.attempt(opened_.path, [&] { batch.columns.push_back(columns_[i].make(std::move(rows), *memory)); });
     }
     faults.rethrow();
     batch.memory = std::move(memory);
@@ -245,41 +245,41 @@ class ArrowBatches final : public BatchReader {
 
   // As many rows as a batch has, where there are so many left.
   arrow::RecordBatchVector gather(Batch& batch) {
-    arrow::RecordBatchVector pieces;
-    batch.first_row = part_.first_row + rows_before_ + position_;
+    arrow::RecordBatchVector chunks;
+    batch.first_row = opened_.first_row + rows_before_ + position_;
     while (batch.rows < kBatchRows && load()) {
       const std::int64_t n = std::min(left(), kBatchRows - batch.rows);
-      pieces.push_back(n == piece_->num_rows() ? piece_ : piece_->Slice(position_, n));
+      chunks.push_back(n == chunk_->num_rows() ? chunk_ : chunk_->Slice(position_, n));
       position_ += n;
       batch.rows += n;
     }
-    return pieces;
+    return chunks;
   }
 
-  // Rows of the piece at hand, at most so many; what is left to pass over.
+  // Rows of the chunk at hand, at most so many; what is left to pass over.
   std::int64_t pass_over(std::int64_t rows) {
     const std::int64_t n = std::min(left(), rows);
     position_ += n;
     return rows - n;
   }
 
-  void leave_piece() {
-    rows_before_ += piece_ ? piece_->num_rows() : 0;
+  void leave_chunk() {
+    rows_before_ += chunk_ ? chunk_->num_rows() : 0;
     position_ = 0;
-    piece_.reset();
+    chunk_.reset();
   }
 
-  [[nodiscard]] std::int64_t left() const { return piece_ ? piece_->num_rows() - position_ : 0; }
+  [[nodiscard]] std::int64_t left() const { return chunk_ ? chunk_->num_rows() - position_ : 0; }
 
-  // Makes sure that there are rows left in the piece at hand; false at the end of the part.
+  // Makes sure that there are rows left in the chunk at hand; false at the end of the row group.
   bool load() {
     while (left() == 0) {
       if (ended_) return false;
-      leave_piece();
+      leave_chunk();
       // Also because touching a mapped page past the end of a file that shrank kills the process.
-      require_unchanged(part_.state, file_state(part_.path), part_.path);
-      piece_ = checked(part_.path, part_.source.next);
-      if (!piece_) return end();
+      require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
+      chunk_ = checked(opened_.path, opened_.source.next);
+      if (!chunk_) return end();
       accept();
     }
     return true;
@@ -287,36 +287,36 @@ class ArrowBatches final : public BatchReader {
 
   bool end() {
     ended_ = true;
-    require_unchanged(part_.state, file_state(part_.path), part_.path);
-    if (part_.rows >= 0 && rows_before_ != part_.rows) {
+    require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
+    if (opened_.rows >= 0 && rows_before_ != opened_.rows) {
       throw Error(Code::malformed,
                   fmt::format("{}: is damaged: it should have {} rows from row {} on and has {}; write "
                               "it again",
-                              part_.path, part_.rows, part_.first_row, rows_before_));
+                              opened_.path, opened_.rows, opened_.first_row, rows_before_));
     }
     return false;
   }
 
   // Arrow trusts what files say about their own lengths until asked.
   void accept() {
-    if (part_.rows >= 0 && piece_->num_rows() > part_.rows - rows_before_) {
-      throw_status(part_.path, arrow::Status::Invalid("more rows than it should have"));
+    if (opened_.rows >= 0 && chunk_->num_rows() > opened_.rows - rows_before_) {
+      throw_status(opened_.path, arrow::Status::Invalid("more rows than it should have"));
     }
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const auto& array = piece_->column(part_.places[i]);
+      const auto& array = chunk_->column(opened_.places[i]);
       const std::string& name = columns_[i].name();
       if (const arrow::Status valid = array->Validate(); !valid.ok()) throw_status(name, valid);
-      if (array->length() != piece_->num_rows() || !columns_[i].fits(*value_type(array->type()))) {
+      if (array->length() != chunk_->num_rows() || !columns_[i].fits(*value_type(array->type()))) {
         throw_status(name, arrow::Status::Invalid("a batch of another length or type than the schema"));
       }
     }
   }
 
-  ArrowPart part_;
+  OpenedRowGroup opened_;
   std::vector<Column> columns_;
-  std::shared_ptr<arrow::RecordBatch> piece_;
-  std::int64_t position_ = 0;     // rows of the piece that were given out
-  std::int64_t rows_before_ = 0;  // rows of the pieces before it
+  std::shared_ptr<arrow::RecordBatch> chunk_;
+  std::int64_t position_ = 0;     // rows of the chunk that were given out
+  std::int64_t rows_before_ = 0;  // rows of the chunks before it
   bool ended_ = false;
 };
 
@@ -366,7 +366,7 @@ void ArrowTable::declare(const arrow::FieldVector& fields) {
   }
 }
 
-void ArrowTable::add_part(std::int64_t rows) {
+void ArrowTable::add_row_group(std::int64_t rows) {
   std::int64_t end = 0;
   if (rows < 0 || __builtin_add_overflow(starts_.back(), rows, &end)) {
     throw_status(path_, arrow::Status::Invalid(fmt::format("a part of it has {} rows", rows)));
@@ -374,8 +374,10 @@ void ArrowTable::add_part(std::int64_t rows) {
   starts_.push_back(end);
 }
 
-std::unique_ptr<BatchReader> ArrowTable::read(int part, const std::vector<int>& columns, RecordBatches source) const {
-  ArrowPart opened{path_, state_, {}, Selection(columns).places, start(part), rows(part), std::move(source)};
+std::unique_ptr<BatchReader> ArrowTable::read(int row_group, const std::vector<int>& columns,
+                                              RecordBatches source) const {
+  OpenedRowGroup opened{path_,           state_,           {}, Selection(columns).places, start(row_group),
+                        rows(row_group), std::move(source)};
   for (const int column : columns) {
     const Field& field = opened.fields.emplace_back(fields_[static_cast<std::size_t>(column)]);
     if (field.unsupported.empty()) continue;

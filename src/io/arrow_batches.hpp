@@ -46,11 +46,11 @@ ColumnData elements_of(const Field& field, const std::string& path, const std::s
 /// A file that is read through Arrow.
 class ArrowTable : public FileTable {
  public:
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const final {
-    return read(part, columns, batches(part, columns));
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const final {
+    return read(row_group, columns, batches(row_group, columns));
   }
-  /// A part's rows in those columns, as Arrow has them. Throws what Arrow throws.
-  [[nodiscard]] virtual RecordBatches batches(int part, const std::vector<int>& columns) const = 0;
+  /// A row group's rows in those columns, as Arrow has them. Throws what Arrow throws.
+  [[nodiscard]] virtual RecordBatches batches(int row_group, const std::vector<int>& columns) const = 0;
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Of the file when the table was opened.
   [[nodiscard]] const FileState& state() const { return state_; }
@@ -59,11 +59,11 @@ class ArrowTable : public FileTable {
  protected:
   using FileTable::FileTable;
   void declare(const arrow::FieldVector& fields);
-  /// The next part has so many rows. Throws malformed where that cannot be: files lie.
-  void add_part(std::int64_t rows);
-  /// Reads one of its parts. Throws upsweep::Error unsupported_type where a column asked for is of a type that is not computed
-  /// with.
-  [[nodiscard]] std::unique_ptr<BatchReader> read(int part, const std::vector<int>& columns,
+  /// The next row group has so many rows. Throws malformed where that cannot be: files lie.
+  void add_row_group(std::int64_t rows);
+  /// Reads one of its row groups. Throws upsweep::Error unsupported_type where a column asked for is of a type that is
+  /// not computed with.
+  [[nodiscard]] std::unique_ptr<BatchReader> read(int row_group, const std::vector<int>& columns,
                                                   RecordBatches source) const;
 
   std::vector<std::shared_ptr<arrow::DataType>> types_;  // of all fields

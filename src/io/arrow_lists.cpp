@@ -37,37 +37,37 @@ Mask validity_of(const arrow::Array& array, std::int64_t first, std::int64_t n) 
 }
 
 // Lists, or views of them, and the array that their elements are in.
-struct Parts {
+struct ArrowLists {
   Lists lists;
   std::shared_ptr<arrow::Array> content;
   std::optional<ListViews> views = {};
 };
 
 template <class ListArray>
-Parts by_offsets(const arrow::Array& array) {
+ArrowLists by_offsets(const arrow::Array& array) {
   const auto& lists = static_cast<const ListArray&>(array);
   return {Lists::by_offsets(lists.raw_value_offsets(), lists.length()), lists.values()};
 }
 
-Parts by_size(const arrow::Array& array) {
+ArrowLists by_size(const arrow::Array& array) {
   const auto& lists = static_cast<const arrow::FixedSizeListArray&>(array);
   const std::int64_t size = lists.value_length();
   return {Lists::of_size(lists.length(), size), lists.values()->Slice(lists.value_offset(0), lists.length() * size)};
 }
 
 template <class ViewArray>
-Parts by_views(const arrow::Array& array) {
+ArrowLists by_views(const arrow::Array& array) {
   const auto& lists = static_cast<const ViewArray&>(array);
   const auto views = ListViews::by_sizes(lists.raw_value_offsets(), lists.raw_value_sizes(), lists.length());
   return {{}, lists.values(), views.with_validity(validity_of(array, 0, array.length()))};
 }
 
-Parts parts_of(const arrow::Array& array) {
+ArrowLists arrow_lists_of(const arrow::Array& array) {
   if (array.type_id() == arrow::Type::LIST_VIEW) return by_views<arrow::ListViewArray>(array);
   if (array.type_id() == arrow::Type::LARGE_LIST_VIEW) return by_views<arrow::LargeListViewArray>(array);
-  Parts parts = array.type_id() == arrow::Type::LIST         ? by_offsets<arrow::ListArray>(array)
-                : array.type_id() == arrow::Type::LARGE_LIST ? by_offsets<arrow::LargeListArray>(array)
-                                                             : by_size(array);
+  ArrowLists parts = array.type_id() == arrow::Type::LIST         ? by_offsets<arrow::ListArray>(array)
+                     : array.type_id() == arrow::Type::LARGE_LIST ? by_offsets<arrow::LargeListArray>(array)
+                                                                  : by_size(array);
   parts.lists.valid = validity_of(array, 0, array.length());
   return parts;
 }
@@ -131,8 +131,8 @@ class ArrowListReader final : public ListReader {
   std::shared_ptr<arrow::RecordBatch> next_rows() {
     for (;;) {
       if (!source_.next) {
-        if (part_ == arrow_.parts()) return end();
-        source_ = arrow_.batches(part_++, {column_});
+        if (row_group_ == arrow_.row_groups()) return end();
+        source_ = arrow_.batches(row_group_++, {column_});
       }
       require_unchanged();
       const auto rows = checked(info_.name, source_.next);
@@ -155,10 +155,10 @@ class ArrowListReader final : public ListReader {
     if (array->type_id() != type_.id()) {
       throw_status(info_.name, arrow::Status::Invalid("a batch of another type than the schema"));
     }
-    Parts parts = parts_of(*array);
+    ArrowLists parts = arrow_lists_of(*array);
     if (is_nested_) {
       batch.outer = parts.lists;
-      parts = parts_of(*parts.content);
+      parts = arrow_lists_of(*parts.content);
     }
     const auto memory = std::make_shared<Memory>(Memory{array, parts.content});
     batch.lists = parts.lists;
@@ -181,32 +181,32 @@ class ArrowListReader final : public ListReader {
                 fmt::format("of the elements of the lists from number {} on, {}", first_list_, error.what()));
   }
 
-  // Room in memory for n elements.
-  std::byte* room(std::int64_t n, std::int64_t size, Memory& memory) const {
+  // Memory for n elements.
+  std::byte* buffer(std::int64_t n, std::int64_t size, Memory& memory) const {
     const auto buffer = std::make_shared<AlignedBuffer>();
     buffer->reserve(n, size, info_.name);
     memory.push_back(buffer);
     return buffer->data();
   }
   template <class T>
-  T* room(std::int64_t n, Memory& memory) const {
-    return reinterpret_cast<T*>(room(n, sizeof(T), memory));
+  T* buffer(std::int64_t n, Memory& memory) const {
+    return reinterpret_cast<T*>(buffer(n, sizeof(T), memory));
   }
 
   // Makes lists that follow each other of views, which lie in any order and may share elements.
   void pack_views(const ListViews& views, ListBatch& batch, Memory& memory) const try {
-    auto* const offsets = room<std::int64_t>(views.count + 1, memory);
+    auto* const offsets = buffer<std::int64_t>(views.count + 1, memory);
     const std::int64_t total = pack_offsets(policy_, views, batch.length, offsets).total;
     const int size = size_of(info_.type);
     std::vector<PackColumn> columns;
-    std::byte* const content = room(total, size, memory);
+    std::byte* const content = buffer(total, size, memory);
     columns.emplace_back(batch.content, batch.length, content, total, size);
     std::uint8_t* valid = nullptr;
     std::vector<std::uint8_t> valid_bytes;
     if (batch.valid.is_given()) {
       valid_bytes.resize(static_cast<std::size_t>(batch.length));
       unpack_bits(batch.valid.data, batch.valid.first_bit, batch.length, valid_bytes.data());
-      valid = room<std::uint8_t>(total, memory);
+      valid = buffer<std::uint8_t>(total, memory);
       columns.emplace_back(valid_bytes.data(), batch.length, valid, total, 1);
     }
     (void)pack_content(policy_, views, offsets, columns);
@@ -225,11 +225,11 @@ class ArrowListReader final : public ListReader {
   [[nodiscard]] const void* as_computed(const ColumnData& data, std::int64_t n, Memory& memory) const {
     if (width_of(element_.storage) == 8 * size_of(info_.type)) return data.values;
     if (element_.storage == Storage::bit) {
-      auto* const bytes = room<std::uint8_t>(n, memory);
+      auto* const bytes = buffer<std::uint8_t>(n, memory);
       unpack_bits(static_cast<const std::uint8_t*>(data.values), data.offset, n, bytes);
       return bytes;
     }
-    auto* const wide = room<std::int64_t>(n, memory);
+    auto* const wide = buffer<std::int64_t>(n, memory);
     std::copy_n(static_cast<const std::int32_t*>(data.values), n, wide);
     return wide;
   }
@@ -242,8 +242,8 @@ class ArrowListReader final : public ListReader {
   bool is_nested_ = false;
   Field element_;
   ColumnInfo info_;
-  int part_ = 0;
-  RecordBatches source_;  // of the part at hand
+  int row_group_ = 0;
+  RecordBatches source_;  // of the row group at hand
   std::int64_t first_list_ = 0;
 };
 

@@ -45,16 +45,16 @@ std::string_view text_at(const arrow::Array& array, std::int64_t i) {
   return static_cast<const arrow::StringViewArray&>(array).GetView(i);
 }
 
-const arrow::DictionaryArray& as_dictionary(const arrow::Array& piece) {
-  return static_cast<const arrow::DictionaryArray&>(piece);
+const arrow::DictionaryArray& as_dictionary(const arrow::Array& chunk) {
+  return static_cast<const arrow::DictionaryArray&>(chunk);
 }
 
-// The dictionary that all pieces have, or null.
-std::shared_ptr<arrow::Array> common_dictionary(const Arrays& pieces) {
-  if (pieces[0]->type_id() != arrow::Type::DICTIONARY) return nullptr;
-  const auto& first = as_dictionary(*pieces[0]).dictionary();
-  const bool common = std::all_of(pieces.begin(), pieces.end(),
-                                  [&](const auto& piece) { return as_dictionary(*piece).dictionary() == first; });
+// The dictionary that all chunks have, or null.
+std::shared_ptr<arrow::Array> common_dictionary(const Arrays& chunks) {
+  if (chunks[0]->type_id() != arrow::Type::DICTIONARY) return nullptr;
+  const auto& first = as_dictionary(*chunks[0]).dictionary();
+  const bool common = std::all_of(chunks.begin(), chunks.end(),
+                                  [&](const auto& chunk) { return as_dictionary(*chunk).dictionary() == first; });
   return common ? first : nullptr;
 }
 
@@ -88,25 +88,25 @@ std::shared_ptr<arrow::Buffer> mark_nulls(std::int32_t* indices, std::int64_t ro
 
 }  // namespace
 
-ColumnData TextEncoder::encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory) {
-  const auto dictionary = common_dictionary(pieces);
+ColumnData TextEncoder::encode(const Arrays& chunks, std::int64_t rows, std::int64_t first_row, Memory& memory) {
+  const auto dictionary = common_dictionary(chunks);
   if (!dictionary || !is_last(dictionary)) {
     vocabulary_ = std::make_shared<Vocabulary>(may_repeat_ && !dictionary);
     last_ = {};
   }
   ColumnData data;
   if (dictionary) translate(dictionary);
-  if (pieces.size() == 1 && dictionary) data.values = in_place(as_dictionary(*pieces[0]));
+  if (chunks.size() == 1 && dictionary) data.values = in_place(as_dictionary(*chunks[0]));
   if (data.values != nullptr) {
-    pass_validity(*pieces[0], data);
+    pass_validity(*chunks[0], data);
   } else {
     const std::shared_ptr<arrow::Buffer> made =
         checked(name_, [&] { return arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int32_t)}); });
     auto* const indices = reinterpret_cast<std::int32_t*>(made->mutable_data());
     std::int64_t done = 0;
-    for (const auto& piece : pieces) {
-      add(piece, first_row + done, indices + done);
-      done += piece->length();
+    for (const auto& chunk : chunks) {
+      add(chunk, first_row + done, indices + done);
+      done += chunk->length();
     }
     const std::shared_ptr<arrow::Buffer> validity = mark_nulls(indices, rows, name_);
     data.values = indices;
@@ -142,32 +142,32 @@ void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
   }
 }
 
-const std::int32_t* TextEncoder::in_place(const arrow::DictionaryArray& piece) const {
-  if (!last_.same || piece.indices()->type_id() != arrow::Type::INT32) return nullptr;
-  const auto* const indices = piece.indices()->data()->GetValues<std::int32_t>(1);
+const std::int32_t* TextEncoder::in_place(const arrow::DictionaryArray& chunk) const {
+  if (!last_.same || chunk.indices()->type_id() != arrow::Type::INT32) return nullptr;
+  const auto* const indices = chunk.indices()->data()->GetValues<std::int32_t>(1);
   // Of an empty dictionary all rows are NULL, and the one entry that it gets is for them.
   const std::size_t entries = std::max<std::size_t>(last_.indices.size(), 1);
-  return are_within(indices, piece.length(), entries) ? indices : nullptr;
+  return are_within(indices, chunk.length(), entries) ? indices : nullptr;
 }
 
-void TextEncoder::add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to) {
-  if (piece->type_id() == arrow::Type::DICTIONARY) {
-    translate(as_dictionary(*piece).dictionary());
-    return add_indices(as_dictionary(*piece), row, to);
+void TextEncoder::add(const std::shared_ptr<arrow::Array>& chunk, std::int64_t row, std::int32_t* to) {
+  if (chunk->type_id() == arrow::Type::DICTIONARY) {
+    translate(as_dictionary(*chunk).dictionary());
+    return add_indices(as_dictionary(*chunk), row, to);
   }
-  check_text(*piece, name_);
-  vocabulary_->memory.push_back(piece);
-  vocabulary_->are_checked = is_checked(*piece);
-  for (std::int64_t i = 0; i < piece->length(); ++i) {
-    to[i] = piece->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*piece, i), name_, row + i);
+  check_text(*chunk, name_);
+  vocabulary_->memory.push_back(chunk);
+  vocabulary_->are_checked = is_checked(*chunk);
+  for (std::int64_t i = 0; i < chunk->length(); ++i) {
+    to[i] = chunk->IsNull(i) ? kNull : vocabulary_->find_or_add(text_at(*chunk, i), name_, row + i);
   }
 }
 
-void TextEncoder::add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const {
-  visit_indices(*piece.indices(), [&](const auto* indices) {
-    for (std::int64_t i = 0; i < piece.length(); ++i) {
+void TextEncoder::add_indices(const arrow::DictionaryArray& chunk, std::int64_t row, std::int32_t* to) const {
+  visit_indices(*chunk.indices(), [&](const auto* indices) {
+    for (std::int64_t i = 0; i < chunk.length(); ++i) {
       const auto index = static_cast<std::uint64_t>(indices[i]);
-      if (piece.IsNull(i)) {
+      if (chunk.IsNull(i)) {
         to[i] = kNull;
       } else if (index < last_.indices.size()) {
         to[i] = last_.indices[index];

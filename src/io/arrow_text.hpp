@@ -35,9 +35,9 @@ class TextEncoder {
   /// A text may be in a dictionary several times.
   void may_repeat() { may_repeat_ = true; }
 
-  /// Of pieces that follow each other, `rows` in all, from row `first_row` of the table on. Indices, and which rows are NULL,
-  /// stay where they lie in a single piece, if they can. Throws malformed.
-  ColumnData encode(const Arrays& pieces, std::int64_t rows, std::int64_t first_row, Memory& memory);
+  /// Of chunks that follow each other, `rows` in all, from row `first_row` of the table on. Indices, and which rows are
+  /// NULL, stay where they lie in a single chunk, if they can. Throws malformed.
+  ColumnData encode(const Arrays& chunks, std::int64_t rows, std::int64_t first_row, Memory& memory);
 
  private:
   // A dictionary's entries as indices of the vocabulary; -1: NULL; Vocabulary::kNotUtf8.
@@ -49,9 +49,9 @@ class TextEncoder {
 
   bool is_last(const std::shared_ptr<arrow::Array>& dictionary);
   void translate(const std::shared_ptr<arrow::Array>& dictionary);
-  [[nodiscard]] const std::int32_t* in_place(const arrow::DictionaryArray& piece) const;
-  void add(const std::shared_ptr<arrow::Array>& piece, std::int64_t row, std::int32_t* to);
-  void add_indices(const arrow::DictionaryArray& piece, std::int64_t row, std::int32_t* to) const;
+  [[nodiscard]] const std::int32_t* in_place(const arrow::DictionaryArray& chunk) const;
+  void add(const std::shared_ptr<arrow::Array>& chunk, std::int64_t row, std::int32_t* to);
+  void add_indices(const arrow::DictionaryArray& chunk, std::int64_t row, std::int32_t* to) const;
 
   std::string name_;
   std::shared_ptr<Vocabulary> vocabulary_;

@@ -114,8 +114,8 @@ std::int64_t ColumnReader::skip(std::int64_t count) {
 bool ColumnReader::load() {
   while (position_ == batch_.rows) {
     if (!part_) {
-      if (next_part_ == table_->parts()) return false;
-      part_ = table_->open(next_part_++, {column_});
+      if (next_row_group_ == table_->row_groups()) return false;
+      part_ = table_->open(next_row_group_++, {column_});
     }
     position_ = 0;
     if (!part_->next(batch_)) part_.reset();

@@ -60,7 +60,7 @@ class ColumnReader {
   Storage storage_;
   ColumnInfo info_;
   std::int64_t row_ = 0;  // the next one, of elements that lie one after the other
-  int next_part_ = 0;
+  int next_row_group_ = 0;
   std::unique_ptr<BatchReader> part_;
   Batch batch_;
   std::int64_t position_ = 0;                      // rows of the batch that were given out

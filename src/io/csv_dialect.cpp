@@ -99,11 +99,11 @@ bool may_separate(std::uint32_t c) {
 }
 
 std::vector<std::string_view> split_at(std::string_view text, std::string_view delimiter) {
-  std::vector<std::string_view> parts;
+  std::vector<std::string_view> cells;
   for (;;) {
     const std::size_t end = text.find(delimiter);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
+    cells.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return cells;
     text.remove_prefix(end + delimiter.size());
   }
 }

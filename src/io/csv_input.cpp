@@ -85,7 +85,7 @@ arrow::Status earlier(const arrow::Status& first, const arrow::Status& second) {
 CsvNames read_names(const CsvFile& file) {
   const CsvRows found = find_rows(file, file.names, file.names + 1, false, 1);
   if (found.fault) throw_csv({file, file.path}, first_of({}, found), Code::malformed, "correct the row");
-  CsvNames names{{}, found.pieces[0].end};
+  CsvNames names{{}, found.row_groups[0].end};
   std::string line(static_cast<std::size_t>(names.end - file.names), '\0');
   file.read(line.data(), std::ssize(line), file.names);
   if (!ends_line(line.back())) line += '\n';
@@ -96,9 +96,9 @@ CsvNames read_names(const CsvFile& file) {
   return names;
 }
 
-CsvReader::CsvReader(const CsvFormat& format, const CsvPiece& piece, std::int64_t first_row, std::vector<int> columns,
-                     arrow::FieldVector fields)
-    : blocks_(format.file, format.columns, piece.begin, piece.end, first_row, kCsvBlock),
+CsvReader::CsvReader(const CsvFormat& format, const CsvRowGroup& row_group, std::int64_t first_row,
+                     std::vector<int> columns, arrow::FieldVector fields)
+    : blocks_(format.file, format.columns, row_group.begin, row_group.end, first_row, kCsvBlock),
       columns_(std::move(columns)),
       fields_(std::move(fields)) {
   std::vector<int> sorted = columns_;

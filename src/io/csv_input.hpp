@@ -41,12 +41,12 @@ struct CsvNames {
 /// Throws malformed, also where a name is not UTF-8.
 CsvNames read_names(const CsvFile& file);
 
-/// Reads some columns of a piece of a file as what their fields say: text, plain or as a dictionary, or anything else that
-/// elements_of() makes. Without columns its batches have rows only.
+/// Reads some columns of a row group of a file as what their fields say: text, plain or as a dictionary, or anything
+/// else that elements_of() makes. Without columns its batches have rows only.
 class CsvReader {
  public:
   /// `fields`: of `columns`, which are in any order.
-  CsvReader(const CsvFormat& format, const CsvPiece& piece, std::int64_t first_row, std::vector<int> columns,
+  CsvReader(const CsvFormat& format, const CsvRowGroup& row_group, std::int64_t first_row, std::vector<int> columns,
             arrow::FieldVector fields);
 
   /// The next rows; null at the end.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_quotes.cpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in pieces.
+// io/csv_quotes.cpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in
+// chunks.
 #include "io/csv_quotes.hpp"
 
 #if defined(__SSE2__)
@@ -137,11 +138,11 @@ bool CsvGroups::accept_each(std::string_view bytes, CsvEnds& ends) {
   return true;
 }
 
-bool CsvQuotes::accept(std::string_view piece) {
-  for (; !piece.empty(); piece.remove_prefix(std::min(kCsvGroup, piece.size()))) {
+bool CsvQuotes::accept(std::string_view chunk) {
+  for (; !chunk.empty(); chunk.remove_prefix(std::min(kCsvGroup, chunk.size()))) {
     CsvEnds ends;
     const char last = groups_.last();
-    if (!groups_.accept(piece.substr(0, kCsvGroup), ends)) return false;
+    if (!groups_.accept(chunk.substr(0, kCsvGroup), ends)) return false;
     const std::uint64_t lines = ends.feeds | ends.returns;
     const std::uint64_t after_line = lines << 1 | (ends_line(last) ? 1 : 0);
     const std::uint64_t after_return = ends.returns << 1 | (last == '\r' ? 1 : 0);

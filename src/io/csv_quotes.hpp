@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_quotes.hpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in pieces.
+// io/csv_quotes.hpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in
+// chunks.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +77,7 @@ class CsvQuotes {
   explicit CsvQuotes(std::int64_t begin = 0) : begin_(begin) {}
 
   /// False where text follows a closing quote; then nothing more may be asked but opened().
-  bool accept(std::string_view piece);
+  bool accept(std::string_view chunk);
   /// The same up to the end of the row at hand; returns the number of bytes, or npos in place of false. Only what follows
   /// tells whether the row ends with the text: then that many are all.
   std::size_t accept_row(std::string_view text);

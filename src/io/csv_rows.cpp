@@ -2,8 +2,8 @@
 // io/csv_rows.cpp: where the rows of a CSV file lie, found on several threads; and its text, a block at a time.
 //
 // The file is cut at every 4 MiB. Whether such a place is within quotes only what precedes it tells; but the first end of a line
-// after it nearly always ends a row. So every piece is gone through from there at once, and then, in the file's order, those
-// whose start was not the end of the piece before them are gone through again.
+// after it nearly always ends a row. So every row group is gone through from there at once, and then, in the file's
+// order, those whose start was not the end of the row group before them are gone through again.
 #include "io/csv_rows.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ namespace upsweep::io {
 namespace {
 
 // Some 10 ms of reading: threads end within that of each other.
-constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
+constexpr std::int64_t kRowGroupBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kEndOfRow = std::int64_t{1} << 12;  // read at once to find it
 
 struct Fault {
@@ -36,7 +36,7 @@ struct Fault {
 };
 
 struct Scanned {
-  CsvPiece piece{-1, -1, 0};
+  CsvRowGroup row_group{-1, -1, 0};
   std::optional<Fault> fault;
 };
 
@@ -45,13 +45,13 @@ class Scan {
  public:
   Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column)
       : file_(file), quotes_(begin), until_(until) {
-    result_.piece.begin = begin;
+    result_.row_group.begin = begin;
     while (!result_.fault && at() < until) accept_block(std::min(kCsvBlock, until - at()));
     while (!result_.fault && !ended_ && at() < file_.size) accept_row(std::min(kEndOfRow, file_.size - at()));
     if (!result_.fault && at() == file_.size) end_file();
     if (result_.fault) return;
-    result_.piece.end = std::min(at(), file_.size);
-    result_.piece.rows = quotes_.rows(one_column);
+    result_.row_group.end = std::min(at(), file_.size);
+    result_.row_group.rows = quotes_.rows(one_column);
   }
 
   [[nodiscard]] const Scanned& result() const { return result_; }
@@ -81,7 +81,7 @@ class Scan {
           "text follows the quote that closes it; within quotes, a quote is written twice, not after a backslash"};
     } else if (quotes_.open() && at() - quotes_.opened() > kLongestRow) {
       result_.fault = {quotes_.opened(), fmt::format("no quote closes it in {} bytes", kLongestRow)};
-    } else if (!ended_ && at() - std::max(result_.piece.begin, until_) > kLongestRow) {
+    } else if (!ended_ && at() - std::max(result_.row_group.begin, until_) > kLongestRow) {
       result_.fault = {until_, fmt::format("is longer than {} bytes", kLongestRow), false};
     }
   }
@@ -235,26 +235,26 @@ std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor d
 }
 
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {
-  const std::int64_t first = begin / kPieceBytes;
-  const auto cut = [&](std::size_t piece) {
-    return std::clamp((first + static_cast<std::int64_t>(piece)) * kPieceBytes, begin, until);
+  const std::int64_t first = begin / kRowGroupBytes;
+  const auto border = [&](std::size_t row_group) {
+    return std::clamp((first + static_cast<std::int64_t>(row_group)) * kRowGroupBytes, begin, until);
   };
   std::vector<Scanned> found(
-      static_cast<std::size_t>(std::max<std::int64_t>((until - 1) / kPieceBytes - first + 1, 1)));
+      static_cast<std::size_t>(std::max<std::int64_t>((until - 1) / kRowGroupBytes - first + 1, 1)));
   run_each(found.size(), threads, [&](std::size_t i) {
-    const std::int64_t start = i == 0 ? begin : next_line(file, cut(i));
-    if (start >= 0) found[i] = Scan(file, start, cut(i + 1), one_column).result();
+    const std::int64_t start = i == 0 ? begin : next_line(file, border(i));
+    if (start >= 0) found[i] = Scan(file, start, border(i + 1), one_column).result();
   });
   CsvRows rows;
   std::int64_t at = begin;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i].piece.begin != at) found[i] = Scan(file, at, cut(i + 1), one_column).result();
+    if (found[i].row_group.begin != at) found[i] = Scan(file, at, border(i + 1), one_column).result();
     if (found[i].fault) {
       rows.fault = located(file, *found[i].fault, one_column);
       break;
     }
-    at = found[i].piece.end;
-    if (found[i].piece.rows > 0 || i == 0) rows.pieces.push_back(found[i].piece);
+    at = found[i].row_group.end;
+    if (found[i].row_group.rows > 0 || i == 0) rows.row_groups.push_back(found[i].row_group);
   }
   return rows;
 }

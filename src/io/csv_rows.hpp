@@ -42,7 +42,7 @@ std::shared_ptr<const CsvFile> open_csv(const std::string& path, Descriptor desc
 std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor descriptor);
 
 /// Whole rows that follow each other.
-struct CsvPiece {
+struct CsvRowGroup {
   std::int64_t begin = 0;  ///< in bytes from the start of the file
   std::int64_t end = 0;
   std::int64_t rows = 0;
@@ -56,12 +56,12 @@ struct CsvFault {
 };
 
 struct CsvRows {
-  std::vector<CsvPiece> pieces;  ///< one at least; where there is a fault, those before the one that it is in
+  std::vector<CsvRowGroup> row_groups;  ///< one at least; where there is a fault, those before the one that it is in
   std::optional<CsvFault> fault;
 };
 
-/// The rows that start in [begin, until), where one starts at `begin`, in pieces of some megabytes. Where pieces are cut
-/// depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
+/// The rows that start in [begin, until), where one starts at `begin`, in row groups of some megabytes. Where row
+/// groups are cut depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
 
 /// The line of the file, counted from 1 as an editor does, in which a cell starts: that of column `column` in row `row`, both

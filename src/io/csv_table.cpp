@@ -70,22 +70,22 @@ class CsvTable final : public ArrowTable {
     std::erase(wanted, -1);
     const CsvRows rows = find_rows(*file, names.end, file->size, format_.has_one_column(), threads);
     if (rows.fault) refuse_rows(first_of(first_failure(names.end), rows));
-    pieces_ = rows.pieces;
+    row_groups_ = rows.row_groups;
     set_types(wanted, static_cast<bool>(choose), threads);
     starts_ = {0};
     read_to_count_ = true;
-    for (const CsvPiece& piece : pieces_) add_part(piece.rows);
+    for (const CsvRowGroup& row_group : row_groups_) add_row_group(row_group.rows);
     // A query may name more files than a process may have open.
     format_.file = with_descriptor(*file, {});
   }
 
-  [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const std::vector<int> wanted = Selection(columns).columns;
     arrow::FieldVector fields;
     for (const int column : wanted) fields.push_back(columns_[static_cast<std::size_t>(column)]);
     const CsvFormat format = opened();
-    auto reader =
-        std::make_shared<CsvReader>(format, pieces_[static_cast<std::size_t>(part)], start(part), wanted, fields);
+    auto reader = std::make_shared<CsvReader>(format, row_groups_[static_cast<std::size_t>(row_group)],
+                                              start(row_group), wanted, fields);
     return {[reader, format, path = path_, fields = columns_]() -> NextBatch {
       auto batch = reader->next();
       if (!batch.ok()) refuse(batch.status(), format, path, fields);
@@ -146,9 +146,9 @@ class CsvTable final : public ArrowTable {
       declare(columns_);
       return;
     }
-    const auto [shapes, has_fault] = find_shapes(format_.file, pieces_, wanted, format_.columns, threads);
+    const auto [shapes, has_fault] = find_shapes(format_.file, row_groups_, wanted, format_.columns, threads);
     // The cells of a row of another length are another column's: what they make of a type is not worth a message.
-    if (has_fault) refuse_rows(first_failure(pieces_.front().begin));
+    if (has_fault) refuse_rows(first_failure(row_groups_.front().begin));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
       column = column->WithType(numbers ? type_of_numbers(shapes[i], wanted[i])
@@ -189,7 +189,7 @@ class CsvTable final : public ArrowTable {
       code = Code::malformed;
       return fmt::format("'{}' {}, and the cells before it are {}", shown, describe(cell), before);
     };
-    CsvBlocks blocks = blocks_from(pieces_.front().begin, kCsvBlock);
+    CsvBlocks blocks = blocks_from(row_groups_.front().begin, kCsvBlock);
     blocks.keep({column});
     for (;;) {
       const auto has_block = blocks.next();
@@ -211,8 +211,8 @@ class CsvTable final : public ArrowTable {
 
   CsvCells cells_;
   CsvFormat format_;
-  arrow::FieldVector columns_;    // as what they are to be read
-  std::vector<CsvPiece> pieces_;  // the parts
+  arrow::FieldVector columns_;           // as what they are to be read
+  std::vector<CsvRowGroup> row_groups_;  // of the file, in order
 };
 
 }  // namespace

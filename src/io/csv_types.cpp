@@ -81,10 +81,10 @@ void add_cells(const CsvColumn& cells, ColumnShape& shape) {
 // Columns that some thread has found to be text: the others need not look at their cells.
 using FoundText = std::vector<std::atomic<bool>>;
 
-FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvPiece& piece,
+FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvRowGroup& row_group,
                       const std::vector<int>& columns, int all_columns, FoundText& found_text) {
   FoundShapes found{std::vector<ColumnShape>(columns.size())};
-  CsvBlocks blocks(file, all_columns, piece.begin, piece.end, 0, kCsvBlock);
+  CsvBlocks blocks(file, all_columns, row_group.begin, row_group.end, 0, kCsvBlock);
   for (;;) {
     std::vector<int> undecided;
     std::vector<ColumnShape*> shapes;
@@ -161,20 +161,20 @@ std::shared_ptr<arrow::DataType> ColumnShape::type(int most_digits) const {
   return whole_ <= kMost ? arrow::decimal128(kMost, 0) : text;
 }
 
-FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvPiece>& pieces,
+FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvRowGroup>& row_groups,
                         const std::vector<int>& columns, int all_columns, int threads) {
   FoundShapes all{std::vector<ColumnShape>(columns.size())};
   if (columns.empty()) return all;
   FoundText found_text(columns.size());
-  std::vector<FoundShapes> found(pieces.size());
+  std::vector<FoundShapes> found(row_groups.size());
   run_each(found.size(), threads,
-           [&](std::size_t i) { found[i] = shapes_of(file, pieces[i], columns, all_columns, found_text); });
-  for (const FoundShapes& piece : found) {
-    for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(piece.shapes[column]);
-    all.has_fault = all.has_fault || piece.has_fault;
+           [&](std::size_t i) { found[i] = shapes_of(file, row_groups[i], columns, all_columns, found_text); });
+  for (const FoundShapes& row_group : found) {
+    for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(row_group.shapes[column]);
+    all.has_fault = all.has_fault || row_group.has_fault;
   }
-  // Once all columns are text, pieces are not read to their ends: whether they have come to a fault depends on the threads. The
-  // reader then finds the first one.
+  // Once all columns are text, row groups are not read to their ends: whether they have come to a fault depends on the
+  // threads. The reader then finds the first one.
   all.has_fault = all.has_fault && !std::ranges::all_of(all.shapes, &ColumnShape::is_text);
   return all;
 }

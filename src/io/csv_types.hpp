@@ -77,7 +77,7 @@ struct FoundShapes {
 /// The shapes of `columns` (by their numbers, ascending) of `all_columns`, by all rows of the file: the last cell may be the one that makes the
 /// difference. Reads the file on threads as run_each() has them, unless all of these columns are found to be text before its
 /// end. Throws as CsvFile::read() does.
-FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvPiece>& pieces,
+FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::vector<CsvRowGroup>& row_groups,
                         const std::vector<int>& columns, int all_columns, int threads);
 
 }  // namespace upsweep::io

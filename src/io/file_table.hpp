@@ -14,14 +14,16 @@
 
 namespace upsweep::io {
 
-/// One part whose rows only reading counts, unless `starts_` says otherwise; nothing is known of its values.
+/// One row group whose rows only reading counts, unless `starts_` says otherwise; nothing is known of its values.
 class FileTable : public Table, public RowPlaces {
  public:
   [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }
-  [[nodiscard]] int parts() const final { return starts_.empty() ? 1 : static_cast<int>(starts_.size()) - 1; }
+  [[nodiscard]] int row_groups() const final { return starts_.empty() ? 1 : static_cast<int>(starts_.size()) - 1; }
   [[nodiscard]] std::int64_t rows() const final { return knows_rows() ? starts_.back() : -1; }
-  [[nodiscard]] std::int64_t rows(int part) const final { return knows_rows() ? start(part + 1) - start(part) : -1; }
-  [[nodiscard]] ColumnRange range(int /*part*/, int /*column*/) const override { return {}; }
+  [[nodiscard]] std::int64_t rows(int row_group) const final {
+    return knows_rows() ? start(row_group + 1) - start(row_group) : -1;
+  }
+  [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
   /// The rows of the file as far as they are counted before they are read; -1: they are not.
   [[nodiscard]] std::int64_t counted_rows() const { return starts_.empty() ? -1 : starts_.back(); }
   /// The line in which a cell begins, as an editor counts it; -1: the file has no lines.
@@ -36,8 +38,8 @@ class FileTable : public Table, public RowPlaces {
   FileTable(std::string path, const FileState& state) : path_(std::move(path)), state_(state) {}
   explicit FileTable(const std::string& path) : FileTable(path, file_state(path)) {}
 
-  [[nodiscard]] std::int64_t start(int part) const {
-    return starts_.empty() ? 0 : starts_[static_cast<std::size_t>(part)];
+  [[nodiscard]] std::int64_t start(int row_group) const {
+    return starts_.empty() ? 0 : starts_[static_cast<std::size_t>(row_group)];
   }
 
   [[nodiscard]] bool knows_rows() const { return !starts_.empty() && !read_to_count_; }
@@ -45,7 +47,7 @@ class FileTable : public Table, public RowPlaces {
   std::string path_;
   FileState state_;  // of the file when the table was opened
   std::vector<Field> fields_;
-  std::vector<std::int64_t> starts_;  // the first row of each part, and the end
+  std::vector<std::int64_t> starts_;  // the first row of each row group, and the end
   bool read_to_count_ = false;        // what starts_ says shows to be so, or what is wrong with a row, only in reading
 };
 

@@ -105,10 +105,10 @@ class Finder {
     // Several ** lead to a folder in many ways.
     if (!seen_.emplace(folder, rest.size()).second) return;
     const std::size_t slash = rest.find('/');
-    const std::string_view part = rest.substr(0, slash);
+    const std::string_view pattern = rest.substr(0, slash);
     const std::string_view later = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
     const bool is_last = slash == std::string_view::npos;
-    if (part == "**") {
+    if (pattern == "**") {
       if (!is_last) find(folder, later);
       for (const std::string& name : names_in(folder)) {
         if (name.starts_with('.')) continue;
@@ -122,14 +122,14 @@ class Finder {
       }
       return;
     }
-    if (!has_wildcard(part)) {
-      const std::string path = folder + std::string(part);
+    if (!has_wildcard(pattern)) {
+      const std::string path = folder + std::string(pattern);
       if (!is_last) return find(path + "/", later);
       if (kind_of(path, true) == Kind::file) found_.push_back(path);
       return;
     }
     for (const std::string& name : names_in(folder)) {
-      if (!fits_pattern(name, part)) continue;
+      if (!fits_pattern(name, pattern)) continue;
       const std::string path = folder + name;
       const Kind kind = kind_of(path, true);
       if (is_last && kind == Kind::file) found_.push_back(path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/ipc_table.cpp: Arrow IPC files as tables, whose parts are their record batches, and streams, which are one part.
+// io/ipc_table.cpp: Arrow IPC files as tables, whose row groups are their record batches, and streams, which are one
+// row group.
 #include <arrow/array/array_base.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
@@ -71,19 +72,19 @@ class IpcFileTable final : public ArrowTable {
     mapped_ = reader->num_record_batches() == 0 || checked(path_, [&] { return is_mapped(*reader, *file); });
     const auto counter = checked(path_, [&] { return IpcFile::Open(file, options({})); });
     starts_ = {0};
-    for (int part = 0; part < counter->num_record_batches(); ++part) {
-      add_part(checked(path_, [&] { return counter->ReadRecordBatch(part); })->num_rows());
+    for (int row_group = 0; row_group < counter->num_record_batches(); ++row_group) {
+      add_row_group(checked(path_, [&] { return counter->ReadRecordBatch(row_group); })->num_rows());
     }
   }
 
-  [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    return {[path = path_, options = options(selection.columns), mapped = mapped_, selection, part,
+    return {[path = path_, options = options(selection.columns), mapped = mapped_, selection, row_group,
              file = std::shared_ptr<arrow::io::MemoryMappedFile>()]() mutable -> NextBatch {
       if (file) return nullptr;
       file = map_file(path);
       ARROW_ASSIGN_OR_RAISE(const auto reader, IpcFile::Open(file, options));
-      ARROW_ASSIGN_OR_RAISE(auto batch, reader->ReadRecordBatch(part));
+      ARROW_ASSIGN_OR_RAISE(auto batch, reader->ReadRecordBatch(row_group));
       return mapped ? batch->SelectColumns(selection.columns) : NextBatch(std::move(batch));
     }};
   }
@@ -122,7 +123,7 @@ class IpcStreamTable final : public ArrowTable {
     declare(schema_->fields());
   }
 
-  [[nodiscard]] RecordBatches batches(int /*part*/, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int /*row_group*/, const std::vector<int>& columns) const override {
     const Selection selection(columns);
     const bool any = columns.empty() && schema_->num_fields() > 0;
     return {[path = path_, wanted = any ? std::vector<int>{narrowest(*schema_)} : selection.columns,

@@ -110,15 +110,15 @@ struct Source {
 struct File {
   std::string path;
   std::shared_ptr<const Table> table;
-  int first_part = 0;
+  int first_row_group = 0;
   std::int64_t first_row = 0;        // of the file in the table
   std::vector<Source> sources = {};  // by column of the table
 };
 
-// Rows of a part in the columns of the table.
+// Rows of a row group in the columns of the table.
 class JoinedRows final : public BatchReader {
  public:
-  JoinedRows(const File& file, const std::vector<Field>& fields, int part, const std::vector<int>& columns)
+  JoinedRows(const File& file, const std::vector<Field>& fields, int row_group, const std::vector<int>& columns)
       : file_(file) {
     std::vector<int> read;
     for (const int column : columns) {
@@ -126,7 +126,7 @@ class JoinedRows final : public BatchReader {
       outputs_.push_back({fields[static_cast<std::size_t>(column)], source});
       if (source.column >= 0) read.push_back(source.column);
     }
-    reader_ = file.table->open(part, read);
+    reader_ = file.table->open(row_group, read);
   }
 
   bool next(Batch& batch) override {
@@ -216,24 +216,24 @@ class JoinedTable final : public Table, public RowPlaces {
   }
 
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return parts_; }
+  [[nodiscard]] int row_groups() const override { return row_groups_; }
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
-  [[nodiscard]] std::int64_t rows(int part) const override {
-    const File& file = file_of(part);
-    return file.table->rows(part - file.first_part);
+  [[nodiscard]] std::int64_t rows(int row_group) const override {
+    const File& file = file_of(row_group);
+    return file.table->rows(row_group - file.first_row_group);
   }
   [[nodiscard]] std::string place(std::int64_t row, int /*column*/) const override { return place_of_row(row).text(); }
-  [[nodiscard]] ColumnRange range(int part, int column) const override {
-    const File& file = file_of(part);
+  [[nodiscard]] ColumnRange range(int row_group, int column) const override {
+    const File& file = file_of(row_group);
     const Source& source = file.sources[static_cast<std::size_t>(column)];
     if (source.column < 0) return {.has_values = false};
-    return file.table->range(part - file.first_part, source.column);
+    return file.table->range(row_group - file.first_row_group, source.column);
   }
-  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int part, int column) const override {
-    const File& file = file_of(part);
+  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int row_group, int column) const override {
+    const File& file = file_of(row_group);
     const Source& source = file.sources[static_cast<std::size_t>(column)];
     if (source.column < 0) return {};
-    return file.table->batch_ranges(part - file.first_part, source.column);
+    return file.table->batch_ranges(row_group - file.first_row_group, source.column);
   }
   [[nodiscard]] bool skips_cheaply() const override {
     return std::all_of(files_.begin(), files_.end(), [](const File& file) { return file.table->skips_cheaply(); });
@@ -246,20 +246,20 @@ class JoinedTable final : public Table, public RowPlaces {
     const std::int64_t own = row - file.first_row;
     return places != nullptr ? places->place_of_row(own) : RowPlace{file.path, own};
   }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
-    const File& file = file_of(part);
-    return std::make_unique<JoinedRows>(file, fields_, part - file.first_part, columns);
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
+    const File& file = file_of(row_group);
+    return std::make_unique<JoinedRows>(file, fields_, row_group - file.first_row_group, columns);
   }
 
  private:
   void add(JoinedFile file) {
     const std::int64_t rows = file.table->rows();
-    const int parts = file.table->parts();
+    const int row_groups = file.table->row_groups();
     const auto* const of_file = dynamic_cast<const FileTable*>(file.table.get());
     const std::int64_t counted = of_file != nullptr ? of_file->counted_rows() : rows;
-    files_.push_back({std::move(file.path), std::move(file.table), parts_, next_row_});
+    files_.push_back({std::move(file.path), std::move(file.table), row_groups_, next_row_});
     set_sources(files_.back(), file.places);
-    parts_ += parts;
+    row_groups_ += row_groups;
     next_row_ += counted >= 0 ? counted : kMostRows;
     rows_ = rows_ < 0 || rows < 0 ? -1 : rows_ + rows;
   }
@@ -277,16 +277,16 @@ class JoinedTable final : public Table, public RowPlaces {
     }
   }
 
-  // Those without parts have the number of the next file's first one.
-  [[nodiscard]] const File& file_of(int part) const {
-    const auto later = std::upper_bound(files_.begin(), files_.end(), part,
-                                        [](int wanted, const File& file) { return wanted < file.first_part; });
+  // Those without row groups have the number of the next file's first one.
+  [[nodiscard]] const File& file_of(int row_group) const {
+    const auto later = std::upper_bound(files_.begin(), files_.end(), row_group,
+                                        [](int wanted, const File& file) { return wanted < file.first_row_group; });
     return *(later - 1);
   }
 
   std::vector<Field> fields_;
   std::vector<File> files_;
-  int parts_ = 0;
+  int row_groups_ = 0;
   std::int64_t rows_ = 0;
   std::int64_t next_row_ = 0;  // the number of the next file's first row
 };

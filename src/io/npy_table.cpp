@@ -21,8 +21,8 @@ namespace upsweep::io {
 namespace {
 
 constexpr std::int64_t kBlockRows = 32 * kBatchRows;  // of memory that is read into
-constexpr std::int64_t kPartRows = kBlockRows;        // of a regular file: threads read parts at the same time
-constexpr std::int64_t kMostParts = 1 << 20;          // a sparse file can have a header of any count
+constexpr std::int64_t kRowGroupRows = kBlockRows;    // of a regular file: threads read row groups at the same time
+constexpr std::int64_t kMostRowGroups = 1 << 20;      // a sparse file can have a header of any count
 
 // What all readers of a table share. A regular file is open only while it is read, as a table may be of more files than a process
 // may have open. What can be read only once stays open.
@@ -148,7 +148,7 @@ class NpyBatches final : public BatchReader {
 
  private:
   const void* read(std::int64_t n, Batch& batch) {
-    std::byte* const to = make_room(n);
+    std::byte* const to = buffer_for(n);
     block_->in_use.fetch_add(1, std::memory_order_relaxed);
     batch.memory = {to, [block = block_](const void*) { block->in_use.fetch_sub(1, std::memory_order_release); }};
     if (file_->regular) {
@@ -162,7 +162,7 @@ class NpyBatches final : public BatchReader {
 
   // Begins at the block's front again as soon as nobody uses it, so that memory is touched that is in a cache. The count of
   // elements stands in a header that may lie, so a block is all that it takes.
-  std::byte* make_room(std::int64_t n) {
+  std::byte* buffer_for(std::int64_t n) {
     if (block_ && block_->is_free()) filled_ = 0;
     if (!block_ || filled_ + n > kBlockRows) {
       block_ = std::make_shared<Block>();
@@ -217,14 +217,14 @@ class NpyTable final : public FileTable {
     field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
     // What is no regular file is read front to back.
-    const std::int64_t step = file_->regular ? std::max(kPartRows, layout.count / kMostParts) : layout.count;
+    const std::int64_t step = file_->regular ? std::max(kRowGroupRows, layout.count / kMostRowGroups) : layout.count;
     starts_ = {0};
     do starts_.push_back(std::min(starts_.back() + step, layout.count));
     while (starts_.back() < layout.count);
   }
 
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
-    return std::make_unique<NpyBatches>(file_, columns.size(), start(part), start(part + 1));
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
+    return std::make_unique<NpyBatches>(file_, columns.size(), start(row_group), start(row_group + 1));
   }
 
  private:

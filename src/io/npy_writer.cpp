@@ -88,8 +88,8 @@ struct SharedNpyWriter::State {
 
   Type type;
   bool boolean;
-  std::optional<OutputFile> whole;  // of the process that makes it
-  std::optional<OutputPart> part;   // of any other
+  std::optional<OutputFile> whole;   // of the process that makes it
+  std::optional<OutputRange> range;  // of any other
 };
 
 SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, bool boolean)
@@ -101,7 +101,7 @@ SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, bool boolea
 SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path,
                                  std::int64_t first)
     : state_(std::make_unique<State>(type)) {
-  state_->part.emplace(temporary_path, path, kHeader + first * size_of(type));
+  state_->range.emplace(temporary_path, path, kHeader + first * size_of(type));
 }
 
 SharedNpyWriter::~SharedNpyWriter() = default;
@@ -111,12 +111,12 @@ void SharedNpyWriter::write(const void* elements, std::int64_t count) {
   if (state_->whole) {
     state_->whole->write(elements, bytes);
   } else {
-    state_->part->write(elements, bytes);
+    state_->range->write(elements, bytes);
   }
 }
 
 void SharedNpyWriter::complete() {
-  if (state_->part) state_->part->complete();
+  if (state_->range) state_->range->complete();
 }
 
 const std::string& SharedNpyWriter::temporary_path() const { return state_->whole->temporary_path(); }

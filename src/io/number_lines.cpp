@@ -143,7 +143,7 @@ class LineReader {
 
   void read() {
     bool first = true;
-    read_pieces(fd_, kBlock, kLongestLine + 1, numbers_.name, [&](std::string_view text, bool last) {
+    read_blocks(fd_, kBlock, kLongestLine + 1, numbers_.name, [&](std::string_view text, bool last) {
       const char* const front = text.data();
       if (std::exchange(first, false)) text.remove_prefix(begin(text));
       for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
@@ -271,8 +271,8 @@ void read_cells(TableColumn csv, Numbers& numbers) {
   numbers.name = csv.name;
   const std::shared_ptr<const Table> table = std::move(csv.table);
   numbers.placed = [table, column = csv.column](std::int64_t row) { return table->place(row, column); };
-  for (int part = 0; part < table->parts(); ++part) {
-    const auto reader = table->open(part, {csv.column});
+  for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
+    const auto reader = table->open(row_group, {csv.column});
     for (Batch batch; reader->next(batch);) {
       const ColumnData& data = batch.columns[0];
       const auto* const indices = static_cast<const std::int32_t*>(data.values);

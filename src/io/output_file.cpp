@@ -288,14 +288,14 @@ void OutputFile::close() { state_->close(); }
 
 void OutputFile::take_back() noexcept { state_->take_back(); }
 
-struct OutputPart::State {
+struct OutputRange::State {
   State(std::string final_name, Descriptor opened) : name(std::move(final_name)), file(std::move(opened)) {}
 
   std::string name;
   Descriptor file;
 };
 
-OutputPart::OutputPart(const std::string& temporary_path, std::string name, std::int64_t offset)
+OutputRange::OutputRange(const std::string& temporary_path, std::string name, std::int64_t offset)
     : state_(
           std::make_unique<State>(std::move(name), Descriptor(::open(temporary_path.c_str(), O_WRONLY | O_CLOEXEC)))) {
   if (!state_->file) {
@@ -307,13 +307,13 @@ OutputPart::OutputPart(const std::string& temporary_path, std::string name, std:
   if (::lseek(state_->file.get(), offset, SEEK_SET) < 0) throw_write_error(state_->name, errno);
 }
 
-OutputPart::~OutputPart() = default;
+OutputRange::~OutputRange() = default;
 
-void OutputPart::write(const void* bytes, std::int64_t count) {
+void OutputRange::write(const void* bytes, std::int64_t count) {
   write_fully(state_->file.get(), bytes, count, state_->name);
 }
 
 // NFS shows others what was written when it is closed.
-void OutputPart::complete() { close_checked(state_->file, state_->name); }
+void OutputRange::complete() { close_checked(state_->file, state_->name); }
 
 }  // namespace upsweep::io

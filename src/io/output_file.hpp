@@ -13,7 +13,7 @@ namespace upsweep::io {
 enum class Writing : std::uint8_t {
   in_order,
   front_last,  ///< in order, and the front is rewritten at the end
-  shared       ///< the same, and further on other processes write, as OutputPart
+  shared       ///< the same, and further on other processes write, as OutputRange
 };
 
 /// The bytes go to a temporary file beside `path`; close() renames it. Destroyed without close(), it leaves nothing, and
@@ -53,13 +53,13 @@ class OutputFile {
 };
 
 /// What one process writes of a file that is another one's, and shared.
-class OutputPart {
+class OutputRange {
  public:
   /// `temporary_path` is the other one's; `name` what messages call it. Throws upsweep::Error unwritable.
-  OutputPart(const std::string& temporary_path, std::string name, std::int64_t offset);
-  ~OutputPart();
-  OutputPart(const OutputPart&) = delete;
-  OutputPart& operator=(const OutputPart&) = delete;
+  OutputRange(const std::string& temporary_path, std::string name, std::int64_t offset);
+  ~OutputRange();
+  OutputRange(const OutputRange&) = delete;
+  OutputRange& operator=(const OutputRange&) = delete;
 
   /// The next bytes. Throws upsweep::Error: disk_full, unwritable.
   void write(const void* bytes, std::int64_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_table.cpp: a Parquet file as a table; its parts are its row groups.
+// io/parquet_table.cpp: a Parquet file as a table; its row groups are those of the file.
 #include <arrow/buffer.h>
 #include <arrow/io/file.h>
 #include <arrow/record_batch.h>
@@ -29,43 +29,44 @@ class ParquetTable final : public ArrowTable {
     for (const auto& column : schema_->fields) fields.push_back(column.field);
     declare(fields);
     starts_ = {0};
-    for (int part = 0; part < metadata().num_row_groups(); ++part) add_part(metadata().RowGroup(part)->num_rows());
+    for (int row_group = 0; row_group < metadata().num_row_groups(); ++row_group)
+      add_row_group(metadata().RowGroup(row_group)->num_rows());
     for (int column = 0; column < static_cast<int>(fields_.size()); ++column) {
       fields_[static_cast<std::size_t>(column)].is_all_null = is_null(column);
     }
   }
 
-  [[nodiscard]] ColumnRange range(int part, int column) const override {
+  [[nodiscard]] ColumnRange range(int row_group, int column) const override {
     const Field& field = fields_[static_cast<std::size_t>(column)];
     if (!field.unsupported.empty()) return {};
     try {
-      return range_of(*metadata().RowGroup(part)->ColumnChunk(leaf(column)), field);
+      return range_of(*metadata().RowGroup(row_group)->ColumnChunk(leaf(column)), field);
     } catch (const std::exception&) {  // statistics that cannot be read are none
       return {};
     }
   }
 
-  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int part, int column) const override {
+  [[nodiscard]] std::vector<ColumnRange> batch_ranges(int row_group, int column) const override {
     const Field& field = fields_[static_cast<std::size_t>(column)];
     const bool has_bounds = field.kind != ValueKind::text && field.kind != ValueKind::boolean;
-    if (!field.unsupported.empty() || !has_bounds || rows(part) <= kBatchRows) return {};
+    if (!field.unsupported.empty() || !has_bounds || rows(row_group) <= kBatchRows) return {};
     std::vector<ColumnRange> ranges;
     require_unchanged(state_, file_state(path_), path_);  // to open a pipe in its place would wait
     try {
-      ranges = read_batch_ranges(part, leaf(column), field);
+      ranges = read_batch_ranges(row_group, leaf(column), field);
     } catch (const std::exception&) {  // an index that cannot be read is none
       return {};
     }
-    // It is no part of what was read when the table was opened.
+    // The page index was not read when the table was opened.
     if (!ranges.empty()) require_unchanged(state_, file_state(path_), path_);
     return ranges;
   }
 
   [[nodiscard]] bool skips_cheaply() const override { return true; }
 
-  [[nodiscard]] RecordBatches batches(int part, const std::vector<int>& columns) const override {
+  [[nodiscard]] RecordBatches batches(int row_group, const std::vector<int>& columns) const override {
     const Selection selection(columns);
-    const auto rows = std::make_shared<OpenedLater>(OpenedLater{path_, schema_, part, selection.columns});
+    const auto rows = std::make_shared<OpenedLater>(OpenedLater{path_, schema_, row_group, selection.columns});
     return {.next = [rows] { return rows->next(); },
             .skip = [rows](std::int64_t n) -> arrow::Result<std::int64_t> { return rows->skip(n); }};
   }
@@ -73,8 +74,8 @@ class ParquetTable final : public ArrowTable {
  private:
   // Whether statistics say that a column has no value.
   [[nodiscard]] bool is_null(int column) const {
-    for (int part = 0; part < parts(); ++part) {
-      if (rows(part) > 0 && range(part, column).has_values) return false;
+    for (int row_group = 0; row_group < row_groups(); ++row_group) {
+      if (rows(row_group) > 0 && range(row_group, column).has_values) return false;
     }
     return true;
   }
@@ -83,7 +84,7 @@ class ParquetTable final : public ArrowTable {
   struct OpenedLater {
     NextBatch next() {
       if (!rows) {
-        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, part, columns));
+        ARROW_ASSIGN_OR_RAISE(rows, ParquetRows::open(path, *schema, row_group, columns));
         ARROW_RETURN_NOT_OK(rows->skip(skipped).status());
       }
       return rows->next();
@@ -91,21 +92,21 @@ class ParquetTable final : public ArrowTable {
 
     arrow::Result<std::int64_t> skip(std::int64_t n) {
       if (rows) return rows->skip(n);
-      n = std::min(n, schema->metadata->RowGroup(part)->num_rows() - skipped);
+      n = std::min(n, schema->metadata->RowGroup(row_group)->num_rows() - skipped);
       skipped += n;
       return n;
     }
 
     std::string path;
     std::shared_ptr<const ParquetSchema> schema;
-    int part;
+    int row_group;
     std::vector<int> columns;
     std::int64_t skipped = 0;  // before they were opened
     std::optional<ParquetRows> rows = std::nullopt;
   };
 
-  [[nodiscard]] std::vector<ColumnRange> read_batch_ranges(int part, int leaf, const Field& field) const {
-    const auto chunk = metadata().RowGroup(part)->ColumnChunk(leaf);
+  [[nodiscard]] std::vector<ColumnRange> read_batch_ranges(int row_group, int leaf, const Field& field) const {
+    const auto chunk = metadata().RowGroup(row_group)->ColumnChunk(leaf);
     const auto values_at = chunk->GetColumnIndexLocation();
     const auto places_at = chunk->GetOffsetIndexLocation();
     if (!values_at || !places_at || chunk->crypto_metadata() != nullptr) return {};
@@ -119,7 +120,7 @@ class ParquetTable final : public ArrowTable {
                                                    static_cast<std::uint32_t>(values_bytes->size()), properties);
     const auto places =
         parquet::OffsetIndex::Make(places_bytes->data(), static_cast<std::uint32_t>(places_bytes->size()), properties);
-    return ranges_of_batches(column, *values, *places, rows(part), field);
+    return ranges_of_batches(column, *values, *places, rows(row_group), field);
   }
 
   // Null where it does not lie within the file.

@@ -103,7 +103,7 @@ std::int64_t read_fully_at(int fd, void* to, std::int64_t bytes, std::int64_t of
 /// Reads a file to its end, `bytes` at a time: take(text, last) returns how many bytes it is done with, and gets the others
 /// again with what follows them; or npos, and then no more is read. Nor is where `most` bytes or more are left over.
 template <class Take>
-void read_pieces(int fd, std::int64_t bytes, std::size_t most, std::string_view name, Take take) {
+void read_blocks(int fd, std::int64_t bytes, std::size_t most, std::string_view name, Take take) {
   std::vector<char> buffer(most + static_cast<std::size_t>(bytes));
   std::size_t kept = 0;
   for (bool last = false; !last && kept < most;) {

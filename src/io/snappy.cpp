@@ -17,9 +17,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 // Elements with so much room left, in the block and in the output, are done by whole words; others byte by byte.
-constexpr std::size_t kInputRoom = 80;    // a literal of 60 bytes, read by 16, and a copy's tag and offset
-constexpr std::size_t kOutputRoom = 144;  // a literal and a copy of 64 bytes, written by 16
-constexpr std::uint32_t kMostInTag = 60;  // the length of a literal that the tag itself says
+constexpr std::size_t kInputMargin = 80;    // a literal of 60 bytes, read by 16, and a copy's tag and offset
+constexpr std::size_t kOutputMargin = 144;  // a literal and a copy of 64 bytes, written by 16
+constexpr std::uint32_t kMostInTag = 60;    // the length of a literal that the tag itself says
 
 // The lowest two bits of a tag: bytes as they are, or a copy whose offset has so many more bytes.
 enum Kind : std::uint8_t { literal, copy_1, copy_2, copy_4 };
@@ -93,12 +93,12 @@ class Decoder {
   // Elements, up to a long literal or to where too little room is left. Which kind comes next, and how many bytes an offset
   // has, are branches: in numbers they are mostly foreseen, and the next tag is then loaded before this one is done.
   bool take_words() {
-    if (left_in() < kInputRoom || left_out() < kOutputRoom) return true;
+    if (left_in() < kInputMargin || left_out() < kOutputMargin) return true;
     // Local, as bytes that are written might be those of a member for all that the compiler knows.
     const std::uint8_t* in = in_;
     std::uint8_t* out = out_;
-    const std::uint8_t* const in_last = in_end_ - kInputRoom;
-    const std::uint8_t* const out_last = out_end_ - kOutputRoom;
+    const std::uint8_t* const in_last = in_end_ - kInputMargin;
+    const std::uint8_t* const out_last = out_end_ - kOutputMargin;
     while (in <= in_last && out <= out_last) {
       const auto next = load<std::uint64_t>(in);
       std::uint32_t tag = next & 0xFF;

@@ -16,7 +16,7 @@ namespace {
 class Numbers final : public upsweep::Table {
  public:
   [[nodiscard]] const std::vector<upsweep::Field>& fields() const override { return fields_; }
-  [[nodiscard]] int parts() const override { return 1; }
+  [[nodiscard]] int row_groups() const override { return 1; }
   [[nodiscard]] std::int64_t rows() const override { return 100; }
   [[nodiscard]] std::int64_t rows(int) const override { return 100; }
   [[nodiscard]] upsweep::ColumnRange range(int, int) const override { return {}; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/parquet_fuzz.cpp: bytes as a Parquet file: every column of every part is read, or refused as promised.
+// tests/fuzz/parquet_fuzz.cpp: bytes as a Parquet file: every column of every row group is read, or refused as
+// promised.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,8 +18,8 @@
 namespace upsweep::fuzz {
 namespace {
 
-// A few bytes of a file may stand for billions of rows, and for as many parts: no more than these are read.
-constexpr int kMostParts = 8;
+// A few bytes of a file may stand for billions of rows, and for as many row groups: no more than these are read.
+constexpr int kMostRowGroups = 8;
 constexpr int kMostBatches = 4;
 
 bool bit(const void* bits, std::int64_t i) { return (static_cast<const std::uint8_t*>(bits)[i / 8] >> i % 8 & 1) != 0; }
@@ -44,14 +45,14 @@ std::int64_t touch(const Field& field, const ColumnData& data, std::int64_t rows
 }
 
 /// `skipped`: batches that are passed over, as many as are full.
-void read_part(const Table& table, int part, const std::vector<int>& columns, std::int64_t skipped = 0) {
-  const auto reader = table.open(part, columns);
+void read_row_group(const Table& table, int row_group, const std::vector<int>& columns, std::int64_t skipped = 0) {
+  const auto reader = table.open(row_group, columns);
   Batch batch;
   std::int64_t rows = skipped * kBatchRows;
   for (std::int64_t i = 0; i < skipped; ++i) reader->skip();
   for (int batches = 0; batches < kMostBatches; ++batches) {
     if (!reader->next(batch)) {
-      require(rows == table.rows(part), "a part with other rows than it says");
+      require(rows == table.rows(row_group), "a part with other rows than it says");
       return;
     }
     require(rows % kBatchRows == 0, "a batch after one that is not full");
@@ -70,20 +71,20 @@ void read_all(const std::string& path) {
   for (std::size_t i = 0; i < table->fields().size(); ++i) {
     if (table->fields()[i].unsupported.empty()) columns.push_back(static_cast<int>(i));
   }
-  const int parts = std::min(table->parts(), kMostParts);
-  for (int part = 0; part < parts; ++part) {
+  const int row_groups = std::min(table->row_groups(), kMostRowGroups);
+  for (int row_group = 0; row_group < row_groups; ++row_group) {
     for (const int column : columns) {
-      (void)table->range(part, column);
-      const std::int64_t known = std::ssize(table->batch_ranges(part, column));
-      require(known == 0 || known == (table->rows(part) + kBatchRows - 1) / kBatchRows, "ranges of other batches");
+      (void)table->range(row_group, column);
+      const std::int64_t known = std::ssize(table->batch_ranges(row_group, column));
+      require(known == 0 || known == (table->rows(row_group) + kBatchRows - 1) / kBatchRows, "ranges of other batches");
     }
-    if (!columns.empty()) read_part(*table, part, columns);
+    if (!columns.empty()) read_row_group(*table, row_group, columns);
   }
   // One by one too: what is wrong with one column must not keep the others from being read.
   for (const int column : columns) {
     try {
-      if (parts > 0) read_part(*table, 0, {column});
-      if (parts > 0 && table->rows(0) >= kBatchRows) read_part(*table, 0, {column}, 1);
+      if (row_groups > 0) read_row_group(*table, 0, {column});
+      if (row_groups > 0 && table->rows(0) >= kBatchRows) read_row_group(*table, 0, {column}, 1);
     } catch (const Error&) {
       continue;
     }

@@ -220,21 +220,21 @@ class Rows {
   std::vector<const Pool*> pools_;
 };
 
-/// Rows in parts that end at `ends`; it does not say how many rows there are, as a CSV file does not.
+/// Rows in row groups that end at `ends`; it does not say how many rows there are, as a CSV file does not.
 class CutTable final : public Table {
  public:
   CutTable(const Rows& rows, std::vector<std::int64_t> ends, bool ranged = false)
       : rows_(rows), ends_(std::move(ends)), ranged_(ranged) {}
 
   [[nodiscard]] const std::vector<Field>& fields() const override { return rows_.fields(); }
-  [[nodiscard]] int parts() const override { return static_cast<int>(ends_.size()); }
+  [[nodiscard]] int row_groups() const override { return static_cast<int>(ends_.size()); }
   [[nodiscard]] std::int64_t rows() const override { return -1; }
-  [[nodiscard]] std::int64_t rows(int part) const override { return end(part) - first(part); }
-  [[nodiscard]] ColumnRange range(int part, int column) const override {
-    return ranged_ ? rows_.range(column, first(part), end(part)) : ColumnRange{};
+  [[nodiscard]] std::int64_t rows(int row_group) const override { return end(row_group) - first(row_group); }
+  [[nodiscard]] ColumnRange range(int row_group, int column) const override {
+    return ranged_ ? rows_.range(column, first(row_group), end(row_group)) : ColumnRange{};
   }
-  [[nodiscard]] std::unique_ptr<BatchReader> open(int part, const std::vector<int>& columns) const override {
-    return std::make_unique<Reader>(rows_, columns, first(part), end(part));
+  [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
+    return std::make_unique<Reader>(rows_, columns, first(row_group), end(row_group));
   }
 
  private:
@@ -258,8 +258,8 @@ class CutTable final : public Table {
     std::int64_t end_;
   };
 
-  [[nodiscard]] std::int64_t first(int part) const { return part == 0 ? 0 : end(part - 1); }
-  [[nodiscard]] std::int64_t end(int part) const { return ends_[static_cast<std::size_t>(part)]; }
+  [[nodiscard]] std::int64_t first(int row_group) const { return row_group == 0 ? 0 : end(row_group - 1); }
+  [[nodiscard]] std::int64_t end(int row_group) const { return ends_[static_cast<std::size_t>(row_group)]; }
 
   const Rows& rows_;
   std::vector<std::int64_t> ends_;

@@ -18,20 +18,21 @@ std::chrono::year_month_day civil(std::int64_t days) { return std::chrono::sys_d
 }  // namespace
 
 std::optional<int> parse_date(std::string_view date) {
-  int part[3] = {0, 0, 0};
+  int field[3] = {0, 0, 0};
   const char* at = date.data();
   const char* const end = at + date.size();
   bool right = true;
   for (int i = 0; i < 3 && right; ++i) {
-    const auto [stopped, error] = std::from_chars(at, end, part[i]);
+    const auto [stopped, error] = std::from_chars(at, end, field[i]);
     right = error == std::errc() && stopped > at && *at != '-' &&
             (i == 2 ? stopped == end : stopped < end && *stopped == '-');
     at = right ? stopped + 1 : at;
   }
   // std::chrono keeps a month and a day in 8 bits: numbers past those would come round.
-  right = right && part[0] >= 0 && part[0] <= 9999 && part[1] <= 12 && part[2] <= 31;
-  const std::chrono::year_month_day day{std::chrono::year(part[0]), std::chrono::month(static_cast<unsigned>(part[1])),
-                                        std::chrono::day(static_cast<unsigned>(part[2]))};
+  right = right && field[0] >= 0 && field[0] <= 9999 && field[1] <= 12 && field[2] <= 31;
+  const std::chrono::year_month_day day{std::chrono::year(field[0]),
+                                        std::chrono::month(static_cast<unsigned>(field[1])),
+                                        std::chrono::day(static_cast<unsigned>(field[2]))};
   if (!right || !day.ok()) return std::nullopt;
   return static_cast<int>(std::chrono::sys_days(day).time_since_epoch().count());
 }

@@ -25,8 +25,8 @@ namespace {
 // Lines that each operator asks for, into the second-level cache, of what the next block reads: the hardware's own prefetching
 // stops at pages, and all of them at once would hold up what is computed. TPC-H Q1 takes a tenth to a fifth less for it.
 constexpr int kLinesAhead = 64;
-constexpr int kLine = 64;           // bytes
-constexpr int kRoom = kBlock + 64;  // kernels that list rows write that far past the last
+constexpr int kLine = 64;                 // bytes
+constexpr int kBufferRows = kBlock + 64;  // kernels that list rows write that far past the last
 
 Node unscaled(const Node& node) { return node->op == Op::rescale ? node->args[0] : node; }
 
@@ -122,14 +122,14 @@ struct Evaluator::Slot {
   std::vector<std::uint8_t> passes;          ///< by its entries
 
   template <class T>
-  T* room() {
+  T* buffer() {
     static_assert(sizeof(T) <= sizeof(Int128));
     values.resize(std::max(values.size(), static_cast<std::size_t>(kBlock) * sizeof(T) / sizeof(Int128)));
     vector.data = values.data();
     vector.one = false;
     return reinterpret_cast<T*>(values.data());
   }
-  std::uint8_t* null_room() {
+  std::uint8_t* null_buffer() {
     nulls.resize(kBlock);
     vector.nulls = nulls.data();
     return nulls.data();
@@ -142,8 +142,8 @@ Evaluator::Evaluator(const std::vector<Field>& fields, int nodes, const std::str
       sql_(sql),
       kernels_(kernels),
       counted_(counted),
-      kept_(kRoom),
-      places_(kRoom),
+      kept_(kBufferRows),
+      places_(kBufferRows),
       slots_(static_cast<std::size_t>(nodes)) {}
 Evaluator::~Evaluator() = default;
 
@@ -217,8 +217,8 @@ void Evaluator::take_from(const Vector& values, Slot& slot) const {
   const auto take = [&]<class T>(const T* from, T* to) {
     for (int i = 0; i < count_; ++i) to[i] = from[places_in_all_[static_cast<std::size_t>(i)]];
   };
-  if (values.nulls != nullptr) take(values.nulls, slot.null_room());
-  with_type(values.form, [&]<class T>(std::type_identity<T>) { take(values.as<T>(), slot.room<T>()); });
+  if (values.nulls != nullptr) take(values.nulls, slot.null_buffer());
+  with_type(values.form, [&]<class T>(std::type_identity<T>) { take(values.as<T>(), slot.buffer<T>()); });
 }
 
 void Evaluator::compute(const Node& made, Slot& slot) {
@@ -289,7 +289,7 @@ const std::uint8_t* Evaluator::certainly_true(const Node& condition) {
   const Vector& holding = value(condition);
   const auto* keep = holding.as<std::uint8_t>();
   if (holding.nulls == nullptr) return keep;
-  auto* certain = slots_[static_cast<std::size_t>(condition->id)].room<std::uint8_t>();  // in place
+  auto* certain = slots_[static_cast<std::size_t>(condition->id)].buffer<std::uint8_t>();  // in place
   for (int i = 0; i < count_; ++i) certain[i] = static_cast<std::uint8_t>(keep[i] & ~holding.nulls[i] & 1);
   return certain;
 }
@@ -386,7 +386,7 @@ const Vector& Evaluator::value_for(const Node& node, std::span<const std::int32_
 
 /// Decimals of 128 bits in 64, where all of the current rows fit; rows that are NULL count too.
 bool Evaluator::load_narrow(const Int128* from, Slot& slot) {
-  auto* const to = slot.room<std::int64_t>();
+  auto* const to = slot.buffer<std::int64_t>();
   std::int64_t differs = 0;
   const auto narrow = [&](Int128 value, int i) {
     to[i] = static_cast<std::int64_t>(value);
@@ -406,7 +406,7 @@ void Evaluator::load(const Expression& node, Slot& slot) {
   Vector& vector = slot.vector;
   const int width = width_of(field.storage);
   if (column.validity != nullptr &&
-      !spread_bits(column.validity, column.offset + first_, rows_, count_, false, slot.null_room())) {
+      !spread_bits(column.validity, column.offset + first_, rows_, count_, false, slot.null_buffer())) {
     vector.nulls = nullptr;
   }
   const auto gather = [&]<class From, class To>(const From* from, To* to) {
@@ -419,11 +419,11 @@ void Evaluator::load(const Expression& node, Slot& slot) {
     if (rows_ == nullptr) {
       vector.data = stored_values(node.column);
     } else {
-      gather(static_cast<const std::int32_t*>(column.values), slot.room<std::int32_t>());
+      gather(static_cast<const std::int32_t*>(column.values), slot.buffer<std::int32_t>());
     }
   } else if (vector.form == Form::boolean) {
     spread_bits(static_cast<const std::uint8_t*>(column.values), column.offset + first_, rows_, count_, true,
-                slot.room<std::uint8_t>());
+                slot.buffer<std::uint8_t>());
   } else if (field.storage == Storage::int128) {
     const auto* const from = static_cast<const Int128*>(column.values);
     vector.bound = 0;
@@ -431,18 +431,19 @@ void Evaluator::load(const Expression& node, Slot& slot) {
       vector.form = Form::narrow;
       vector.bound = UInt128{kernels_.magnitude(vector.as<std::int64_t>(), count_)} + 1;
     } else {
-      auto* const to = slot.room<Int128>();
+      auto* const to = slot.buffer<Int128>();
       gather(from, to);
       for (int i = 0; i < count_; ++i) vector.bound = std::max(vector.bound, magnitude(to[i]));
     }
   } else if (field.storage == Storage::uint64) {
-    gather(static_cast<const std::uint64_t*>(column.values), slot.room<Int128>());
+    gather(static_cast<const std::uint64_t*>(column.values), slot.buffer<Int128>());
   } else {
     const void* const from = stored_values(node.column);
     if (width == 64 && rows_ == nullptr) {
       vector.data = from;
     } else {
-      void* const to = vector.form == Form::real ? static_cast<void*>(slot.room<double>()) : slot.room<std::int64_t>();
+      void* const to =
+          vector.form == Form::real ? static_cast<void*>(slot.buffer<double>()) : slot.buffer<std::int64_t>();
       kernels_.take[at(field.storage)](from, rows_, count_, to);
     }
     if (field.storage == Storage::int64) {
@@ -458,10 +459,10 @@ void Evaluator::load(const Expression& node, Slot& slot) {
 void Evaluator::literal(const Expression& node, Slot& slot) {
   slot.vector.bound = magnitude(node.exact);
   with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
-    *slot.room<T>() = std::is_same_v<T, double> ? static_cast<T>(node.real) : static_cast<T>(node.exact);
+    *slot.buffer<T>() = std::is_same_v<T, double> ? static_cast<T>(node.real) : static_cast<T>(node.exact);
   });
   slot.vector.one = true;
-  if (node.op == Op::null) *slot.null_room() = 1;
+  if (node.op == Op::null) *slot.null_buffer() = 1;
 }
 
 /// Of an operator that is NULL where one of them is, which it notes; where there is one operand, both are that.
@@ -469,7 +470,7 @@ Evaluator::Operands Evaluator::operands(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args.front());
   const Vector& b = value(node.args.back());
   if (a.nulls == nullptr && b.nulls == nullptr) return {a, b};
-  std::uint8_t* const to = slot.null_room();
+  std::uint8_t* const to = slot.null_buffer();
   for (int i = 0; i < count_; ++i) to[i] = static_cast<std::uint8_t>(null_at(a, i) || null_at(b, i) ? 1 : 0);
   return {a, b};
 }
@@ -496,8 +497,8 @@ void Evaluator::arithmetic_where_known(const Node& node, Slot& slot) {
   const Vector& v = value_for(node, known);
   slot.vector.form = Form::wide;
   slot.vector.bound = v.bound;
-  std::fill_n(slot.null_room(), count_, std::uint8_t{1});
-  auto* const to = slot.room<Int128>();
+  std::fill_n(slot.null_buffer(), count_, std::uint8_t{1});
+  auto* const to = slot.buffer<Int128>();
   std::fill_n(to, count_, Int128{0});
   for (std::size_t k = 0; k < known.size(); ++k) {
     const auto i = static_cast<std::size_t>(known[k]);
@@ -513,7 +514,7 @@ void Evaluator::arithmetic(const Node& sum, Slot& slot) {
   }
   if (node.type.kind != ValueKind::real) return exact_arithmetic(node, node.op, slot);
   const Operands on = operands(node, slot);
-  run(kernels_.reals, node.op, on.a, on.b, count_, slot.room<double>());
+  run(kernels_.reals, node.op, on.a, on.b, count_, slot.buffer<double>());
 }
 
 void Evaluator::exact_arithmetic(const Expression& node, Op op, Slot& slot) {
@@ -537,7 +538,7 @@ void Evaluator::exact(const Expression& node, const ExactRule& rule, Slot& slot,
   slot.vector.form = rule.form;
   slot.vector.bound = rule.bound;
   if (rule.computed == Form::narrow) {
-    auto* const to = slot.room<std::int64_t>();
+    auto* const to = slot.buffer<std::int64_t>();
     if (all(to) && (!rule.leaves || kernels_.magnitude(to, count_) <= magnitude(limits.maximum))) return;
   }
   UInt128 largest = 0;
@@ -554,7 +555,7 @@ void Evaluator::exact(const Expression& node, const ExactRule& rule, Slot& slot,
 /// The result's values: f(i) for each row that is not NULL.
 template <class T, class F>
 void Evaluator::each_known(Slot& slot, F f) const {
-  auto* const to = slot.room<T>();
+  auto* const to = slot.buffer<T>();
   for (int i = 0; i < count_; ++i) to[i] = null_at(slot.vector, i) ? T{} : static_cast<T>(f(i));
 }
 
@@ -608,7 +609,7 @@ void Evaluator::call(const Expression& node, Slot& slot) {
   for (std::size_t i = 1; i < node.args.size(); ++i) from[i] = value(node.args[i]).data;
   if (node.type.kind != ValueKind::real) return exact_call(node, function, slot);
   const FunctionLoop loop = function.real.real;
-  if (!a.one && !loop(from.data(), count_, slot.room<double>())) return;
+  if (!a.one && !loop(from.data(), count_, slot.buffer<double>())) return;
   each_known<double>(slot, [&](int i) {
     double result = 0;
     from[0] = &a.at<double>(i);
@@ -646,7 +647,7 @@ void Evaluator::compare(const Expression& node, Slot& slot) {
   const Operands on = operands(node, slot);
   const int a_scale = scale_of(node.args[0]->type);
   const int b_scale = scale_of(node.args[1]->type);
-  auto* const to = slot.room<std::uint8_t>();
+  auto* const to = slot.buffer<std::uint8_t>();
   const auto by_kernel = [&]<class T>(const TypedKernels<T>& kernels) {
     const auto which = static_cast<int>(node.op) - static_cast<int>(Op::equal);
     kernels.compare[which](on.a.as<T>(), on.a.one, on.b.as<T>(), on.b.one, count_, to);
@@ -683,7 +684,7 @@ void Evaluator::invert(const Expression& node, Slot& slot) {
 
 void Evaluator::both_or_either(const Expression& node, Slot& slot) {
   const Vector& a = value(node.args[0]);
-  auto* const to = slot.room<std::uint8_t>();
+  auto* const to = slot.buffer<std::uint8_t>();
   // Rows that the left side does not decide: not false for AND, not true for OR.
   const bool decisive = node.op == Op::either;
   const auto decides = [&](const Vector& v, int i) {
@@ -696,7 +697,7 @@ void Evaluator::both_or_either(const Expression& node, Slot& slot) {
   }
   const Vector& b = dense ? value(node.args[1]) : value_for(node.args[1], open);
   std::fill_n(to, count_, static_cast<std::uint8_t>(decisive ? 1 : 0));
-  std::uint8_t* const nulls = a.nulls != nullptr || b.nulls != nullptr ? slot.null_room() : nullptr;
+  std::uint8_t* const nulls = a.nulls != nullptr || b.nulls != nullptr ? slot.null_buffer() : nullptr;
   if (nulls != nullptr) std::fill_n(nulls, count_, std::uint8_t{0});
   for (std::size_t k = 0; k < open.size(); ++k) {
     const int i = open[k];
@@ -711,11 +712,11 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   const ValueKind kind = node.type.kind;
   const bool exact = kind != ValueKind::real && kind != ValueKind::boolean;
   if (exact) slot.vector.form = Form::wide;
-  std::uint8_t* const nulls = slot.null_room();
+  std::uint8_t* const nulls = slot.null_buffer();
   std::fill_n(nulls, count_, std::uint8_t{0});
   bool any_wide = false;
   with_type(slot.vector.form, [&]<class T>(std::type_identity<T>) {
-    T* const to = slot.room<T>();
+    T* const to = slot.buffer<T>();
     const auto put = [&](const Node& from, const std::vector<std::int32_t>& places) {
       if (places.empty()) return;
       const Vector& v = value_for(from, places);
@@ -753,7 +754,7 @@ void Evaluator::choose(const Expression& node, Slot& slot) {
   if (!exact || stays) return;
   // Narrow, in place: no value lies after the place that it lay in.
   const auto* const wide = slot.vector.as<Int128>();
-  auto* const narrow = slot.room<std::int64_t>();
+  auto* const narrow = slot.buffer<std::int64_t>();
   for (int i = 0; i < count_; ++i) {
     const auto small = static_cast<std::int64_t>(wide[i]);
     std::memcpy(narrow + i, &small, sizeof small);

@@ -126,21 +126,21 @@ class AnswerMaker {
     bytes_ += needed;
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
-    std::atomic<bool> has_room{true};
+    std::atomic<bool> is_enough{true};
     const std::int64_t units = cpu::parts(count, kAnswerUnit);
     cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
       const std::int64_t end = std::min(count, (unit + 1) * kAnswerUnit);
-      for (std::int64_t first = unit * kAnswerUnit; first < end && has_room; first += kBlock) {
+      for (std::int64_t first = unit * kAnswerUnit; first < end && is_enough; first += kBlock) {
         const auto n = static_cast<std::size_t>(std::min(std::int64_t{kBlock}, end - first));
         const std::int64_t more =
             write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
-        if (more > 0 && !make_room(more)) has_room = false;
+        if (more > 0 && !reserve(more)) is_enough = false;
       }
       const std::unique_lock lock(pausing, std::try_to_lock);
       if (lock && pause) pause();
     });
-    if (!has_room) {
+    if (!is_enough) {
       bytes_ = 0;
       has_failed_ = false;
       failed_.reset();
@@ -345,13 +345,13 @@ class AnswerMaker {
   }
 
   /// Beside groups that are in memory: where not all rows are kept, half of it is for those. False: there is not so much more.
-  bool make_room(std::int64_t more) {
+  bool reserve(std::int64_t more) {
     const std::int64_t rows = bytes_ += more;
     if (most_bytes_ == 0) return true;
     return keeps_all() ? rows + others_() <= most_bytes_ : rows <= std::max(most_bytes_ / 2, kMinFew);
   }
   void require_memory(std::int64_t more) {
-    if (make_room(more)) return;
+    if (reserve(more)) return;
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
                 fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "sql/query/part_reader.hpp"
+#include "sql/query/row_group_reader.hpp"
 
 namespace upsweep::query {
 namespace {

@@ -34,18 +34,18 @@ struct DeviceChunks {
 /// Half of the allowed device memory is for rows, and half for groups and tables of dictionaries. Without keys and strings a sixteenth
 /// is enough for the latter. With little memory chunks become shorter, and then there are fewer workers.
 DeviceChunks chunks_of(const QueryPlan& plan, const Table& table, std::int64_t device_bytes) {
-  DeviceChunks chunks{.workers = std::clamp(table.parts(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
+  DeviceChunks chunks{.workers = std::clamp(table.row_groups(), 1, std::min(cpu::hardware_threads(), kMostWorkers))};
   if (device_bytes == 0) return chunks;
   const auto is_text = [](const Field& field) { return field.kind == ValueKind::text; };
   const bool has_groups = !plan.keys.empty() || std::any_of(plan.fields.begin(), plan.fields.end(), is_text);
-  const std::int64_t parts = has_groups ? 2 : 16;
-  const std::int64_t for_groups = device_bytes / parts;
+  const std::int64_t shares = has_groups ? 2 : 16;
+  const std::int64_t for_groups = device_bytes / shares;
   std::int64_t bits = has_groups ? 32 : 0;  // of a row: its group, its values and their validity
   for (const Field& field : plan.fields) bits += width_of(field.storage) + 1;
   const std::int64_t batch_bytes = kBatchRows / 8 * std::max<std::int64_t>(bits, 1);
   const std::int64_t fit = (device_bytes - for_groups) / batch_bytes;
   if (fit == 0) {
-    const std::int64_t minimum = (batch_bytes + parts - 2) / (parts - 1) * parts;
+    const std::int64_t minimum = (batch_bytes + shares - 2) / (shares - 1) * shares;
     throw Error(Code::invalid_argument,
                 fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
                             bytes_text(static_cast<double>(device_bytes)),
@@ -101,10 +101,10 @@ DeviceChunk columns_of(const QueryPlan& plan, const DeviceChunk& chunk) {
 }
 
 /// A chunk that the device cannot compute: read back, batch by batch.
-Groups fold_read_back(const QueryPlan& plan, const Kernels& kernels, const Table& table, int part) {
+Groups fold_read_back(const QueryPlan& plan, const Kernels& kernels, const Table& table, int row_group) {
   CpuFolder cpu(plan, kernels);
   Groups groups(plan);
-  const auto reader = table.open(part, plan.columns);
+  const auto reader = table.open(row_group, plan.columns);
   for (Batch batch; reader->next(batch);) merge(groups, cpu.fold({&batch, 1}));
   return groups;
 }
@@ -115,11 +115,11 @@ Folded execute_there(const QueryPlan& plan, const Kernels& kernels, const Table&
   gpu::Staging staging(policy);
   constexpr std::int64_t kMost = 2 * kFoldBytes;  // the only one
   DeviceFold fold(plan, staging, 0, device_bytes == 0 ? kMost : std::min(device_bytes, kMost));
-  for (int part = 0; part < table.parts(); ++part) {
-    const DeviceChunk& chunk = *table.chunk(part, policy.device);
+  for (int row_group = 0; row_group < table.row_groups(); ++row_group) {
+    const DeviceChunk& chunk = *table.chunk(row_group, policy.device);
     std::optional<Groups> groups = fold.fold(columns_of(plan, chunk));
     if (!groups) {
-      groups = fold_read_back(plan, kernels, table, part);
+      groups = fold_read_back(plan, kernels, table, row_group);
       total.rows_by_cpu += chunk.rows;
     }
     total.totals->add(total.totals->chunk_of(*groups));
@@ -138,7 +138,7 @@ Folded execute(const QueryPlan& plan, const Table& table, const gpu::Policy& pol
                const QueryProgress& progress, std::unique_ptr<Totals> totals) {
   const Kernels& best = kernels(Isa::best);
   // A table lies on a device as a whole.
-  if (table.parts() > 0 && table.chunk(0, policy.device) != nullptr) {
+  if (table.row_groups() > 0 && table.chunk(0, policy.device) != nullptr) {
     return execute_there(plan, best, table, policy, device_bytes, progress, std::move(totals));
   }
   const DeviceChunks chunks = chunks_of(plan, table, device_bytes);

@@ -35,8 +35,8 @@ struct DeviceTable::State {
     const std::int64_t known = source.rows();
     const std::int64_t capacity = known >= 0 ? std::min(known, query::kMostChunkRows) : kUnknownRows;
     query::ChunkBuilder builder(staging, fields, std::max<std::int64_t>(capacity, 1));
-    for (int part = 0; part < source.parts(); ++part) {
-      const auto reader = source.open(part, columns);
+    for (int row_group = 0; row_group < source.row_groups(); ++row_group) {
+      const auto reader = source.open(row_group, columns);
       for (Batch batch; reader->next(batch); rows += batch.rows) {
         for (std::int64_t done = 0; done < batch.rows;) {
           done += builder.append(batch, done);
@@ -76,12 +76,12 @@ DeviceTable::~DeviceTable() = default;
 
 int DeviceTable::device() const { return state_->device; }
 const std::vector<Field>& DeviceTable::fields() const { return state_->fields; }
-int DeviceTable::parts() const { return static_cast<int>(state_->chunks.size()); }
+int DeviceTable::row_groups() const { return static_cast<int>(state_->chunks.size()); }
 std::int64_t DeviceTable::rows() const { return state_->rows; }
-std::int64_t DeviceTable::rows(int part) const { return state_->chunks[static_cast<std::size_t>(part)].rows; }
+std::int64_t DeviceTable::rows(int row_group) const { return state_->chunks[static_cast<std::size_t>(row_group)].rows; }
 ColumnRange DeviceTable::range(int, int) const { return {}; }
-const query::DeviceChunk* DeviceTable::chunk(int part, int device) const {
-  return device == state_->device ? &state_->chunks[static_cast<std::size_t>(part)] : nullptr;
+const query::DeviceChunk* DeviceTable::chunk(int row_group, int device) const {
+  return device == state_->device ? &state_->chunks[static_cast<std::size_t>(row_group)] : nullptr;
 }
 
 namespace {
@@ -133,9 +133,9 @@ class ReadBack final : public BatchReader {
 
 }  // namespace
 
-std::unique_ptr<BatchReader> DeviceTable::open(int part, const std::vector<int>& columns) const {
+std::unique_ptr<BatchReader> DeviceTable::open(int row_group, const std::vector<int>& columns) const {
   return std::make_unique<ReadBack>(state_->staging, state_->mutex, state_->fields,
-                                    state_->chunks[static_cast<std::size_t>(part)], columns);
+                                    state_->chunks[static_cast<std::size_t>(row_group)], columns);
 }
 
 }  // namespace upsweep

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/execute.cpp: threads take parts of a table, or chunks of a part that others read; chunks are merged in the table's order.
+// sql/query/execute.cpp: threads take row groups of a table, or chunks of a row group that others read; chunks are
+// merged in the table's order.
 //
-// A thread reads a part front to back and folds each chunk at once: a batch, which then lies in cache, or for a GPU many.
-// Once every part is taken, threads that are free help with the parts still open, one reading while the others compute: so
-// a table of a single part, such as an Arrow IPC stream, keeps all of them busy too. Chunks are folded alone and merged in
-// order, whoever computed them: floats have the same bits on any number of threads, and of several errors the one of the
-// earliest chunk is thrown.
+// A thread reads a row group front to back and folds each chunk at once: a batch, which then lies in cache, or for a
+// GPU many. Once every row group is taken, threads that are free help with the row groups still open, one reading while
+// the others compute: so a table of a single row group, such as an Arrow IPC stream, keeps all of them busy too. Chunks
+// are folded alone and merged in order, whoever computed them: floats have the same bits on any number of threads, and
+// of several errors the one of the earliest chunk is thrown.
 #include "sql/query/execute.hpp"
 
 #include <algorithm>
@@ -21,24 +22,24 @@
 #include "cpu/parallel.hpp"
 #include "cpu/segments.hpp"
 #include "sql/query/cpu_folder.hpp"
-#include "sql/query/part_reader.hpp"
+#include "sql/query/row_group_reader.hpp"
 #include "sql/query/statistics.hpp"
 
 namespace upsweep::query {
 namespace {
 
-/// Plans with fewer conditions, for parts whose statistics prove the others; made as they are seen.
+/// Plans with fewer conditions, for row groups whose statistics prove the others; made as they are seen.
 class Reduced {
  public:
   /// The arguments outlive this.
   Reduced(const QueryPlan& plan, const Table& table) : plan_(plan), table_(table) {}
 
-  const QueryPlan& plan_for(int part) {
+  const QueryPlan& plan_for(int row_group) {
     std::vector<bool> kept;
     kept.reserve(plan_.filters.size());
     // Those that can fail stay: whether a row fails does not depend on statistics.
     for (const Node& filter : plan_.filters) {
-      kept.push_back(filter->can_fail || !must_hold(*filter, plan_, table_, part));
+      kept.push_back(filter->can_fail || !must_hold(*filter, plan_, table_, row_group));
     }
     const auto [found, is_new] = plans_.try_emplace(kept);
     if (!is_new) return found->second;
@@ -60,12 +61,12 @@ class Reduced {
 
 /// Where a chunk stands in the table.
 struct ChunkPlace {
-  int part;
+  int row_group;
   std::int64_t chunk;
   auto operator<=>(const ChunkPlace&) const = default;
 };
 
-struct TablePart {
+struct TableRowGroup {
   const QueryPlan* plan = nullptr;
   std::mutex reading;
   std::unique_ptr<BatchReader> reader;
@@ -78,8 +79,9 @@ struct TablePart {
   std::int64_t count = -1;  ///< of its chunks; -1: it has not ended
 };
 
-/// Chunks for each worker that may wait for the totals while threads begin parts of their own. Where more wait, threads begin the first
-/// part that nobody has begun. Where kMostAhead times as many wait, they begin no part, and read those that others wait for.
+/// Chunks for each worker that may wait for the totals while threads begin row groups of their own. Where more wait,
+/// threads begin the first row group that nobody has begun. Where kMostAhead times as many wait, they begin no row
+/// group, and read those that others wait for.
 constexpr int kMostWaiting = 4;
 constexpr int kMostAhead = 4;
 /// Groups up to which further chunks are folded into them: they are in a core's L2 cache then.
@@ -99,17 +101,17 @@ class Executor {
         reduced_(plan, table),
         total_{.totals = std::move(totals)},
         totals_(*total_.totals) {
-    for (int part = 0; part < table.parts(); ++part) {
-      if (may_match(plan, table, part)) matching_.push_back(part);
+    for (int row_group = 0; row_group < table.row_groups(); ++row_group) {
+      if (may_match(plan, table, row_group)) matching_.push_back(row_group);
     }
-    parts_ = std::vector<TablePart>(matching_.size());
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      parts_[i].plan = folding.may_drop_conditions ? &reduced_.plan_for(matching_[i]) : &plan;
+    row_groups_ = std::vector<TableRowGroup>(matching_.size());
+    for (std::size_t i = 0; i < row_groups_.size(); ++i) {
+      row_groups_[i].plan = folding.may_drop_conditions ? &reduced_.plan_for(matching_[i]) : &plan;
     }
   }
 
   Folded run(int workers) {
-    share_parts(static_cast<std::size_t>(workers));
+    share_row_groups(static_cast<std::size_t>(workers));
     folding_now_ = workers;
     cpu::run_workers(workers, [&](int worker) { work(work_units_[static_cast<std::size_t>(worker)]); });
     if (error_) std::rethrow_exception(error_);
@@ -118,24 +120,25 @@ class Executor {
   }
 
  private:
-  /// Parts that a worker has not begun.
+  /// Row groups that a worker has not begun.
   struct WorkUnit {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
 
   void work(WorkUnit& own) noexcept {
-    const int count = static_cast<int>(parts_.size());
+    const int count = static_cast<int>(row_groups_.size());
     try {
       std::map<const QueryPlan*, std::unique_ptr<Folder>> folders;
-      const auto folder_of = [&](const TablePart& part) -> Folder& {
-        const auto found = folders.find(part.plan);
+      const auto folder_of = [&](const TableRowGroup& row_group) -> Folder& {
+        const auto found = folders.find(row_group.plan);
         if (found != folders.end()) return *found->second;
-        return *folders.emplace(part.plan, folding_.make_folder(*part.plan)).first->second;
+        return *folders.emplace(row_group.plan, folding_.make_folder(*row_group.plan)).first->second;
       };
       Held held;
-      for (int part = next_part(own); part < count; part = next_part(own)) take_chunks(part, folder_of, held);
-      for (int part = 0; part < count; ++part) take_chunks(part, folder_of, held);
+      for (int row_group = next_row_group(own); row_group < count; row_group = next_row_group(own))
+        take_chunks(row_group, folder_of, held);
+      for (int row_group = 0; row_group < count; ++row_group) take_chunks(row_group, folder_of, held);
       release(held);
       if (--folding_now_ == 0) none_folds_ = true;
       if (!has_failed_) totals_.merge_some(&none_folds_);  // while others fold
@@ -146,38 +149,41 @@ class Executor {
     }
   }
 
-  /// A worker's parts follow each other where what it folds can be one chunk; otherwise all have the same ones.
-  void share_parts(std::size_t workers) {
+  /// A worker's row groups follow each other where what it folds can be one chunk; otherwise all have the same ones.
+  void share_row_groups(std::size_t workers) {
     work_units_.resize(workers);
     for (std::size_t w = 0; w < workers; ++w) {
       if (folding_.joins_chunks) {
-        work_units_[w] = {parts_.size() * w / workers, parts_.size() * (w + 1) / workers};
+        work_units_[w] = {row_groups_.size() * w / workers, row_groups_.size() * (w + 1) / workers};
       } else if (w == 0) {
-        work_units_[w] = {0, parts_.size()};
+        work_units_[w] = {0, row_groups_.size()};
       }
     }
   }
 
-  /// The next part of a worker's own; where many chunks wait for those of earlier parts, the first that nobody has begun, and where
-  /// far too many do, the first that has chunks left.
-  int next_part(WorkUnit& own) {
+  /// The next row group of a worker's own; where many chunks wait for those of earlier row groups, the first that
+  /// nobody has begun, and where far too many do, the first that has chunks left.
+  int next_row_group(WorkUnit& own) {
     const std::lock_guard lock(mutex_);
     const int enough = kMostWaiting * folding_.workers;
     if (waiting_ > kMostAhead * enough && !has_failed_) {
-      const auto unread = [](const TablePart& part) { return part.count < 0; };
-      const auto earliest = std::find_if(parts_.begin() + static_cast<std::ptrdiff_t>(added_), parts_.end(), unread);
-      if (earliest != parts_.end()) return static_cast<int>(earliest - parts_.begin());
+      const auto unread = [](const TableRowGroup& row_group) { return row_group.count < 0; };
+      const auto earliest =
+          std::find_if(row_groups_.begin() + static_cast<std::ptrdiff_t>(added_), row_groups_.end(), unread);
+      if (earliest != row_groups_.end()) return static_cast<int>(earliest - row_groups_.begin());
     }
     if (waiting_ > enough) {
-      const auto next_of = [&](const WorkUnit& unit) { return unit.begin < unit.end ? unit.begin : parts_.size(); };
+      const auto next_of = [&](const WorkUnit& unit) {
+        return unit.begin < unit.end ? unit.begin : row_groups_.size();
+      };
       WorkUnit& first =
           *std::min_element(work_units_.begin(), work_units_.end(),
                             [&](const WorkUnit& a, const WorkUnit& b) { return next_of(a) < next_of(b); });
-      return static_cast<int>(first.begin < first.end ? first.begin++ : parts_.size());
+      return static_cast<int>(first.begin < first.end ? first.begin++ : row_groups_.size());
     }
     WorkUnit& from = folding_.joins_chunks ? own : work_units_[0];
     if (from.begin == from.end) steal_for(from);
-    return static_cast<int>(from.begin == from.end ? parts_.size() : from.begin++);
+    return static_cast<int>(from.begin == from.end ? row_groups_.size() : from.begin++);
   }
 
   /// The later half of what the worker has left that has most.
@@ -200,10 +206,10 @@ class Executor {
 
   /// Whether a chunk is the next one.
   bool follows(ChunkPlace last, ChunkPlace next) {
-    if (last.part == next.part) return next.chunk == last.chunk + 1;
+    if (last.row_group == next.row_group) return next.chunk == last.chunk + 1;
     const std::lock_guard lock(mutex_);
-    return last.part + 1 == next.part && next.chunk == 0 &&
-           parts_[static_cast<std::size_t>(last.part)].count == last.chunk + 1;
+    return last.row_group + 1 == next.row_group && next.chunk == 0 &&
+           row_groups_[static_cast<std::size_t>(last.row_group)].count == last.chunk + 1;
   }
 
   void release(Held& held) {
@@ -229,16 +235,16 @@ class Executor {
     if (!folding_.joins_chunks || is_full || waiting_ > kMostWaiting) release(held);
   }
 
-  /// Of this part; while too much waits for chunks of earlier ones, those first.
+  /// Of this row group; while too much waits for chunks of earlier ones, those first.
   template <class FolderOf>
   void take_chunks(int number, const FolderOf& folder_of, Held& held) noexcept {
     bool helps = true;
     for (;;) {
       ChunkPlace place{helps ? next_to_read(number) : number, 0};
       try {
-        TablePart& part = parts_[static_cast<std::size_t>(place.part)];
-        const std::vector<Batch> batches = read(part, place);
-        if (batches.empty() && place.part != number) {
+        TableRowGroup& row_group = row_groups_[static_cast<std::size_t>(place.row_group)];
+        const std::vector<Batch> batches = read(row_group, place);
+        if (batches.empty() && place.row_group != number) {
           helps = false;  // others are at its last chunks
           continue;
         }
@@ -246,7 +252,7 @@ class Executor {
         if (batches.empty() || is_too_late(place)) return;
         std::int64_t rows = 0;
         for (const Batch& batch : batches) rows += batch.rows;
-        fold(batches, place, folder_of(part), held);
+        fold(batches, place, folder_of(row_group), held);
         count_rows(rows);
         totals_.merge_some(&are_all_read_);
       } catch (...) {
@@ -259,22 +265,23 @@ class Executor {
   int next_to_read(int number) {
     if (waiting_bytes_ <= totals_.most_waiting()) return number;
     const std::lock_guard lock(mutex_);
-    return added_ < parts_.size() ? std::min(number, static_cast<int>(added_)) : number;
+    return added_ < row_groups_.size() ? std::min(number, static_cast<int>(added_)) : number;
   }
 
-  /// The part's next chunk; none where it has ended, or where nobody waits for it.
-  std::vector<Batch> read(TablePart& part, ChunkPlace& place) {
-    const std::lock_guard lock(part.reading);
+  /// The row group's next chunk; none where it has ended, or where nobody waits for it.
+  std::vector<Batch> read(TableRowGroup& row_group, ChunkPlace& place) {
+    const std::lock_guard lock(row_group.reading);
     std::vector<Batch> batches;
-    place.chunk = part.chunks;
-    if (part.ended || is_too_late(place)) return batches;
-    part.ended = true;  // should what follows throw
-    if (!part.reader)
-      part.reader = open_part(*part.plan, table_, matching_[static_cast<std::size_t>(place.part)], folding_);
+    place.chunk = row_group.chunks;
+    if (row_group.ended || is_too_late(place)) return batches;
+    row_group.ended = true;  // should what follows throw
+    if (!row_group.reader)
+      row_group.reader =
+          open_row_group(*row_group.plan, table_, matching_[static_cast<std::size_t>(place.row_group)], folding_);
     bool ended = false;
     while (!ended && std::ssize(batches) < folding_.batches) {
       Batch batch;
-      ended = !part.reader->next(batch);
+      ended = !row_group.reader->next(batch);
       if (batch.rows > 0) {
         batches.push_back(std::move(batch));
       } else if (!ended) {
@@ -282,13 +289,13 @@ class Executor {
         if (is_too_late(place)) return {};
       }
     }
-    part.ended = ended;
-    if (ended) part.reader.reset();
-    if (!batches.empty()) ++part.chunks;
+    row_group.ended = ended;
+    if (ended) row_group.reader.reset();
+    if (!batches.empty()) ++row_group.chunks;
     if (ended) {
       const std::lock_guard merging(mutex_);
-      part.count = part.chunks;
-      are_all_read_ = ++read_ == std::ssize(parts_);
+      row_group.count = row_group.chunks;
+      are_all_read_ = ++read_ == std::ssize(row_groups_);
       add_chunks();
     }
     return batches;
@@ -301,7 +308,7 @@ class Executor {
       waiting_bytes_ += chunk->bytes;
       ++waiting_;
     }
-    parts_[static_cast<std::size_t>(place.part)].waiting.emplace(place.chunk, std::move(chunk));
+    row_groups_[static_cast<std::size_t>(place.row_group)].waiting.emplace(place.chunk, std::move(chunk));
     add_chunks();
   }
 
@@ -313,16 +320,16 @@ class Executor {
 
   /// Chunks join the totals in the table's order.
   void add_chunks() {
-    for (; added_ < parts_.size(); ++added_) {
-      TablePart& part = parts_[added_];
-      for (auto next = part.waiting.begin(); next != part.waiting.end() && next->first == part.added;
-           next = part.waiting.erase(next), ++part.added) {
+    for (; added_ < row_groups_.size(); ++added_) {
+      TableRowGroup& row_group = row_groups_[added_];
+      for (auto next = row_group.waiting.begin(); next != row_group.waiting.end() && next->first == row_group.added;
+           next = row_group.waiting.erase(next), ++row_group.added) {
         if (!next->second) continue;
         waiting_bytes_ -= next->second->bytes;
         --waiting_;
         totals_.add(std::move(next->second));
       }
-      if (part.added != part.count) return;
+      if (row_group.added != row_group.count) return;
     }
   }
 
@@ -346,10 +353,10 @@ class Executor {
   Reduced reduced_;
   Folded total_;
   Totals& totals_;
-  std::vector<int> matching_;     ///< the parts that may have rows
-  std::vector<TablePart> parts_;  ///< of these
-  std::size_t added_ = 0;         ///< parts that are in the totals
-  std::ptrdiff_t read_ = 0;       ///< parts of which nothing is left to be read
+  std::vector<int> matching_;              ///< the row groups that may have rows
+  std::vector<TableRowGroup> row_groups_;  ///< of these
+  std::size_t added_ = 0;                  ///< row groups that are in the totals
+  std::ptrdiff_t read_ = 0;                ///< row groups of which nothing is left to be read
   std::atomic<bool> are_all_read_{false};
   std::atomic<int> folding_now_{0};  ///< workers
   std::atomic<bool> none_folds_{false};

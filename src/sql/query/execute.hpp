@@ -50,7 +50,7 @@ struct Folding {
   const Kernels& kernels;
   int workers;
   int batches;               ///< of a chunk, at most
-  bool may_drop_conditions;  ///< a part is folded by a plan without those that its statistics prove
+  bool may_drop_conditions;  ///< a row group is folded by a plan without those that its statistics prove
   bool may_repeat_texts;     ///< in the dictionary of a batch
   bool joins_chunks;         ///< chunks that follow each other may be folded into one: no sum depends on the order
   std::function<std::unique_ptr<Folder>(const QueryPlan&)> make_folder;  ///< called by each worker

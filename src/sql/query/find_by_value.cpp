@@ -19,8 +19,7 @@ bool FindByValue::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
   const int n = block.rows;
   if (!is_plain(key)) return false;
   const auto* const values = key.as<std::int64_t>();
-  if (!make_room_for({kernels_.integers.minimum(values, n), kernels_.integers.maximum(values, n)}, groups))
-    return false;
+  if (!reserve_for({kernels_.integers.minimum(values, n), kernels_.integers.maximum(values, n)}, groups)) return false;
   number_.resize(kBlock);
   kernels_.distances(values, first_, n, number_.data());
   look_up(kernels_, by_value_, number_.data(), block, group, [&](int i) {
@@ -32,7 +31,7 @@ bool FindByValue::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
 }
 
 /// Whether the table has an entry for all these values, and for those before.
-bool FindByValue::make_room_for(Values values, const Groups& groups) {
+bool FindByValue::reserve_for(Values values, const Groups& groups) {
   const Int128 size = std::ssize(by_value_);
   if (groups.count() > 0 && size > 0) {
     values = {std::min(values.minimum, seen_.minimum), std::max(values.maximum, seen_.maximum)};
@@ -42,10 +41,10 @@ bool FindByValue::make_room_for(Values values, const Groups& groups) {
   seen_ = values;
   if (values.minimum >= first_ && Int128{values.maximum} - first_ < size) return true;
   // With as many entries on either side, so that there are few of these tables.
-  const Int128 room = std::max(size, std::clamp<Int128>(4 * spread, kMinByValue, kMostByValue));
-  const Int128 first = values.minimum - (room - spread) / 2;
+  const Int128 capacity = std::max(size, std::clamp<Int128>(4 * spread, kMinByValue, kMostByValue));
+  const Int128 first = values.minimum - (capacity - spread) / 2;
   first_ = static_cast<std::int64_t>(std::max<Int128>(first, std::numeric_limits<std::int64_t>::min()));
-  if (groups.count() > 0 || room > size) by_value_.assign(static_cast<std::size_t>(room), kUnseen);
+  if (groups.count() > 0 || capacity > size) by_value_.assign(static_cast<std::size_t>(capacity), kUnseen);
   in_table_ = 0;
   for (std::int64_t g = 0; g < groups.count(); ++g) {
     std::int32_t* const known = place_of(groups, g);

@@ -30,7 +30,7 @@ class FindByValue {
     std::int64_t maximum;
   };
 
-  bool make_room_for(Values values, const Groups& groups);
+  bool reserve_for(Values values, const Groups& groups);
   std::int32_t* place_of(const Groups& groups, std::int64_t group);
   std::int32_t group_of(Groups& groups, std::int64_t value) const;
 

@@ -76,7 +76,7 @@ bool FindByWords::find(Groups& groups, const BlockKeys& block, std::int32_t* gro
     are_short_ = false;  // from here on words of several keys are hashes
     slots_.clear();
   }
-  make_room_for(groups);
+  reserve_for(groups);
   const std::uint64_t* const words = words_of(block);
   const WordPlaces place_of(slots_.size());
   for (int i = 0; i < n; ++i) places_[static_cast<std::size_t>(i)] = place_of(words[i]);
@@ -152,7 +152,7 @@ bool FindByWords::are_pairs(const BlockKeys& block) const {
 }
 
 /// Four places for each group, while these fit.
-void FindByWords::make_room_for(const Groups& groups) {
+void FindByWords::reserve_for(const Groups& groups) {
   const auto count = static_cast<std::size_t>(groups.count());
   if (!slots_.empty() && (4 * count <= slots_.size() || slots_.size() == kMostByWord)) return;
   const std::size_t size = std::clamp(std::bit_ceil(8 * count), kMinByWord, kMostByWord);

@@ -33,7 +33,7 @@ class FindByWords {
   const std::uint64_t* words_of(const BlockKeys& block);
   [[nodiscard]] std::uint64_t word_of(const Groups& groups, std::int64_t group) const;
   [[nodiscard]] bool are_pairs(const BlockKeys& block) const;
-  void make_room_for(const Groups& groups);
+  void reserve_for(const Groups& groups);
   void note(std::size_t place, std::uint64_t word, std::int32_t group);
   std::int32_t group_of(Groups& groups, const BlockKeys& block, int i);
 

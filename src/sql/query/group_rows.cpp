@@ -143,7 +143,7 @@ void GroupRows::widen_state(std::size_t aggregate) {
   change(std::move(wider));
 }
 
-void GroupRows::make_room_for_nulls() {
+void GroupRows::add_null_bits() {
   Layout wider = layout_;
   wider.arrange(true);
   change(std::move(wider));

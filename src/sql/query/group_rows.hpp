@@ -102,7 +102,7 @@ class GroupRows {
     return (row(group)[layout_.nulls_at + which / kBits] >> (which % kBits) & 1) != 0;
   }
   void set_null(std::int64_t group, std::size_t which) {
-    if (layout_.nulls_at == 0) make_room_for_nulls();
+    if (layout_.nulls_at == 0) add_null_bits();
     row(group)[layout_.nulls_at + which / kBits] |= std::uint64_t{1} << which % kBits;
   }
   [[nodiscard]] bool any_null(std::int64_t group) const;
@@ -202,7 +202,7 @@ class GroupRows {
   void change(Layout layout);
   void widen_key(std::size_t which);
   void widen_state(std::size_t aggregate);
-  void make_room_for_nulls();
+  void add_null_bits();
   void add_wide(std::int64_t group, std::size_t aggregate, Int128 value, std::int64_t high);
 
   Layout layout_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/memory_table.cpp: columns in memory as a table, whose parts are ranges of rows.
+// sql/query/memory_table.cpp: columns in memory as a table, whose row groups are ranges of rows.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -25,9 +25,9 @@ struct MemoryTable::State {
 
 namespace {
 
-// Of a part: enough that opening it costs nothing, few enough that threads end together.
-constexpr std::int64_t kPartBatches = 4;
-constexpr std::int64_t kPartRows = kPartBatches * kBatchRows;
+// Of a row group: enough that opening it costs nothing, few enough that threads end together.
+constexpr std::int64_t kRowGroupBatches = 4;
+constexpr std::int64_t kRowGroupRows = kRowGroupBatches * kBatchRows;
 
 bool suits(ValueKind kind, Storage storage) {
   switch (kind) {
@@ -148,14 +148,16 @@ MemoryTable& MemoryTable::add_text(std::string name, std::span<const std::int32_
 }
 
 const std::vector<Field>& MemoryTable::fields() const { return state_->fields; }
-int MemoryTable::parts() const { return static_cast<int>((state_->rows + kPartRows - 1) / kPartRows); }
+int MemoryTable::row_groups() const { return static_cast<int>((state_->rows + kRowGroupRows - 1) / kRowGroupRows); }
 std::int64_t MemoryTable::rows() const { return state_->rows; }
-std::int64_t MemoryTable::rows(int part) const { return std::min(kPartRows, state_->rows - part * kPartRows); }
+std::int64_t MemoryTable::rows(int row_group) const {
+  return std::min(kRowGroupRows, state_->rows - row_group * kRowGroupRows);
+}
 ColumnRange MemoryTable::range(int, int) const { return {}; }
 
-std::unique_ptr<BatchReader> MemoryTable::open(int part, const std::vector<int>& columns) const {
-  const std::int64_t first = part * kPartRows;
-  return std::make_unique<Reader>(state_->fields, state_->columns, columns, first, first + rows(part));
+std::unique_ptr<BatchReader> MemoryTable::open(int row_group, const std::vector<int>& columns) const {
+  const std::int64_t first = row_group * kRowGroupRows;
+  return std::make_unique<Reader>(state_->fields, state_->columns, columns, first, first + rows(row_group));
 }
 
 }  // namespace upsweep

@@ -110,30 +110,30 @@ bool may_match(const QueryPlan& plan, const RangeOf& range_of) {
                      [&](const Node& filter) { return may_hold(*filter, range_of); });
 }
 
-RangeOf ranges_in(const QueryPlan& plan, const Table& table, int part) {
-  return [&, part](int column) { return table.range(part, plan.columns[static_cast<std::size_t>(column)]); };
+RangeOf ranges_in(const QueryPlan& plan, const Table& table, int row_group) {
+  return [&, row_group](int column) { return table.range(row_group, plan.columns[static_cast<std::size_t>(column)]); };
 }
 
 }  // namespace
 
-bool may_match(const QueryPlan& plan, const Table& table, int part) {
-  return may_match(plan, ranges_in(plan, table, part));
+bool may_match(const QueryPlan& plan, const Table& table, int row_group) {
+  return may_match(plan, ranges_in(plan, table, row_group));
 }
 
-bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int part) {
-  return must_hold(condition, ranges_in(plan, table, part));
+bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int row_group) {
+  return must_hold(condition, ranges_in(plan, table, row_group));
 }
 
-std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int part) {
-  if (plan.filters.empty() || table.rows(part) < 0) return {};
+std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int row_group) {
+  if (plan.filters.empty() || table.rows(row_group) < 0) return {};
   std::map<int, std::vector<ColumnRange>> known;
   for (const int column : columns_of(plan.filters)) {
-    auto ranges = table.batch_ranges(part, plan.columns[static_cast<std::size_t>(column)]);
+    auto ranges = table.batch_ranges(row_group, plan.columns[static_cast<std::size_t>(column)]);
     if (!ranges.empty()) known.emplace(column, std::move(ranges));
   }
   if (known.empty()) return {};
   std::vector<bool> matching;
-  for (std::int64_t first = 0; first < table.rows(part); first += kBatchRows) {
+  for (std::int64_t first = 0; first < table.rows(row_group); first += kBatchRows) {
     matching.push_back(may_match(plan, [&](int column) {
       const auto ranges = known.find(column);
       return ranges == known.end() ? ColumnRange() : ranges->second[matching.size()];

@@ -10,13 +10,13 @@
 
 namespace upsweep::query {
 
-/// Whether some row of a part may fulfil all conditions of a plan.
-bool may_match(const QueryPlan& plan, const Table& table, int part);
+/// Whether some row of a row group may fulfil all conditions of a plan.
+bool may_match(const QueryPlan& plan, const Table& table, int row_group);
 
-/// Whether all rows of a part fulfil one of them.
-bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int part);
+/// Whether all rows of a row group fulfil one of them.
+bool must_hold(const Expression& condition, const QueryPlan& plan, const Table& table, int row_group);
 
-/// Whether each batch of a part may have rows that fulfil all of them; empty where nothing is known of batches.
-std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int part);
+/// Whether each batch of a row group may have rows that fulfil all of them; empty where nothing is known of batches.
+std::vector<bool> matching_batches(const QueryPlan& plan, const Table& table, int row_group);
 
 }  // namespace upsweep::query

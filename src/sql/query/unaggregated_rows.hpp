@@ -58,12 +58,12 @@ class UnaggregatedRows {
     letters_ = 0;
   }
   /// For so many rows in all, of which partitions have about the same: vectors that grow are copied, and touch twice the pages.
-  void make_room_for(std::int64_t rows) {
+  void reserve_for(std::int64_t rows) {
     const auto each = static_cast<std::size_t>(rows / kPartitions);
     for (Partition& partition : partitions_) partition.words.reserve((each + each / 8) * width_);
   }
   /// Whether there is room for so many rows more, and letters of longer strings.
-  [[nodiscard]] bool has_room_for(std::size_t rows, std::size_t letters) const {
+  [[nodiscard]] bool has_capacity_for(std::size_t rows, std::size_t letters) const {
     return rows <= static_cast<std::size_t>(kMostRows - count_) &&
            letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
   }

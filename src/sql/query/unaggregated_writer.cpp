@@ -50,7 +50,7 @@ void UnaggregatedWriter::note(Groups& groups, const std::uint64_t* marks, int ro
                     .are_cached = finder.are_cached(groups, most_cached),
                     .by_words = finder.was_by_words(),
                     .most_cached = most_cached});
-  if (writes() && plan_.filters.empty()) groups.unaggregated().make_room_for(batch_rows_ - rows_seen_);
+  if (writes() && plan_.filters.empty()) groups.unaggregated().reserve_for(batch_rows_ - rows_seen_);
 }
 
 bool UnaggregatedWriter::can_write(Evaluator& evaluator) const {
@@ -77,7 +77,7 @@ bool UnaggregatedWriter::write(Groups& groups, Evaluator& evaluator, const std::
     if (is_marked(marks, i)) rows[kept++] = i;
   }
   UnaggregatedRows& unaggregated = groups.unaggregated();
-  if (!can_write(evaluator) || !unaggregated.has_room_for(kept, load_keys(evaluator, kept))) {
+  if (!can_write(evaluator) || !unaggregated.has_capacity_for(kept, load_keys(evaluator, kept))) {
     writes_ = WriteRows::no;
     return false;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/part_reader.cpp: readers that pass over what statistics rule out, and over the other columns of rows that are not kept.
-#include "sql/query/part_reader.hpp"
+// sql/query/row_group_reader.cpp: readers that pass over what statistics rule out, and over the other columns of rows
+// that are not kept.
+#include "sql/query/row_group_reader.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace upsweep::query {
 namespace {
 
-/// Rows of a part that are not read, as the query uses none of their columns.
+/// Rows of a row group that are not read, as the query uses none of their columns.
 class CountReader final : public BatchReader {
  public:
   explicit CountReader(std::int64_t rows) : left_(rows) {}
@@ -29,7 +30,7 @@ class CountReader final : public BatchReader {
   std::int64_t left_;
 };
 
-/// Those batches of a part that may have rows which are kept.
+/// Those batches of a row group that may have rows which are kept.
 class MatchingReader final : public BatchReader {
  public:
   MatchingReader(std::unique_ptr<BatchReader> all, std::vector<bool> matching)
@@ -89,11 +90,12 @@ std::vector<Node> filters_tried_early(const QueryPlan& plan) {
   return tried;
 }
 
-/// Those batches of a part that have rows which the conditions keep. They are tried up to the first such row, which is early
-/// unless few rows are kept; the other columns are read then.
+/// Those batches of a row group that have rows which the conditions keep. They are tried up to the first such row,
+/// which is early unless few rows are kept; the other columns are read then.
 class LateColumns final : public BatchReader {
  public:
-  /// `tried`: conditions. Of the same batches, `early` has their columns and `late` the others, all by the plan's numbers.
+  /// `tried`: conditions. Of the same batches, `early` has their columns and `late` the others, all by the plan's
+  /// numbers.
   LateColumns(const QueryPlan& plan, const std::vector<Node>& tried, const Kernels& kernels,
               std::unique_ptr<BatchReader> early, std::unique_ptr<BatchReader> late)
       : conditions_(conditions_of(tried)),
@@ -145,8 +147,8 @@ class LateColumns final : public BatchReader {
   std::uint64_t marks_[kBlockMarks] = {};
 };
 
-/// A part, and what is known of its batches.
-struct MatchingPart {
+/// A row group, and what is known of its batches.
+struct MatchingRowGroup {
   const QueryPlan& plan;
   const Table& table;
   int number;
@@ -154,25 +156,25 @@ struct MatchingPart {
   std::vector<bool> matching;
 };
 
-/// Columns of a part, by the plan's numbers.
-std::unique_ptr<BatchReader> open_columns(const MatchingPart& part, std::vector<int> places) {
-  const std::size_t all = part.plan.columns.size();
+/// Columns of a row group, by the plan's numbers.
+std::unique_ptr<BatchReader> open_columns(const MatchingRowGroup& row_group, std::vector<int> places) {
+  const std::size_t all = row_group.plan.columns.size();
   std::vector<int> columns;
   columns.reserve(places.size());
-  for (const int place : places) columns.push_back(part.plan.columns[static_cast<std::size_t>(place)]);
-  auto reader = part.table.open(part.number, columns);
-  if (part.folding.may_repeat_texts) reader->may_repeat_texts();
-  if (std::find(part.matching.begin(), part.matching.end(), false) != part.matching.end()) {
-    reader = std::make_unique<MatchingReader>(std::move(reader), part.matching);
+  for (const int place : places) columns.push_back(row_group.plan.columns[static_cast<std::size_t>(place)]);
+  auto reader = row_group.table.open(row_group.number, columns);
+  if (row_group.folding.may_repeat_texts) reader->may_repeat_texts();
+  if (std::find(row_group.matching.begin(), row_group.matching.end(), false) != row_group.matching.end()) {
+    reader = std::make_unique<MatchingReader>(std::move(reader), row_group.matching);
   }
   if (columns.size() == all) return reader;
   return std::make_unique<PlacedReader>(std::move(reader), std::move(places), all);
 }
 
 /// Whether conditions may be tried before the rest is read: none can fail, so that it may be tried twice.
-bool may_read_late(const MatchingPart& part) {
-  const std::vector<Node>& filters = part.plan.filters;
-  return part.folding.may_drop_conditions && part.table.skips_cheaply() &&
+bool may_read_late(const MatchingRowGroup& row_group) {
+  const std::vector<Node>& filters = row_group.plan.filters;
+  return row_group.folding.may_drop_conditions && row_group.table.skips_cheaply() &&
          std::none_of(filters.begin(), filters.end(), [](const Node& filter) { return filter->can_fail; });
 }
 
@@ -195,26 +197,27 @@ std::vector<int> columns_read(const QueryPlan& plan) {
   return {read.begin(), read.end()};
 }
 
-std::unique_ptr<BatchReader> open_part(const QueryPlan& plan, const Table& table, int number, const Folding& folding) {
+std::unique_ptr<BatchReader> open_row_group(const QueryPlan& plan, const Table& table, int number,
+                                            const Folding& folding) {
   std::vector<int> columns = columns_to_open(plan, folding);
   if (columns.empty()) {
     const std::int64_t rows = table.rows(number);
     if (rows >= 0) return std::make_unique<CountReader>(rows);
     return table.open(number, {});
   }
-  const MatchingPart part{plan, table, number, folding, matching_batches(plan, table, number)};
-  const auto& matching = part.matching;
+  const MatchingRowGroup row_group{plan, table, number, folding, matching_batches(plan, table, number)};
+  const auto& matching = row_group.matching;
   if (!matching.empty() && std::find(matching.begin(), matching.end(), true) == matching.end()) {
     return std::make_unique<CountReader>(0);
   }
   std::vector<int> early;
   std::vector<int> late;
-  const std::vector<Node> tried = may_read_late(part) ? filters_tried_early(plan) : std::vector<Node>();
+  const std::vector<Node> tried = may_read_late(row_group) ? filters_tried_early(plan) : std::vector<Node>();
   const std::set<int> of_conditions = columns_of(tried);
   for (const int column : columns) (of_conditions.contains(column) ? early : late).push_back(column);
-  if (early.empty() || late.empty()) return open_columns(part, std::move(columns));
-  return std::make_unique<LateColumns>(plan, tried, folding.kernels, open_columns(part, std::move(early)),
-                                       open_columns(part, std::move(late)));
+  if (early.empty() || late.empty()) return open_columns(row_group, std::move(columns));
+  return std::make_unique<LateColumns>(plan, tried, folding.kernels, open_columns(row_group, std::move(early)),
+                                       open_columns(row_group, std::move(late)));
 }
 
 }  // namespace upsweep::query
