@@ -723,7 +723,7 @@ TEST(AwkwardSelect, OffsetsOfIndicesThatGoBack) {
       const Index starts(static_cast<std::size_t>(n), 5);
       const Index stops(static_cast<std::size_t>(n), 6);
       Guarded<std::int64_t> tooffsets(n + 1, 1);
-      Guarded<std::int64_t> carry(index_offsets.back(), 1);  // the room that the offsets say
+      Guarded<std::int64_t> carry(index_offsets.back(), 1);  // the length that the offsets say
       const auto error = kernel(tooffsets.data(), carry.data(), index_offsets.data(), index_offsets.data() + 1, n,
                                 index.data(), 1000, starts.data(), stops.data(), 6);
       expect_error(error, "jagged slice's stops[i] < starts[i]", bad);

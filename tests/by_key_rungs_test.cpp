@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/by_key_rungs_test.cpp: every rung of the by-key ladder against its reference: patterns of runs, types of keys and values,
-// operators, in place, overflow, room, misalignment, threads, and instruction sets.
+// operators, in place, overflow, capacity, misalignment, threads, and instruction sets.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -215,14 +215,14 @@ TEST(ByKeyRungs, NameTheFirstRunThatOverflows) {
   }
 }
 
-TEST(ByKeyRungs, WriteNothingBeyondTheRoom) {
+TEST(ByKeyRungs, WriteNothingBeyondTheCapacity) {
   const auto keys = tests::keys_of<std::int16_t>(tests::make_lengths(LengthPattern::fixed3, 3'000));
   const std::vector<float> values(keys.size(), 1);
   for (const Policy& policy : policies()) {
-    for (const std::int64_t room : {0, 1, 255, 256, 999}) {
-      SCOPED_TRACE(describe(policy) + " room " + std::to_string(room));
-      Guarded<std::int16_t> few_keys(room, 1);
-      Guarded<float> few(room, 1);
+    for (const std::int64_t capacity : {0, 1, 255, 256, 999}) {
+      SCOPED_TRACE(describe(policy) + " capacity " + std::to_string(capacity));
+      Guarded<std::int16_t> few_keys(capacity, 1);
+      Guarded<float> few(capacity, 1);
       Guarded<std::int16_t> out_keys(1000, 1);
       Guarded<float> out(1000, 1);
       EXPECT_EQ(code_of([&] { reduce_by_key(policy, keys, values, few_keys.span(), out.span()); }),
@@ -236,7 +236,7 @@ TEST(ByKeyRungs, WriteNothingBeyondTheRoom) {
       std::vector<float> one(1);
       std::vector<std::int16_t> all(1000);
       reduce_by_key(policy, keys, values, all, one);
-      ADD_FAILURE() << "a room of one was enough";
+      ADD_FAILURE() << "a capacity of one was enough";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("the output of values is too small: needs 1000 elements, has 1"),
                 std::string::npos)

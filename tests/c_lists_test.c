@@ -581,7 +581,7 @@ static void runs_of_keys(void) {
   const upsweep_array of = array_of(keys, 6, UPSWEEP_FLOAT64);
   const upsweep_array to = array_of(offsets, 6, UPSWEEP_INT64);
   const upsweep_array too_short = array_of(offsets, 4, UPSWEEP_INT64);
-  const upsweep_array no_room = array_of(NULL, 0, UPSWEEP_INT64);
+  const upsweep_array too_small = array_of(NULL, 0, UPSWEEP_INT64);
   upsweep_lists lists;
   upsweep_result result;
   CHECK(upsweep_key_offsets(NULL, of, NULL, &runs, &result) == 0 && runs == 4);
@@ -595,7 +595,7 @@ static void runs_of_keys(void) {
   CHECK(upsweep_key_offsets(NULL, array_of(NULL, 0, UPSWEEP_INT8), &to, &runs, NULL) == 0 && runs == 0);
   CHECK(upsweep_key_offsets(NULL, of, &too_short, &runs, &result) == 1);
   CHECK(is(&result, "unequal_lengths", -1));
-  CHECK(upsweep_key_offsets(NULL, of, &no_room, &runs, &result) == 1);
+  CHECK(upsweep_key_offsets(NULL, of, &too_small, &runs, &result) == 1);
   CHECK(upsweep_key_offsets(NULL, array_of(NULL, 6, UPSWEEP_FLOAT64), &to, &runs, &result) == 2);
   CHECK(upsweep_key_offsets(NULL, array_of(keys, -6, UPSWEEP_FLOAT64), NULL, &runs, &result) == 2);
   CHECK(upsweep_key_offsets(NULL, array_of(keys, 6, (upsweep_type)-1), NULL, &runs, &result) == 2);

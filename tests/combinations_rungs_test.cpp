@@ -36,7 +36,7 @@ using tests::Positions;
 
 using Kind = impl::combinations::ExpectedTuples::Kind;
 
-/// count(offsets) and make(offsets, out, room) must come to what is expected.
+/// count(offsets) and make(offsets, out, capacity) must come to what is expected.
 template <class Count, class Make>
 void check(const Expected& expected, std::int64_t misaligned, Count count, Make make) {
   const std::int64_t total = expected.total();
@@ -71,8 +71,8 @@ void check_rungs(const Policy& policy, const Lists& lists, std::int64_t content,
         [&](std::int64_t* offsets) {
           return combinations_offsets(by, lists, content, expected.n, replacement, offsets);
         },
-        [&](std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
-          return combinations(by, lists, content, expected.n, replacement, offsets, out, room);
+        [&](std::int64_t* offsets, std::int64_t* const* out, std::int64_t capacity) {
+          return combinations(by, lists, content, expected.n, replacement, offsets, out, capacity);
         });
   }
 }
@@ -178,8 +178,8 @@ void check_cartesian(const Policy& policy, const std::vector<CartesianInput>& in
     SCOPED_TRACE(testing::Message() << rung.id << " threads " << policy.threads);
     check(
         expected, 1, [&](std::int64_t* offsets) { return cartesian_offsets(by, inputs, offsets); },
-        [&](std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
-          return cartesian(by, inputs, offsets, out, room);
+        [&](std::int64_t* offsets, std::int64_t* const* out, std::int64_t capacity) {
+          return cartesian(by, inputs, offsets, out, capacity);
         });
   }
 }
@@ -305,7 +305,7 @@ TEST(CombinationErrors, WhatCallsRefuse) {
   EXPECT_EQ(code_of([&] { cartesian_offsets(par, {}, offsets); }), Code::invalid_argument);
 }
 
-TEST(CombinationsApi, OffsetsAloneTakeNoRoomForTuples) {
+TEST(CombinationsApi, OffsetsAloneTakeNoMemoryForTuples) {
   const std::vector<std::int64_t> offsets{0, 0, 1, 3};
   const std::int64_t n = std::int64_t{1} << 40;
   for (const std::string_view rung : {"cpu.serial", "cpu.shares"}) {

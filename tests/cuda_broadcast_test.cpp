@@ -99,7 +99,7 @@ void check_positions(const Positions& offsets, std::int64_t first, std::int64_t 
   DeviceArray<std::int64_t> local(total, misaligned);
   EXPECT_EQ(local_index(policy, lists, local.data(), total), total);
   EXPECT_TRUE(local.values() == local_of(offsets) && local.intact());
-  DeviceArray<std::int64_t> found(total + 5, misaligned + 1);  // with more room
+  DeviceArray<std::int64_t> found(total + 5, misaligned + 1);  // with more capacity
   EXPECT_EQ(offsets_to_parents(policy, lists, found.data(), total + 5), total);
   const Positions found_parents = found.values();
   EXPECT_TRUE(std::equal(parents.begin(), parents.end(), found_parents.begin()) && found.intact());
@@ -234,8 +234,8 @@ TEST_F(GpuTest, ListsAnywhereAreFoundByOffsets) {
   const Lists lists =
       Lists::by_bounds(static_cast<const std::int32_t*>(from.data()), static_cast<const std::int32_t*>(to.data()), n)
           .with_validity(Mask::bytes(is_valid.data(), n));
-  const auto run = [&](std::int64_t content, std::int64_t room) {
-    return broadcast_to_offsets(gpu::Policy{}, lists, given.data(), content, positions.data(), room);
+  const auto run = [&](std::int64_t content, std::int64_t capacity) {
+    return broadcast_to_offsets(gpu::Policy{}, lists, given.data(), content, positions.data(), capacity);
   };
   EXPECT_EQ(run(16'000, total), total);
   EXPECT_TRUE(positions.values() == expected && positions.intact());
@@ -291,20 +291,20 @@ TEST_F(GpuTest, LevelsAreFlattened) {
 // -------------------------------------------------------------------------------------------------------------- errors
 
 /// local_index, offsets_to_parents and broadcast must end as they do on the CPU, and write nothing around their outputs.
-void expect_as_on_the_cpu(const Positions& offsets, std::int64_t room) {
+void expect_as_on_the_cpu(const Positions& offsets, std::int64_t capacity) {
   const std::int64_t n = std::ssize(offsets) - 1;
-  Positions host(static_cast<std::size_t>(room));
+  Positions host(static_cast<std::size_t>(capacity));
   const Failure expected = failure_of([&] { (void)local_index(par, offsets, host); });
   EXPECT_NE(expected.code, Code::ok);
   DeviceArray<std::int64_t> given(offsets, 0);
   const Lists lists = lists_at(given, n);
-  DeviceArray<std::int64_t> out(room, 1);
+  DeviceArray<std::int64_t> out(capacity, 1);
   DeviceArray<std::uint8_t> values(n);
-  DeviceArray<std::uint8_t> bytes(room);
+  DeviceArray<std::uint8_t> bytes(capacity);
   const gpu::Policy policy;
-  EXPECT_EQ(failure_of([&] { local_index(policy, lists, out.data(), room); }), expected);
-  EXPECT_EQ(failure_of([&] { offsets_to_parents(policy, lists, out.data(), room); }), expected);
-  EXPECT_EQ(failure_of([&] { broadcast(policy, lists, values.data(), 1, bytes.data(), room); }), expected);
+  EXPECT_EQ(failure_of([&] { local_index(policy, lists, out.data(), capacity); }), expected);
+  EXPECT_EQ(failure_of([&] { offsets_to_parents(policy, lists, out.data(), capacity); }), expected);
+  EXPECT_EQ(failure_of([&] { broadcast(policy, lists, values.data(), 1, bytes.data(), capacity); }), expected);
   EXPECT_TRUE(out.intact() && bytes.intact() && given.intact() && values.intact());
 }
 
@@ -341,9 +341,9 @@ TEST_F(GpuTest, OffsetsInDisorderWriteNothingElsewhere) {
   }
 }
 
-TEST_F(GpuTest, TooLittleRoomIsAnErrorAboutNoList) {
+TEST_F(GpuTest, TooSmallCapacityIsAnErrorAboutNoList) {
   const Positions offsets = generated_offsets(ListPattern::poisson, 30'000);
-  for (const std::int64_t room : {offsets.back() - 1, std::int64_t{0}}) expect_as_on_the_cpu(offsets, room);
+  for (const std::int64_t capacity : {offsets.back() - 1, std::int64_t{0}}) expect_as_on_the_cpu(offsets, capacity);
   expect_as_on_the_cpu({kLeast, 0, kMost}, 100);  // more than int64 counts
   Positions bad = offsets;
   bad[5000] = -1;
@@ -412,8 +412,8 @@ TEST_F(GpuTest, PositionsSayWhatIsWrong) {
   DeviceArray<std::int64_t> out(3);
   DeviceArray<std::uint8_t> valid(Bytes{1, 0}, 0);
   const Lists lists = lists_at(bounds, 2);
-  const auto code = [&](const gpu::Policy& policy, const Lists& given, std::int64_t* to, std::int64_t room) {
-    return failure_of([&] { local_index(policy, given, to, room); }).code;
+  const auto code = [&](const gpu::Policy& policy, const Lists& given, std::int64_t* to, std::int64_t capacity) {
+    return failure_of([&] { local_index(policy, given, to, capacity); }).code;
   };
   EXPECT_EQ(code({}, lists, out.data(), 3), Code::ok);
   EXPECT_EQ(code({}, Lists(host), out.data(), 3), Code::invalid_argument);

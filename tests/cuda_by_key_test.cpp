@@ -126,7 +126,7 @@ TEST_F(CudaByKey, KeysMayBeBool) {
   EXPECT_EQ(count_key_runs(gpu::Policy{}, keys.data(), 4), 3);
 }
 
-/// Every rung, with room for as many runs as keys, which cuda.cub asks for.
+/// Every rung, with capacity for as many runs as keys, which cuda.cub asks for.
 template <class Key, class Value>
 void expect_of_every_rung(const std::vector<Key>& keys) {
   const std::int64_t n = std::ssize(keys);
@@ -189,12 +189,12 @@ TEST_F(CudaByKey, CubSaysWhatItDoesNotDo) {
   DeviceArray<std::int64_t> out_keys(3);
   DeviceArray<std::int16_t> short_out(3);
   DeviceArray<int> out(3);
-  const auto reduce_by = [&](const gpu::Policy& policy, std::int64_t room, auto op, int init) {
+  const auto reduce_by = [&](const gpu::Policy& policy, std::int64_t capacity, auto op, int init) {
     return code_of(
-        [&] { reduce_by_key(policy, keys.data(), values.data(), 3, out_keys.data(), out.data(), room, init, op); });
+        [&] { reduce_by_key(policy, keys.data(), values.data(), 3, out_keys.data(), out.data(), capacity, init, op); });
   };
   EXPECT_EQ(reduce_by(by_cub, 3, add, 0), Code::ok);
-  EXPECT_EQ(reduce_by(by_cub, 2, add, 0), Code::unsupported) << "room";
+  EXPECT_EQ(reduce_by(by_cub, 2, add, 0), Code::unsupported) << "capacity";
   EXPECT_EQ(reduce_by(by_cub, 3, add, 1), Code::unsupported) << "init";
   EXPECT_EQ(reduce_by(by_cub, 3, max, 0), Code::unsupported) << "operator";
   EXPECT_EQ(reduce_by(by_cub.with_overflow(Overflow::checked), 3, add, 0), Code::unsupported) << "checked";
@@ -207,7 +207,7 @@ TEST_F(CudaByKey, CubSaysWhatItDoesNotDo) {
             Code::unsupported);
 }
 
-TEST_F(CudaByKey, OutputsMayHaveMoreRoomAndScansBeInPlace) {
+TEST_F(CudaByKey, OutputsMayBeLongerAndScansBeInPlace) {
   const auto keys = runs_of<std::int16_t>(100'003, 50);
   const std::int64_t n = std::ssize(keys);
   const std::int64_t runs = count_key_runs(par, keys);
@@ -266,8 +266,8 @@ TEST_F(CudaByKey, WhatIsWrongIsReported) {
   DeviceArray<int> out_keys(3);
   DeviceArray<float> out(3);
   const gpu::Policy policy;
-  const auto reduce_into = [&](int* keys_out, float* sums, std::int64_t room) {
-    return code_of([&] { reduce_by_key(policy, on_device.data(), values.data(), 3, keys_out, sums, room); });
+  const auto reduce_into = [&](int* keys_out, float* sums, std::int64_t capacity) {
+    return code_of([&] { reduce_by_key(policy, on_device.data(), values.data(), 3, keys_out, sums, capacity); });
   };
   EXPECT_EQ(reduce_into(out_keys.data(), out.data(), 1), Code::unequal_lengths);
   EXPECT_EQ(reduce_into(out_keys.data(), out.data(), -1), Code::invalid_argument);

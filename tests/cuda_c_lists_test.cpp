@@ -43,8 +43,9 @@ class Memory {
   /// A byte each.
   upsweep_mask mask(const Bytes& booleans) { return {store(booleans.data(), booleans.size()), std::ssize(booleans)}; }
   /// A column of int64, and its output, which is new.
-  upsweep_column column(const Numbers& content, std::int64_t room) {
-    return {array(content).data, std::ssize(content), array(Numbers(static_cast<std::size_t>(room), -7)).data, room, 8};
+  upsweep_column column(const Numbers& content, std::int64_t capacity) {
+    return {array(content).data, std::ssize(content), array(Numbers(static_cast<std::size_t>(capacity), -7)).data,
+            capacity, 8};
   }
 
   /// Elements of int64, brought back after those before.

@@ -221,7 +221,7 @@ TEST_F(CudaChunked, ChecksSums) {
   EXPECT_EQ(reduce(chunked, x, std::int64_t{0}).value, n - 1 + (std::int64_t{1} << 60));
 }
 
-TEST_F(CudaChunked, RefusesLimitsThatHaveNoRoom) {
+TEST_F(CudaChunked, RefusesLimitsThatHoldNoChunk) {
   const std::vector<double> x(std::size_t{1} << 22, 1.0);
   std::vector<double> out(x.size());
   const Chunked chunked({}, 1000);

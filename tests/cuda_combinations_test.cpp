@@ -45,9 +45,9 @@ struct DeviceOut {
   std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> arrays;
   std::vector<std::int64_t*> pointers;
 
-  DeviceOut(std::int64_t n, std::int64_t room, std::int64_t misaligned) {
+  DeviceOut(std::int64_t n, std::int64_t capacity, std::int64_t misaligned) {
     for (std::int64_t d = 0; d < n; ++d) {
-      arrays.push_back(std::make_unique<DeviceArray<std::int64_t>>(room, misaligned + d));
+      arrays.push_back(std::make_unique<DeviceArray<std::int64_t>>(capacity, misaligned + d));
       pointers.push_back(arrays.back()->data());
     }
   }
@@ -65,7 +65,7 @@ struct DeviceOut {
   }
 };
 
-/// count(policy, offsets) and make(policy, offsets, out, room), by every rung and by the one that the API chooses.
+/// count(policy, offsets) and make(policy, offsets, out, capacity), by every rung and by the one that the API chooses.
 template <class Count, class Make>
 void check(const Expected& expected, std::int64_t misaligned, Count count, Make make) {
   std::vector<std::string_view> ids{""};
@@ -100,8 +100,8 @@ void check_combinations(const Lists& lists, std::int64_t content, const Expected
       [&](const gpu::Policy& policy, std::int64_t* offsets) {
         return combinations_offsets(policy, lists, content, expected.n, replacement, offsets);
       },
-      [&](const gpu::Policy& policy, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
-        return combinations(policy, lists, content, expected.n, replacement, offsets, out, room);
+      [&](const gpu::Policy& policy, std::int64_t* offsets, std::int64_t* const* out, std::int64_t capacity) {
+        return combinations(policy, lists, content, expected.n, replacement, offsets, out, capacity);
       });
 }
 
@@ -248,8 +248,8 @@ TEST_F(GpuTest, ProductsOfOneToFourListsAndOfMany) {
       check(
           expected, 1,
           [&](const gpu::Policy& policy, std::int64_t* to) { return cartesian_offsets(policy, inputs, to); },
-          [&](const gpu::Policy& policy, std::int64_t* to, std::int64_t* const* out, std::int64_t room) {
-            return cartesian(policy, inputs, to, out, room);
+          [&](const gpu::Policy& policy, std::int64_t* to, std::int64_t* const* out, std::int64_t capacity) {
+            return cartesian(policy, inputs, to, out, capacity);
           });
     }
   }
@@ -347,12 +347,12 @@ TEST_F(GpuTest, WhatCombinationsRefuse) {
   DeviceArray<std::int64_t> offsets(3);
   const Lists lists = Lists::by_offsets(static_cast<const std::int64_t*>(bounds.data()), 2);
   const DeviceOut out(2, 18, 0);
-  const auto pairs = [&](const gpu::Policy& policy, const Lists& of, std::int64_t* const* to, std::int64_t room) {
-    return failure_of([&] { combinations(policy, of, 9, 2, false, offsets.data(), to, room); });
+  const auto pairs = [&](const gpu::Policy& policy, const Lists& of, std::int64_t* const* to, std::int64_t capacity) {
+    return failure_of([&] { combinations(policy, of, 9, 2, false, offsets.data(), to, capacity); });
   };
   EXPECT_EQ(pairs({}, lists, out.pointers.data(), 18), Failure{});
-  for (const std::int64_t room : {17, 0}) {
-    EXPECT_EQ(pairs({}, lists, out.pointers.data(), room), (Failure{Code::unequal_lengths, kNoIndex})) << room;
+  for (const std::int64_t capacity : {17, 0}) {
+    EXPECT_EQ(pairs({}, lists, out.pointers.data(), capacity), (Failure{Code::unequal_lengths, kNoIndex})) << capacity;
   }
   EXPECT_EQ(pairs({}, Lists(host), out.pointers.data(), 18).code, Code::invalid_argument);
   Positions host_out(18);

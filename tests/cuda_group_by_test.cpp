@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/cuda_group_by_test.cpp: groups on a GPU against those of the CPU: every rung, types of keys and values, operators, patterns of
-// keys, counts, bits of float sums from run to run, memory, room and errors.
+// keys, counts, bits of float sums from run to run, memory, capacity and errors.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -58,17 +58,18 @@ void check(const std::vector<Key>& keys, const std::vector<In>& values, std::typ
   for (const RungInfo& rung : rungs) {
     SCOPED_TRACE(rung.id);
     for (const bool counted : {false, true}) {
-      const std::int64_t room = groups + 3;
-      DeviceArray<Key> out_keys(room, 1);
-      DeviceArray<Out> out(room, 1);
-      DeviceArray<std::int64_t> counts(room, 1);
+      const std::int64_t capacity = groups + 3;
+      DeviceArray<Key> out_keys(capacity, 1);
+      DeviceArray<Out> out(capacity, 1);
+      DeviceArray<std::int64_t> counts(capacity, 1);
       const tests::OwnStream stream;
       const gpu::Policy policy = gpu::Policy{}.with_rung(rung.id).with_stream(stream);
       Grouped result{};
       try {
-        result = counted ? group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(),
-                                    counts.data(), room, op)
-                         : group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), room, op);
+        result = counted
+                     ? group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), counts.data(),
+                                capacity, op)
+                     : group_by(policy, on_device.data(), content.data(), n, out_keys.data(), out.data(), capacity, op);
       } catch (const Error& error) {  // the simple rungs have few types
         ASSERT_EQ(error.code(), Code::unsupported) << error.what();
         ASSERT_FALSE(rung.id.empty() || rung.id == "cuda.sort" || rung.id == "cuda.adaptive") << error.what();
@@ -274,7 +275,7 @@ TEST_F(CudaGroupBy, NameTheFirstGroupThatOverflows) {
             Code::unsupported);
 }
 
-TEST_F(CudaGroupBy, WriteNothingWhereThereIsTooLittleRoom) {
+TEST_F(CudaGroupBy, WriteNothingWhereCapacityIsTooSmall) {
   const auto keys = keys_of<std::int32_t>(Keys::sorted, 5'000);
   DeviceArray<std::int32_t> on_device(keys, 0);
   DeviceArray<float> content(std::vector<float>(keys.size(), 1), 0);

@@ -320,7 +320,7 @@ TEST_F(GpuTest, PackedOffsetsThatLeaveInt64AreErrors) {
   }
 }
 
-TEST_F(GpuTest, PacksWithTooLittleRoomAreNotOverrun) {
+TEST_F(GpuTest, PacksOfTooSmallCapacityAreNotOverrun) {
   for (const std::int64_t n : {4, 100, 100001}) {
     const Selection given = whole(shuffled(adjacent_lists(Pattern::poisson, n, 0), false));
     const auto total = std::ssize(given.expected().positions);
@@ -328,11 +328,11 @@ TEST_F(GpuTest, PacksWithTooLittleRoomAreNotOverrun) {
     DeviceLists<std::int64_t> lists(given, false, 0);
     DeviceColumn column(n, 8, 0);
     DeviceColumn other(n, 1, 0);
-    for (const std::int64_t room : {total - 1, std::int64_t{0}}) {
+    for (const std::int64_t capacity : {total - 1, std::int64_t{0}}) {
       for (const RungInfo& rung : rungs()) {
         DeviceArray<std::int64_t> offsets(given.lists() + 1);
         column.clear(2 * total);
-        other.clear(room);
+        other.clear(capacity);
         const auto policy = gpu::Policy{}.with_rung(rung.id);
         EXPECT_EQ(failure_of([&] { pack(policy, lists.view(), offsets.data(), column.view(), other.view()); }),
                   (Failure{Code::unequal_lengths, kNoIndex}))

@@ -372,14 +372,15 @@ void expect_as_on_cpu(const gpu::Policy& policy, const Anywhere<Bound>& given, c
   const std::int64_t elements = segmented_sort(par, on_host, content, sorted, order).elements;
   segmented_argsort(par, on_host, content, positions, order);
   for (const std::int64_t spare : {0, 5}) {
-    const std::int64_t room = elements + spare;
+    const std::int64_t capacity = elements + spare;
     DeviceArray<T> in(content, 1);
-    DeviceArray<T> out(room, 1);
-    DeviceArray<std::int64_t> device_positions(room, 1);
+    DeviceArray<T> out(capacity, 1);
+    DeviceArray<std::int64_t> device_positions(capacity, 1);
     const auto out_before = out.values();
     const auto positions_before = device_positions.values();
-    EXPECT_EQ(segmented_sort(policy, lists, in.data(), n, out.data(), room, order).elements, elements);
-    EXPECT_EQ(segmented_argsort(policy, lists, in.data(), n, device_positions.data(), room, order).elements, elements);
+    EXPECT_EQ(segmented_sort(policy, lists, in.data(), n, out.data(), capacity, order).elements, elements);
+    EXPECT_EQ(segmented_argsort(policy, lists, in.data(), n, device_positions.data(), capacity, order).elements,
+              elements);
     auto expected = out_before;
     std::copy_n(sorted.begin(), elements, expected.begin());
     EXPECT_TRUE(impl::segmented_sort::same_bytes(out.values().data(), expected.data(), expected.size() * sizeof(T)))
@@ -419,13 +420,13 @@ TEST_F(GpuTest, WhatIsWrongWithListsAnywhereIsReportedAndNothingIsWritten) {
   const auto content = make_content<double>(1000, 6);
   DeviceArray<double> in(content, 0);
   DeviceArray<gpu::ListsStatus> status(1);
-  const auto check = [&](const Offsets& host_starts, const Offsets& host_stops, std::int64_t room, Code code,
+  const auto check = [&](const Offsets& host_starts, const Offsets& host_stops, std::int64_t capacity, Code code,
                          std::int64_t index) {
     DeviceArray<std::int64_t> starts(host_starts, 0);
     DeviceArray<std::int64_t> stops(host_stops, 0);
     const Lists lists = Lists::by_bounds(starts.data(), stops.data(), std::ssize(host_starts));
-    DeviceArray<double> out(room);
-    DeviceArray<std::int64_t> positions(room);
+    DeviceArray<double> out(capacity);
+    DeviceArray<std::int64_t> positions(capacity);
     const auto before = out.values();
     const auto positions_before = positions.values();
     const auto expect_error = [&](auto call) {
@@ -437,9 +438,9 @@ TEST_F(GpuTest, WhatIsWrongWithListsAnywhereIsReportedAndNothingIsWritten) {
         EXPECT_EQ(error.index(), index) << error.what();
       }
     };
-    expect_error([&] { segmented_sort(gpu::Policy{}, lists, in.data(), 1000, out.data(), room); });
-    expect_error([&] { segmented_argsort(gpu::Policy{}, lists, in.data(), 1000, positions.data(), room); });
-    segmented_sort_async(gpu::Policy{}, lists, in.data(), 1000, out.data(), room, status.data());
+    expect_error([&] { segmented_sort(gpu::Policy{}, lists, in.data(), 1000, out.data(), capacity); });
+    expect_error([&] { segmented_argsort(gpu::Policy{}, lists, in.data(), 1000, positions.data(), capacity); });
+    segmented_sort_async(gpu::Policy{}, lists, in.data(), 1000, out.data(), capacity, status.data());
     require(cudaDeviceSynchronize());
     EXPECT_EQ(status.values()[0].code, code);
     EXPECT_EQ(status.values()[0].first_bad, index);
@@ -588,8 +589,8 @@ TEST_F(GpuTest, SortsSayWhatIsWrong) {
   DeviceArray<gpu::ListsStatus> status(1);
   const auto lists = on_device(bounds, 3);
   const auto code = [&](const gpu::Policy& policy, const Lists& given, const std::int64_t* from, std::int64_t* to,
-                        std::int64_t room) {
-    return code_of([&] { (void)segmented_sort(policy, given, from, 9, to, room); });
+                        std::int64_t capacity) {
+    return code_of([&] { (void)segmented_sort(policy, given, from, 9, to, capacity); });
   };
   EXPECT_EQ(code({}, lists, in.data(), out.data(), 9), Code::ok);
   EXPECT_EQ(code({}, lists, in.data(), in.data(), 9), Code::ok);

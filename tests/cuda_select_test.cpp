@@ -285,7 +285,7 @@ TEST_F(GpuTest, BoundsOfEmptyListsMayBeAnything) {
   }
 }
 
-TEST_F(GpuTest, SelectionsWithTooLittleRoomAreNotOverrun) {
+TEST_F(GpuTest, SelectionsOfTooSmallCapacityAreNotOverrun) {
   for (const std::int64_t n : {4, 100, 100001}) {
     for (const bool by_offsets : {true, false}) {
       Selection given = adjacent_lists(ListPattern::poisson, n, 60);
@@ -296,20 +296,20 @@ TEST_F(GpuTest, SelectionsWithTooLittleRoomAreNotOverrun) {
       DeviceBooleans mask(given.mask);
       DeviceColumn column(n, 8, 0);
       DeviceColumn other(n, 1, 0);
-      for (const std::int64_t room : {kept - 1, std::int64_t{0}}) {
+      for (const std::int64_t capacity : {kept - 1, std::int64_t{0}}) {
         for (const RungInfo& rung : rungs()) {
           if (rung.id == "cuda.cub" && !by_offsets) continue;
           const auto policy = gpu::Policy{}.with_rung(rung.id);
           DeviceArray<std::int64_t> out(given.lists() + 1);
           column.clear(2 * n);
-          other.clear(room);
-          const Failure no_room{Code::unequal_lengths, kNoIndex};
+          other.clear(capacity);
+          const Failure too_small{Code::unequal_lengths, kNoIndex};
           EXPECT_EQ(
               failure_of([&] { select(policy, lists.view(), mask.view(), out.data(), column.view(), other.view()); }),
-              no_room)
+              too_small)
               << rung.id << ' ' << n;
           if (by_offsets) {
-            EXPECT_EQ(failure_of([&] { select(policy, mask.view(), column.view(), other.view()); }), no_room)
+            EXPECT_EQ(failure_of([&] { select(policy, mask.view(), column.view(), other.view()); }), too_small)
                 << rung.id;
           }
           EXPECT_TRUE(column.intact() && other.intact() && out.intact()) << rung.id;

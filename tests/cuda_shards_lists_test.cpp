@@ -57,7 +57,7 @@ class Parts {
 /// What a call throws: its code and index, and that its text has some words.
 // ---- Offsets.
 
-/// Bounds of all lists, cut into shards, and room for their offsets.
+/// Bounds of all lists, cut into shards, and buffers for their offsets.
 template <class T>
 class BoundsInShards {
  public:
@@ -287,7 +287,7 @@ TEST_F(CudaShardsLists, OffsetsOfAsManyListsAsDeviceMemorySays) {
 
 // ---- Reductions.
 
-/// Content cut into shards, the lists that begin in each, and room for their results.
+/// Content cut into shards, the lists that begin in each, and buffers for their results.
 template <class In, class Out, class Bound>
 class ListsInShards {
  public:
@@ -653,10 +653,10 @@ TEST_F(CudaShardsLists, RefusesWhatItCannotDo) {
                [&] { segmented_reduce(checked, Shards{{lists, x.data(), 100, out.data()}, {}}); });
   expect_error(Code::unsupported, kNoIndex, "mul of integers is not checked",
                [&] { segmented_reduce(checked, Shards{{lists, x.data(), 100, out.data()}, {}}, mul); });
-  DeviceArray<std::int64_t> room(11);
+  DeviceArray<std::int64_t> buffer(11);
   expect_error(Code::invalid_argument, kNoIndex, "shard 1: starts is host memory", [&] {
-    upsweep::offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, room.data()},
-                                                                         {host.data(), x.data(), 10, room.data()}});
+    upsweep::offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, buffer.data()},
+                                                                         {host.data(), x.data(), 10, buffer.data()}});
   });
   expect_error(Code::invalid_argument, kNoIndex, "offsets: a null pointer", [&] {
     upsweep::offsets(group, std::vector<gpu::OffsetsShard<std::int32_t>>{{x.data(), x.data(), 10, nullptr}, {}});

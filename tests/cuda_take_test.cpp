@@ -405,23 +405,23 @@ TEST_F(GpuTest, ListsOfOneSizeAreTakenFrom) {
 // -------------------------------------------------------------------------------------------------------------- errors
 
 /// The same on the host.
-Failure expected_failure(const JaggedTake& made, std::int64_t room) {
+Failure expected_failure(const JaggedTake& made, std::int64_t capacity) {
   std::vector<std::int64_t> offsets(made.offsets.size());
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(room) + 1);  // no null pointer
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(capacity) + 1);  // no null pointer
   return failure_of([&] {
     take_positions(par, Lists(made.lists.starts, made.lists.stops), made.lists.content(),
                    Lists(made.index_lists.starts, made.index_lists.stops), Indices(made.indices), offsets.data(),
-                   positions.data(), room);
+                   positions.data(), capacity);
   });
 }
 
 void expect_same_failure(const JaggedTake& made, const std::string& what) {
-  const auto room = std::ssize(made.positions);
-  for (const std::int64_t less : {std::int64_t{0}, room}) {
-    const Failure expected = expected_failure(made, room - less);
+  const auto capacity = std::ssize(made.positions);
+  for (const std::int64_t less : {std::int64_t{0}, capacity}) {
+    const Failure expected = expected_failure(made, capacity - less);
     DeviceTake<std::int64_t, std::int64_t> given(made, false, 0);
     DeviceColumn column(given.content, 8, 0);
-    column.clear(room - less);
+    column.clear(capacity - less);
     const SelectColumn view = column.view();
     EXPECT_EQ(failure_of([&] { given.into({}, std::span(&view, 1)); }), expected) << what;
     EXPECT_TRUE(column.intact() && given.offsets.intact()) << what;
@@ -430,11 +430,11 @@ void expect_same_failure(const JaggedTake& made, const std::string& what) {
                Indices(given.indices.data(), given.count), given.offsets.data(), std::span(&view, 1), status.data());
     const gpu::TakeStatus reported = status.values()[0];
     EXPECT_EQ((Failure{reported.code, reported.first_bad}), expected) << what;
-    DeviceArray<std::int64_t> positions(room - less);
+    DeviceArray<std::int64_t> positions(capacity - less);
     EXPECT_EQ(failure_of([&] {
                 take_positions(gpu::Policy{}, given.lists.view(), given.content, given.index_lists.view(),
                                Indices(given.indices.data(), given.count), given.offsets.data(), positions.data(),
-                               room - less);
+                               capacity - less);
               }),
               expected)
         << what;

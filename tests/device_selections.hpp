@@ -77,13 +77,13 @@ class DeviceColumn {
         host_(bytes_of(n, size)),
         content_(host_, misaligned_bytes) {}
 
-  /// A fresh output with that much room.
-  void clear(std::int64_t room) {
-    room_ = room;
-    out_.emplace(room * size_, misaligned_);
+  /// A fresh output of that capacity.
+  void clear(std::int64_t capacity) {
+    capacity_ = capacity;
+    out_.emplace(capacity * size_, misaligned_);
   }
   void poison() { out_->poison(); }
-  [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_->data(), room_, size_}; }
+  [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_->data(), capacity_, size_}; }
   [[nodiscard]] std::string complaint(const std::vector<std::int64_t>& positions) {
     if (!intact()) return "something was written around the output or the content";
     const auto found = out_->values();
@@ -111,7 +111,7 @@ class DeviceColumn {
   std::int64_t n_;
   int size_;
   std::int64_t misaligned_;
-  std::int64_t room_ = 0;
+  std::int64_t capacity_ = 0;
   std::vector<std::uint8_t> host_;
   DeviceArray<std::uint8_t> content_;
   std::optional<DeviceArray<std::uint8_t>> out_;

@@ -310,7 +310,7 @@ TEST(DynamicLists, FoldAndScanRunsOfEqualKeysByTheirLadder) {
   EXPECT_EQ(reduce(from, {firsts, 3, Type::int16}), Code::ok);
   EXPECT_EQ(reduce({values, 5, Type::int32}, {firsts, 3, Type::int16}), Code::unequal_lengths);
   EXPECT_EQ(reduce(from, {firsts, 3, Type::uint16}), Code::invalid_argument) << "keys of another type";
-  EXPECT_EQ(reduce(from, {firsts, 2, Type::int16}), Code::unequal_lengths) << "too little room";
+  EXPECT_EQ(reduce(from, {firsts, 2, Type::int16}), Code::unequal_lengths) << "too little capacity";
 }
 
 TEST(Dynamic, GroupsByTheirLadder) {
@@ -687,19 +687,19 @@ TEST(Dynamic, RefusesWhatDoesNotFitTogether) {
 Code folds(Operator op, Type in, Type out) {
   const std::int64_t zeros[2] = {};
   const std::int64_t offsets[] = {0, 2};
-  std::int64_t room[2] = {77, 77};
+  std::int64_t buffer[2] = {77, 77};
   const dynamic::ConstArray from{zeros, 2, in};
   const Lists lists = dynamic::lists_of_offsets({offsets, 2, Type::int64});
   dynamic::Carry carry(out);
   const Code code = code_of([&] { dynamic::reduce(seq, op, from, carry); });
   const auto expect_same = [&](auto call) {
     EXPECT_EQ(code_of(call), code);
-    EXPECT_EQ(room[0] == 77, code != Code::ok);
-    room[0] = 77;
+    EXPECT_EQ(buffer[0] == 77, code != Code::ok);
+    buffer[0] = 77;
   };
-  expect_same([&] { dynamic::scan(seq, {.op = op}, from, {room, 2, out}, carry); });
-  expect_same([&] { dynamic::segmented_reduce(seq, op, lists, from, {room, 1, out}); });
-  expect_same([&] { dynamic::segmented_scan(seq, {.op = op}, lists, from, {room, 2, out}); });
+  expect_same([&] { dynamic::scan(seq, {.op = op}, from, {buffer, 2, out}, carry); });
+  expect_same([&] { dynamic::segmented_reduce(seq, op, lists, from, {buffer, 1, out}); });
+  expect_same([&] { dynamic::segmented_scan(seq, {.op = op}, lists, from, {buffer, 2, out}); });
   return code;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/group_by_rungs_test.cpp: every rung of the group-by ladder against its reference: patterns and types of keys, types of values,
-// operators, counts, threads and the bits of float sums, overflow, room, and what is refused.
+// operators, counts, threads and the bits of float sums, overflow, capacity, and what is refused.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ bool is_in_order(std::string_view rung) {
 /// What a call on some policy leaves, between guards.
 template <class Key, class Out>
 struct Outputs {
-  explicit Outputs(std::int64_t room) : keys(room, 1), folds(room, 3), counts(room, 1) {}
+  explicit Outputs(std::int64_t capacity) : keys(capacity, 1), folds(capacity, 3), counts(capacity, 1) {}
 
   Guarded<Key> keys;
   Guarded<Out> folds;
@@ -357,18 +357,18 @@ TEST(GroupByRungs, SaysWhichKeyOverflows) {
   }
 }
 
-TEST(GroupByRungs, WriteNothingWhereThereIsTooLittleRoom) {
+TEST(GroupByRungs, WriteNothingWhereCapacityIsTooSmall) {
   const std::int64_t n = 70'000;
   const auto keys = keys_of<std::int32_t>(Keys::sorted, n);
   const std::vector<float> values(keys.size(), 1);
   const std::int64_t groups = n / 5;
   const std::vector<std::int32_t> poison(static_cast<std::size_t>(groups), -1);
   for (const Policy& policy : policies()) {
-    for (const std::int64_t room : {std::int64_t{0}, std::int64_t{1}, groups - 1}) {
-      SCOPED_TRACE(describe(policy) + " room " + std::to_string(room));
-      Guarded<std::int32_t> few_keys(room, 1);
-      Guarded<float> few(room, 1);
-      Guarded<std::int64_t> few_counts(room, 1);
+    for (const std::int64_t capacity : {std::int64_t{0}, std::int64_t{1}, groups - 1}) {
+      SCOPED_TRACE(describe(policy) + " capacity " + std::to_string(capacity));
+      Guarded<std::int32_t> few_keys(capacity, 1);
+      Guarded<float> few(capacity, 1);
+      Guarded<std::int64_t> few_counts(capacity, 1);
       std::vector<std::int32_t> out_keys = poison;
       std::vector<float> out(poison.size(), 7);
       std::vector<std::int64_t> counts(poison.size(), 7);
@@ -387,7 +387,7 @@ TEST(GroupByRungs, WriteNothingWhereThereIsTooLittleRoom) {
   std::vector<float> one(1);
   try {
     group_by(par, keys, values, all, one);
-    ADD_FAILURE() << "a room of one was enough";
+    ADD_FAILURE() << "a capacity of one was enough";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("the output of values is too small: needs 14000 elements, has 1"),
               std::string::npos)

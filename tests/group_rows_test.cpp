@@ -97,7 +97,7 @@ TEST_F(GroupRows, KeepWhatTheyHaveWhileTheyBecomeWide) {
   }
   expect_same(rows, all);
 
-  rows.set_null(17, 2);  // which all rows get room for
+  rows.set_null(17, 2);  // which widens all rows
   rows.set_key(17, 2, 0);
   change(17).nulls[2] = true;
   change(17).keys[2] = 0;
@@ -159,7 +159,7 @@ TEST_F(GroupRows, ARowCountsForAllAggregatesAndAddsToSums) {
   }
 }
 
-TEST_F(GroupRows, AreCopiedToOthersThatHaveRoom) {
+TEST_F(GroupRows, AreCopiedToOthersThatAreWideEnough) {
   query::GroupRows narrow(plan_);
   query::GroupRows wide(plan_);
   std::vector<Expected> all;

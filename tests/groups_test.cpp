@@ -624,7 +624,7 @@ TEST(Groups, MergeAndGoOnFromBytes) {
   }
 }
 
-TEST(Totals, RefuseMoreGroupsThanMemoryHasRoomFor) {
+TEST(Totals, RefuseMoreGroupsThanMemoryHolds) {
   MemoryTable t;
   t.add("k", Longs{}).add("x", Longs{});
   const std::string sql = "SELECT k, SUM(x) FROM t GROUP BY k";

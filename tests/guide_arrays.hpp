@@ -62,7 +62,7 @@ class GuideTest : public GpuTest {
     arrays_.push_back(made);
     return made->data();
   }
-  /// Room on the GPU; the two sides' have other bytes, so that what neither writes is not the same.
+  /// Buffers on the GPU; the two sides' have other bytes, so that what neither writes is not the same.
   template <class T>
   T* output(std::int64_t elements, int byte) {
     T* const memory = array(std::vector<T>(static_cast<std::size_t>(elements)));
@@ -105,9 +105,9 @@ class GuideTest : public GpuTest {
   const std::uint8_t* flags = nullptr;     // n booleans
   const std::int64_t* offsets = nullptr;   // of `lists` lists in n elements
   const std::int64_t* lengths = nullptr;   // theirs
-  int *theirs = nullptr, *ours = nullptr;  // room for n
+  int *theirs = nullptr, *ours = nullptr;  // of n
   int *their_keys = nullptr, *our_keys = nullptr;
-  std::int64_t *their_longs = nullptr, *our_longs = nullptr;  // room for n + 1
+  std::int64_t *their_longs = nullptr, *our_longs = nullptr;  // of n + 1
   int* count = nullptr;
 
  private:

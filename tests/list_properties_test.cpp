@@ -80,7 +80,7 @@ Policy any_policy(std::string_view problem) {
 }
 
 template <class T = std::int64_t>
-std::vector<T> room(std::int64_t n) {
+std::vector<T> zeros(std::int64_t n) {
   return std::vector<T>(static_cast<std::size_t>(n));
 }
 
@@ -93,7 +93,7 @@ void expect_always(Law law) {
 TEST(ListProperties, TheFoldOfFoldsIsTheFoldOfAll) {
   expect_always([] {
     const Ragged ragged = any_tight_ragged();
-    auto sums = room(ragged.lists());
+    auto sums = zeros(ragged.lists());
     segmented_reduce(any_policy("segmented-reduce"), ragged.offsets, ragged.content, sums);
     const auto sum_of = [](const Values& values) { return reduce(par, values, std::int64_t{0}).value; };
     RC_ASSERT(sum_of(sums) == sum_of(ragged.content));
@@ -103,7 +103,7 @@ TEST(ListProperties, TheFoldOfFoldsIsTheFoldOfAll) {
 TEST(ListProperties, FoldsFollowTheirListsWhereverTheseStand) {
   expect_always([] {
     const Ragged ragged = any_ragged();
-    auto order = room(ragged.lists());
+    auto order = zeros(ragged.lists());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(order.size() - 1 - i);
     Values starts;
     Values stops;
@@ -111,8 +111,8 @@ TEST(ListProperties, FoldsFollowTheirListsWhereverTheseStand) {
       starts.push_back(ragged.offsets[static_cast<std::size_t>(list)]);
       stops.push_back(ragged.offsets[static_cast<std::size_t>(list) + 1]);
     }
-    auto straight = room(ragged.lists());
-    auto reversed = room(ragged.lists());
+    auto straight = zeros(ragged.lists());
+    auto reversed = zeros(ragged.lists());
     segmented_reduce(par.with_rung("cpu.serial"), ragged.offsets, ragged.content, straight, argmax);
     segmented_reduce(par, Lists(starts, stops), ragged.content, reversed, argmax);
     std::reverse(reversed.begin(), reversed.end());
@@ -123,8 +123,8 @@ TEST(ListProperties, FoldsFollowTheirListsWhereverTheseStand) {
 TEST(ListProperties, TheLastOfAListsScanIsItsFold) {
   expect_always([] {
     const Ragged ragged = any_ragged();
-    auto running = room(ragged.elements());
-    auto folds = room(ragged.lists());
+    auto running = zeros(ragged.elements());
+    auto folds = zeros(ragged.lists());
     segmented_inclusive_scan(any_policy("segmented-scan"), ragged.offsets, ragged.content, running, max);
     segmented_reduce(any_policy("segmented-reduce"), ragged.offsets, ragged.content, folds, max);
     for (std::size_t i = 0; i < folds.size(); ++i) {
@@ -141,13 +141,13 @@ TEST(ListProperties, PackedListsHaveTheFoldsOfTheListsThatTheyWere) {
     Values stops(ragged.offsets.begin() + 1, ragged.offsets.end());
     std::reverse(starts.begin(), starts.end());
     std::reverse(stops.begin(), stops.end());
-    auto offsets = room(ragged.lists() + 1);
-    auto content = room(ragged.offsets.back() - ragged.offsets.front());
+    auto offsets = zeros(ragged.lists() + 1);
+    auto content = zeros(ragged.offsets.back() - ragged.offsets.front());
     pack(any_policy("pack"), Lists(starts, stops), offsets, PackColumn(ragged.content, content));
     RC_ASSERT(offsets.front() == 0);
     RC_ASSERT(offsets.back() == std::ssize(content));
-    auto before = room(ragged.lists());
-    auto after = room(ragged.lists());
+    auto before = zeros(ragged.lists());
+    auto after = zeros(ragged.lists());
     segmented_reduce(par, Lists(starts, stops), ragged.content, before);
     segmented_reduce(par, offsets, content, after);
     RC_ASSERT(before == after);
@@ -161,7 +161,7 @@ TEST(ListProperties, WhatAMaskKeepsAndWhatItDropsAreTheList) {
     auto other = mask;
     for (std::uint8_t& one : other) one ^= 1;
     const auto selected = [&](const std::vector<std::uint8_t>& chosen) {
-      std::pair both{room(ragged.lists() + 1), room(ragged.elements())};
+      std::pair both{zeros(ragged.lists() + 1), zeros(ragged.elements())};
       const auto kept = select(any_policy("select"), ragged.offsets, chosen, both.first, ragged.content, both.second);
       RC_ASSERT(kept == both.first.back());
       both.second.resize(static_cast<std::size_t>(kept));
@@ -176,7 +176,7 @@ TEST(ListProperties, WhatAMaskKeepsAndWhatItDropsAreTheList) {
     const std::vector inner(mask.begin() + ragged.offsets.front(), mask.begin() + ragged.offsets.back());
     const Values content(ragged.content.begin() + ragged.offsets.front(),
                          ragged.content.begin() + ragged.offsets.back());
-    auto parted = room(std::ssize(content));
+    auto parted = zeros(std::ssize(content));
     RC_ASSERT(partition(par, inner, content, parted) == std::ssize(kept));
     RC_ASSERT(std::equal(kept.begin(), kept.end(), parted.begin()));
     RC_ASSERT(std::equal(dropped.begin(), dropped.end(), parted.begin() + std::ssize(kept)));
@@ -187,12 +187,12 @@ TEST(ListProperties, SortedListsAreTheListsTakenByTheirArgsort) {
   expect_always([] {
     const Ragged ragged = any_tight_ragged();
     const SortOptions options{.descending = *rc::gen::arbitrary<bool>().as("descending")};
-    auto sorted = room(ragged.elements());
-    auto positions = room(ragged.elements());
+    auto sorted = zeros(ragged.elements());
+    auto positions = zeros(ragged.elements());
     segmented_sort(any_policy("segmented-sort"), ragged.offsets, ragged.content, sorted, options);
     segmented_argsort(any_policy("segmented-sort"), ragged.offsets, ragged.content, positions, options);
-    auto offsets = room(ragged.lists() + 1);
-    auto taken = room(ragged.elements());
+    auto offsets = zeros(ragged.lists() + 1);
+    auto taken = zeros(ragged.elements());
     take(par, ragged.offsets, ragged.content, ragged.offsets, positions, offsets, taken);
     RC_ASSERT(taken == sorted);
     for (std::size_t i = 0; i + 1 < ragged.offsets.size(); ++i) {
@@ -208,10 +208,10 @@ TEST(ListProperties, SortedListsAreTheListsTakenByTheirArgsort) {
 TEST(ListProperties, OffsetsParentsAndLocalIndicesSayTheSame) {
   expect_always([] {
     const Ragged ragged = any_tight_ragged();
-    auto parents = room(ragged.elements());
-    auto index = room(ragged.elements());
-    auto starts = room(ragged.elements());
-    auto back = room(ragged.lists() + 1);
+    auto parents = zeros(ragged.elements());
+    auto index = zeros(ragged.elements());
+    auto starts = zeros(ragged.elements());
+    auto back = zeros(ragged.lists() + 1);
     offsets_to_parents(par, ragged.offsets, parents);
     local_index(par, ragged.offsets, index);
     parents_to_offsets(par, parents, back);
@@ -225,11 +225,11 @@ TEST(ListProperties, OffsetsParentsAndLocalIndicesSayTheSame) {
 TEST(ListProperties, FoldsByParentsAreThoseOfTheListsThatAreNotEmpty) {
   expect_always([] {
     const Ragged ragged = any_tight_ragged();
-    auto parents = room(ragged.elements());
+    auto parents = zeros(ragged.elements());
     offsets_to_parents(par, ragged.offsets, parents);
-    auto keys = room(ragged.lists());
-    auto folds = room(ragged.lists());
-    auto sums = room(ragged.lists());
+    auto keys = zeros(ragged.lists());
+    auto folds = zeros(ragged.lists());
+    auto sums = zeros(ragged.lists());
     const auto runs = reduce_by_key(any_policy("by-key"), parents, ragged.content, keys, folds).runs;
     segmented_reduce(any_policy("segmented-reduce"), ragged.offsets, ragged.content, sums);
     std::int64_t run = 0;
@@ -250,7 +250,7 @@ TEST(ListProperties, PairsOfAListAndItsPairsWithEqualOnesAreItsSquare) {
     Ragged ragged = any_tight_ragged();
     std::erase_if(ragged.offsets, [&](std::int64_t offset) { return offset > 2000; });  // squares are long
     const std::int64_t elements = ragged.offsets.back();
-    auto tuples = room(ragged.lists() + 1);
+    auto tuples = zeros(ragged.lists() + 1);
     const auto pairs = [&](bool replacement) {
       combinations_offsets(any_policy("combinations"), ragged.offsets, elements, 2, replacement, tuples);
       return tuples;

@@ -898,7 +898,7 @@ void copy_element(const SelectColumn& column, std::int64_t from, std::int64_t to
 /// The loop that every mutant is made from, over int64 bounds; keeps(j) stands for the mask.
 template <class Keeps>
 std::int64_t select_by(const Lists& lists, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
-                       std::int64_t room, Keeps keeps) {
+                       std::int64_t capacity, Keeps keeps) {
   const auto* const starts = static_cast<const std::int64_t*>(lists.starts);
   const auto* const stops = static_cast<const std::int64_t*>(lists.stops);
   std::int64_t kept = 0;
@@ -906,7 +906,7 @@ std::int64_t select_by(const Lists& lists, std::int64_t* out_offsets, std::span<
   for (std::int64_t i = 0; i < lists.count; ++i) {
     const bool is_null = lists.valid.is_given() && !lists.valid[i];
     for (std::int64_t j = starts[i]; !is_null && j < stops[i]; ++j) {
-      if (!keeps(j) || kept == room) continue;
+      if (!keeps(j) || kept == capacity) continue;
       for (const SelectColumn& column : columns) copy_element(column, j, kept);
       ++kept;
     }

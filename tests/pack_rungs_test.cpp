@@ -205,7 +205,7 @@ TEST(Pack, ListsByOffsetsAndOfOneSize) {
     const std::vector<std::uint8_t> valid{1, 0, 1};
     (void)pack(policy, Lists::of_size(3, 2).with_validity(valid), out_offsets, PackColumn(content, six));
     EXPECT_EQ(out_offsets, (Positions{0, 2, 2, 4})) << rung.id;
-    EXPECT_EQ(six, (std::vector{0, 10, 40, 50, 40, 50})) << rung.id << ": room that is left stays as it was";
+    EXPECT_EQ(six, (std::vector{0, 10, 40, 50, 40, 50})) << rung.id << ": memory past the lists stays as it was";
   }
 }
 
@@ -434,11 +434,11 @@ TEST(Pack, SaysWhatIsWrong) {
   std::vector<int> short_out(2);
   for (const auto& rung : tests::cpu_rungs("pack")) {
     const Policy policy = par.with_rung(rung.id);
-    const Failure no_room{Code::unequal_lengths, kNoIndex};
-    EXPECT_EQ(failure_of([&] { (void)pack(policy, offsets, out_offsets, PackColumn(content, short_out)); }), no_room)
+    const Failure too_small{Code::unequal_lengths, kNoIndex};
+    EXPECT_EQ(failure_of([&] { (void)pack(policy, offsets, out_offsets, PackColumn(content, short_out)); }), too_small)
         << rung.id;
     EXPECT_EQ(failure_of([&] { (void)pack_content(policy, offsets, offsets, PackColumn(content, short_out)); }),
-              no_room)
+              too_small)
         << rung.id;
     const Positions far{0, std::numeric_limits<std::int64_t>::max()};
     const std::vector<std::int64_t> zeros(3, 0);

@@ -159,7 +159,7 @@ std::string compressed(const std::string& text) {
   return block;
 }
 
-/// Decompressed into room that ends where its allocation does; none where that fails.
+/// Decompressed into a buffer that ends where its allocation does; none where that fails.
 bool decompress(const std::string& block, std::size_t size, std::string& text) {
   const auto in = exactly(Bytes(block.begin(), block.end()));
   const auto out = std::make_unique<std::uint8_t[]>(size);

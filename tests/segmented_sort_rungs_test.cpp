@@ -398,8 +398,8 @@ TEST(SortErrors, WhatCallsRefuse) {
   const Offsets starts{0, 1};
   const Offsets stops{2, 3};
   const Lists anywhere(starts, stops);
-  const auto sort = [&](const Policy& policy, const Lists& lists, std::int64_t room, double* to) {
-    return code_of([&] { segmented_sort(policy, lists, content.data(), 3, to, room); });
+  const auto sort = [&](const Policy& policy, const Lists& lists, std::int64_t capacity, double* to) {
+    return code_of([&] { segmented_sort(policy, lists, content.data(), 3, to, capacity); });
   };
   EXPECT_EQ(sort(par, Lists(offsets), 3, out.data()), Code::ok);
   EXPECT_EQ(sort(par, Lists(offsets), 2, out.data()), Code::unequal_lengths);

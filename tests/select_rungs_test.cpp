@@ -292,18 +292,18 @@ TEST(SelectErrors, BoundsOfEmptyListsMayBeAnything) {
   }
 }
 
-TEST(SelectErrors, OutputsWithTooLittleRoomAreNotOverrun) {
+TEST(SelectErrors, OutputsOfTooSmallCapacityAreNotOverrun) {
   for (const std::int64_t n : {4, 100, 100001}) {
     const Selection given = adjacent_lists(Pattern::poisson, n, 60);
     const auto kept = std::ssize(given.expected().positions);
     std::vector<std::int64_t> offsets{0};
     offsets.insert(offsets.end(), given.stops.begin(), given.stops.end());
     GivenMask mask(given.mask);
-    for (const std::int64_t room : {kept - 1, std::int64_t{0}}) {
+    for (const std::int64_t capacity : {kept - 1, std::int64_t{0}}) {
       for (const RungInfo& rung : tests::cpu_rungs("select")) {
         const Policy policy = par.with_rung(rung.id).with_threads(2);
         GuardedColumn<std::uint64_t> column(n, n, 0);
-        GuardedColumn<std::uint8_t> other(n, room, 0);
+        GuardedColumn<std::uint8_t> other(n, capacity, 0);
         std::vector<std::int64_t> out(offsets.size());
         const Failure expected{Code::unequal_lengths, kNoIndex};
         EXPECT_EQ(failure_of([&] { select(policy, offsets, mask.view(), out, column.view(), other.view()); }), expected)
@@ -380,7 +380,7 @@ struct MadeOutput {
     if (has_lists) call.lists = Lists(given.starts, given.stops);
     if (has_lists) call.out_offsets = offsets.data();
     call.columns = std::span(&column, 1);
-    call.make_room = [this, clears](std::int64_t kept) {
+    call.allocate_outputs = [this, clears](std::int64_t kept) {
       ++times;
       if (clears) std::fill(mask.begin(), mask.end(), std::uint8_t{0});
       out.assign(static_cast<std::size_t>(kept), -1);
@@ -457,10 +457,10 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
   for (const auto& rung : tests::cpu_rungs("select")) {
     const Policy policy = par.with_threads(2).with_rung(rung.id);
     MadeOutput thrown(given, true);
-    thrown.call.make_room = [](std::int64_t) { throw std::length_error("none"); };
+    thrown.call.allocate_outputs = [](std::int64_t) { throw std::length_error("none"); };
     EXPECT_THROW(detail::run_select(policy, thrown.call), std::length_error) << rung.id;
     MadeOutput short_one(given, true);
-    short_one.call.make_room = [&](std::int64_t kept) {
+    short_one.call.allocate_outputs = [&](std::int64_t kept) {
       short_one.out.resize(static_cast<std::size_t>(kept - 1));
       short_one.column.out = short_one.out.data();
       short_one.column.capacity = kept - 1;
@@ -480,7 +480,7 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
     Selection bad = given;
     bad.stops[3] = given.content() + 1;
     MadeOutput of_bad(bad, true);
-    of_bad.call.make_room = thrown.call.make_room;
+    of_bad.call.allocate_outputs = thrown.call.allocate_outputs;
     EXPECT_EQ(failure_of([&] { detail::run_select(policy, of_bad.call); }), (Failure{Code::stop_past_end, 3}))
         << rung.id;
   }

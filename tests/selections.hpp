@@ -163,16 +163,16 @@ E element(std::int64_t position) {
   }
 }
 
-/// A column of `n` elements, and an output of `room`, with guard bytes around both.
+/// A column of `n` elements, and an output of `capacity`, with guard bytes around both.
 template <class E>
 class GuardedColumn {
  public:
-  GuardedColumn(std::int64_t n, std::int64_t room, std::int64_t misaligned)
-      : content_(n, misaligned), out_(room, misaligned), n_(n), room_(room) {
+  GuardedColumn(std::int64_t n, std::int64_t capacity, std::int64_t misaligned)
+      : content_(n, misaligned), out_(capacity, misaligned), n_(n), capacity_(capacity) {
     for (std::int64_t j = 0; j < n; ++j) content_.data()[j] = element<E>(j);
   }
 
-  [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_.data(), room_}; }
+  [[nodiscard]] SelectColumn view() { return {content_.data(), n_, out_.data(), capacity_}; }
 
   /// What is wrong with the output, from element `first` on, or nothing.
   [[nodiscard]] std::string complaint(const std::vector<std::int64_t>& positions, std::int64_t first = 0) {
@@ -193,7 +193,7 @@ class GuardedColumn {
   Guarded<E> content_;
   Guarded<E> out_;
   std::int64_t n_;
-  std::int64_t room_;
+  std::int64_t capacity_;
 };
 
 /// A selection by lists with columns of two types: select(lists, mask, out_offsets, columns) is the call, or a mutant of it.

@@ -285,7 +285,7 @@ TEST_F(Spill, ReportsTheFirstGroupThatFails) {
   }
 }
 
-TEST_F(Spill, RefusesAnAnswerThatMemoryHasNoRoomFor) {
+TEST_F(Spill, RefusesAnAnswerThatMemoryDoesNotHold) {
   for (const char* const end : {"", " ORDER BY 2", " LIMIT 60000", " ORDER BY 2 LIMIT 60000"}) {
     std::string sql = "SELECT own";
     for (int column = 0; column < 16; ++column) sql += ", SUM(x)";
@@ -419,7 +419,7 @@ TEST_F(Spill, SaysHowMuchAFullDiskHasTaken) {
       EXPECT_EQ(error.code(), Code::disk_full) << error.what();
       const std::string what = error.what();
       for (const char* const message : {name.c_str(), "were written to a temporary file", "QueryMemory::spill_folder",
-                                        "QueryMemory::bytes", "make room"}) {
+                                        "QueryMemory::bytes", "free disk space"}) {
         EXPECT_NE(what.find(message), std::string::npos) << what;
       }
     }

@@ -237,11 +237,11 @@ TEST(TakeOfLists, NullListsAreEmpty) {
   }
 }
 
-TEST(TakeOfLists, OutputsWithTooLittleRoomAreNotOverrun) {
+TEST(TakeOfLists, OutputsOfTooSmallCapacityAreNotOverrun) {
   JaggedTake made = make_jagged_take(Pattern::poisson, 40'000, true);
   const auto taken = std::ssize(made.positions);
-  const auto failure = [&](const Policy& policy, std::int64_t room) {
-    GuardedColumn<std::uint64_t> column(made.lists.content(), room, 0);
+  const auto failure = [&](const Policy& policy, std::int64_t capacity) {
+    GuardedColumn<std::uint64_t> column(made.lists.content(), capacity, 0);
     const SelectColumn view = column.view();
     Guarded<std::int64_t> offsets(std::ssize(made.offsets));
     const Failure found = failure_of([&] {
@@ -252,12 +252,12 @@ TEST(TakeOfLists, OutputsWithTooLittleRoomAreNotOverrun) {
     EXPECT_TRUE(column.intact() && offsets.intact()) << describe(policy);
     return found;
   };
-  for (const std::int64_t room : {taken - 1, std::int64_t{0}}) {
+  for (const std::int64_t capacity : {taken - 1, std::int64_t{0}}) {
     for (const Policy& policy : list_policies(2)) {
-      EXPECT_EQ(failure(policy, room), (Failure{Code::unequal_lengths, kNoIndex})) << describe(policy);
+      EXPECT_EQ(failure(policy, capacity), (Failure{Code::unequal_lengths, kNoIndex})) << describe(policy);
     }
   }
-  // A bad index is looked at where there is room, a bad list before that is.
+  // A bad index is looked at where there is capacity; a bad list before that.
   made.indices[static_cast<std::size_t>(made.index_lists.starts[0])] = 1'000'000;
   made.index_lists.stops[0] = std::max(made.index_lists.stops[0], made.index_lists.starts[0] + 1);
   for (const Policy& policy : list_policies(2)) {
@@ -288,7 +288,7 @@ TEST(TakeOfLists, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
                                     offsets.data());
       call.columns = std::span(&column, 1);
       int times = 0;
-      call.make_room = [&](std::int64_t taken) {
+      call.allocate_outputs = [&](std::int64_t taken) {
         ++times;
         made.indices = indices;
         out.assign(static_cast<std::size_t>(taken), -1);
@@ -301,7 +301,7 @@ TEST(TakeOfLists, OutputsAreMadeOnceItIsKnownHowLongTheyAre) {
       EXPECT_EQ(times, 1) << describe(policy);
       EXPECT_EQ(out, elements) << describe(policy);
       EXPECT_EQ(offsets, made.offsets) << describe(policy);
-      call.make_room = [](std::int64_t) { throw std::length_error("none"); };
+      call.allocate_outputs = [](std::int64_t) { throw std::length_error("none"); };
       EXPECT_THROW(detail::run_take(policy, call), std::length_error) << describe(policy);
       made.indices[static_cast<std::size_t>(made.index_lists.starts[0])] = 1'000'000;
       made.index_lists.stops[0] = std::max(made.index_lists.stops[0], made.index_lists.starts[0] + 1);

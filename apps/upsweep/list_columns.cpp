@@ -211,7 +211,7 @@ std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> col
 
 void MovedColumn::begin(const Elements& from, std::int64_t n, const std::string& name) {
   from_ = from;
-  room_ = n;
+  capacity_ = n;
   elements_.reserve(n, size_of(from.array.type), name);
   if (!from.valid.is_given()) return;
   valid_.reserve(n, 1, name);
@@ -224,13 +224,13 @@ void MovedColumn::begin(const Elements& from, std::int64_t n, const std::string&
 }
 
 void MovedColumn::add_to(std::vector<ContentColumn>& columns) const {
-  columns.push_back(dynamic::content_column(from_.array, {elements_.data(), room_, from_.array.type}));
+  columns.push_back(dynamic::content_column(from_.array, {elements_.data(), capacity_, from_.array.type}));
   if (!from_.valid.is_given()) return;
-  columns.emplace_back(from_.valid.data, from_.valid.length, valid_.data(), room_, 1);
+  columns.emplace_back(from_.valid.data, from_.valid.length, valid_.data(), capacity_, 1);
 }
 
 io::ResultArray MovedColumn::result() const {
-  return {elements_.data(), from_.valid.is_given() ? Mask::bytes(valid_.data(), room_) : Mask()};
+  return {elements_.data(), from_.valid.is_given() ? Mask::bytes(valid_.data(), capacity_) : Mask()};
 }
 
 void Packed::pack(ListCalls& calls, const Lists& lists, std::span<const Elements> contents, const std::string& name) {

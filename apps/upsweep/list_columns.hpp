@@ -140,7 +140,7 @@ class ListCalls {
 /// A column that a call moves elements of, and where they go; its validity, a byte for each element, is a column too.
 class MovedColumn {
  public:
-  /// Room for n of these elements. `name` is for messages.
+  /// Memory for n of these elements. `name` is for messages.
   void begin(const Elements& from, std::int64_t n, const std::string& name);
 
   void add_to(std::vector<ContentColumn>& columns) const;
@@ -148,7 +148,7 @@ class MovedColumn {
 
  private:
   Elements from_;
-  std::int64_t room_ = 0;
+  std::int64_t capacity_ = 0;
   io::AlignedBuffer unpacked_;  // of a bitmap of validity
   io::AlignedBuffer elements_;
   io::AlignedBuffer valid_;

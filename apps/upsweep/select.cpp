@@ -70,7 +70,7 @@ class Selector {
     while (moved_.size() < from.contents.size()) moved_.emplace_back();
     std::vector<SelectColumn> columns;
     for (std::size_t i = 0; i < moved_.size(); ++i) {
-      // Room for all: memory that nothing is written to is none.
+      // Outputs as long as the inputs: pages that nothing is written to take no memory.
       moved_[i].begin(from.contents[i], from.mask.length, contents_[i].name);
       moved_[i].add_to(columns);
     }

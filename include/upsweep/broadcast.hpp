@@ -12,11 +12,12 @@
 //           outputs begin with the first list's first element.
 // Types     offsets, lengths and parents that are read are int32, uint32 or int64; what is written is int64. Values of 1, 2,
 //           4, 8 or 16 bytes are moved as bytes.
-// Shapes    outputs have room for the elements of all lists, or more; offsets n + 1. Functions return the elements written.
+// Shapes    outputs have capacity for the elements of all lists, or more; offsets n + 1. Functions return the elements
+// written.
 // Errors    Error, with index() the first bad list or, of parents, element: stop_before_start (offsets decrease, a length is
 //           negative, parents are not sorted), index_out_of_range, stop_past_end, overflow, unequal_lengths. Without an index:
-//           unequal_lengths (too little room), invalid_argument, unknown_rung, unsupported, out_of_memory. Outputs are
-//           unspecified then; nothing is written past their ends.
+//           unequal_lengths (too little capacity), invalid_argument, unknown_rung, unsupported, out_of_memory. Outputs
+//           are unspecified then; nothing is written past their ends.
 // Rungs     offsets_to_parents, local_index and broadcast run the ladder broadcast; the others have no ladder.
 // In place  outputs must not overlap inputs.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Views of lists are host objects. Calls wait for the stream,
@@ -208,7 +209,7 @@ std::int64_t broadcast(const P& policy, const Lists& lists, const Values& values
 }
 
 /// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
-/// lies. unequal_lengths, with the first such list, where a list has another length than the offsets leave room for: Awkward's
+/// lies. unequal_lengths, with the first such list, where a list has another length than the offsets say: Awkward's
 /// "cannot broadcast nested list". Null lists are empty.
 template <detail::AnyPolicy P = Policy>
 std::int64_t broadcast_to_offsets(const P& policy, const Lists& lists, const std::int64_t* offsets,
@@ -323,7 +324,7 @@ inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& l
 
 namespace gpu {
 
-/// The device memory that any of these needs under that policy on so many lists, and room for so many elements (of
+/// The device memory that any of these needs under that policy on so many lists, and capacity for so many elements (of
 /// parents_to_offsets, on n lists and the elements that the parents are of): for a Workspace.
 inline WorkspaceSize broadcast_workspace(const Policy& policy, std::int64_t lists, std::int64_t elements) {
   return upsweep::detail::broadcast_workspace(policy, lists, elements);

@@ -12,12 +12,12 @@
 //           runs of one key, and each is reduced by itself.
 // Rungs     those of the ladder by-key. ListsResult::lists is how many runs there are; kNoIndex where cuda.cub, asked for by
 //           name, has scanned them, as it does not count them.
-// Shapes    n keys and n values; outputs of scans hold n. Outputs of reductions have room for the runs, or more; key_offsets()
-//           for one more than the runs. count_key_runs() says how many these are.
+// Shapes    n keys and n values; outputs of scans hold n. Outputs of reductions have capacity for the runs, or more;
+//           key_offsets() for one more than the runs. count_key_runs() says how many these are.
 // Types     keys are integers or floats, or bool. Floats are equal as == has it, and all NaN are one key.
-// Errors    Error: unequal_lengths (keys and values; too little room for the runs), overflow with index() the run that has a
-//           sum that does not fit, unknown_rung, unsupported (count_key_runs() and key_offsets() have no ladder), and those of
-//           segmented_reduce.hpp. Then outputs are unspecified.
+// Errors    Error: unequal_lengths (keys and values; too little capacity for the runs), overflow with index() the run
+//           that has a sum that does not fit, unknown_rung, unsupported (count_key_runs() and key_offsets() have no
+//           ladder), and those of segmented_reduce.hpp. Then outputs are unspecified.
 // In place  outputs must not overlap inputs, but that of a scan may be its values.
 // Memory    8 bytes a run and 1/8 of a byte a key.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Operators and types are those that segmented_reduce.hpp and
@@ -104,8 +104,10 @@ ReducedByKey reduce_runs(const P& policy, const Keys& keys, const Values& values
   require_memory_of<P, Keys, Values, OutKeys, Out>();
   static_assert(std::same_as<ElementOf<Keys>, ElementOf<OutKeys>>, "keys are written to an array of their type");
   require_equal_lengths(length_of(keys), length_of(values));
-  const ByKeyCall call{
-      .keys = keys_of(keys), .out_keys = output_of(out_keys), .keys_room = length_of(out_keys), .room = length_of(out)};
+  const ByKeyCall call{.keys = keys_of(keys),
+                       .out_keys = output_of(out_keys),
+                       .keys_capacity = length_of(out_keys),
+                       .capacity = length_of(out)};
   return detail::reduce_by_key(policy, call, data_of(values), output_of(out), op, begin);
 }
 
@@ -141,10 +143,11 @@ std::int64_t key_offsets(const P& policy, const Keys& keys, Offsets&& offsets) {
   return detail::write_key_offsets(policy, detail::keys_of(keys), detail::offsets_of(offsets),
                                    detail::length_of(offsets));
 }
-/// Writes the offsets of the runs of n keys, given by a pointer. `offsets` holds up to `room` elements.
+/// Writes the offsets of the runs of n keys, given by a pointer. `offsets` holds up to `capacity` elements.
 template <class Key, detail::AnyPolicy P = Policy>
-std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::int64_t* offsets, std::int64_t room) {
-  return detail::write_key_offsets(policy, detail::keys_at(keys, n), offsets, room);
+std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::int64_t* offsets,
+                         std::int64_t capacity) {
+  return detail::write_key_offsets(policy, detail::keys_at(keys, n), offsets, capacity);
 }
 
 // ---------------------------------------------------------------------------------------------------------- reductions
@@ -164,18 +167,20 @@ ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& valu
   return detail::reduce_runs(policy, keys, values, out_keys, out, op,
                              detail::usual_beginning<detail::ElementOf<Out>, Op>());
 }
-/// Reduces n keys and values, given by pointers. Both outputs hold up to `room` elements.
+/// Reduces n keys and values, given by pointers. Both outputs hold up to `capacity` elements.
 template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
-                           std::int64_t room, std::type_identity_t<Out> init, Op op) {
-  const detail::ByKeyCall call{.keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_room = room, .room = room};
+                           std::int64_t capacity, std::type_identity_t<Out> init, Op op) {
+  const detail::ByKeyCall call{
+      .keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_capacity = capacity, .capacity = capacity};
   return detail::reduce_by_key(policy, call, values, out, op, detail::begin_with(init));
 }
 /// Reduces n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
-                           std::int64_t room, Op op = {}) {
-  const detail::ByKeyCall call{.keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_room = room, .room = room};
+                           std::int64_t capacity, Op op = {}) {
+  const detail::ByKeyCall call{
+      .keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_capacity = capacity, .capacity = capacity};
   return detail::reduce_by_key(policy, call, values, out, op, detail::usual_beginning<Out, Op>());
 }
 

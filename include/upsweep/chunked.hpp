@@ -16,7 +16,7 @@
 //           order. So neither depends on device_bytes. Other rungs of scan end where chunks do, and do not overlap.
 // Overflow  of integers wraps around; with Overflow::checked sums are refused (unsupported) where by the least and the greatest
 //           element of a chunk they might not fit. Results hold anything then.
-// Errors    Error: those of gpu.hpp; invalid_argument of device_bytes that have no room for chunks.
+// Errors    Error: those of gpu.hpp; invalid_argument of device_bytes that hold no chunk.
 #pragma once
 
 #include <cstdint>

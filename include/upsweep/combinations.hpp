@@ -60,7 +60,7 @@ concept PositionArrays = std::ranges::random_access_range<R> && std::ranges::siz
 /// `inputs` must outlive the call.
 inline CombinationsCall combinations_call(std::span<const ListsOf> inputs, std::int64_t n, bool is_cartesian,
                                           bool replacement, std::int64_t* offsets, std::int64_t* const* out,
-                                          std::int64_t room) {
+                                          std::int64_t capacity) {
   CombinationsCall call;
   call.inputs = inputs;
   call.n = n;
@@ -68,24 +68,25 @@ inline CombinationsCall combinations_call(std::span<const ListsOf> inputs, std::
   call.replacement = replacement;
   call.offsets = offsets;
   call.out = out;
-  call.room = room;
+  call.capacity = capacity;
   return call;
 }
 /// On a CPU or a GPU, as the policy is for.
 template <AnyPolicy P>
 Combinations run_combinations(const P& policy, std::span<const ListsOf> inputs, std::int64_t n, bool is_cartesian,
-                              bool replacement, std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
-  CombinationsCall call = combinations_call(inputs, n, is_cartesian, replacement, offsets, out, room);
+                              bool replacement, std::int64_t* offsets, std::int64_t* const* out,
+                              std::int64_t capacity) {
+  CombinationsCall call = combinations_call(inputs, n, is_cartesian, replacement, offsets, out, capacity);
   const std::string_view rung = run_combinations(policy, call);
   return {call.total, rung};
 }
 
 /// The pointers of several arrays, and the length of the shortest.
 template <PositionArrays Arrays>
-std::vector<std::int64_t*> pointers_to(Arrays&& arrays, std::int64_t& room) {
+std::vector<std::int64_t*> pointers_to(Arrays&& arrays, std::int64_t& capacity) {
   std::vector<std::int64_t*> pointers;
   for (auto&& array : arrays) {
-    room = pointers.empty() || std::ssize(array) < room ? std::ssize(array) : room;
+    capacity = pointers.empty() || std::ssize(array) < capacity ? std::ssize(array) : capacity;
     pointers.push_back(std::ranges::data(array));
   }
   return pointers;
@@ -102,13 +103,13 @@ Combinations combinations_offsets(const P& policy, const Lists& lists, std::int6
   return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, nullptr, 0);
 }
 
-/// The combinations; n arrays `out` of `room` elements. Offsets may be null.
+/// The combinations; n arrays `out` of `capacity` elements. Offsets may be null.
 template <detail::AnyPolicy P = Policy>
 Combinations combinations(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n, bool replacement,
-                          std::int64_t* offsets, std::int64_t* const* out, std::int64_t room) {
+                          std::int64_t* offsets, std::int64_t* const* out, std::int64_t capacity) {
   detail::require_array(static_cast<const void*>(out), 1, "out");
   const detail::ListsOf input{lists, content};
-  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, room);
+  return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, capacity);
 }
 
 /// Tuples of one element of each input: their offsets.
@@ -118,12 +119,12 @@ Combinations cartesian_offsets(const P& policy, std::span<const CartesianInput> 
   return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, nullptr, 0);
 }
 
-/// The tuples; as many arrays `out`, of `room` elements, as there are inputs. Offsets may be null.
+/// The tuples; as many arrays `out`, of `capacity` elements, as there are inputs. Offsets may be null.
 template <detail::AnyPolicy P = Policy>
 Combinations cartesian(const P& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
-                       std::int64_t* const* out, std::int64_t room) {
+                       std::int64_t* const* out, std::int64_t capacity) {
   detail::require_array(static_cast<const void*>(out), 1, "out");
-  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, room);
+  return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, capacity);
 }
 
 // The same with vectors and spans, and arrays of them: `combinations(par, offsets, size, false, tuple_offsets, left_and_right)`.
@@ -142,10 +143,10 @@ Combinations combinations(const P& policy, const Lists& lists, std::int64_t cont
                           Offsets&& offsets, Out&& out) {
   detail::require_memory_of<P, Offsets, std::ranges::range_value_t<Out>>();
   detail::require_tuple_offsets(std::ssize(offsets), lists.count);
-  std::int64_t room = 0;
-  const auto pointers = detail::pointers_to(out, room);
+  std::int64_t capacity = 0;
+  const auto pointers = detail::pointers_to(out, capacity);
   return upsweep::combinations(policy, lists, content, std::ssize(pointers), replacement, std::ranges::data(offsets),
-                               pointers.data(), room);
+                               pointers.data(), capacity);
 }
 
 template <detail::PositionArray Offsets, detail::AnyPolicy P = Policy>
@@ -162,10 +163,10 @@ Combinations cartesian(const P& policy, std::initializer_list<CartesianInput> in
   if (inputs.size() != std::size(out)) {
     throw Error(Code::unequal_lengths, "a cartesian product has as many arrays of positions as it has inputs");
   }
-  std::int64_t room = 0;
-  const auto pointers = detail::pointers_to(out, room);
+  std::int64_t capacity = 0;
+  const auto pointers = detail::pointers_to(out, capacity);
   return upsweep::cartesian(policy, std::span(inputs.begin(), inputs.size()), std::ranges::data(offsets),
-                            pointers.data(), room);
+                            pointers.data(), capacity);
 }
 
 /// @cond
@@ -191,7 +192,7 @@ auto refuse_cartesian() {
   static_assert(sizeof...(Rest) > kAllArguments,
                 "cartesian() takes (policy, {{lists, content}, ...}, offsets, positions), where lists and offsets are "
                 "arrays and positions an array of arrays of std::int64_t; or (policy, std::span(inputs), offsets, "
-                "positions, room) with pointers");
+                "positions, capacity) with pointers");
 }
 template <class... Rest>
 auto refuse_cartesian_offsets() {
@@ -218,7 +219,7 @@ auto combinations(const First& /*first*/, Rest&&... /*rest*/) {
         sizeof...(Rest) > detail::kAllArguments,
         "combinations() takes (policy, lists, content, replacement, offsets, positions), where offsets are an array "
         "of std::int64_t and positions an array of such arrays; or (policy, lists, content, n, replacement, "
-        "offsets, positions, room) with pointers");
+        "offsets, positions, capacity) with pointers");
   }
 }
 template <class First, class... Rest>
@@ -289,19 +290,19 @@ auto cartesian_offsets(const P& /*policy*/, const detail::PointerForLists (& /*i
 /// there are offsets alone. Returns the rung.
 inline std::string_view combinations_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
                                            std::int64_t n, bool replacement, std::int64_t* offsets,
-                                           std::int64_t* const* out, std::int64_t room,
+                                           std::int64_t* const* out, std::int64_t capacity,
                                            gpu::CombinationsStatus* status) {
   detail::require_array(status, 1, "status");
   const detail::ListsOf input{lists, content};
-  auto call = detail::combinations_call({&input, 1}, n, false, replacement, offsets, out, room);
+  auto call = detail::combinations_call({&input, 1}, n, false, replacement, offsets, out, capacity);
   call.status = status;
   return detail::run_combinations(policy, call);
 }
 inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<const CartesianInput> inputs,
-                                        std::int64_t* offsets, std::int64_t* const* out, std::int64_t room,
+                                        std::int64_t* offsets, std::int64_t* const* out, std::int64_t capacity,
                                         gpu::CombinationsStatus* status) {
   detail::require_array(status, 1, "status");
-  auto call = detail::combinations_call(inputs, std::ssize(inputs), true, false, offsets, out, room);
+  auto call = detail::combinations_call(inputs, std::ssize(inputs), true, false, offsets, out, capacity);
   call.status = status;
   return detail::run_combinations(policy, call);
 }
@@ -310,15 +311,15 @@ namespace gpu {
 
 /// The device memory that combinations, or their offsets, need under that policy: for a Workspace.
 inline WorkspaceSize combinations_workspace(const Policy& policy, const Lists& lists, std::int64_t content,
-                                            std::int64_t n, bool replacement, std::int64_t room) {
+                                            std::int64_t n, bool replacement, std::int64_t capacity) {
   const upsweep::detail::ListsOf input{lists, content};
   return upsweep::detail::combinations_workspace(
-      policy, upsweep::detail::combinations_call({&input, 1}, n, false, replacement, nullptr, nullptr, room));
+      policy, upsweep::detail::combinations_call({&input, 1}, n, false, replacement, nullptr, nullptr, capacity));
 }
 inline WorkspaceSize cartesian_workspace(const Policy& policy, std::span<const CartesianInput> inputs,
-                                         std::int64_t room) {
+                                         std::int64_t capacity) {
   return upsweep::detail::combinations_workspace(
-      policy, upsweep::detail::combinations_call(inputs, std::ssize(inputs), true, false, nullptr, nullptr, room));
+      policy, upsweep::detail::combinations_call(inputs, std::ssize(inputs), true, false, nullptr, nullptr, capacity));
 }
 
 }  // namespace gpu

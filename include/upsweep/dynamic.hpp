@@ -148,8 +148,8 @@ std::string_view segmented_sort(const gpu::Policy& policy, const Lists& lists, C
 std::string_view segmented_argsort(const gpu::Policy& policy, const Lists& lists, ConstArray content, Array out,
                                    const SortOptions& options = {});
 
-/// out_keys[r], out[r] = the key of run r, init ⊕ its values; both have room for the runs, out_keys is of the keys' type. On a
-/// device too: see by_key.hpp.
+/// out_keys[r], out[r] = the key of run r, init ⊕ its values; both have capacity for the runs, out_keys is of the keys'
+/// type. On a device too: see by_key.hpp.
 ReducedByKey reduce_by_key(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
                            Array out, const void* init = nullptr);
 ReducedByKey reduce_by_key(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys,
@@ -160,9 +160,9 @@ std::string_view scan_by_key(const Policy& policy, const ScanOptions& options, C
 std::string_view scan_by_key(const gpu::Policy& policy, const ScanOptions& options, ConstArray keys, ConstArray values,
                              Array out, const void* init = nullptr);
 
-/// out_keys[g], out[g] = the key of group g, the fold of its values, and counts[g] how many rows it has where there is room for some;
-/// all have room for the groups, out_keys is of the keys' type, counts of int64. On a device too: see group_by.hpp. go_on is asked by
-/// cpu.serial and by what the API runs.
+/// out_keys[g], out[g] = the key of group g, the fold of its values, and counts[g] how many rows it has where `counts`
+/// holds any; all have capacity for the groups, out_keys is of the keys' type, counts of int64. On a device too: see
+/// group_by.hpp. go_on is asked by cpu.serial and by what the API runs.
 Grouped group_by(const Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,
                  Array counts = {}, const detail::GoOn& go_on = {});
 Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstArray values, Array out_keys, Array out,

@@ -7,7 +7,7 @@
 //
 // Groups    come in the order of their first rows, on every rung, count of threads and device. There may be as many as fit memory.
 // Rungs     those of the ladder group-by. Grouped::groups is how many groups there are.
-// Shapes    n keys and n values; outputs have room for the groups, or more. n is always enough.
+// Shapes    n keys and n values; outputs have capacity for the groups, or more. n is always enough.
 // Types     keys are integers, and equal where their bits are. Values are of the ten types of types.hpp, results of the same type;
 //           sums of integers also of the 64 bits of their sign.
 // Operators those of operators.hpp. A group's fold begins with its first value; min, max and their like are exact.
@@ -18,9 +18,9 @@
 //           cuda.hash, cuda.shared, cuda.partitioned and cuda.cub, which are run where they are asked for by name.
 // Overflow  with Overflow::checked a sum of integers that does not fit is an error; sums are exact, so that only the last one
 //           counts, whatever the order. Products have no checks: they are refused with it (unsupported).
-// Errors    Error: unequal_lengths (keys and values; too little room for the groups), overflow with index() the first group that
-//           has a sum that does not fit, unknown_rung, unsupported, out_of_memory. Then outputs are unspecified; where room was
-//           too little, they are as they were.
+// Errors    Error: unequal_lengths (keys and values; too little capacity for the groups), overflow with index() the
+//           first group that has a sum that does not fit, unknown_rung, unsupported, out_of_memory. Then outputs are
+//           unspecified; where capacity was too little, they are as they were.
 // In place  outputs must not overlap inputs or one another.
 // Hashes    are keyed by a random secret of the process: nobody can make keys that are slow. No result depends on it.
 // Memory    follows the groups. An entry is a key, 2 bytes and a result: 16 bytes where a sum is checked. Groups are kept as entries
@@ -59,7 +59,7 @@ concept GroupsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom &&
 template <class T>
 concept GroupKey = std::integral<T> && type_of<T>() != Type::custom;
 
-/// Without room for results yet.
+/// Without outputs yet.
 template <class Key, class In, class Out, class Op>
 GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out, const Op&) {
   static_assert(GroupKey<Key>, "keys must be integers of 8 to 64 bits; for others, see queries (query.hpp)");
@@ -79,11 +79,11 @@ GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key
           .out = out};
 }
 template <class Key, class In, class Out, class Op>
-GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out, std::int64_t room,
-                          const Op& op) {
+GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
+                          std::int64_t capacity, const Op& op) {
   auto call = group_by_call(keys, values, n, out_keys, out, op);
-  call.keys_room = room;
-  call.room = room;
+  call.keys_capacity = capacity;
+  call.capacity = capacity;
   return call;
 }
 /// Of arrays.
@@ -97,8 +97,8 @@ GroupByCall group_by_arrays(const Keys& keys, const Values& values, OutKeys&& ou
   static_assert(std::same_as<ElementOf<Keys>, ElementOf<OutKeys>>, "keys are written to an array of their type");
   require_equal_lengths(length_of(keys), length_of(values));
   auto call = group_by_call(key, value, length_of(keys), out_key, result, op);
-  call.keys_room = length_of(out_keys);
-  call.room = length_of(out);
+  call.keys_capacity = length_of(out_keys);
+  call.capacity = length_of(out);
   return call;
 }
 
@@ -114,11 +114,11 @@ template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::Arra
 Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, Op op = {}) {
   return detail::run_group_by(policy, detail::group_by_arrays<P>(keys, values, out_keys, out, op));
 }
-/// The same of n keys and values; both outputs have `room`.
+/// The same of n keys and values; both outputs hold up to `capacity` elements.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
-                 std::int64_t room, Op op = {}) {
-  return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, out, room, op));
+                 std::int64_t capacity, Op op = {}) {
+  return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, out, capacity, op));
 }
 
 /// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
@@ -130,16 +130,16 @@ Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKey
   static_assert(std::same_as<detail::ElementOf<Counts>, std::int64_t>, "counts are of std::int64_t");
   auto call = detail::group_by_arrays<P>(keys, values, out_keys, out, op);
   call.out_counts = detail::output_of(counts);
-  call.counts_room = detail::length_of(counts);
+  call.counts_capacity = detail::length_of(counts);
   return detail::run_group_by(policy, call);
 }
-/// The same of n keys and values; all outputs have `room`.
+/// The same of n keys and values; all outputs hold up to `capacity` elements.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
-                 std::int64_t* counts, std::int64_t room, Op op = {}) {
-  auto call = detail::group_by_call(keys, values, n, out_keys, out, room, op);
+                 std::int64_t* counts, std::int64_t capacity, Op op = {}) {
+  auto call = detail::group_by_call(keys, values, n, out_keys, out, capacity, op);
   call.out_counts = counts;
-  call.counts_room = room;
+  call.counts_capacity = capacity;
   return detail::run_group_by(policy, call);
 }
 

@@ -34,7 +34,7 @@
 namespace upsweep {
 namespace gpu {
 
-/// A member's lists, for offsets(): n starts and stops, and room for n + 1 offsets.
+/// A member's lists, for offsets(): n starts and stops, and capacity for n + 1 offsets.
 template <ListBound T>
 struct OffsetsShard {
   const T* starts = nullptr;

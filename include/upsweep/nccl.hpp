@@ -55,16 +55,16 @@ ScanResult scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::i
   const upsweep::detail::ShardScan shard(policy, call, nullptr, " of rank " + std::to_string(rank.number));
   constexpr auto kBytes = static_cast<std::size_t>(upsweep::detail::kRowsBytes);
   const bool gives = rank.number + 1 < rank.count;
-  void* const before = rank.number > 0 ? shard.room_before() : nullptr;
+  void* const before = rank.number > 0 ? shard.before_buffer() : nullptr;
   shard.publish();
-  if (gives) shard.groups(shard.room_groups());
+  if (gives) shard.groups(shard.groups_buffer());
   if (rank.number > 0) {
     require(ncclRecv(before, kBytes, ncclUint8, rank.number - 1, comm, policy.stream), "receiving");
   }
   if (gives) {
-    const void* const groups = shard.room_groups();
-    shard.fold(before, {&groups, 1}, shard.room_after());
-    require(ncclSend(shard.room_after(), kBytes, ncclUint8, rank.number + 1, comm, policy.stream), "sending");
+    const void* const groups = shard.groups_buffer();
+    shard.fold(before, {&groups, 1}, shard.after_buffer());
+    require(ncclSend(shard.after_buffer(), kBytes, ncclUint8, rank.number + 1, comm, policy.stream), "sending");
   }
   shard.scan(before);
   return {n, "cuda.lookahead"};
@@ -104,9 +104,9 @@ void reduce_async(ncclComm_t comm, const gpu::Policy& policy, const In* in, std:
   const detail::Rank rank(comm);
   constexpr T kIdentity = identity<T>(operator_of<Op, T>());  // of ranks without elements
   gpu::MemoryResource& memory = policy.memory != nullptr ? *policy.memory : gpu::pool();
-  const gpu::Workspace room({.scratch = std::int64_t{sizeof(T)} * (rank.count + 1)}, policy.device, policy.stream,
-                            memory);
-  T* const all = static_cast<T*>(room.scratch());
+  const gpu::Workspace buffer({.scratch = std::int64_t{sizeof(T)} * (rank.count + 1)}, policy.device, policy.stream,
+                              memory);
+  T* const all = static_cast<T*>(buffer.scratch());
   T* const own = all + rank.count;
   upsweep::reduce_async(policy, in, n, own, rank.number == 0 ? init : kIdentity, op);
   detail::require(ncclAllGather(own, all, sizeof(T), ncclUint8, comm, policy.stream), "gathering");

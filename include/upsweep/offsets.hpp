@@ -163,8 +163,8 @@ auto offsets(const First& /*first*/, Rest&&... /*rest*/) {
 /// @endcond
 
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may
-/// also be in device memory: gpu::Length(address, most), outside the offsets; there is room for most + 1 of these. Returns the
-/// rung.
+/// also be in device memory: gpu::Length(address, most), outside the offsets; they hold up to most + 1 elements.
+/// Returns the rung.
 template <ListBound T>
 std::string_view offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, gpu::Length n,
                                std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {

@@ -6,7 +6,7 @@
 //
 // Lists     as lists.hpp has them: in any order, overlapping, with gaps, null ones (which are empty), of one size; or
 //           ListViews, Arrow's list views: a start and a size each.
-// Shapes    offsets holds n + 1. All columns have as many elements, and each output room for those of all lists.
+// Shapes    offsets holds n + 1. All columns have as many elements, and each output holds those of all lists.
 // Types     offsets are int64. Elements of 1, 2, 4, 8 or 16 bytes are moved as bytes, whatever they are.
 // Steps     pack() does it all where outputs are known to be large enough. Otherwise pack_offsets() says how large they
 //           have to be, and pack_content() moves the content. Of starts and stops without nulls, offsets()
@@ -20,9 +20,9 @@
 //           Of inner offsets `o`, inner_starts are all but the last, inner_stops all but the first, both in place. A
 //           validity of a byte per inner list is one column more.
 // Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (the offsets
-//           leave int64), and of pack_content() unequal_lengths (the offsets leave another room for it). Without an index:
-//           unequal_lengths (columns, or too little room for their outputs), invalid_argument, unknown_rung, unsupported,
-//           out_of_memory. Outputs are unspecified then; nothing is written past their ends.
+//           leave int64), and of pack_content() unequal_lengths (the offsets say another length). Without an index:
+//           unequal_lengths (columns, or too little capacity for their outputs), invalid_argument, unknown_rung,
+//           unsupported, out_of_memory. Outputs are unspecified then; nothing is written past their ends.
 // In place  outputs must overlap neither inputs nor each other.
 // GPU       pack and its two steps, with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists and columns are host objects
 //           that view it. Calls wait for the stream, as a bad list is an error; those in …_async do not.

@@ -190,7 +190,7 @@ struct UPSWEEP_CONTAINERS Answer {
   std::int64_t rows_read = 0;        ///< those that are passed over, as no condition keeps them, are not
   std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: those of the pieces that were left to the CPU
   std::int64_t bytes_to_device = 0;  ///< of a table that does not lie there
-  /// Written to temporary files, as memory did not have room for all groups.
+  /// Written to temporary files, as memory could not hold all groups.
   std::int64_t bytes_spilled = 0;
   double seconds = 0;  ///< from the call of run() to its return
   DeviceTimes times;
@@ -306,9 +306,9 @@ class UPSWEEP_CONTAINERS Query {
   Query& operator=(Query&&) noexcept;
 
   /// On a table with the same fields. There may be any number of groups: see QueryMemory. Throws Error overflow,
-  /// division_by_zero, not_positive (index: the row), out_of_memory (of an answer with more rows than memory has room for), not_found,
-  /// unwritable, disk_full, unreadable (of a temporary file), invalid_argument (of `memory`), those of reading the table, and
-  /// those of policies.
+  /// division_by_zero, not_positive (index: the row), out_of_memory (of an answer with more rows than memory holds),
+  /// not_found, unwritable, disk_full, unreadable (of a temporary file), invalid_argument (of `memory`), those of
+  /// reading the table, and those of policies.
   [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {},
                            const QueryMemory& memory = {}) const;
 

@@ -12,10 +12,11 @@
 //           elements as all of them together, and offsets() says where each begins.
 // Types     the ten of types.hpp, and bool. Positions are int64.
 // In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
-// Memory    lists of more than 64 elements need room: twice their own, for as many lists as there are threads; 4 words of 64 bits
-//           for each element where positions are asked for, or where there are NaN or -0.0 in them. On a GPU as much as the
-//           content and a bit per element; for positions twice that and 8 bytes per element. There lists by starts and stops need
-//           8 bytes each, and what the others need for as many elements as there is room for; for positions the elements again.
+// Memory    lists of more than 64 elements need memory: twice their own, for as many lists as there are threads; 4
+//           words of 64 bits for each element where positions are asked for, or where there are NaN or -0.0 in them. On
+//           a GPU as much as the content and a bit per element; for positions twice that and 8 bytes per element. There
+//           lists by starts and stops need 8 bytes each, and what the others need for as many elements as the output
+//           holds; for positions the elements again.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
 //           Lists by offsets must not overlap, which those that go back where a list is null could make them do; where a
 //           list is null, elements that belong to no list are unspecified. Lists by starts and stops may lie anywhere. Of a
@@ -75,7 +76,7 @@ auto refuse_order() {
 
 template <Sortable T>
 SegmentedSortCall segmented_sort_call(const Lists& lists, const T* content, std::int64_t n, T* out,
-                                      std::int64_t* positions, std::int64_t room, const SortOptions& options) {
+                                      std::int64_t* positions, std::int64_t capacity, const SortOptions& options) {
   SegmentedSortCall call;
   call.lists = lists;
   call.content = content;
@@ -85,7 +86,7 @@ SegmentedSortCall segmented_sort_call(const Lists& lists, const T* content, std:
   call.nan_first = options.nan_first;
   call.out = out;
   call.positions = positions;
-  call.room = room;
+  call.capacity = capacity;
   return call;
 }
 
@@ -99,20 +100,22 @@ inline constexpr ArgumentRules kSortRules{.arrays = 1, .alike = 3, .integers = t
 
 }  // namespace detail
 
-/// Sorts the lists in `content`, which has n elements, into `out`, which has `room`.
+/// Sorts the lists in `content`, which has n elements, into `out`, which holds up to `capacity`.
 template <Sortable T, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_sort(const P& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
-                             std::int64_t room, const SortOptions& options = {}) {
-  detail::require_array(out, room, "output");
-  return detail::segmented_sort(policy, detail::segmented_sort_call(lists, content, n, out, nullptr, room, options));
+                             std::int64_t capacity, const SortOptions& options = {}) {
+  detail::require_array(out, capacity, "output");
+  return detail::segmented_sort(policy,
+                                detail::segmented_sort_call(lists, content, n, out, nullptr, capacity, options));
 }
 
 /// The positions, each in its list, of the elements in order.
 template <Sortable T, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const T* content, std::int64_t n,
-                                std::int64_t* out, std::int64_t room, const SortOptions& options = {}) {
-  detail::require_array(out, room, "positions");
-  return detail::segmented_sort(policy, detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options));
+                                std::int64_t* out, std::int64_t capacity, const SortOptions& options = {}) {
+  detail::require_array(out, capacity, "positions");
+  return detail::segmented_sort(policy,
+                                detail::segmented_sort_call<T>(lists, content, n, nullptr, out, capacity, options));
 }
 
 /// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
@@ -176,11 +179,11 @@ auto segmented_argsort(const P& /*policy*/, const Lists& /*lists*/, const Conten
 /// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
 template <Sortable T>
 std::string_view segmented_sort_async(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n,
-                                      T* out, std::int64_t room, gpu::ListsStatus* status,
+                                      T* out, std::int64_t capacity, gpu::ListsStatus* status,
                                       const SortOptions& options = {}) {
-  detail::require_array(out, room, "output");
+  detail::require_array(out, capacity, "output");
   detail::require_array(status, 1, "status");
-  auto call = detail::segmented_sort_call(lists, content, n, out, nullptr, room, options);
+  auto call = detail::segmented_sort_call(lists, content, n, out, nullptr, capacity, options);
   call.status = status;
   return detail::run_segmented_sort(policy, call);
 }
@@ -188,29 +191,31 @@ std::string_view segmented_sort_async(const gpu::Policy& policy, const Lists& li
 /// The same of the positions.
 template <Sortable T>
 std::string_view segmented_argsort_async(const gpu::Policy& policy, const Lists& lists, const T* content,
-                                         std::int64_t n, std::int64_t* out, std::int64_t room, gpu::ListsStatus* status,
-                                         const SortOptions& options = {}) {
-  detail::require_array(out, room, "positions");
+                                         std::int64_t n, std::int64_t* out, std::int64_t capacity,
+                                         gpu::ListsStatus* status, const SortOptions& options = {}) {
+  detail::require_array(out, capacity, "positions");
   detail::require_array(status, 1, "status");
-  auto call = detail::segmented_sort_call<T>(lists, content, n, nullptr, out, room, options);
+  auto call = detail::segmented_sort_call<T>(lists, content, n, nullptr, out, capacity, options);
   call.status = status;
   return detail::run_segmented_sort(policy, call);
 }
 
 namespace gpu {
 
-/// The device memory that sorts of such lists in n elements into an output with that room need under that policy: for a
-/// Workspace. Of `lists` only what they are is looked at; fewer need no more.
+/// The device memory that sorts of such lists in n elements into an output with that capacity need under that policy:
+/// for a Workspace. Of `lists` only what they are is looked at; fewer need no more.
 template <Sortable T>
-WorkspaceSize segmented_sort_workspace(const Policy& policy, const Lists& lists, std::int64_t n, std::int64_t room) {
-  const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, nullptr, room, {});
+WorkspaceSize segmented_sort_workspace(const Policy& policy, const Lists& lists, std::int64_t n,
+                                       std::int64_t capacity) {
+  const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, nullptr, capacity, {});
   return upsweep::detail::segmented_sort_workspace(policy, call);
 }
 /// The same of sorts that give positions.
 template <Sortable T>
-WorkspaceSize segmented_argsort_workspace(const Policy& policy, const Lists& lists, std::int64_t n, std::int64_t room) {
+WorkspaceSize segmented_argsort_workspace(const Policy& policy, const Lists& lists, std::int64_t n,
+                                          std::int64_t capacity) {
   std::int64_t asked = 0;  // that there are some is all that matters
-  const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, &asked, room, {});
+  const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, &asked, capacity, {});
   return upsweep::detail::segmented_sort_workspace(policy, call);
 }
 

@@ -12,17 +12,17 @@
 //
 // Shapes    the mask has one boolean for each element of the content, whether or not a list has that element: mask[j] is
 //           content[j]'s, whatever the first offset. All columns have that length. out_offsets holds n + 1 for n lists.
-// Memory    outputs are the caller's. select needs room for the elements that it keeps, which count_kept() says; there are
-//           never more than the lists have elements. Offsets alone (no columns) are a selection too, and return that count.
-//           partition and take fill their outputs: as many elements as the content, or the indices, have. Nothing is
-//           written past that room. select and partition take memory of their own: a sixth of a byte per element of the
-//           content, on a GPU a fifth, and where lists lie anywhere 8 bytes for each list.
+// Memory    outputs are the caller's. outputs of select must hold the elements that it keeps, which count_kept() says;
+//           there are never more than the lists have elements. Offsets alone (no columns) are a selection too, and
+//           return that count. partition and take fill their outputs: as many elements as the content, or the indices,
+//           have. Nothing is written past their capacity. select and partition take memory of their own: a sixth of a
+//           byte per element of the content, on a GPU a fifth, and where lists lie anywhere 8 bytes for each list.
 // Columns   several at once, of different sizes: SelectColumn. Elements of 1, 2, 4, 8 or 16 bytes are moved as they are.
 // Lists     see lists.hpp. Null lists select and take nothing. Lists may overlap and lie in any order.
 // Results   the same for any rung, thread count, alignment and instruction set.
 // Errors    Error, with index(): stop_before_start, negative_start, stop_past_end (the first bad list), index_out_of_range
 //           (the position of the first bad index). unequal_lengths: a mask, column or array of lists of another length
-//           than the content has, or an output that has too little room. Then outputs are unspecified.
+//           than the content has, or an output that has too little capacity. Then outputs are unspecified.
 //           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
 // Rungs     select and count_kept run the ladder of that name, partition and take those of theirs.
 // In place  outputs must not overlap inputs, nor each other.
@@ -98,10 +98,10 @@ inline TakeCall take_call(const Lists& lists, std::int64_t content, const Lists&
           .content = content,
           .out_offsets = out_offsets};
 }
-inline void set_positions(TakeCall& call, std::int64_t* positions, std::int64_t room) {
-  require_array(positions, room, "positions");
+inline void set_positions(TakeCall& call, std::int64_t* positions, std::int64_t capacity) {
+  require_array(positions, capacity, "positions");
   call.positions = positions;
-  call.room = room;
+  call.capacity = capacity;
 }
 
 template <AnyPolicy P, class Out>
@@ -211,7 +211,7 @@ Selected count_kept(const P& policy, const Mask& mask) {
 
 // ----------------------------------------------------------------------------------------------------------- partition
 
-/// Elements whose mask is true, then the others; returns how many the former are. Outputs have room for all.
+/// Elements whose mask is true, then the others; returns how many the former are. Outputs have capacity for all.
 template <detail::AnyPolicy P = Policy>
 std::int64_t partition(const P& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   detail::PartitionCall call{.mask = mask, .columns = columns};
@@ -231,7 +231,7 @@ std::int64_t partition(const P& policy, const Mask& mask, const Content& content
 
 // ---------------------------------------------------------------------------------------------------------------- take
 
-/// Elements of an array by their positions, into outputs with room for as many as there are indices.
+/// Elements of an array by their positions, into outputs with capacity for an element per index.
 template <detail::AnyPolicy P = Policy>
 void take(const P& policy, const Indices& indices, std::span<const SelectColumn> columns) {
   detail::TakeCall call{.indices = indices, .columns = columns};
@@ -271,13 +271,14 @@ std::int64_t take(const P& policy, const Lists& lists, const Content& content, c
                        detail::offsets_output<P>(out_offsets, index_lists.count), std::span(&column, 1));
 }
 
-/// Where in the content the same elements lie: for columns that are taken later, by plain take(). `room` positions fit.
+/// Where in the content the same elements lie: for columns that are taken later, by plain take(). `capacity` positions
+/// fit.
 template <detail::AnyPolicy P = Policy>
 std::int64_t take_positions(const P& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                             const Indices& indices, std::int64_t* out_offsets, std::int64_t* positions,
-                            std::int64_t room) {
+                            std::int64_t capacity) {
   auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
-  detail::set_positions(call, positions, room);
+  detail::set_positions(call, positions, capacity);
   detail::run_take(policy, call);
   return call.taken;
 }
@@ -316,8 +317,9 @@ auto take_positions(const First& /*first*/, Rest&&... /*rest*/) {
   } else {
     static_assert(
         sizeof...(Rest) > detail::kAllArguments,
-        "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, room), where "
-        "lists and index_lists are arrays of offsets, content and room numbers of elements, and out_offsets and "
+        "take_positions() takes (policy, lists, content, index_lists, indices, out_offsets, positions, capacity), "
+        "where "
+        "lists and index_lists are arrays of offsets, content and capacity numbers of elements, and out_offsets and "
         "positions pointers to std::int64_t");
   }
 }
@@ -376,10 +378,10 @@ inline void take_async(const gpu::Policy& policy, const Lists& lists, std::int64
 /// Writes the positions of those elements in the content.
 inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
                                  const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
-                                 std::int64_t* positions, std::int64_t room, gpu::TakeStatus* status) {
+                                 std::int64_t* positions, std::int64_t capacity, gpu::TakeStatus* status) {
   detail::require_array(status, 1, "status");
   auto call = detail::take_call(lists, content, index_lists, indices, out_offsets);
-  detail::set_positions(call, positions, room);
+  detail::set_positions(call, positions, capacity);
   call.status = status;
   detail::run_take(policy, call);
 }
@@ -404,9 +406,9 @@ inline WorkspaceSize partition_workspace(const Policy& policy, std::int64_t elem
 }
 /// Of takes of an array.
 inline WorkspaceSize take_workspace(const Policy& policy) { return upsweep::detail::take_workspace(policy, {}); }
-/// Of takes of up to that many lists, into outputs, or positions, that have room for so many elements.
-inline WorkspaceSize take_workspace(const Policy& policy, std::int64_t lists, std::int64_t room) {
-  const SelectColumn column(nullptr, 0, nullptr, room, 1);
+/// Of takes of up to that many lists, into outputs, or positions, that have capacity for so many elements.
+inline WorkspaceSize take_workspace(const Policy& policy, std::int64_t lists, std::int64_t capacity) {
+  const SelectColumn column(nullptr, 0, nullptr, capacity, 1);
   upsweep::detail::TakeCall call{.has_lists = true, .columns = std::span(&column, 1)};
   call.index_lists.count = lists;
   return upsweep::detail::take_workspace(policy, call);

@@ -103,10 +103,11 @@ int upsweep_find_subset(const upsweep_place* place, const int64_t* items, int64_
  * says. Counts are returned in host memory, where their pointer is not NULL; all of these calls wait.
  *
  * Errors of lists carry the index of the first bad one: stop_before_start (of offsets: they decrease), negative_start,
- * stop_past_end (of the content). unequal_lengths: a length does not suit the others, or an output has too little room.
- * unsupported_type: bounds or indices of another type than those named. invalid_argument: NULL where something is needed, a
- * word that there is not, a type that an output cannot have, arrays that overlap. Then outputs are unspecified; nothing is
- * written past their ends. Outputs overlap neither inputs nor each other, but where a call says so. */
+ * stop_past_end (of the content). unequal_lengths: a length does not suit the others, or an output has too little
+ * capacity. unsupported_type: bounds or indices of another type than those named. invalid_argument: NULL where
+ * something is needed, a word that there is not, a type that an output cannot have, arrays that overlap. Then outputs
+ * are unspecified; nothing is written past their ends. Outputs overlap neither inputs nor each other, but where a call
+ * says so. */
 
 /* Booleans: a byte each (0 is false), or a bit each, the least significant bit of a byte first, as Arrow has them. */
 typedef struct upsweep_mask {
@@ -135,7 +136,7 @@ typedef struct upsweep_column {
   const void* data;
   int64_t length; /* elements of the content */
   void* out;
-  int64_t capacity; /* elements that `out` has room for */
+  int64_t capacity; /* elements that `out` holds */
   int element_size; /* bytes: 1, 2, 4, 8 or 16; others are refused */
 } upsweep_column;
 
@@ -172,7 +173,7 @@ int upsweep_select(const upsweep_place* place, const upsweep_lists* lists, const
                    upsweep_result* result);
 
 /* The elements whose boolean is true, then the others, both in order; *kept becomes how many the former are. Outputs have
- * room for all. */
+ * capacity for all. */
 int upsweep_partition(const upsweep_place* place, const upsweep_mask* mask, const upsweep_column* columns,
                       int64_t column_count, int64_t* kept, upsweep_result* result);
 
@@ -189,12 +190,12 @@ int upsweep_take_lists(const upsweep_place* place, const upsweep_lists* lists, i
                        const upsweep_column* columns, int64_t column_count, int64_t* taken, upsweep_result* result);
 
 /* Where each list begins once all are packed one after the other: int64, one more than there are lists. The lists are of
- * `content` elements. *total becomes how many elements they have: what the columns of upsweep_pack_content need room for. */
+ * `content` elements. *total becomes how many elements they have: what the columns of upsweep_pack_content must hold. */
 int upsweep_pack_offsets(const upsweep_place* place, const upsweep_lists* lists, int64_t content, upsweep_array offsets,
                          int64_t* total, upsweep_result* result);
 
 /* Their elements, of every column, to where these offsets say. unequal_lengths: the first list with another length than they
- * leave room for. */
+ * say. */
 int upsweep_pack_content(const upsweep_place* place, const upsweep_lists* lists, upsweep_array offsets,
                          const upsweep_column* columns, int64_t column_count, upsweep_result* result);
 
@@ -210,8 +211,8 @@ int upsweep_parents_to_offsets(const upsweep_place* place, upsweep_array parents
                                upsweep_result* result);
 
 /* Of every element the list that it is in. Here and in the next two calls, lists lie one after the other, none is null, and
- * out[0] is the first list's first element's; there is room for the elements of all; *total becomes how many these are.
- * parents: int64. */
+ * out[0] is the first list's first element's; there is capacity for the elements of all; *total becomes how many these
+ * are. parents: int64. */
 int upsweep_offsets_to_parents(const upsweep_place* place, const upsweep_lists* lists, upsweep_array parents,
                                int64_t* total, upsweep_result* result);
 
@@ -230,9 +231,9 @@ int upsweep_flatten(const upsweep_place* place, const upsweep_lists* outer, cons
 
 /* Every choice of n elements of each list, with `replacement` or without, in lexicographic order: those of list i are numbered
  * offsets[i] … offsets[i+1] - 1, and out[0][k], …, out[n-1][k] are where in the content the elements of number k lie. out: n
- * arrays of int64 with room for all. *total becomes their number. Where `out` is NULL, offsets (int64, one more than there are
- * lists) and total alone; where it is not, `offsets` may be NULL. `content`: how many elements the lists' array has.
- * overflow: the first list that has, with those before it, more than int64 counts. */
+ * arrays of int64 with capacity for all. *total becomes their number. Where `out` is NULL, offsets (int64, one more
+ * than there are lists) and total alone; where it is not, `offsets` may be NULL. `content`: how many elements the
+ * lists' array has. overflow: the first list that has, with those before it, more than int64 counts. */
 int upsweep_combinations(const upsweep_place* place, const upsweep_lists* lists, int64_t content, int64_t n,
                          int replacement, const upsweep_array* offsets, const upsweep_array* out, int64_t* total,
                          upsweep_result* result);
@@ -251,8 +252,8 @@ int upsweep_key_offsets(const upsweep_place* place, upsweep_array keys, const up
 /* The values of equal keys, wherever these stand, folded by an `op` of upsweep_scan: out_keys[g] becomes the key of group g,
  * out[g] the fold of its values, counts[g] (int64; `counts` may be NULL) how many rows it has, and *groups how many groups
  * there are, in the order of their first rows. Keys are integers; out_keys is of their type, `out` of the values' type, or of
- * sums of integers the 64 bits of their sign. As much room as there are keys is always enough; unequal_lengths: there is too
- * little for the groups. overflow: the first group whose sum does not fit. */
+ * sums of integers the 64 bits of their sign. As much capacity as there are keys is always enough; unequal_lengths:
+ * there is too little for the groups. overflow: the first group whose sum does not fit. */
 int upsweep_group_by(const upsweep_place* place, const char* op, upsweep_array keys, upsweep_array values,
                      upsweep_array out_keys, upsweep_array out, const upsweep_array* counts, int64_t* groups,
                      upsweep_result* result);

@@ -345,7 +345,7 @@ void add_texts(const Piece& piece, TextLayout layout, const std::string& name, s
   }
 }
 
-// As many as a group's table of entries has room for, and so many letters; NULLs have the first.
+// As many as a group's table of entries holds, and as many letters; NULLs have the first.
 constexpr std::size_t kMostKept = 1 << 14;
 constexpr std::size_t kMostKeptBytes = 1 << 20;
 

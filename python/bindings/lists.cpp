@@ -512,7 +512,7 @@ nb::object plain_group_by(PlainCall& call) {
   const std::array<ElementKind, 3> kinds{kind_of(keys), *kind, ElementKind{Type::int64}};
   std::array<nb::object, 3> arrays;
   for (std::size_t i = 0; i < results; ++i) {
-    arrays[i] = call.room(outputs[i], kinds[i], keys.length, to[i]);
+    arrays[i] = call.output_of(outputs[i], kinds[i], keys.length, to[i]);
     if (!arrays[i].is_valid()) return {};
   }
   const std::int64_t groups = group_by(call.place(), *op, as_input(keys), as_input(values), as_output(to[0]),

@@ -66,7 +66,7 @@ std::int64_t run_select(const Place& place, detail::SelectCall& call) {
 }
 
 /// Returns what sets the columns' outputs by `make_outputs`, a Python function from a length to a list of arrays. None: outputs are there.
-detail::MakeRoom room_for(std::vector<ContentColumn>& columns, nb::handle make_outputs) {
+detail::AllocateOutputs allocator_of(std::vector<ContentColumn>& columns, nb::handle make_outputs) {
   if (make_outputs.is_none()) return {};
   return [&columns, make_outputs](std::int64_t length) {
     const nb::gil_scoped_acquire held;
@@ -79,7 +79,7 @@ std::int64_t select(const Place& place, nb::handle lists, nb::handle lists_valid
                     const nb::list& pairs, nb::handle make_outputs) {
   auto columns = columns_of(pairs);
   detail::SelectCall call{
-      .mask = mask_of(mask, "mask"), .columns = columns, .make_room = room_for(columns, make_outputs)};
+      .mask = mask_of(mask, "mask"), .columns = columns, .allocate_outputs = allocator_of(columns, make_outputs)};
   if (!lists.is_none()) {
     call.has_lists = true;
     call.lists = lists_of(lists, lists_valid);
@@ -106,7 +106,7 @@ std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t conte
   auto columns = columns_of(pairs);
   auto call = detail::take_call(of, content, at, indices_of(indices), offsets_for(offsets, at.count));
   call.columns = columns;
-  call.make_room = room_for(columns, make_outputs);
+  call.allocate_outputs = allocator_of(columns, make_outputs);
   return run_take(place, call);
 }
 
@@ -118,9 +118,9 @@ std::int64_t take_positions(const Place& place, nb::handle lists, std::int64_t c
   const Indices positions = indices_of(indices);
   auto* const out_offsets = offsets_for(offsets, at.count);
   auto* const to = output_of<std::int64_t>(out, "out");
-  const std::int64_t room = output(out, "out").length;
+  const std::int64_t capacity = output(out, "out").length;
   return place.run(positions.length, [&](const auto& policy) {
-    return upsweep::take_positions(policy, of, content, at, positions, out_offsets, to, room);
+    return upsweep::take_positions(policy, of, content, at, positions, out_offsets, to, capacity);
   });
 }
 
@@ -194,9 +194,9 @@ std::int64_t broadcast_to_offsets(const Place& place, nb::handle lists, nb::hand
   const Lists of = lists_of(lists, nb::none());
   const auto* const at = offsets_for(offsets, of.count);
   auto* const to = output_of<std::int64_t>(out, "out");
-  const std::int64_t room = output(out, "out").length;
-  return place.run(of.count + room, [&](const auto& policy) {
-    return upsweep::broadcast_to_offsets(policy, of, at, content, to, room);
+  const std::int64_t capacity = output(out, "out").length;
+  return place.run(of.count + capacity, [&](const auto& policy) {
+    return upsweep::broadcast_to_offsets(policy, of, at, content, to, capacity);
   });
 }
 
@@ -206,11 +206,11 @@ void flatten(const Place& place, const Lists& outer, const Lists& inner, std::in
 
 // ----------------------------------------------------------------------------------------------------------- combinations
 
-std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& room) {
+std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& capacity) {
   std::vector<std::int64_t*> pointers;
   for (const nb::handle array : arrays) {
     pointers.push_back(output_of<std::int64_t>(array, "out"));
-    room = output(array, "out").length;
+    capacity = output(array, "out").length;
   }
   return pointers;
 }
@@ -218,18 +218,18 @@ std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& ro
 /// Without `out` their number and offsets alone. `work`: about how many elements are read and written.
 std::int64_t combinations(const Place& place, std::int64_t work, const Lists& of, std::int64_t content, std::int64_t n,
                           bool replacement, std::int64_t* offsets, const std::vector<std::int64_t*>& out,
-                          std::int64_t room) {
+                          std::int64_t capacity) {
   return place.run(work, [&](const auto& policy) {
     if (out.empty()) return upsweep::combinations_offsets(policy, of, content, n, replacement, offsets).total;
-    return upsweep::combinations(policy, of, content, n, replacement, offsets, out.data(), room).total;
+    return upsweep::combinations(policy, of, content, n, replacement, offsets, out.data(), capacity).total;
   });
 }
 
 std::int64_t cartesian(const Place& place, std::int64_t work, const std::vector<CartesianInput>& of,
-                       std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t room) {
+                       std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t capacity) {
   return place.run(work, [&](const auto& policy) {
     if (out.empty()) return upsweep::cartesian_offsets(policy, of, offsets).total;
-    return upsweep::cartesian(policy, of, offsets, out.data(), room).total;
+    return upsweep::cartesian(policy, of, offsets, out.data(), capacity).total;
   });
 }
 
@@ -243,9 +243,9 @@ std::int64_t cartesian_of_arrays(const Place& place, const nb::list& inputs, nb:
     work += of.back().lists.count;
   }
   auto* const to = offsets_for(offsets, of.empty() ? 0 : of.front().lists.count);
-  std::int64_t room = 0;
-  const auto pointers = positions_of(out, room);
-  return cartesian(place, work + room, of, to, pointers, room);
+  std::int64_t capacity = 0;
+  const auto pointers = positions_of(out, capacity);
+  return cartesian(place, work + capacity, of, to, pointers, capacity);
 }
 
 // -------------------------------------------------------------------------------------------------------- runs of equal keys
@@ -259,14 +259,15 @@ std::int64_t count_runs(const gpu::Policy& policy, const T* keys, std::int64_t n
   return upsweep::count_key_runs(policy, keys, n);
 }
 template <class T>
-std::int64_t write_runs(const Policy& policy, const T* keys, std::int64_t n, std::int64_t* offsets, std::int64_t room) {
+std::int64_t write_runs(const Policy& policy, const T* keys, std::int64_t n, std::int64_t* offsets,
+                        std::int64_t capacity) {
   return upsweep::key_offsets(policy, std::span(keys, static_cast<std::size_t>(n)),
-                              std::span(offsets, static_cast<std::size_t>(room)));
+                              std::span(offsets, static_cast<std::size_t>(capacity)));
 }
 template <class T>
 std::int64_t write_runs(const gpu::Policy& policy, const T* keys, std::int64_t n, std::int64_t* offsets,
-                        std::int64_t room) {
-  return upsweep::key_offsets(policy, keys, n, offsets, room);
+                        std::int64_t capacity) {
+  return upsweep::key_offsets(policy, keys, n, offsets, capacity);
 }
 
 /// The place without its rung, which is one of what is then done with the runs: finding them has no ladder.
@@ -291,8 +292,8 @@ class PlainContents {
     }
     return true;
   }
-  /// Makes room for that many elements of each; false where that is not plain.
-  bool make_room(PlainCall& call, std::int64_t length) {
+  /// Allocates that many elements of each; false where that is not plain.
+  bool allocate(PlainCall& call, std::int64_t length) {
     Elements to;
     for (std::size_t i = 0; i < contents_.size(); ++i) {
       results_.push_back(call.first_of(outputs_[i], contents_[i], length, to));
@@ -302,16 +303,17 @@ class PlainContents {
     }
     return true;
   }
-  /// Returns what makes room in the middle of a call on that many elements, which may have released the interpreter's lock.
-  detail::MakeRoom room_maker(PlainCall& call, std::int64_t elements) {
+  /// Returns what allocates outputs in the middle of a call on that many elements, which may have released the
+  /// interpreter's lock.
+  detail::AllocateOutputs allocator_of(PlainCall& call, std::int64_t elements) {
     if (call.place().keeps_lock(elements)) {
       return [this, &call](std::int64_t length) {
-        if (!make_room(call, length)) throw NotPlain();
+        if (!allocate(call, length)) throw NotPlain();
       };
     }
     return [this, &call](std::int64_t length) {
       const nb::gil_scoped_acquire held;
-      if (!make_room(call, length)) throw NotPlain();
+      if (!allocate(call, length)) throw NotPlain();
     };
   }
   [[nodiscard]] const std::vector<ContentColumn>& columns() const { return columns_; }
@@ -374,7 +376,7 @@ nb::object plain_select(PlainCall& call) {
     work.lists = *lists;
   }
   work.columns = contents.columns();
-  work.make_room = contents.room_maker(call, mask.length);
+  work.allocate_outputs = contents.allocator_of(call, mask.length);
   run_select(call.place(), work);
   return contents.given_back(offsets);
 }
@@ -383,7 +385,7 @@ nb::object plain_partition(PlainCall& call) {
   Mask mask;
   PlainContents contents;
   if (call.given().size() < 2 || !call.mask(call.given()[0], mask) || !contents.take(call, 1)) return {};
-  if (!contents.make_room(call, contents.length())) return {};
+  if (!contents.allocate(call, contents.length())) return {};
   return contents.given_back(nb::int_(partition(call.place(), mask, contents.columns())));
 }
 
@@ -394,7 +396,7 @@ nb::object plain_take(PlainCall& call) {
   const bool has_lists = call.has(Keyword::lists);
   if (has_lists != call.has(Keyword::index_lists)) return {};
   if (!has_lists) {
-    if (!contents.make_room(call, at.length)) return {};
+    if (!contents.allocate(call, at.length)) return {};
     take(call.place(), as_indices(at), contents.columns());
     return contents.given_back();
   }
@@ -405,7 +407,7 @@ nb::object plain_take(PlainCall& call) {
   const nb::object before = new_offsets(index_lists->count, offsets);
   auto work = detail::take_call(*lists, contents.length(), *index_lists, as_indices(at), offsets);
   work.columns = contents.columns();
-  work.make_room = contents.room_maker(call, at.length);
+  work.allocate_outputs = contents.allocator_of(call, at.length);
   run_take(call.place(), work);
   return contents.given_back(before);
 }
@@ -420,7 +422,7 @@ nb::object plain_pack(PlainCall& call) {
   const std::int64_t total = call.place().run(lists->count, [&](const auto& policy) {
     return upsweep::pack_offsets(policy, *lists, contents.length(), at).total;
   });
-  if (!contents.make_room(call, total)) return {};
+  if (!contents.allocate(call, total)) return {};
   pack_content(call.place(), *lists, at, contents.columns());
   return contents.given_back(offsets);
 }
@@ -501,7 +503,8 @@ nb::object plain_flatten(PlainCall& call) {
 }
 
 /// What combinations and products of lists have in common: their offsets, and then an array of positions for each place in a choice.
-/// `run(offsets, pointers, room)` returns their number; without pointers it writes the offsets alone, and without offsets the positions.
+/// `run(offsets, pointers, capacity)` returns their number; without pointers it writes the offsets alone, and without
+/// offsets the positions.
 template <class Run>
 nb::object plain_choices(PlainCall& call, std::int64_t lists, std::size_t places, const Run& run) {
   std::vector<nb::handle> outputs;
@@ -540,9 +543,9 @@ nb::object plain_combinations(PlainCall& call) {
   const auto lists = plain_lists_of_any(call, call.given()[0]);
   if (n < 1 || n > kMostPlaces || !lists) return {};
   return plain_choices(call, lists->count, static_cast<std::size_t>(n),
-                       [&](std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t room) {
-                         return combinations(call.place(), lists->count + room, *lists, kUnknownLength, n, *replacement,
-                                             offsets, out, room);
+                       [&](std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t capacity) {
+                         return combinations(call.place(), lists->count + capacity, *lists, kUnknownLength, n,
+                                             *replacement, offsets, out, capacity);
                        });
 }
 
@@ -556,8 +559,8 @@ nb::object plain_cartesian(PlainCall& call) {
   if (of.empty()) return {};
   const std::int64_t count = of.front().lists.count;
   return plain_choices(call, count, of.size(),
-                       [&](std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t room) {
-                         return cartesian(call.place(), count + room, of, offsets, out, room);
+                       [&](std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t capacity) {
+                         return cartesian(call.place(), count + capacity, of, offsets, out, capacity);
                        });
 }
 
@@ -641,10 +644,10 @@ void define_moves(nb::module_& module) {
       [](const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, Truth replacement,
          nb::handle offsets, const nb::list& out) {
         const Lists of = lists_of(lists, nb::none());
-        std::int64_t room = 0;
-        const auto pointers = positions_of(out, room);
-        return combinations(place, of.count + room, of, content, n, replacement, offsets_for(offsets, of.count),
-                            pointers, room);
+        std::int64_t capacity = 0;
+        const auto pointers = positions_of(out, capacity);
+        return combinations(place, of.count + capacity, of, content, n, replacement, offsets_for(offsets, of.count),
+                            pointers, capacity);
       },
       nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("n"), nb::arg("replacement"),
       nb::arg("offsets").none(), nb::arg("out"));

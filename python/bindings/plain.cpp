@@ -461,7 +461,7 @@ bool PlainCall::outputs(std::size_t count, std::vector<nb::handle>& each) const 
   return true;
 }
 
-nb::object PlainCall::room(nb::handle output, ElementKind kind, std::int64_t length, Elements& to) {
+nb::object PlainCall::output_of(nb::handle output, ElementKind kind, std::int64_t length, Elements& to) {
   if (!output.is_valid()) {
     if (length > kMostElements) return {};
     nb::object made = new_array({&length, 1}, kind);
@@ -473,7 +473,7 @@ nb::object PlainCall::room(nb::handle output, ElementKind kind, std::int64_t len
 }
 
 nb::object PlainCall::first_of(nb::handle output, ElementKind kind, std::int64_t length, Elements& to) {
-  nb::object array = room(output, kind, length, to);
+  nb::object array = output_of(output, kind, length, to);
   if (!array.is_valid() || to.length < length) return {};
   if (to.length == length) return array;
   to.length = length;

@@ -119,8 +119,8 @@ class PlainCall {
   nanobind::object first_of(nanobind::handle output, ElementKind kind, std::int64_t length, Elements& to);
   /// The same of the elements of an array that are moved.
   nanobind::object first_of(nanobind::handle output, nanobind::handle like, std::int64_t length, Elements& to);
-  /// An output, all of which is room, or without one a new array of that length.
-  nanobind::object room(nanobind::handle output, ElementKind kind, std::int64_t length, Elements& to);
+  /// An output of any length, or without one a new array of that length.
+  nanobind::object output_of(nanobind::handle output, ElementKind kind, std::int64_t length, Elements& to);
 
  private:
   struct Range {

@@ -427,15 +427,15 @@ def tuple_of(out: Any, count: int, what: str) -> Any:
     return given
 
 
-def room_in(out: Any, dtype: str, length: int | None, inputs: Iterable[Any], new: Callable[[], Any]) -> Any:
+def output_in(out: Any, dtype: str, length: int | None, inputs: Iterable[Any], new: Callable[[], Any]) -> Any:
     """Where a result of that length is written: the first elements of `out`, or a new array where those do not lie side by side.
-    None: nobody knows its length yet, and all of `out` is room for it."""
+    None: nobody knows its length yet, and `out` may be longer."""
     taken = take_out(out)
     if taken.dtype != dtype or taken.data.ndim != 1:
         raise TypeError(f"out: an array of {dtype} of one dimension is needed")
     length = taken.data.shape[0] if length is None else length
     if taken.data.shape[0] < length:
-        raise ValueError(f"out: room for {length} elements is needed, not for {taken.data.shape[0]}")
+        raise ValueError(f"out: {length} elements are needed, it has {taken.data.shape[0]}")
     if not taken.xp.is_writable(taken.data):
         raise ValueError("out: the array is read-only")
     if any(taken.xp.overlap(taken.data, other) for other in inputs):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core, _options
-from ._arrays import BOOLEANS, MOVED, MOVED_SIZES, Array, flag, room_in, shown, take_in, tuple_of, whole, written_to
+from ._arrays import BOOLEANS, MOVED, MOVED_SIZES, Array, flag, output_in, shown, take_in, tuple_of, whole, written_to
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._plain import plain
 from ._segments import _give, _result
@@ -39,7 +39,7 @@ def _outputs(columns: list[Array], length: int, out: Any) -> list[Any]:
     given = tuple_of(out, len(columns), "one for each content")
     inputs = [column.data for column in columns]
     return [
-        room_in(array, column.dtype, length, inputs, lambda column=column: column.xp.like(column.data, (length,)))
+        output_in(array, column.dtype, length, inputs, lambda column=column: column.xp.like(column.data, (length,)))
         for array, column in zip(given, columns)
     ]
 
@@ -502,15 +502,15 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: A
     of = take_in_lists(lists)
     n, replacement = whole(n, "n", 1), flag(replacement, "replacement")
     where = _options.place(of.xp.device, of.xp.stream)
-    room = _Rooms(of.xp, of.give, of.arrays, out, n + 1)
-    at = of.xp.elements(room.take(of.count + 1))
+    outputs = _Outputs(of.xp, of.give, of.arrays, out, n + 1)
+    at = of.xp.elements(outputs.take(of.count + 1))
     total = _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [])
-    places = [of.xp.elements(room.take(total)) for _ in range(n)]
+    places = [of.xp.elements(outputs.take(total)) for _ in range(n)]
     _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, None, places)
-    return room.results()
+    return outputs.results()
 
 
-class _Rooms:
+class _Outputs:
     """One array of int64 after the other: new ones, or the first elements of those that are given."""
 
     def __init__(self, xp: Any, give: Callable[[Any], Any], inputs: Sequence[Any], out: Any, count: int):
@@ -523,7 +523,7 @@ class _Rooms:
             return self._xp.empty(length, "int64")
 
         given = None if self._given is None else self._given[len(self._taken)]
-        self._taken.append(new() if given is None else room_in(given, "int64", length, self._inputs, new))
+        self._taken.append(new() if given is None else output_in(given, "int64", length, self._inputs, new))
         return self._taken[-1]
 
     def results(self) -> tuple[Any, ...]:
@@ -569,10 +569,10 @@ def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
         raise ValueError(f"lists: as many of each are needed, not {', '.join(str(each.count) for each in of)}")
     xp, give = of[0].xp, of[0].give
     where = _options.place(xp.device, xp.stream)
-    room = _Rooms(xp, give, [array for each in of for array in each.arrays], out, len(of) + 1)
-    at = xp.elements(room.take(of[0].count + 1))
+    outputs = _Outputs(xp, give, [array for each in of for array in each.arrays], out, len(of) + 1)
+    at = xp.elements(outputs.take(of[0].count + 1))
     inputs = [(each.bounds, UNKNOWN_LENGTH) for each in of]
     total = _core.cartesian(where, inputs, at, [])
-    places = [xp.elements(room.take(total)) for _ in of]
+    places = [xp.elements(outputs.take(total)) for _ in of]
     _core.cartesian(where, inputs, None, places)
-    return room.results()
+    return outputs.results()

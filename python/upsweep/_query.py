@@ -54,7 +54,7 @@ class Answer:
     seconds : float
         How long the query took, without what came before it in Python.
     bytes_spilled : int
-        Written to temporary files, as memory did not have room for all groups; 0 where none was.
+        Written to temporary files, as memory could not hold all groups; 0 where none was.
     """
 
     def __init__(self, answer: Any):
@@ -210,7 +210,7 @@ def query(
     OverflowError, ZeroDivisionError
         In an expression; `index` is the row, of a file within it; the message names the file and its line or row.
     MemoryError
-        The answer has more rows than memory has room for: LIMIT asks for fewer.
+        The answer has more rows than memory holds: LIMIT asks for fewer.
     FileNotFoundError, OSError, ImportError
         A file cannot be read, or a temporary one written; pyarrow, which reads files, is not installed.
 

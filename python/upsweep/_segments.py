@@ -17,7 +17,7 @@ from ._arrays import (
     dtype_name,
     flag,
     require_numbers,
-    room_in,
+    output_in,
     take_in,
     take_in_numbers,
     take_out,
@@ -403,11 +403,11 @@ def reduce_by_key(
     places = (None, None) if out is None else tuple_of(out, 2, "of keys and of values")
     inputs = (taken.data, given.data)
 
-    def room(place: Any, dtype: str, new: Callable[[], Any]) -> Any:
-        return new() if place is None else room_in(place, dtype, count, inputs, new)
+    def allocate(place: Any, dtype: str, new: Callable[[], Any]) -> Any:
+        return new() if place is None else output_in(place, dtype, count, inputs, new)
 
-    firsts = room(places[0], taken.dtype, lambda: xp.like(taken.data, (count,)))
-    folded = room(places[1], wanted, lambda: given.xp.empty((count,), wanted))
+    firsts = allocate(places[0], taken.dtype, lambda: xp.like(taken.data, (count,)))
+    folded = allocate(places[1], wanted, lambda: given.xp.empty((count,), wanted))
     if op in REDUCERS:  # which are those of lists: what the rungs of runs as lists do
         offsets = _offsets_of_runs(taken, count)
         as_lists = _options.current().rung in ("cpu.runs", "cuda.runs")
@@ -514,7 +514,7 @@ def group_by(
     Raises
     ------
     ValueError
-        Not as many values as keys; an `out` with too little room for the groups.
+        Not as many values as keys; an `out` with too few elements for the groups.
     OverflowError
         A group whose sum does not fit, with its `index`.
     NotImplementedError
@@ -538,12 +538,12 @@ def group_by(
     inputs = (taken.data, given.data)
     rows = taken.data.shape[0]
 
-    def room(like: Array, dtype: str, place: Any) -> Any:
+    def allocate(like: Array, dtype: str, place: Any) -> Any:
         if place is None:
             return like.xp.empty(rows, dtype)
-        return room_in(place, dtype, None, inputs, lambda: like.xp.empty(len(place), dtype))
+        return output_in(place, dtype, None, inputs, lambda: like.xp.empty(len(place), dtype))
 
-    outputs = [room(*result, place) for result, place in zip(results, places)]
+    outputs = [allocate(*result, place) for result, place in zip(results, places)]
     where = _options.place(taken.xp.device, taken.xp.stream, overflow)
     elements = [like.xp.elements(output) for (like, _), output in zip(results, outputs)]
     firsts, folded, counted = elements if len(elements) == 3 else (*elements, None)

@@ -54,7 +54,7 @@ struct Columns {
 };
 
 /// How large the sum of all |elements| may be for every prefix to fit.
-Int128 room_for(const AlongCall& call) {
+Int128 limit_of(const AlongCall& call) {
   return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> Int128 {
     if constexpr (std::is_integral_v<Out>) {
       using Limits = std::numeric_limits<Out>;
@@ -69,7 +69,7 @@ Int128 room_for(const AlongCall& call) {
 /// Whether, by the types alone, all sums fit.
 bool always_fits(const AlongCall& call) {
   const int bits = 8 * size_of(call.in_type) - (is_signed(call.in_type) ? 1 : 0);
-  return (Int128{1} << bits) * call.axis.length <= room_for(call);
+  return (Int128{1} << bits) * call.axis.length <= limit_of(call);
 }
 
 /// The first output of these columns that does not fit, or kNoIndex.
@@ -116,7 +116,7 @@ class Worker {
         computed_(cpu::computed_in(call.out_type)),
         fold_(cpu::list_kernels(Isa::best).rows[cpu::at(computed_)][cpu::at(call.op)]),
         is_checked_(cpu::is_checked(call, policy) && !always_fits(call)),
-        room_(is_checked_ ? room_for(call) : 0),
+        limit_(is_checked_ ? limit_of(call) : 0),
         row_bytes_(most_columns * size_of(computed_)),
         memory_(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(5 * row_bytes_))),
         identity_(cpu::identity_of(computed_, call.op)) {
@@ -151,7 +151,7 @@ class Worker {
     } else if (call_.empty_is_zero && call_.exclusive && call_.axis.length > 0) {
       std::memset(out_at(index(columns, 0)), 0, bytes);
     }
-    const bool surely_fits = !is_checked_ || checks_before || magnitudes_ <= room_;
+    const bool surely_fits = !is_checked_ || checks_before || magnitudes_ <= limit_;
     return surely_fits ? kNoIndex : first_overflow(call_, columns, interruption_);
   }
 
@@ -235,7 +235,7 @@ class Worker {
   Type computed_;
   cpu::FoldRows fold_;
   bool is_checked_;
-  Int128 room_;
+  Int128 limit_;
   std::int64_t row_bytes_;
   std::unique_ptr<std::byte[]> memory_;
   cpu::Value init_;

@@ -24,7 +24,7 @@
 
 namespace upsweep::c {
 
-/// Cut off where there is no room for it.
+/// Truncated where it does not fit.
 template <std::size_t kSize>
 void put(char (&to)[kSize], std::string_view text) {
   to[text.copy(to, kSize - 1)] = '\0';

@@ -146,12 +146,12 @@ int write_positions(const upsweep_place* place, const upsweep_lists* lists, std:
 /// The arrays of positions of tuples of n, and their least length. None: they are not asked for.
 struct Tuples {
   std::vector<std::int64_t*> positions = {};
-  std::int64_t room = 0;
+  std::int64_t capacity = 0;
 
   Tuples(const upsweep_array* out, std::int64_t n) {
     for (std::int64_t d = 0; out != nullptr && d < n; ++d) {
       positions.push_back(positions_in(out[d], "out"));
-      room = d == 0 ? out[d].length : std::min(room, out[d].length);
+      capacity = d == 0 ? out[d].length : std::min(capacity, out[d].length);
     }
   }
 };
@@ -380,10 +380,10 @@ int upsweep_combinations(const upsweep_place* place, const upsweep_lists* lists,
     auto* const numbers = offsets_in(offsets, of.count);
     const Tuples tuples(out, n);
     return at(place, [&](const auto& policy) {
-      const Combinations made =
-          tuples.positions.empty()
-              ? combinations_offsets(policy, of, content, n, replacement != 0, numbers)
-              : combinations(policy, of, content, n, replacement != 0, numbers, tuples.positions.data(), tuples.room);
+      const Combinations made = tuples.positions.empty()
+                                    ? combinations_offsets(policy, of, content, n, replacement != 0, numbers)
+                                    : combinations(policy, of, content, n, replacement != 0, numbers,
+                                                   tuples.positions.data(), tuples.capacity);
       give(total, made.total);
       return made.rung;
     });
@@ -403,7 +403,7 @@ int upsweep_cartesian(const upsweep_place* place, const upsweep_lists* inputs, c
     return at(place, [&](const auto& policy) {
       const Combinations made = tuples.positions.empty()
                                     ? cartesian_offsets(policy, of, numbers)
-                                    : cartesian(policy, of, numbers, tuples.positions.data(), tuples.room);
+                                    : cartesian(policy, of, numbers, tuples.positions.data(), tuples.capacity);
       give(total, made.total);
       return made.rung;
     });

@@ -90,7 +90,7 @@ std::string_view run_sort(const AnyPolicy& policy, const Lists& lists, ConstArra
   call.nan_first = options.nan_first;
   call.out = positions ? nullptr : out.data;
   call.positions = positions ? static_cast<std::int64_t*>(out.data) : nullptr;
-  call.room = out.length;
+  call.capacity = out.length;
   return detail::run_segmented_sort(policy, call);
 }
 
@@ -109,8 +109,8 @@ ReducedByKey run_reduction_by_key(const AnyPolicy& policy, Operator op, ConstArr
   return detail::run_by_key(policy, {.keys = {keys.data, keys.length, keys.type},
                                      .reduction = &reduction,
                                      .out_keys = out_keys.data,
-                                     .keys_room = out_keys.length,
-                                     .room = out.length});
+                                     .keys_capacity = out_keys.length,
+                                     .capacity = out.length});
 }
 
 template <class AnyPolicy>
@@ -148,9 +148,9 @@ Grouped run_group_by(const AnyPolicy& policy, Operator op, ConstArray keys, Cons
                                        .out_keys = out_keys.data,
                                        .out = out.data,
                                        .out_counts = static_cast<std::int64_t*>(counts.data),
-                                       .keys_room = out_keys.length,
-                                       .room = out.length,
-                                       .counts_room = counts.data != nullptr ? counts.length : 0,
+                                       .keys_capacity = out_keys.length,
+                                       .capacity = out.length,
+                                       .counts_capacity = counts.data != nullptr ? counts.length : 0,
                                        .go_on = go_on});
 }
 

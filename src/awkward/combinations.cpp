@@ -64,7 +64,7 @@ KernelError count(std::int64_t* total, std::int64_t* tooffsets, std::int64_t n, 
       overflow);
 }
 
-/// These kernels are given neither the length of the content nor the room there is: as much as was counted.
+/// These kernels are given neither the length of the content nor the capacity of outputs, which is what was counted.
 KernelError choose(std::int64_t** tocarry, std::int64_t* toindex, std::int64_t n, bool replacement,
                    const Lists& lists) {
   return run(

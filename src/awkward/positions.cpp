@@ -60,12 +60,12 @@ KernelError spread_sized(std::int64_t* to, const std::int64_t* from, std::int64_
   return run([&] { broadcast(par, lists, from, sizeof(std::int64_t), to, lists.count * lists.size); }, as_refused);
 }
 
-KernelError parents_of(std::int64_t* to, const std::int64_t* offsets, std::int64_t length, std::int64_t room) {
+KernelError parents_of(std::int64_t* to, const std::int64_t* offsets, std::int64_t length, std::int64_t capacity) {
   const std::int64_t n = count_of(length);
   const std::int64_t elements = elements_of(offsets, n);
   return run(
       [&] {
-        if (elements > room) throw Error(Code::unequal_lengths, "more elements than parents");
+        if (elements > capacity) throw Error(Code::unequal_lengths, "more elements than parents");
         offsets_to_parents(par, Lists::by_offsets(offsets, n), to, elements);
       },
       [&](const Error& error) -> Answer {

@@ -91,8 +91,8 @@ KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const T
   if (any_null(take.n, take.index_starts, take.index_stops, take.starts, take.stops)) return null_array();
   tooffsets[0] = 0;
   cpu::LowestIndex bad;
-  // Lists whose indices are fewer than none would make room that is another's. Between offsets these are found as they are
-  // written: a list before them has more indices than its range.
+  // Lists whose indices are fewer than none would take memory that is another list's. Between offsets these are found
+  // as they are written: a list before them has more indices than its range.
   const bool are_adjacent = take.index_stops == take.index_starts + 1;
   const auto count = [&](std::int64_t first, std::int64_t last) {
     const auto indices = are_adjacent ? take.count_between(first, last) : take.count(first, last);

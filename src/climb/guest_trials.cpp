@@ -209,7 +209,7 @@ double estimate(const Guest& guest, Instance& instance, int threads) {
   return taken.count() * static_cast<double>(instance.group.n) / static_cast<double>(kSome);
 }
 
-/// The instances that will be timed, once each, where memory has room for their arrays twice and time for the call: what ends
+/// The instances that will be timed, once each, where memory holds their arrays twice and time for the call: what ends
 /// the process there would end the command.
 void try_asked(const Guest& guest, const ClimbRequest& request, Instance& instance) {
   instance.guest = &guest;

@@ -16,7 +16,7 @@ CallArrays::Bytes CallArrays::bytes_of(const void* data, std::int64_t count, std
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   if (data == nullptr || count <= 0) return {begin, begin};
   std::uintptr_t bytes = 0;
-  // An output may be given as much room as there is.
+  // An output may be longer than what is written.
   const bool is_past_memory =
       __builtin_mul_overflow(static_cast<std::uintptr_t>(count), static_cast<std::uintptr_t>(element_size), &bytes) ||
       bytes > kMost - begin;

@@ -12,7 +12,7 @@
 
 namespace upsweep {
 
-class CallArrays {  // NOLINT(cppcoreguidelines-pro-type-member-init): room is written before it is read
+class CallArrays {  // NOLINT(cppcoreguidelines-pro-type-member-init): the buffer is written before it is read
  public:
   void read(const void* data, std::int64_t count, std::int64_t element_size = 1) {
     read_.push_back(bytes_of(data, count, element_size));
@@ -34,9 +34,9 @@ class CallArrays {  // NOLINT(cppcoreguidelines-pro-type-member-init): room is w
   static Bytes bytes_of(const void* data, std::int64_t count, std::int64_t element_size);
   static bool overlap(const Bytes& a, const Bytes& b) { return a.begin < b.end && b.begin < a.end; }
 
-  /// Of most calls all arrays have room here: memory of the heap would take as long as a small call.
-  std::array<std::byte, 512> room_;
-  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  /// The arrays of most calls fit here: memory of the heap would take as long as a small call.
+  std::array<std::byte, 512> buffer_;
+  std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
   std::pmr::vector<Bytes> read_{&memory_};
   std::pmr::vector<Bytes> written_{&memory_};
 };

@@ -54,12 +54,12 @@ bool is_good(const ContentColumn& column, std::int64_t length, detail::ArraysAre
 
 std::int64_t require_columns(std::span<const ContentColumn> columns, std::int64_t length, const char* as,
                              detail::ArraysAre arrays) {
-  std::int64_t room = std::numeric_limits<std::int64_t>::max();
+  std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (!is_good(columns[c], length, arrays)) refuse_column(columns[c], c, length, as, arrays);
-    room = std::min(room, columns[c].capacity);
+    capacity = std::min(capacity, columns[c].capacity);
   }
-  return room;
+  return capacity;
 }
 
 void add_columns(std::span<const ContentColumn> columns, CallArrays& arrays) {

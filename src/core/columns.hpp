@@ -16,8 +16,8 @@ namespace upsweep {
 /// Throws an Error of that code for elements of a size that is not moved.
 void require_moved_size(std::int64_t bytes, const std::string& which, Code code);
 
-/// What the smallest output has room for. Throws invalid_argument, unsupported_type, and unequal_lengths where a column is
-/// of another length than `as` has.
+/// Returns the capacity of the smallest output. Throws invalid_argument, unsupported_type, and unequal_lengths where a
+/// column is of another length than `as` has.
 std::int64_t require_columns(std::span<const ContentColumn> columns, std::int64_t length, const char* as,
                              detail::ArraysAre arrays = detail::ArraysAre::there);
 

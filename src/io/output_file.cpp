@@ -33,7 +33,7 @@ constexpr int kAttempts = 100;           // at names that killed processes left
       throw ClosedPipe{};
     case ENOSPC:
     case EDQUOT:
-      throw Error(Code::disk_full, fmt::format("{}: {}; make room or write elsewhere", name, reason(error)));
+      throw Error(Code::disk_full, fmt::format("{}: {}; free disk space or write elsewhere", name, reason(error)));
     case ENOENT:
     case ENOTDIR:
       throw Error(Code::not_found, fmt::format("{}: no such folder to write it in; create the folder first", name));

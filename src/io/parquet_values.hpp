@@ -99,7 +99,7 @@ class ValueReader {
   bool is_coded_ = false;
   HybridRuns codes_;
   Bytes plain_;
-  std::vector<std::uint64_t> spaced_;  ///< room for elements before they are put where they belong
+  std::vector<std::uint64_t> spaced_;  ///< elements before they are put where they belong
 };
 
 }  // namespace upsweep::io

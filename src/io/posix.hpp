@@ -46,7 +46,7 @@ class AlignedBuffer {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }
-  /// Makes room for `bytes`, keeping what stands there. Throws Error out_of_memory with `name` in its message.
+  /// Allocates `bytes`, keeping what is stored there. Throws Error out_of_memory with `name` in its message.
   void reserve(std::int64_t bytes, std::string_view name);
   /// The same for n elements of `size` bytes, however many these are.
   void reserve(std::int64_t n, std::int64_t size, std::string_view name);

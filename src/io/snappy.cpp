@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Elements with so much room left, in the block and in the output, are done by whole words; others byte by byte.
+// Elements this far from the end, in the block and in the output, are done by whole words; others byte by byte.
 constexpr std::size_t kInputMargin = 80;    // a literal of 60 bytes, read by 16, and a copy's tag and offset
 constexpr std::size_t kOutputMargin = 144;  // a literal and a copy of 64 bytes, written by 16
 constexpr std::uint32_t kMostInTag = 60;    // the length of a literal that the tag itself says
@@ -90,7 +90,7 @@ class Decoder {
     return static_cast<std::uint8_t>((length - 1) << 2 | literal);
   }
 
-  // Elements, up to a long literal or to where too little room is left. Which kind comes next, and how many bytes an offset
+  // Elements, up to a long literal or to where too little is left. Which kind comes next, and how many bytes an offset
   // has, are branches: in numbers they are mostly foreseen, and the next tag is then loaded before this one is done.
   bool take_words() {
     if (left_in() < kInputMargin || left_out() < kOutputMargin) return true;
@@ -141,7 +141,7 @@ class Decoder {
     return true;
   }
 
-  // One element, however little room there is.
+  // One element, however little is left.
   bool take_one() {
     const std::uint32_t tag = *in_++;
     const std::size_t more = (tag & 3) != literal          ? kOffsetBytes[tag & 3]

@@ -42,9 +42,9 @@ upsweep::gpu::WorkspaceSize upsweep::detail::ShardScan::workspace(const ScanCall
   gpu::refuse();
 }
 std::int64_t upsweep::detail::ShardScan::groups_bytes(const ScanCall&, const DeviceShards*) { gpu::refuse(); }
-void* upsweep::detail::ShardScan::room_before() const { return nullptr; }
-void* upsweep::detail::ShardScan::room_groups() const { return nullptr; }
-void* upsweep::detail::ShardScan::room_after() const { return nullptr; }
+void* upsweep::detail::ShardScan::before_buffer() const { return nullptr; }
+void* upsweep::detail::ShardScan::groups_buffer() const { return nullptr; }
+void* upsweep::detail::ShardScan::after_buffer() const { return nullptr; }
 void upsweep::detail::ShardScan::run(const ShardStep&) const {}
 std::string_view upsweep::detail::run_reduce(const gpu::Group&, std::size_t, const ReduceCall&) { gpu::refuse(); }
 void upsweep::detail::run_fold(const gpu::Group&, const ValueOfShard&, const ReduceCall&) { gpu::refuse(); }

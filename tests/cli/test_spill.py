@@ -95,7 +95,7 @@ def test_folders(table):
 
 def require_disk_full(error, folder):
     assert error["message"].startswith(f"{folder}: ")
-    for part in ("were written to a temporary file", "make room", "--spill-dir", "--memory"):
+    for part in ("were written to a temporary file", "free disk space", "--spill-dir", "--memory"):
         assert part in error["message"]
 
 

@@ -196,16 +196,16 @@ MANY = np.arange(0, (1 << 27) + 1, 64)  # the offsets of two million lists
 
 
 @pytest.mark.parametrize(
-    "call, room",
+    "call, output",
     [
         (lambda x, out: upsweep.segmented_reduce(x, MANY, out=out), (len(MANY) - 1, np.uint64)),
         (lambda x, out: upsweep.segmented_reduce(x, MANY, op="argmax", out=out), (len(MANY) - 1, np.int64)),
         (lambda x, out: upsweep.segmented_sort(x, MANY, out=out), (1 << 27, np.uint8)),
     ],
 )
-def test_a_signal_ends_what_is_done_to_lists(alarm, call, room):
+def test_a_signal_ends_what_is_done_to_lists(alarm, call, output):
     x = np.ones(1 << 27, np.uint8)
-    out = np.full(*room[:1], 7, room[1])
+    out = np.full(*output[:1], 7, output[1])
     stop_once_begun(alarm, out, lambda: call(x, out))
     assert out[0] != 7 and out[-1] == 7  # begun, and not ended
 

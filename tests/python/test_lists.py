@@ -176,12 +176,12 @@ def test_outputs():
     strided = np.empty(6)[::2]
     assert upsweep.segmented_reduce(x, offsets, out=strided) is strided and np.array_equal(strided, [1, 0, 14])
     assert upsweep.segmented_sort(x, offsets, descending=True, out=x) is x and np.array_equal(x, [1, 0, 5, 4, 3, 2])
-    room = np.empty(6)
-    kept = upsweep.select(x > 1, x, out=room)
-    assert np.shares_memory(kept, room) and np.array_equal(kept, [5, 4, 3, 2])
+    buffer = np.empty(6)
+    kept = upsweep.select(x > 1, x, out=buffer)
+    assert np.shares_memory(kept, buffer) and np.array_equal(kept, [5, 4, 3, 2])
     exact = np.empty(4)
     assert upsweep.select(x > 1, x, out=exact) is exact
-    with pytest.raises(ValueError, match="room"):
+    with pytest.raises(ValueError, match="elements are needed"):
         upsweep.select(x > 1, x, out=np.empty(3))
     with pytest.raises(ValueError, match="overlap"):
         upsweep.select(x > 1, x, out=x)
@@ -439,13 +439,13 @@ def test_outputs_that_do_not_lie_side_by_side():
         lambda out: upsweep.select(x > 1, x, out=out),
         lambda out: upsweep.take([2, 3, 4, 5], x, out=out),
     ):
-        room = np.full(8, -1)
-        out = room[::-2]
+        buffer = np.full(8, -1)
+        out = buffer[::-2]
         assert call(out) is out
-        assert room.tolist() == [-1, 5, -1, 4, -1, 3, -1, 2]
-    room = np.full(12, -1)
-    assert upsweep.select(x > 3, x, out=room[::2]).tolist() == [4, 5]  # there is room for more
-    assert room.tolist() == [4, -1, 5] + [-1] * 9
+        assert buffer.tolist() == [-1, 5, -1, 4, -1, 3, -1, 2]
+    buffer = np.full(12, -1)
+    assert upsweep.select(x > 3, x, out=buffer[::2]).tolist() == [4, 5]  # it is longer
+    assert buffer.tolist() == [4, -1, 5] + [-1] * 9
 
 
 def test_a_selection_reads_its_mask_once():
@@ -498,17 +498,17 @@ def test_a_mask_that_is_written_over_is_read_first():
 def test_tuples_and_runs_go_where_they_are_wanted():
     offsets = np.array([0, 3, 3, 5])
     expected = upsweep.combinations(offsets)
-    room = tuple(np.full(6, -1) for _ in range(3))
-    found = upsweep.combinations(offsets, out=room)
+    buffer = tuple(np.full(6, -1) for _ in range(3))
+    found = upsweep.combinations(offsets, out=buffer)
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
-    assert all(np.shares_memory(each, place) for each, place in zip(found, room)) and room[1].tolist() == [0, 0, 1, 3, -1, -1]
+    assert all(np.shares_memory(each, place) for each, place in zip(found, buffer)) and buffer[1].tolist() == [0, 0, 1, 3, -1, -1]
     exact = tuple(np.empty(4, np.int64) for _ in range(3))
     assert all(each is place for each, place in zip(upsweep.combinations(offsets, out=exact), exact))
-    room = tuple(np.full(9, -1)[::-2] for _ in range(3))
+    buffer = tuple(np.full(9, -1)[::-2] for _ in range(3))
     expected = upsweep.cartesian(np.array([0, 2, 3]), np.array([0, 1, 3]))
-    found = upsweep.cartesian(np.array([0, 2, 3]), np.array([0, 1, 3]), out=room)
+    found = upsweep.cartesian(np.array([0, 2, 3]), np.array([0, 1, 3]), out=buffer)
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
-    assert room[2].tolist() == [0, 0, 1, 2, -1]
+    assert buffer[2].tolist() == [0, 0, 1, 2, -1]
     keys, sums = np.full(4, -1), np.full(4, -1)
     for op, values in (("add", [30, 30]), ("count", [2, 1])):
         found = upsweep.reduce_by_key(np.array([2, 2, 5]), np.array([10, 20, 30]), op=op, out=(keys, sums))
@@ -516,7 +516,7 @@ def test_tuples_and_runs_go_where_they_are_wanted():
         assert keys.tolist() == [2, 5, -1, -1] and sums.tolist() == [*values, -1, -1]
     with pytest.raises(ValueError, match="out: 3 arrays are needed, the offsets and one for each place, not 1"):
         upsweep.combinations(offsets, out=np.empty(9, np.int64))
-    with pytest.raises(ValueError, match="room for 4 elements is needed, not for 3"):
+    with pytest.raises(ValueError, match="4 elements are needed, it has 3"):
         upsweep.combinations(offsets, out=(np.empty(4, np.int64), np.empty(3, np.int64), np.empty(4, np.int64)))
     with pytest.raises(TypeError, match="out: an array of int64"):
         upsweep.reduce_by_key(np.array([2, 2, 5]), np.array([10, 20, 30]), out=(keys, sums.astype("int32")))

@@ -157,7 +157,7 @@ def test_the_first_rung_is_what_upsweep_is_compared_to(tmp_path, monkeypatch):
     "error, status",
     [
         (RuntimeError("it is broken"), "failed"),
-        (MemoryError("no room"), "skipped"),
+        (MemoryError("no memory"), "skipped"),
         (NotImplementedError("not this"), "skipped"),
     ],
 )

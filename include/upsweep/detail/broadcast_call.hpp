@@ -20,7 +20,7 @@ struct BroadcastCall {
   const void* values = nullptr;                      ///< of broadcast: one of each list
   std::int64_t element_size = sizeof(std::int64_t);  ///< of the output
   void* out = nullptr;
-  std::int64_t capacity = 0;            ///< elements that the output has room for
+  std::int64_t capacity = 0;            ///< elements that the output holds
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   gpu::PackStatus* status = nullptr;    ///< on a GPU: where the outcome goes
 };
@@ -48,7 +48,7 @@ inline BroadcastCall broadcast_call(const Lists& lists, const void* values, std:
 
 /// Runs the rung that the policy names, or the top one that fits; throws Error.
 BroadcastResult run_broadcast(const Policy& policy, const BroadcastCall& call);
-/// The same on a GPU. Without call.status it waits, and throws what is wrong with the lists or the room.
+/// The same on a GPU. Without call.status it waits, and throws what is wrong with the lists or the capacity.
 BroadcastResult run_broadcast(const gpu::Policy& policy, const BroadcastCall& call);
 /// Does not wait. Returns the rung.
 std::string_view run_broadcast_async(const gpu::Policy& policy, BroadcastCall call, gpu::PackStatus* status);

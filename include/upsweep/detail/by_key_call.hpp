@@ -35,8 +35,8 @@ struct ByKeyCall {
   const SegmentedReduceCall* reduction = nullptr;  ///< of as many values; the runs become its lists
   const SegmentedScanCall* scan = nullptr;         ///< the same
   void* out_keys = nullptr;                        ///< of a reduction
-  std::int64_t keys_room = 0;                      ///< so many of them have room
-  std::int64_t room = 0;                           ///< the same of the reduction's output
+  std::int64_t keys_capacity = 0;                  ///< elements of `out_keys`
+  std::int64_t capacity = 0;                       ///< the same of the reduction's output
 
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   const gpu::Policy* device_policy = nullptr;
@@ -54,11 +54,12 @@ ReducedByKey run_by_key(const Policy& policy, ByKeyCall call);
 ReducedByKey run_by_key(const gpu::Policy& policy, ByKeyCall call);
 
 std::int64_t count_key_runs(const Policy& policy, const Keys& keys);
-/// Throws unequal_lengths where more than `room` offsets are to be written. Returns the runs.
-std::int64_t write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t room);
+/// Throws unequal_lengths where more than `capacity` offsets are to be written. Returns the runs.
+std::int64_t write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t capacity);
 /// The same of keys in device memory. Both wait for the stream.
 std::int64_t count_key_runs(const gpu::Policy& policy, const Keys& keys);
-std::int64_t write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t room);
+std::int64_t write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
+                               std::int64_t capacity);
 
 }  // namespace detail
 }  // namespace upsweep

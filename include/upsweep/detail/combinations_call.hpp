@@ -23,7 +23,7 @@ namespace gpu {
 struct CombinationsStatus {
   std::int64_t first_bad;  ///< the first list that is invalid, or whose tuples are too many; kNoIndex: none
   std::int64_t total;      ///< tuples; unspecified where there is such a list
-  Code code;  ///< what is wrong with that list; without one unequal_lengths: there is too little room; else ok
+  Code code;  ///< what is wrong with that list; without one unequal_lengths: there is too little capacity; else ok
 };
 
 }  // namespace gpu
@@ -43,7 +43,7 @@ struct CombinationsCall {
   bool replacement = false;
   std::int64_t* offsets = nullptr;                       ///< of the tuples of each list; null: not asked for
   std::int64_t* const* out = nullptr;                    ///< n arrays; null: the tuples are only counted
-  std::int64_t room = 0;                                 ///< elements of each
+  std::int64_t capacity = 0;                             ///< elements of each
   std::int64_t total = 0;                                ///< tuples: what the call finds
   const impl::combinations::TuplesPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
   const gpu::Launch* launch = nullptr;                   ///< where on a GPU; null: the arrays are the host's
@@ -53,7 +53,8 @@ struct CombinationsCall {
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_combinations(const Policy& policy, CombinationsCall& call);
 
-/// The same on a GPU. Without call.status it waits, sets the total, and throws what is wrong with the lists or the room.
+/// The same on a GPU. Without call.status it waits, sets the total, and throws what is wrong with the lists or the
+/// capacity.
 std::string_view run_combinations(const gpu::Policy& policy, CombinationsCall& call);
 /// What that takes for such a call, whatever its offsets.
 gpu::WorkspaceSize combinations_workspace(const gpu::Policy& policy, const CombinationsCall& call);

@@ -44,15 +44,15 @@ struct ContentColumn {
   const void* data = nullptr;
   std::int64_t length = 0;  ///< elements of the content
   void* out = nullptr;
-  std::int64_t capacity = 0;  ///< elements that `out` has room for
+  std::int64_t capacity = 0;  ///< elements that `out` holds
   int element_size = 0;       ///< bytes: one of detail::kMovedSizes
 
   constexpr ContentColumn() = default;
-  constexpr ContentColumn(const void* elements, std::int64_t n, void* to, std::int64_t room, int bytes)
-      : data(elements), length(n), out(to), capacity(room), element_size(bytes) {}
+  constexpr ContentColumn(const void* elements, std::int64_t n, void* to, std::int64_t elements_of_out, int bytes)
+      : data(elements), length(n), out(to), capacity(elements_of_out), element_size(bytes) {}
   template <detail::MovedElement T>
-  constexpr ContentColumn(const T* elements, std::int64_t n, T* to, std::int64_t room)
-      : ContentColumn(elements, n, to, room, int{sizeof(T)}) {}
+  constexpr ContentColumn(const T* elements, std::int64_t n, T* to, std::int64_t elements_of_out)
+      : ContentColumn(elements, n, to, elements_of_out, int{sizeof(T)}) {}
   /// Of arrays, vectors and spans of one type.
   template <std::ranges::range In, std::ranges::range Out>
   constexpr ContentColumn(const In& elements, Out&& to)

@@ -36,9 +36,9 @@ struct GroupByCall {
   void* out_keys = nullptr;
   void* out = nullptr;
   std::int64_t* out_counts = nullptr;  ///< null: nobody asks how many rows a group has
-  std::int64_t keys_room = 0;          ///< so many groups have room there
-  std::int64_t room = 0;
-  std::int64_t counts_room = 0;  ///< where counts are asked for
+  std::int64_t keys_capacity = 0;      ///< groups that `out_keys` holds
+  std::int64_t capacity = 0;
+  std::int64_t counts_capacity = 0;  ///< where counts are asked for
 
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   const gpu::Policy* device_policy = nullptr;

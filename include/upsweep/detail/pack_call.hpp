@@ -27,7 +27,7 @@ namespace gpu {
 struct PackStatus {
   std::int64_t first_bad;  ///< the first list that is invalid, or that its offset does not fit; kNoIndex: none
   std::int64_t total;      ///< elements in all lists; unspecified where there is an invalid one
-  Code code;  ///< what is wrong with that list; without one unequal_lengths: an output has less room; else ok
+  Code code;  ///< what is wrong with that list; without one unequal_lengths: an output has less capacity; else ok
 };
 
 }  // namespace gpu
@@ -52,7 +52,8 @@ struct PackCall {
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error. The columns say how long
 /// the content is, or, where there are none, call.content: where that is not given either, lists may end anywhere.
 std::string_view run_pack(const Policy& policy, PackCall& call);
-/// The same on a GPU. Without call.status it waits, sets the total, and throws what is wrong with the lists or the room.
+/// The same on a GPU. Without call.status it waits, sets the total, and throws what is wrong with the lists or the
+/// capacity.
 std::string_view run_pack(const gpu::Policy& policy, PackCall& call);
 /// What run_pack() on a GPU takes for such a call, whatever its offsets.
 gpu::WorkspaceSize pack_workspace(const gpu::Policy& policy, const PackCall& call);

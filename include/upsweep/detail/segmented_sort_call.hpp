@@ -28,7 +28,7 @@ struct SegmentedSortCall {
   bool nan_first = false;
   void* out = nullptr;                                   ///< elements in order; null where positions are asked for
   std::int64_t* positions = nullptr;                     ///< which element of its list comes there, else null
-  std::int64_t room = 0;                                 ///< elements of the output
+  std::int64_t capacity = 0;                             ///< elements of the output
   std::int64_t elements = 0;                             ///< of all lists: what the call finds
   const impl::segmented_sort::SortPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
   const gpu::Launch* launch = nullptr;                   ///< where on a GPU; null: the arrays are the host's

@@ -77,13 +77,13 @@ class ShardScan {
   /// Where scan() finds the initial value instead of where its call says.
   void begin_with(const void* init_at) const;
 
-  /// Room for either: kRowsBytes of the device's memory.
-  [[nodiscard]] void* room_before() const;
-  [[nodiscard]] void* room_after() const;
-  /// Room for an initial value: of calls that find it in device memory.
-  [[nodiscard]] void* room_init() const;
-  /// Room for the shard's groups.
-  [[nodiscard]] void* room_groups() const;
+  /// A buffer of kRowsBytes for either, in device memory.
+  [[nodiscard]] void* before_buffer() const;
+  [[nodiscard]] void* after_buffer() const;
+  /// A buffer for an initial value, of calls that find it in device memory.
+  [[nodiscard]] void* init_buffer() const;
+  /// A buffer for the shard's groups.
+  [[nodiscard]] void* groups_buffer() const;
 
  private:
   void run(const ShardStep& step) const;

@@ -43,7 +43,7 @@ namespace gpu {
 struct TakeStatus {
   std::int64_t first_bad;  ///< of index_out_of_range the position of the first bad index, else the list; kNoIndex: none
   std::int64_t taken;      ///< elements that are taken; unspecified where something is bad
-  Code code;               ///< what is wrong there, or unequal_lengths: an output has room for fewer; else ok
+  Code code;               ///< what is wrong there, or unequal_lengths: an output has capacity for fewer; else ok
 };
 
 }  // namespace gpu
@@ -58,19 +58,20 @@ struct TakeCall {
   std::int64_t content = 0;             ///< elements of the content
   std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
   std::int64_t* positions = nullptr;    ///< in the content, of each that is taken; null: they are not asked for
-  std::int64_t room = 0;                ///< positions that there is room for
+  std::int64_t capacity = 0;            ///< positions that fit
   std::span<const SelectColumn> columns = {};
-  MakeRoom make_room = {};  ///< of lists: gives the columns outputs for what is taken; not given: they have outputs
+  AllocateOutputs allocate_outputs =
+      {};  ///< of lists: gives the columns outputs for what is taken; not given: they have outputs
   const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
   gpu::TakeStatus* status = nullptr;    ///< on a GPU: where the outcome goes
   // Set by the library:
   std::int64_t taken = 0;
-  std::exception_ptr failure = {};  ///< what make_room threw
+  std::exception_ptr failure = {};  ///< what allocate_outputs threw
 };
 
 /// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
 std::string_view run_take(const Policy& policy, TakeCall& call);
-/// The same on a GPU. Without call.status it waits, and throws what is wrong with lists, indices or the room.
+/// The same on a GPU. Without call.status it waits, and throws what is wrong with lists, indices or the capacity.
 std::string_view run_take(const gpu::Policy& policy, TakeCall& call);
 gpu::WorkspaceSize take_workspace(const gpu::Policy& policy, const TakeCall& call);
 

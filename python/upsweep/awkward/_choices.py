@@ -43,8 +43,8 @@ def _elements(fill: Any, bounds: list, columns: list[np.ndarray], count: int) ->
     if len(ends) == 0:
         return offsets, results
     begins = np.concatenate([[0], ends[:-1]])
-    room = int(np.max(offsets[ends] - offsets[begins]))
-    places = [np.empty(room, np.int64) for _ in columns]
+    longest = int(np.max(offsets[ends] - offsets[begins]))
+    places = [np.empty(longest, np.int64) for _ in columns]
     scratch = np.empty(int(np.max(ends - begins)) + 1, np.int64)
     for begin, end in zip(begins.tolist(), ends.tolist()):
         first, last = int(offsets[begin]), int(offsets[end])

@@ -155,7 +155,7 @@ def _count_choices(totallen: Any, tooffsets: Any, n: int, replacement: bool, sta
 def _choose(
     tocarry_ptrs: Any, toindex: Any, fromindex: Any, n: int, replacement: bool, starts: Any, stops: Any, length: int
 ) -> None:
-    """The kernel is given the addresses of the outputs: they have room for as many as there are."""
+    """The kernel is given the addresses of the outputs: they hold all elements."""
     place = Place(toindex)
     lists = place.bounds(starts, stops, length)
     offsets = place(place.xp.empty(length + 1, "int64"))

@@ -35,7 +35,7 @@ class Stopwatch {
 };
 
 /// Memory that grows; what it held is lost then.
-struct Room {
+struct Buffer {
   void* memory = nullptr;
   std::int64_t bytes = 0;
 };
@@ -50,8 +50,8 @@ bool is_pinned(const void* data, std::int64_t bytes) {
   return known(data) && known(static_cast<const std::byte*>(data) + bytes - 1);
 }
 
-/// From here on a chunk is copied through the caches, where they have room for a ring of such: the device reads it from there, and the
-/// host's memory neither writes nor reads it.
+/// From here on a chunk is copied through the caches, where a ring of such chunks fits them: the device reads it from
+/// there, and the host's memory neither writes nor reads it.
 constexpr std::int64_t kCachedBytes = gpu::tuning::kChunks.cached_bytes;
 
 /// Into pinned memory that the device reads next.
@@ -65,8 +65,8 @@ void copy_to_pinned(void* to, const void* from, std::int64_t bytes, int threads)
 }
 
 struct Slot {
-  Room in, out, results;                 // on the device
-  Room pinned_in, pinned_out, returned;  // on the host
+  Buffer in, out, results;                 // on the device
+  Buffer pinned_in, pinned_out, returned;  // on the host
   // Around the copy there, the kernels and the copy back; the last one is what the slot's next chunk waits for.
   Event sends, sent, computes, computed, returns, is_back;
   Chunk chunk;
@@ -97,31 +97,31 @@ struct Ring::State {
 
   // ---- memory
 
-  void grow(Room& room, std::int64_t bytes) {
-    if (bytes <= room.bytes) return;
-    give_back(room);
-    room.memory = memory.allocate(bytes, compute.get());
-    room.bytes = bytes;
+  void grow(Buffer& buffer, std::int64_t bytes) {
+    if (bytes <= buffer.bytes) return;
+    give_back(buffer);
+    buffer.memory = memory.allocate(bytes, compute.get());
+    buffer.bytes = bytes;
   }
-  void give_back(Room& room) {
-    if (room.memory != nullptr) memory.deallocate(room.memory, room.bytes, compute.get());
-    room = {};
+  void give_back(Buffer& buffer) {
+    if (buffer.memory != nullptr) memory.deallocate(buffer.memory, buffer.bytes, compute.get());
+    buffer = {};
   }
-  static void grow_pinned(Room& room, std::int64_t bytes) {
-    if (bytes <= room.bytes) return;
-    (void)cudaFreeHost(room.memory);
-    room = {};
-    if (cudaMallocHost(&room.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
+  static void grow_pinned(Buffer& buffer, std::int64_t bytes) {
+    if (bytes <= buffer.bytes) return;
+    (void)cudaFreeHost(buffer.memory);
+    buffer = {};
+    if (cudaMallocHost(&buffer.memory, static_cast<std::size_t>(bytes)) != cudaSuccess) {
       gpu::forget_last_error();
-      room = {};
+      buffer = {};
       throw Error(Code::out_of_memory, "allocating " + std::to_string(bytes) + " pinned bytes");
     }
-    room.bytes = bytes;
+    buffer.bytes = bytes;
   }
   void prepare(const Job& job) {
     const std::int64_t length = std::min(job.length, job.n);
     std::int64_t bytes = 0;
-    for (Slot& slot : slots) {  // other calls may have left room that is of no use to this one
+    for (Slot& slot : slots) {  // other calls may have left buffers that are of no use to this one
       if (slot.in.bytes > length * job.in_size) give_back(slot.in);
       if (slot.out.bytes > length * job.out_size) give_back(slot.out);
     }
@@ -150,7 +150,7 @@ struct Ring::State {
     Slot& slot = slots[static_cast<std::size_t>(number % kSlots)];
     const std::int64_t first = number * job.length;
     const std::int64_t count = std::min(job.length, job.n - first);
-    // Rooms stay from earlier calls: what this job does not have is null.
+    // Buffers stay from earlier calls: what this job does not have is null.
     slot.chunk = {number,
                   first,
                   count,
@@ -222,8 +222,8 @@ Ring::~Ring() {
   (void)cudaGetDevice(&before);
   gpu::restore_current(state_->policy.device);
   for (Slot& slot : state_->slots) {
-    for (Room* room : {&slot.in, &slot.out, &slot.results}) state_->give_back(*room);
-    for (const Room* room : {&slot.pinned_in, &slot.pinned_out, &slot.returned}) (void)cudaFreeHost(room->memory);
+    for (Buffer* buffer : {&slot.in, &slot.out, &slot.results}) state_->give_back(*buffer);
+    for (const Buffer* buffer : {&slot.pinned_in, &slot.pinned_out, &slot.returned}) (void)cudaFreeHost(buffer->memory);
   }
   state_.reset();  // streams and events are the device's, too
   gpu::restore_current(before);
@@ -240,7 +240,7 @@ std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int6
   const std::int64_t fit = state_->device_bytes / 8 * 7 / each;
   if (fit >= 1) return std::min(fit, most) * unit;
   throw Error(Code::invalid_argument, bytes_text(static_cast<double>(state_->device_bytes)) +
-                                          " of the device's memory have no room for " + std::to_string(kSlots) +
+                                          " of the device's memory are too few for " + std::to_string(kSlots) +
                                           " chunks: it takes " +
                                           bytes_text(static_cast<double>(whole_megabytes(each / 7 * 8 + 4))));
 }
@@ -274,7 +274,7 @@ gpu::LinkRates Ring::measure_link() {
   const gpu::CurrentDevice current(state_->policy.device);
   State& state = *state_;
   for (Slot& slot : state.slots) {  // within the limit: the next call takes what it needs again
-    for (Room* room : {&slot.in, &slot.out, &slot.results}) state.give_back(*room);
+    for (Buffer* buffer : {&slot.in, &slot.out, &slot.results}) state.give_back(*buffer);
   }
   Slot& there = state.slots[0];
   Slot& back = state.slots[1];

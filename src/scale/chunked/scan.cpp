@@ -92,9 +92,9 @@ class ChunkedScan {
     auto* const rows = static_cast<std::byte*>(rows_->scratch());
     const void* const before = chunk.number > 0 ? rows + chunk.number % 2 * detail::kRowsBytes : nullptr;
     const detail::ShardScan shard(policy_, call, nullptr, "");
-    const void* const groups = shard.room_groups();
+    const void* const groups = shard.groups_buffer();
     shard.publish();
-    shard.groups(shard.room_groups());
+    shard.groups(shard.groups_buffer());
     shard.fold(before, {&groups, 1}, rows + (chunk.number + 1) % 2 * detail::kRowsBytes);
     shard.scan(before);
   }

@@ -77,7 +77,7 @@ Group::State::State(std::vector<Policy> all, PeerAccess access)
     const CurrentDevice current(member.device);
     // A device's pool is made when it is first used, which may not be while a stream is captured.
     if (member.memory == nullptr) const Workspace made({.scratch = 1}, member.device, member.stream);
-    rooms.push_back(cleared(kRoomBytes));
+    buffers.push_back(cleared(kBufferBytes));
     if (values == nullptr) values = cleared(kValueBytes * (std::ssize(members) + 2));
     for (const Policy& other : members) {
       access_.push_back(access == PeerAccess::if_possible && enable_access(member.device, other.device));
@@ -107,7 +107,7 @@ const void* Group::State::bring(std::size_t from_member, const void* from, std::
   return here;
 }
 
-void Group::State::make_room(std::size_t from_member, std::size_t to_member, std::int64_t bytes) const {
+void Group::State::reserve(std::size_t from_member, std::size_t to_member, std::int64_t bytes) const {
   if (has_access(to_member, from_member)) return;
   const CurrentDevice current(members[to_member].device);
   (void)brought_[to_member * members.size() + from_member].at_least(bytes);

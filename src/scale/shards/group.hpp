@@ -56,10 +56,10 @@ class Events {
   std::vector<std::unique_ptr<OwnEvent>> events_;
 };
 
-/// Room for what a member's shard comes to: a value of any element's type, or what lists do.
+/// A buffer for the result of a member's shard: a value of any element's type, or what lists do.
 inline constexpr std::int64_t kValueBytes = 64;
-/// Room for that and for what a call needs of other members' shards.
-inline constexpr std::int64_t kRoomBytes = 2048;
+/// A buffer for that and for what a call needs of other members' shards.
+inline constexpr std::int64_t kBufferBytes = 2048;
 
 /// Calls whose workspaces keep different things.
 enum class Work : std::uint8_t { reduction, scan, offsets, lists };
@@ -87,7 +87,7 @@ struct Group::State {
   /// still runs.
   mutable std::vector<std::vector<std::unique_ptr<Workspace>>> workspaces;
   // Memory of each member that others read, if they have access:
-  std::vector<std::unique_ptr<OwnMemory>> rooms;  ///< kRoomBytes for what its shard comes to
+  std::vector<std::unique_ptr<OwnMemory>> buffers;  ///< kBufferBytes for what its shard comes to
   std::unique_ptr<OwnMemory>
       values;  ///< of the first one: a value of each member, one of all, and what a scan begins with
   mutable std::mutex calling;
@@ -97,9 +97,9 @@ struct Group::State {
   /// brought in its stream.
   const void* reach(std::size_t from_member, const void* from, std::size_t to_member, void* here,
                     std::int64_t bytes) const;
-  /// The same, into such room as make_room() has made.
+  /// The same, into the buffer that reserve() has made.
   const void* bring(std::size_t from_member, const void* from, std::size_t to_member, std::int64_t bytes) const;
-  void make_room(std::size_t from_member, std::size_t to_member, std::int64_t bytes) const;
+  void reserve(std::size_t from_member, std::size_t to_member, std::int64_t bytes) const;
   /// Of a member's, for a call: others that have access to it read it.
   void* shared_memory(std::size_t member, std::int64_t bytes) const;
   /// Whether kernels on a member's device may read and write the other one's memory.
@@ -130,7 +130,8 @@ struct Group::State {
     taken.record(0);
     for (std::size_t m = 1; m < members.size(); ++m) taken.wait_for(0, m);
   }
-  /// Room for what a member's shard comes to, in the first one's memory, and in its own. The first one's are the same.
+  /// A buffer for the result of a member's shard, in the first one's memory, and in its own. The first one's are the
+  /// same.
   [[nodiscard]] void* value_of(std::size_t member) const {
     return static_cast<std::byte*>(values->get()) + kValueBytes * static_cast<std::int64_t>(member);
   }
@@ -139,7 +140,7 @@ struct Group::State {
   [[nodiscard]] Policy policy_for(Work work, std::size_t member, WorkspaceSize needed) const;
   [[nodiscard]] void* initial() const { return value_of(members.size() + 1); }
   [[nodiscard]] void* value_near(std::size_t member) const {
-    return member == 0 ? values->get() : rooms[member]->get();
+    return member == 0 ? values->get() : buffers[member]->get();
   }
 
  private:

@@ -59,7 +59,7 @@ struct ListsRoom {
 
   static constexpr std::int64_t kHeadFold = 128;  ///< bytes from the beginning: what the head comes to
   static constexpr std::int64_t kFolds = 256;     ///< the same: of later members' heads
-  static constexpr std::int64_t kFoldsBytes = gpu::kRoomBytes - kFolds;
+  static constexpr std::int64_t kFoldsBytes = gpu::kBufferBytes - kFolds;
 };
 static_assert(sizeof(ListsRoom) <= ListsRoom::kHeadFold);
 
@@ -267,9 +267,9 @@ class ListsFold {
 
  private:
   [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
-  [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.rooms[m]->get()); }
+  [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.buffers[m]->get()); }
   [[nodiscard]] void* room_at(std::size_t m, std::int64_t bytes) const {
-    return static_cast<std::byte*>(state_.rooms[m]->get()) + bytes;
+    return static_cast<std::byte*>(state_.buffers[m]->get()) + bytes;
   }
   /// Where the owner of its list finds what a head comes to.
   [[nodiscard]] void* place_of(const Head& head) const {
@@ -358,7 +358,7 @@ class ListsFold {
       if (head.owner == m) state_.taken.wait_for(m, head.member);  // before the next call's heads
     }
   }
-  /// *total ← *total ⊕ the heads that lie in the member's room.
+  /// *total ← *total ⊕ the heads that lie in the member's buffer.
   void append(std::size_t m, void* total, std::int64_t heads) const {
     const void* const folds = room_at(m, ListsRoom::kFolds);
     if (lists_.heads != nullptr) {

@@ -28,7 +28,7 @@ void detail::run_fold(const gpu::Group& group, const ValueOfShard& value, const 
     for (std::size_t m = 0; m < state.members.size(); ++m) {
       // In the order of the array; shards without a value are left out.
       void* const to = static_cast<std::byte*>(state.values->get()) + totals.out_size * last.n;
-      void* const near = m == 0 || state.has_access(m, 0) ? to : state.rooms[m]->get();
+      void* const near = m == 0 || state.has_access(m, 0) ? to : state.buffers[m]->get();
       if (!gpu::in_shard(m, [&] { return value(m, state.members[m], near); })) continue;
       giving.push_back(m);
       if (near != to) state.copy(near, to, totals.out_size, m);

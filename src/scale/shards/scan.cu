@@ -90,7 +90,7 @@ std::vector<GivenGroups> room_for_groups(const gpu::Group::State& state, std::sp
   for (std::size_t m = 0; m + 1 < calls.size(); ++m) {
     const std::int64_t bytes = detail::ShardScan::groups_bytes(calls[m], custom);
     groups.push_back({state.shared_memory(m, bytes), bytes});
-    for (std::size_t later = m + 1; later < calls.size(); ++later) state.make_room(m, later, bytes);
+    for (std::size_t later = m + 1; later < calls.size(); ++later) state.reserve(m, later, bytes);
   }
   return groups;
 }
@@ -103,7 +103,7 @@ void give_init(const gpu::Group::State& state, const detail::ScanCall& call) {
 void take_init(const gpu::Group::State& state, const detail::ScanCall& call, std::size_t member,
                const detail::ShardScan& scan) {
   if (call.init_at == nullptr || member == 0) return;
-  scan.begin_with(state.reach(0, state.initial(), member, scan.room_init(), call.out_size));
+  scan.begin_with(state.reach(0, state.initial(), member, scan.init_buffer(), call.out_size));
 }
 
 /// What is read in device memory lies outside of all outputs, as a device may be several members.
@@ -130,7 +130,7 @@ void scan_all(const gpu::Group::State& state, std::span<const detail::ScanCall> 
       state.given.wait_for(j, m);
       earlier.push_back(state.bring(j, groups[j].memory, m, groups[j].bytes));
     }
-    void* const before = m > 0 ? members[m].room_before() : nullptr;
+    void* const before = m > 0 ? members[m].before_buffer() : nullptr;
     if (m > 0 && calls[m].n > 0) members[m].fold(nullptr, earlier, before);
     const bool reads_init = calls[0].init_at != nullptr;
     if (m > 0 && !reads_init) state.taken.record(m);
@@ -183,10 +183,10 @@ detail::ShardScan::ShardScan(const gpu::Policy& policy, const ScanCall& call, co
 detail::ShardScan::~ShardScan() = default;
 detail::ShardScan::ShardScan(ShardScan&&) noexcept = default;
 
-void* detail::ShardScan::room_before() const { return state_->memory.launch().scratch; }
-void* detail::ShardScan::room_after() const { return static_cast<std::byte*>(room_before()) + kRowsBytes; }
-void* detail::ShardScan::room_init() const { return static_cast<std::byte*>(room_after()) + kRowsBytes; }
-void* detail::ShardScan::room_groups() const { return static_cast<std::byte*>(room_init()) + kRowsBytes; }
+void* detail::ShardScan::before_buffer() const { return state_->memory.launch().scratch; }
+void* detail::ShardScan::after_buffer() const { return static_cast<std::byte*>(before_buffer()) + kRowsBytes; }
+void* detail::ShardScan::init_buffer() const { return static_cast<std::byte*>(after_buffer()) + kRowsBytes; }
+void* detail::ShardScan::groups_buffer() const { return static_cast<std::byte*>(init_buffer()) + kRowsBytes; }
 void detail::ShardScan::begin_with(const void* init_at) const { state_->call.init_at = init_at; }
 
 void detail::ShardScan::run(const ShardStep& step) const {

@@ -12,7 +12,7 @@ namespace upsweep::dynamic {
 namespace {
 
 /// An output on the device.
-struct Room {
+struct Buffer {
   int slot;
   void* there;
 };
@@ -51,12 +51,12 @@ class Arrays {
     }
     return lists;
   }
-  Room room(std::int64_t bytes) {
+  Buffer buffer(std::int64_t bytes) {
     const int slot = slot_++;
     return {slot, staging_.array(slot, bytes)};
   }
-  void fetch(void* to, Room room, std::int64_t bytes) {
-    if (bytes > 0) staging_.download(to, room.slot, bytes);
+  void fetch(void* to, Buffer buffer, std::int64_t bytes) {
+    if (bytes > 0) staging_.download(to, buffer.slot, bytes);
   }
 
  private:
@@ -64,21 +64,21 @@ class Arrays {
   int slot_ = 0;
 };
 
-/// Columns of content, each with room for what is moved of it.
+/// Columns of content, each with a buffer for what is moved of it.
 class Columns {
  public:
   Columns(Arrays& arrays, std::span<const ContentColumn> here) : arrays_(arrays), here_(here) {
     for (const ContentColumn& column : here) {
       ContentColumn& there = there_.emplace_back(column);
       there.data = arrays.send(column.data, column.length * column.element_size);
-      there.out = rooms_.emplace_back(arrays.room(column.capacity * column.element_size)).there;
+      there.out = buffers_.emplace_back(arrays.buffer(column.capacity * column.element_size)).there;
     }
   }
   [[nodiscard]] std::span<const ContentColumn> all() const { return there_; }
   /// The first elements of every output.
   void fetch(std::int64_t elements) {
     for (std::size_t i = 0; i < here_.size(); ++i) {
-      arrays_.fetch(here_[i].out, rooms_[i], elements * here_[i].element_size);
+      arrays_.fetch(here_[i].out, buffers_[i], elements * here_[i].element_size);
     }
   }
 
@@ -86,7 +86,7 @@ class Columns {
   Arrays& arrays_;
   std::span<const ContentColumn> here_;
   std::vector<ContentColumn> there_;
-  std::vector<Room> rooms_;
+  std::vector<Buffer> buffers_;
 };
 
 std::int64_t bytes_of(const Array& array) { return array.length * size_of(array.type); }
@@ -115,13 +115,13 @@ std::string_view run_parallel(State& state, Arrays& arrays, const Lists& lists, 
                               const void* before, Run run_it) {
   require_in_order(lists, content.length);
   const Lists lists_there = arrays.send(lists);
-  const Room room = arrays.room(bytes_of(out));
+  const Buffer buffer = arrays.buffer(bytes_of(out));
   const std::string_view ran = state.run_alone([&](const gpu::Policy& policy) {
-    if (out.length > 0 && before != nullptr) state.staging.copy(room.there, before, bytes_of(out));
-    if (out.length > 0 && before == nullptr) state.staging.fill(room.there, 0, bytes_of(out));
-    return run_it(policy, lists_there, Array{room.there, out.length, out.type});
+    if (out.length > 0 && before != nullptr) state.staging.copy(buffer.there, before, bytes_of(out));
+    if (out.length > 0 && before == nullptr) state.staging.fill(buffer.there, 0, bytes_of(out));
+    return run_it(policy, lists_there, Array{buffer.there, out.length, out.type});
   });
-  arrays.fetch(out.data, room, bytes_of(out));
+  arrays.fetch(out.data, buffer, bytes_of(out));
   return ran;
 }
 
@@ -129,10 +129,11 @@ std::string_view run_parallel(State& state, Arrays& arrays, const Lists& lists, 
 template <class State, class Run>
 std::string_view run_per_list(State& state, Arrays& arrays, const Lists& lists, Array out, Run run_it) {
   const Lists lists_there = arrays.send(lists);
-  const Room room = arrays.room(bytes_of(out));
-  const std::string_view ran = state.run_alone(
-      [&](const gpu::Policy& policy) { return run_it(policy, lists_there, Array{room.there, out.length, out.type}); });
-  arrays.fetch(out.data, room, bytes_of(out));
+  const Buffer buffer = arrays.buffer(bytes_of(out));
+  const std::string_view ran = state.run_alone([&](const gpu::Policy& policy) {
+    return run_it(policy, lists_there, Array{buffer.there, out.length, out.type});
+  });
+  arrays.fetch(out.data, buffer, bytes_of(out));
   return ran;
 }
 
@@ -144,7 +145,7 @@ Selected run_select(State& state, const Lists* lists, const Mask& mask, std::int
   const Lists lists_there = lists != nullptr ? arrays.send(*lists) : Lists{};
   const Mask mask_there = arrays.send(mask);
   const std::int64_t offsets_bytes = lists != nullptr ? (lists->count + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
-  const Room offsets = arrays.room(offsets_bytes);
+  const Buffer offsets = arrays.buffer(offsets_bytes);
   Columns columns_there(arrays, columns);
   Selected selected{};
   selected.rung = state.run_alone([&](const gpu::Policy& policy) {
@@ -234,13 +235,13 @@ PackResult Staged::pack_offsets(const Lists& lists, std::int64_t content, std::i
   Arrays arrays(state_->staging);
   const Lists lists_there = arrays.send(lists);
   const std::int64_t bytes = (lists.count + 1) * std::int64_t{sizeof(std::int64_t)};
-  const Room room = arrays.room(bytes);
+  const Buffer buffer = arrays.buffer(bytes);
   PackResult result{};
   result.rung = state_->run_alone([&](const gpu::Policy& policy) {
-    result = upsweep::pack_offsets(policy, lists_there, content, static_cast<std::int64_t*>(room.there));
+    result = upsweep::pack_offsets(policy, lists_there, content, static_cast<std::int64_t*>(buffer.there));
     return result.rung;
   });
-  arrays.fetch(offsets, room, bytes);
+  arrays.fetch(offsets, buffer, bytes);
   return result;
 }
 

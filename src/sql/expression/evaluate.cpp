@@ -116,7 +116,7 @@ std::vector<Condition> conditions_of(const std::vector<Node>& filters) {
 struct Evaluator::Slot {
   Vector vector;
   std::int64_t filled = -1;
-  std::vector<Int128> values;  ///< room for any form
+  std::vector<Int128> values;  ///< large enough for any form
   std::vector<std::uint8_t> nulls;
   std::shared_ptr<const Dictionary> tested;  ///< the dictionary that `passes` is about
   std::vector<std::uint8_t> passes;          ///< by its entries

@@ -112,7 +112,7 @@ class AnswerMaker {
   }
 
   /// Adds all groups of these, in the order of their first rows, which becomes the order of the answer's rows. False: memory has no
-  /// room for all rows besides the groups. `pause` as answer_of() has it.
+  /// memory for all rows besides the groups. `pause` as answer_of() has it.
   bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
     std::vector<std::int64_t> counts;
     for (const Totals::View& view : views) counts.push_back(view.groups->count());
@@ -235,7 +235,7 @@ class AnswerMaker {
 
   // --------------------------------------------------------------------------------------------------------------- rows
 
-  /// With room for so many rows.
+  /// For so many rows.
   [[nodiscard]] AnswerChunk empty_chunk(std::size_t rows = 0) const {
     AnswerChunk chunk;
     chunk.places.reserve(rows);
@@ -354,7 +354,7 @@ class AnswerMaker {
     if (reserve(more)) return;
     const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
     throw Error(Code::out_of_memory,
-                fmt::format("the answer has more rows than memory has room for: {} of them so far, of the {} that the "
+                fmt::format("the answer has more rows than memory holds: {} of them so far, of the {} that the "
                             "query may take: ask for fewer (LIMIT), or allow it more (QueryMemory::bytes)",
                             text(bytes_), text(most_bytes_)));
   }

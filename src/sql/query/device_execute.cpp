@@ -47,7 +47,7 @@ DeviceChunks chunks_of(const QueryPlan& plan, const Table& table, std::int64_t d
   if (fit == 0) {
     const std::int64_t minimum = (batch_bytes + shares - 2) / (shares - 1) * shares;
     throw Error(Code::invalid_argument,
-                fmt::format("{} of the device's memory have no room for rows of this query: it takes {}",
+                fmt::format("{} of the device's memory are too few for rows of this query: it takes {}",
                             bytes_text(static_cast<double>(device_bytes)),
                             bytes_text(static_cast<double>(whole_megabytes(minimum)))));
   }

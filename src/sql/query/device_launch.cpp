@@ -46,8 +46,8 @@ std::int64_t LaunchChoice::blocks_for(std::int64_t rows, int threads, int rows_p
   return std::min(gpu::divided_up(rows, tile), resident * limits_.multiprocessors);
 }
 
-/// As many blocks as the device has room for; fewer where the limit of memory leaves none for their states. None where not even one
-/// fits.
+/// The blocks that the device can run; fewer where the limit of memory leaves none for their states. None where not
+/// even one fits.
 FoldLaunch LaunchChoice::launch_of(const DeviceChunk& chunk, SourceOptions options, std::int64_t groups) const {
   FoldLaunch launch;
   launch.kernel = plan_.kernels->fold(plan_, options);

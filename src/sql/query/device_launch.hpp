@@ -30,7 +30,7 @@ struct FoldLaunch {
   SourceOptions options;  ///< of the kernels
   std::shared_ptr<const GpuKernel> kernel;
   std::int64_t shared_bytes = 0;
-  std::int64_t blocks = 0;  ///< 0: the memory has no room for their states
+  std::int64_t blocks = 0;  ///< 0: the memory cannot hold their states
   std::int64_t copies = 0;  ///< of all groups' states
 };
 

@@ -117,10 +117,10 @@ class ReadBack final : public BatchReader {
   /// Batches start at whole bytes, of bits too.
   const void* fetched(std::vector<std::vector<Int128>>& memory, const void* from, int width, std::int64_t rows) {
     const std::int64_t bytes = (rows * width + 7) / 8;
-    auto& room = memory.emplace_back(static_cast<std::size_t>(bytes / 16 + 1));
+    auto& buffer = memory.emplace_back(static_cast<std::size_t>(bytes / 16 + 1));
     const std::lock_guard lock(mutex_);
-    staging_.copy_out(room.data(), static_cast<const std::byte*>(from) + at_ * width / 8, bytes);
-    return room.data();
+    staging_.copy_out(buffer.data(), static_cast<const std::byte*>(from) + at_ * width / 8, bytes);
+    return buffer.data();
   }
 
   gpu::Staging& staging_;

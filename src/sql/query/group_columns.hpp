@@ -80,7 +80,7 @@ class GroupColumn {
   Field field_;
   std::size_t rows_;
   std::shared_ptr<Dictionary> strings_;
-  detail::Unwritten<std::uint64_t> values_;  ///< room for any storage
+  detail::Unwritten<std::uint64_t> values_;  ///< large enough for any storage
   std::vector<std::uint8_t> validity_;       ///< empty: none is NULL
 };
 

@@ -91,7 +91,7 @@ void GroupRows::add_wide(std::int64_t group, std::size_t aggregate, Int128 value
 }
 
 void GroupRows::copy_row(std::int64_t group, const GroupRows& from, std::int64_t theirs) {
-  if (layout_.width == from.layout_.width) {  // with room for all that it has, this is the same layout
+  if (layout_.width == from.layout_.width) {  // wide enough for all that it has, this is the same layout
     std::copy_n(from.row(theirs), layout_.width, row(group));
     return;
   }

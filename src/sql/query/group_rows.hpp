@@ -37,7 +37,7 @@ class State {
 };
 
 /// Of each group its hash, its keys and the states of its aggregates: a key of numbers and a state take 64 bits for the value until
-/// one comes that does not fit, and keys have room for NULLs once there is one.
+/// one comes that does not fit, and keys have NULL bits once there is one.
 class GroupRows {
  public:
   explicit GroupRows(const QueryPlan& plan);
@@ -61,9 +61,9 @@ class GroupRows {
     row[0] = hash;
     std::fill(row + 1, row + layout_.width, std::uint64_t{0});
   }
-  /// Room for all values that `other` has room for.
+  /// Widens rows for all values that `other` can hold.
   void widen_as(const GroupRows& other);
-  /// The row of one of others, for all of whose values there is room: by several threads at a time.
+  /// The row of one of others, all of whose values fit: by several threads at a time.
   void copy_row(std::int64_t group, const GroupRows& from, std::int64_t theirs);
   void ask_for(std::int64_t group) const {
     const std::uint64_t* const asked = row(group);

@@ -124,7 +124,7 @@ void SpillFile::fail_to_write(int error) const {
     case EDQUOT:
     case EFBIG:
       throw Error(Code::disk_full,
-                  fmt::format("{}: {} after {} of {} were written to a temporary file: make room, {}", folder_,
+                  fmt::format("{}: {} after {} of {} were written to a temporary file: free disk space, {}", folder_,
                               reason(error), bytes_text(static_cast<double>(bytes())), kWhat, kAdvice));
     case ENOENT:
     case ENOTDIR:

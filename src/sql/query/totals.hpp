@@ -53,7 +53,7 @@ class Totals {
   void add(std::unique_ptr<FoldedChunk> chunk);
   /// Merges what has been added, except partitions that other threads merge. It may leave some, as merging a little at a time costs more.
   /// `stop`: true once merge_all() is near, by which other threads are not idle meanwhile.
-  /// Throws as merge() of groups does, as SpillFile does, and out_of_memory for more groups than memory has room for.
+  /// Throws as merge() of groups does, as SpillFile does, and out_of_memory for more groups than memory holds.
   void merge_some(const std::atomic<bool>* stop = nullptr);
   /// Merges all that has been added, when no more will be.
   void merge_all(int workers = 1);

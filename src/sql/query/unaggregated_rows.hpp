@@ -62,7 +62,7 @@ class UnaggregatedRows {
     const auto each = static_cast<std::size_t>(rows / kPartitions);
     for (Partition& partition : partitions_) partition.words.reserve((each + each / 8) * width_);
   }
-  /// Whether there is room for so many rows more, and letters of longer strings.
+  /// Whether so many rows more fit, and letters of longer strings.
   [[nodiscard]] bool has_capacity_for(std::size_t rows, std::size_t letters) const {
     return rows <= static_cast<std::size_t>(kMostRows - count_) &&
            letters <= std::numeric_limits<std::uint32_t>::max() - letters_;
@@ -146,7 +146,7 @@ class UnaggregatedRows {
     std::size_t used = 0;  ///< of these
   };
 
-  // The lower bits of a hash, which choose no slot, make room for the row's place: one word less to write.
+  // The lower bits of a hash, which choose no slot, give their bits to the row's place: one word less to write.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << kUnusedHashBits;
   static constexpr std::uint64_t kPlaceMask = kMostRows - 1;
   static_assert(kMostRows >= kBatchRows);

@@ -37,8 +37,8 @@ class UnaggregatedWriter {
   /// After the groups of a block's rows were found; decides once enough rows were seen.
   void note(Groups& groups, const std::uint64_t* marks, int rows, const GroupFinder& finder, std::int64_t most_cached);
   [[nodiscard]] bool writes() const { return writes_ == WriteRows::yes; }
-  /// Adds a block's rows to the unaggregated rows of `groups`. False: these have NULLs or wide values, or there is no room for them; from here
-  /// on the batch's rows go into groups, after the unaggregated ones before.
+  /// Adds a block's rows to the unaggregated rows of `groups`. False: these have NULLs or wide values, or do not fit;
+  /// from here on the batch's rows go into groups, after the unaggregated ones before.
   bool write(Groups& groups, Evaluator& evaluator, const std::uint64_t* marks);
 
  private:

@@ -36,7 +36,7 @@ struct ShuffledSumTuning {
 constexpr From<ShuffledSumTuning> kShuffledSumTunings[] = {
     {80,
      {// Derived: 8 blocks of 256 threads are the 2048 of a multiprocessor, in 32 registers each, which four keys leave
-      // room for.
+      // capacity for.
       .resident = 8,
       .keys = 4}}};
 constexpr ShuffledSumTuning kShuffledSum = chosen<kShuffledSumTunings>();

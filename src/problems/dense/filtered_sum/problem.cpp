@@ -83,8 +83,8 @@ std::string_view run_on_device(const gpu::Policy& policy, detail::FilteredSumCal
   require_columns_on_device(policy, on_device.rung(), call);
   if (!call.waits && !call.out_is_reached) gpu::require_device_memory(call.out, policy.device, "result");
   gpu::require_length(call.n_at, call.out, sizeof *call.out, policy.device);
-  void* const room = on_device.allocate();
-  if (call.waits) call.out = static_cast<std::int64_t*>(room);
+  void* const buffer = on_device.allocate();
+  if (call.waits) call.out = static_cast<std::int64_t*>(buffer);
   on_device.run();
   if (call.waits) *sum = add_partials(call, policy.stream);
   return on_device.rung().id;

@@ -33,13 +33,13 @@ void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
   const std::int64_t n = call.mask.length;
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to partition by");
   detail::require_mask(call.mask, n, "the mask", arrays);
-  const std::int64_t room = require_columns(call.columns, n, "the mask", arrays);
+  const std::int64_t capacity = require_columns(call.columns, n, "the mask", arrays);
   if (arrays == ArraysAre::to_come) return;
   CallArrays given;
   add_columns(call.columns, given);
   given.read(call.mask);
   given.require_apart();
-  if (room < n) throw_too_small("an output", room, n);
+  if (capacity < n) throw_too_small("an output", capacity, n);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace upsweep::impl::partition {
 
 using Call = detail::PartitionCall;
-/// Outputs have room for all elements when a rung runs.
+/// Outputs have capacity for all elements when a rung runs.
 using Rung = upsweep::Rung<Call>;
 
 /// The ladder, from the naive loop up.

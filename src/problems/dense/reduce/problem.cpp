@@ -54,8 +54,8 @@ std::string_view run_on_device(const gpu::Policy& policy, const detail::ReduceCa
   if (result == Result::in_own_memory) gpu::require_device_memory(call.out, policy.device, "result");
   if (call.init_at != nullptr) gpu::require_device_memory(call.init_at, policy.device, "initial value");
   gpu::require_length(call.n_at, call.out, call.out_size, policy.device);
-  void* const room = on_device.allocate();
-  if (waits) call.out = room;
+  void* const buffer = on_device.allocate();
+  if (waits) call.out = buffer;
   on_device.run();
   // A carry begins with its total.
   if (waits) gpu::fetch(call.carry, call.out, call.out_size, policy.stream);

@@ -56,11 +56,11 @@ Status run_array(detail::SelectCall& call, const SelectKernels& kernels, int wor
   const Range all{0, call.mask.length};
   if (call.columns.empty()) {
     call.kept = count_marks(call.mask, all, kernels, workers);
-    return has_room(call) ? Status{} : kNoRoom;
+    return has_capacity(call) ? Status{} : kNoCapacity;
   }
   const Marks marks(call.mask, all, kernels, workers);
   call.kept = marks.total();
-  if (!has_room(call)) return kNoRoom;
+  if (!has_capacity(call)) return kNoCapacity;
   run_both(
       workers, 0, [](Range) { return kNoIndex; }, marks.blocks(), std::ssize(call.columns),
       [&](std::size_t c, std::int64_t block) { compact_block(call.columns[c], marks, block, kernels); });
@@ -109,11 +109,11 @@ Status run_adjacent(detail::SelectCall& call, const SelectKernels& kernels, int 
     const std::int64_t bad = first_bad_list(call, {0, n});
     if (bad != kNoIndex) return bad_list(call, bad);
     if (call.out_offsets != nullptr) std::fill_n(call.out_offsets, n + 1, 0);
-    return has_room(call) ? Status{} : kNoRoom;
+    return has_capacity(call) ? Status{} : kNoCapacity;
   }
   const Marks marks(call.mask, {start, stop - start}, kernels, workers);
   call.kept = marks.total();
-  if (!has_room(call)) return kNoRoom;
+  if (!has_capacity(call)) return kNoCapacity;
   const std::int64_t bad = run_both(
       workers, n, [&](Range lists) { return rank_lists(call, marks, lists, kernels); }, marks.blocks(),
       std::ssize(call.columns),
@@ -218,7 +218,7 @@ Status run_anywhere(detail::SelectCall& call, const Bounds& bounds, const Select
   const ListPieces pieces(call.lists.count, workers, measure);
   if (pieces.overflows()) return {.code = Code::overflow, .reason = "the lists have more elements than int64 counts"};
   call.kept = pieces.writes();
-  if (!has_room(call)) return kNoRoom;
+  if (!has_capacity(call)) return kNoCapacity;
   if (call.out_offsets != nullptr) call.out_offsets[call.lists.count] = call.kept;
   if (call.out_offsets == nullptr && call.columns.empty()) return {};
   pieces.for_each(measure, [&] { return SelectPart(call, bounds, marks, kernels); });

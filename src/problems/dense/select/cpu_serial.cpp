@@ -20,7 +20,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept {
     // [guide: keep]
     for (std::int64_t j = start; j < stop; ++j) {
       if (!call.mask[j]) continue;
-      if (kept < call.room) {
+      if (kept < call.capacity) {
         for (const SelectColumn& column : call.columns) cpu::move_element(column, j, kept);
       }
       ++kept;
@@ -32,7 +32,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept {
   };
   const Status status = for_each_range(call, 0, units(call), keep, end_list);
   call.kept = kept;
-  return status.ok() && kept > call.room ? kNoRoom : status;
+  return status.ok() && kept > call.capacity ? kNoCapacity : status;
 }
 
 }  // namespace

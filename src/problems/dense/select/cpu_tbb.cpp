@@ -34,7 +34,7 @@ std::int64_t keep(const detail::SelectCall& call, const Units& range, std::int64
   const auto visit = [&](std::int64_t start, std::int64_t stop) {
     for (std::int64_t j = start; j < stop; ++j) {
       if (!call.mask[j]) continue;
-      if (moves && k < call.room) {
+      if (moves && k < call.capacity) {
         for (const SelectColumn& column : call.columns) cpu::move_element(column, j, k);
       }
       ++k;
@@ -61,7 +61,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept try {
   if (const std::int64_t bad = first_bad.get(); bad != kNoIndex) {
     return {.code = check_list(call.lists, bad, call.mask.length), .index = bad};
   }
-  return call.kept > call.room ? kNoRoom : Status{};
+  return call.kept > call.capacity ? kNoCapacity : Status{};
 } catch (const std::bad_alloc&) {
   return {.code = Code::out_of_memory};
 }

@@ -73,7 +73,7 @@ Status run_on(detail::SelectCall& call, int workers) {
     before[p] = call.kept;
     call.kept += parts[p].kept;
   }
-  if (!has_room(call)) return kNoRoom;
+  if (!has_capacity(call)) return kNoCapacity;
   if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
   cpu::run_workers(workers, [&](int worker) {
     const auto p = static_cast<std::size_t>(worker);

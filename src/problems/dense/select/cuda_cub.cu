@@ -148,7 +148,7 @@ struct CubScratch {
     (void)(call.has_lists ? library.scan(count, call.mask.length, sums)
                           : library.sum(count, call.mask.length, &found->kept));
     for (const SelectColumn& column : call.columns) {
-      (void)library.select(column, {count.is_kept, call.room}, call.mask.length, selected);
+      (void)library.select(column, {count.is_kept, call.capacity}, call.mask.length, selected);
     }
     bytes = library.needed;
     temporary = parts.take<std::byte>(static_cast<std::int64_t>(bytes) + 1);
@@ -178,17 +178,17 @@ cudaError_t launch_all(const detail::SelectCall& call, const CubScratch& scratch
     const auto blocks = static_cast<unsigned>(gpu::divided_up(call.lists.count + 1, kListThreads));
     error = gpu::detail::launch({.blocks = blocks, .threads = kListThreads, .stream = stream}, pick_offsets, lists,
                                 scratch.sums, call.out_offsets, scratch.found);
-  } else if (error == cudaSuccess && n > 0 && (call.columns.empty() || call.room < n)) {
+  } else if (error == cudaSuccess && n > 0 && (call.columns.empty() || call.capacity < n)) {
     error = library.sum({is_kept}, n, &scratch.found->kept);
   }
   // Without lists, and with room for everything, the first column's count is what is kept.
-  std::int64_t* const kept = !call.has_lists && call.room >= n ? &scratch.found->kept : scratch.selected;
+  std::int64_t* const kept = !call.has_lists && call.capacity >= n ? &scratch.found->kept : scratch.selected;
   for (std::size_t c = 0; c < call.columns.size() && n > 0; ++c) {
     if (error != cudaSuccess) return error;
-    error = library.select(call.columns[c], {is_kept, call.room}, n, c == 0 ? kept : scratch.selected);
+    error = library.select(call.columns[c], {is_kept, call.capacity}, n, c == 0 ? kept : scratch.selected);
   }
   if (error != cudaSuccess) return error;
-  return gpu::detail::launch(one, conclude, lists, scratch.found, call.room, call.status);
+  return gpu::detail::launch(one, conclude, lists, scratch.found, call.capacity, call.status);
 }
 
 Status launch(detail::SelectCall& call, const Policy&) noexcept {

@@ -129,7 +129,7 @@ cudaError_t launch_lists(const detail::SelectCall& call) {
         gpu::launch_offsets(gpu::CountsThere{scratch.offsets}, given.count, scratch.offsets, scratch.totals, stream);
   }
   if (error == cudaSuccess) {
-    error = gpu::launch_conclude(lists, scratch.offsets, call.room, scratch.outcome, call.status, stream);
+    error = gpu::launch_conclude(lists, scratch.offsets, call.capacity, scratch.outcome, call.status, stream);
   }
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess || blocks == 0) return error;

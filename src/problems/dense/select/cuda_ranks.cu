@@ -155,7 +155,7 @@ struct RanksScratch {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
     offsets = call.out_offsets;
     if (offsets == nullptr) offsets = parts.take<std::int64_t>(call.lists.count + 1);
-    if (!call.columns.empty()) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
+    if (!call.columns.empty()) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity, gpu::kTile) + 1);
   }
 
   gpu::ScratchParts parts;
@@ -174,7 +174,7 @@ cudaError_t launch_columns(const detail::SelectCall& call, const DeviceMarks& ma
     const cudaError_t error =
         gpu::visit_element(column.element_size, column.data, column.out, [&]<class E>(std::type_identity<E>) {
           return gpu::detail::launch({.blocks = tiles, .threads = kTakeThreads, .stream = call.launch->stream},
-                                     take_kept<E>, static_cast<const E*>(column.data), marks, call.room,
+                                     take_kept<E>, static_cast<const E*>(column.data), marks, call.capacity,
                                      static_cast<E*>(column.out));
         });
     if (error != cudaSuccess) return error;
@@ -202,8 +202,8 @@ cudaError_t launch_adjacent(const detail::SelectCall& call, const RanksScratch& 
   if (error == cudaSuccess && call.has_lists) error = launch_rank_bounds(call, scratch);
   if (error != cudaSuccess) return error;
   return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_ranks,
-                             gpu::MovedLists(call.lists, call.mask.length), scratch.marks, call.room, scratch.outcome,
-                             call.status);
+                             gpu::MovedLists(call.lists, call.mask.length), scratch.marks, call.capacity,
+                             scratch.outcome, call.status);
 }
 
 cudaError_t launch_anywhere(const detail::SelectCall& call, const RanksScratch& scratch) {
@@ -215,15 +215,16 @@ cudaError_t launch_anywhere(const detail::SelectCall& call, const RanksScratch& 
     error = gpu::launch_offsets(KeptOfList{lists, scratch.marks}, n, scratch.offsets, scratch.totals, stream);
   }
   if (error == cudaSuccess) {
-    error = gpu::launch_conclude(lists, scratch.offsets, call.room, scratch.outcome, call.status, stream);
+    error = gpu::launch_conclude(lists, scratch.offsets, call.capacity, scratch.outcome, call.status, stream);
   }
-  if (error != cudaSuccess || call.columns.empty() || call.room == 0 || n == 0) return error;
-  error = gpu::launch_first_lists(scratch.offsets, n, call.room, gpu::kTile, scratch.outcome, scratch.firsts, stream);
+  if (error != cudaSuccess || call.columns.empty() || call.capacity == 0 || n == 0) return error;
+  error =
+      gpu::launch_first_lists(scratch.offsets, n, call.capacity, gpu::kTile, scratch.outcome, scratch.firsts, stream);
   for (const SelectColumn& column : call.columns) {
     if (error != cudaSuccess) return error;
-    error =
-        gpu::launch_gather(column.element_size, column.data, column.out, call.room, KeptElements{lists, scratch.marks},
-                           scratch.offsets, scratch.firsts, scratch.outcome, stream);
+    error = gpu::launch_gather(column.element_size, column.data, column.out, call.capacity,
+                               KeptElements{lists, scratch.marks}, scratch.offsets, scratch.firsts, scratch.outcome,
+                               stream);
   }
   return error;
 }

@@ -26,7 +26,7 @@ constexpr const Rung* kRungs[] = {
     &cpu_serial,           &cpu_branchless,     &cpu_threads,         &cpu_tbb,  &cpu_compress,
     &cuda_thread_per_list, &cuda_warp_per_list, &cuda_block_per_list, &cuda_cub, &cuda_ranks};
 constexpr Ladder<detail::SelectCall> kLadder = kRungs;
-/// Rungs that call has_room() before they move anything.
+/// Rungs that call has_capacity() before they move anything.
 constexpr const Rung* kCountFirst[] = {&cpu_branchless, &cpu_threads, &cpu_compress};
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
@@ -45,7 +45,7 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
 }
 
 /// Throws where more is kept than an output takes.
-[[noreturn]] void throw_no_room(std::span<const SelectColumn> columns, std::int64_t kept) {
+[[noreturn]] void throw_no_capacity(std::span<const SelectColumn> columns, std::int64_t kept) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].capacity >= kept) continue;
     throw_too_small("the output of column " + std::to_string(c), columns[c].capacity, kept);
@@ -54,11 +54,11 @@ const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
 }
 
 /// The same where the count is not known, or where outputs could not be made. The error of a bad list comes first.
-[[noreturn]] void throw_no_room(const Policy& policy, const detail::SelectCall& call) {
+[[noreturn]] void throw_no_capacity(const Policy& policy, const detail::SelectCall& call) {
   detail::SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
   detail::run_select(policy.with_rung({}), count);
   if (call.failure != nullptr) std::rethrow_exception(call.failure);
-  throw_no_room(call.columns, count.kept);
+  throw_no_capacity(call.columns, count.kept);
 }
 
 // ---- On a GPU.
@@ -69,7 +69,7 @@ void await(const gpu::Launch& launch, detail::SelectCall& call) {
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
   call.kept = status.kept;
   if (status.code == Code::ok) return;
-  if (status.first_bad == kNoIndex) throw_no_room(call.columns, status.kept);
+  if (status.first_bad == kNoIndex) throw_no_capacity(call.columns, status.kept);
   if (status.code == Code::overflow) throw Error(Code::overflow, "more elements are kept than int64 counts");
   gpu::throw_bad_device_list(status.code, call.lists, status.first_bad, call.mask.length, launch.stream);
 }
@@ -87,7 +87,7 @@ void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there
   if (!call.mask.is_given()) throw Error(Code::invalid_argument, "there is no mask to select by");
   detail::require_mask(call.mask, call.mask.length, "the mask", arrays);
   if (call.has_lists) detail::require_lists(call.lists, call.mask.length, arrays);
-  call.room = require_columns(call.columns, call.mask.length, "the mask", arrays);
+  call.capacity = require_columns(call.columns, call.mask.length, "the mask", arrays);
   if (arrays == ArraysAre::to_come) return;
   CallArrays given;
   add_columns(call.columns, given);
@@ -102,24 +102,24 @@ void require_views(detail::SelectCall& call, ArraysAre arrays = ArraysAre::there
 /// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
 Status count_and_run(const Rung& rung, detail::SelectCall& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
-  call.room = std::numeric_limits<std::int64_t>::max();
+  call.capacity = std::numeric_limits<std::int64_t>::max();
   const Status counted = rung.run(call, policy);
   call.columns = columns;
   if (!counted.ok()) return counted;
-  if (!has_room(call)) return kNoRoom;
-  call.make_room = {};
+  if (!has_capacity(call)) return kNoCapacity;
+  call.allocate_outputs = {};
   call.kept = 0;
   return rung.run(call, policy);
 }
 
 }  // namespace
 
-bool has_room(detail::SelectCall& call) noexcept try {
-  if (call.make_room) {
-    call.make_room(call.kept);
+bool has_capacity(detail::SelectCall& call) noexcept try {
+  if (call.allocate_outputs) {
+    call.allocate_outputs(call.kept);
     require_views(call);
   }
-  return call.kept <= call.room;
+  return call.kept <= call.capacity;
 } catch (...) {
   call.failure = std::current_exception();
   return false;
@@ -132,20 +132,20 @@ std::string_view detail::run_select(const Policy& policy, SelectCall& call) {
   impl::select::require_views(call);
   const auto& rung = impl::select::choose(call, policy);
   call.kept = 0;
-  const bool runs_once =
-      !call.make_room || std::ranges::find(impl::select::kCountFirst, &rung) != std::end(impl::select::kCountFirst);
+  const bool runs_once = !call.allocate_outputs ||
+                         std::ranges::find(impl::select::kCountFirst, &rung) != std::end(impl::select::kCountFirst);
   const Status status = runs_once ? rung.run(call, policy) : impl::select::count_and_run(rung, call, policy);
   if (status.ok()) return rung.info.id;
   if (status.index != kNoIndex) throw_bad_list(call.lists, status.index, call.mask.length);
-  if (status.code == Code::unequal_lengths) impl::select::throw_no_room(policy, call);
+  if (status.code == Code::unequal_lengths) impl::select::throw_no_capacity(policy, call);
   throw_status(status, rung.info.id);
 }
 
 std::string_view detail::run_select(const gpu::Policy& policy, SelectCall& call) {
-  if (call.make_room) {
+  if (call.allocate_outputs) {
     SelectCall count{.has_lists = call.has_lists, .lists = call.lists, .mask = call.mask};
     run_select(policy, count);
-    call.make_room(count.kept);
+    call.allocate_outputs(count.kept);
   }
   impl::select::require_views(call);
   return gpu::run_on_device(

@@ -17,11 +17,11 @@ using Rung = upsweep::Rung<detail::SelectCall>;
 std::vector<RungInfo> rungs();
 
 /// What a rung answers where more is kept than an output takes.
-inline constexpr Status kNoRoom{.code = Code::unequal_lengths};
+inline constexpr Status kNoCapacity{.code = Code::unequal_lengths};
 
-/// Whether the outputs have room for call.kept elements. Outputs that are made when that is known are made here: a rung asks before
-/// it moves anything, or it is run without columns first.
-bool has_room(detail::SelectCall& call) noexcept;
+/// Whether the outputs have capacity for call.kept elements. Outputs that are made when that is known are made here: a
+/// rung asks before it moves anything, or it is run without columns first.
+bool has_capacity(detail::SelectCall& call) noexcept;
 
 /// What the loops go over: lists, or the elements of the content where there are none.
 inline std::int64_t units(const detail::SelectCall& call) {

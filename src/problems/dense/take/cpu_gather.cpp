@@ -156,7 +156,7 @@ Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indi
   if (pieces.first_bad() != kNoIndex) return kBad;
   if (pieces.overflows()) return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};
   call.taken = pieces.writes();
-  if (!has_room(call)) return kNoRoom;
+  if (!has_capacity(call)) return kNoCapacity;
   call.out_offsets[call.index_lists.count] = call.taken;
   std::atomic<bool> failed{false};
   pieces.for_each(measure, [&] { return TakePart(call, lists, of_indices, kernels, failed); });

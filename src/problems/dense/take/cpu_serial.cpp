@@ -27,7 +27,7 @@ void take_range(const Call& call, std::int64_t first, std::int64_t stop, std::in
   for (std::int64_t j = first; j < stop; ++j) {
     const std::int64_t index = index_at(call.indices, j);
     taken.is_bad |= !is_in(index, count);
-    if (!taken.is_bad && taken.count < call.room) {
+    if (!taken.is_bad && taken.count < call.capacity) {
       const std::int64_t position = start + (index < 0 ? index + count : index);
       for (const SelectColumn& column : call.columns) cpu::move_element(column, position, taken.count);
       if (call.positions != nullptr) call.positions[taken.count] = position;
@@ -66,7 +66,7 @@ Status run(Call& call, const Policy&) noexcept {
     if (!good) return kBad;
   }
   call.taken = taken.count;
-  if (taken.count > call.room) return kNoRoom;
+  if (taken.count > call.capacity) return kNoCapacity;
   return taken.is_bad ? kBad : Status{};
 }
 

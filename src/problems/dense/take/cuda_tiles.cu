@@ -280,7 +280,7 @@ struct TilesScratch {
     outcome = parts.take<gpu::Outcome>(1);
     if (!call.has_lists) return;
     totals = parts.take<std::int64_t>(gpu::chunk_totals(call.index_lists.count));
-    if (moves) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
+    if (moves) firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity, gpu::kTile) + 1);
   }
 
   gpu::ScratchParts parts;
@@ -292,12 +292,12 @@ struct TilesScratch {
 cudaError_t launch_elements_of_lists(const Call& call, const TakenLists& taken, const TilesScratch& scratch) {
   const gpu::Stream stream = call.launch->stream;
   const gpu::detail::Grid tiles{
-      .blocks = static_cast<unsigned>(gpu::tiles_of(call.room, gpu::kTile)), .threads = kThreads, .stream = stream};
+      .blocks = static_cast<unsigned>(gpu::tiles_of(call.capacity, gpu::kTile)), .threads = kThreads, .stream = stream};
   const auto take = [&]<class E, class At>(At at, E* out) {
     return gpu::detail::launch(tiles, take_tile_of_lists<E, At>, taken, DeviceIndices(call.indices), call.out_offsets,
                                scratch.firsts, at, scratch.outcome, out);
   };
-  cudaError_t error = gpu::launch_first_lists(call.out_offsets, call.index_lists.count, call.room, gpu::kTile,
+  cudaError_t error = gpu::launch_first_lists(call.out_offsets, call.index_lists.count, call.capacity, gpu::kTile,
                                               scratch.outcome, scratch.firsts, stream);
   if (error == cudaSuccess && call.positions != nullptr) error = take(PositionAt{}, call.positions);
   for (const SelectColumn& column : call.columns) {
@@ -317,11 +317,11 @@ cudaError_t launch_take_of_lists(const Call& call, const TilesScratch& scratch) 
   const gpu::detail::Grid one{.blocks = 1, .threads = 1, .stream = stream};
   cudaError_t error = gpu::launch_offsets(TakenOfList{taken}, n, call.out_offsets, scratch.totals, stream);
   if (error == cudaSuccess) {
-    error = gpu::detail::launch(one, conclude_taken_offsets, taken, call.out_offsets, call.room, scratch.outcome,
+    error = gpu::detail::launch(one, conclude_taken_offsets, taken, call.out_offsets, call.capacity, scratch.outcome,
                                 call.status);
   }
   if (error != cudaSuccess || n == 0) return error;
-  const bool moves = writes_elements(call) && call.room > 0;
+  const bool moves = writes_elements(call) && call.capacity > 0;
   const auto blocks = static_cast<unsigned>(gpu::tuning::kStrides.blocks * std::max(call.launch->multiprocessors, 1));
   error = gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, check_indices, taken,
                               DeviceIndices(call.indices), call.out_offsets, !moves, call.status, scratch.outcome);

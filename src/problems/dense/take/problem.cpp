@@ -98,7 +98,7 @@ void require_lists_and_indices(const Call& call) {
     require_lists_and_indices(call);
     std::rethrow_exception(call.failure);
   }
-  if (status.code == kNoRoom.code) throw_too_small("an output", call.room, call.taken);
+  if (status.code == kNoCapacity.code) throw_too_small("an output", call.capacity, call.taken);
   if (status.code == kBad.code && call.has_lists) {
     require_lists_and_indices(call);
   } else if (status.code == kBad.code) {
@@ -109,7 +109,7 @@ void require_lists_and_indices(const Call& call) {
 
 // ---- What a call asks.
 
-/// All but of the policy; sets the room, and without lists the length of the content. Throws Error.
+/// All but of the policy; sets the capacity, and without lists the length of the content. Throws Error.
 void require_call(Call& call) {
   detail::require_array(call.indices.data, call.indices.length, "indices");
   if (!is_list_bound(call.indices.type)) {
@@ -117,8 +117,8 @@ void require_call(Call& call) {
                 "indices are int32, uint32 or int64, not " + std::string(name(call.indices.type)));
   }
   if (!call.has_lists) call.content = call.columns.empty() ? 0 : call.columns[0].length;
-  const std::int64_t room = require_columns(call.columns, call.content, "the content");
-  call.room = call.positions == nullptr ? room : std::min(room, call.room);
+  const std::int64_t capacity = require_columns(call.columns, call.content, "the content");
+  call.capacity = call.positions == nullptr ? capacity : std::min(capacity, call.capacity);
   CallArrays arrays;
   add_columns(call.columns, arrays);
   arrays.read(call.indices.data, call.indices.length, size_of(call.indices.type));
@@ -133,10 +133,11 @@ void require_call(Call& call) {
     arrays.read(call.lists);
     arrays.read(call.index_lists);
     arrays.write(call.out_offsets, call.index_lists.count + 1, sizeof(std::int64_t));
-    arrays.write(call.positions, call.room, sizeof(std::int64_t));
+    arrays.write(call.positions, call.capacity, sizeof(std::int64_t));
   }
   arrays.require_apart();
-  if (!call.has_lists && call.room < call.indices.length) throw_too_small("an output", call.room, call.indices.length);
+  if (!call.has_lists && call.capacity < call.indices.length)
+    throw_too_small("an output", call.capacity, call.indices.length);
 }
 
 // ---- On a GPU.
@@ -148,7 +149,7 @@ void require_arrays_on_device(const Call& call, int device) {
   gpu::require_device_lists(call.lists, device);
   gpu::require_device_lists(call.index_lists, device);
   gpu::require_device_memory(call.out_offsets, device, "out_offsets");
-  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.room, device, "positions");
+  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.capacity, device, "positions");
 }
 
 /// Throws what is wrong with a list, or first with that of its indices.
@@ -166,7 +167,7 @@ void await(const gpu::Launch& launch, Call& call) {
   gpu::fetch(&status, call.status, sizeof status, launch.stream);
   call.taken = status.taken;
   if (status.code == Code::ok) return;
-  if (status.code == Code::unequal_lengths) throw_too_small("an output", call.room, status.taken);
+  if (status.code == Code::unequal_lengths) throw_too_small("an output", call.capacity, status.taken);
   if (status.code == Code::overflow) throw Error(Code::overflow, "the lists have more indices than int64 counts");
   if (status.code != Code::index_out_of_range) throw_bad_lists(call, status, launch.stream);
   throw_bad_index(gpu::fetch_bound(call.indices.type, call.indices.data, status.first_bad, launch.stream),
@@ -177,23 +178,23 @@ void await(const gpu::Launch& launch, Call& call) {
 /// Runs a rung twice that counts elements while it moves them: first without columns, as outputs wait for the count.
 Status count_and_run(const Rung& rung, Call& call, const Policy& policy) {
   const auto columns = std::exchange(call.columns, {});
-  call.room = std::numeric_limits<std::int64_t>::max();
+  call.capacity = std::numeric_limits<std::int64_t>::max();
   const Status counted = rung.run(call, policy);
   call.columns = columns;
   if (!counted.ok()) return counted;
-  if (!has_room(call)) return kNoRoom;
-  call.make_room = {};
+  if (!has_capacity(call)) return kNoCapacity;
+  call.allocate_outputs = {};
   return rung.run(call, policy);
 }
 
 }  // namespace
 
-bool has_room(Call& call) noexcept try {
-  if (call.make_room) {
-    call.make_room(call.taken);
+bool has_capacity(Call& call) noexcept try {
+  if (call.allocate_outputs) {
+    call.allocate_outputs(call.taken);
     require_call(call);
   }
-  return call.taken <= call.room;
+  return call.taken <= call.capacity;
 } catch (...) {
   call.failure = std::current_exception();
   return false;
@@ -207,19 +208,19 @@ std::string_view detail::run_take(const Policy& policy, TakeCall& call) {
   const auto& rung = impl::take::choose(call, policy);
   if (!call.has_lists && call.columns.empty()) return rung.info.id;  // nothing is taken, nor looked at
   const bool runs_once =
-      !call.make_room || &rung == &impl::take::cpu_gather;  // which asks for room before it moves anything
+      !call.allocate_outputs || &rung == &impl::take::cpu_gather;  // which asks for outputs before it moves anything
   const Status status = runs_once ? rung.run(call, policy) : impl::take::count_and_run(rung, call, policy);
   if (!status.ok()) impl::take::throw_failure(call, status, rung.info.id);
   return rung.info.id;
 }
 
 std::string_view detail::run_take(const gpu::Policy& policy, TakeCall& call) {
-  if (call.make_room) {
+  if (call.allocate_outputs) {
     TakeCall count = call;
     count.columns = {};
-    count.make_room = {};
+    count.allocate_outputs = {};
     run_take(policy, count);
-    call.make_room(count.taken);
+    call.allocate_outputs(count.taken);
   }
   impl::take::require_call(call);
   return gpu::run_on_device(
@@ -230,7 +231,7 @@ std::string_view detail::run_take(const gpu::Policy& policy, TakeCall& call) {
 
 gpu::WorkspaceSize detail::take_workspace(const gpu::Policy& policy, const TakeCall& asked) {
   TakeCall call = asked;
-  call.room = require_columns(call.columns, call.content, "the content", ArraysAre::to_come);
+  call.capacity = require_columns(call.columns, call.content, "the content", ArraysAre::to_come);
   require_lists(call.index_lists, call.indices.length, ArraysAre::to_come);
   return gpu::workspace_on_device(policy, call, &impl::take::choose);
 }

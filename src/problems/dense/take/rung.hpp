@@ -12,7 +12,7 @@
 namespace upsweep::impl::take {
 
 using Call = detail::TakeCall;
-/// Of arrays, outputs have room for all that is taken when a rung runs.
+/// Of arrays, outputs have capacity for all that is taken when a rung runs.
 using Rung = upsweep::Rung<Call>;
 
 /// The ladder, from the naive loop up.
@@ -20,12 +20,12 @@ std::vector<RungInfo> rungs();
 
 /// What a rung on the CPU answers where a list or an index is bad: which is looked for then, list by list.
 inline constexpr Status kBad{.code = Code::index_out_of_range};
-/// And where outputs have less room than what is taken of good lists, call.taken elements.
-inline constexpr Status kNoRoom{.code = Code::unequal_lengths};
+/// And where outputs have less capacity than what is taken of good lists, call.taken elements.
+inline constexpr Status kNoCapacity{.code = Code::unequal_lengths};
 
-/// Whether the outputs have room for call.taken elements, of lists. Outputs that are made when that is known are made here: a rung
-/// asks before it moves anything, or it is run without columns first.
-bool has_room(Call& call) noexcept;
+/// Whether the outputs have capacity for call.taken elements, of lists. Outputs that are made when that is known are
+/// made here: a rung asks before it moves anything, or it is run without columns first.
+bool has_capacity(Call& call) noexcept;
 
 inline std::int64_t index_at(const Indices& indices, std::int64_t i) {
   return visit_list_bound(indices.type, [&]<class T>(std::type_identity<T>) {

@@ -23,7 +23,7 @@ Status run(Call& call, const Policy& policy) noexcept try {
   const Policy top = policy.with_rung({});
   const KeyRuns runs(top, call.keys);
   call.runs = runs.count();
-  if (call.reduction != nullptr && call.runs > room_of(call)) return {Code::unequal_lengths};
+  if (call.reduction != nullptr && call.runs > capacity_of(call)) return {Code::unequal_lengths};
   const Status status = run_lists(call, top, runs.lists(), 0);
   if (status.ok() && call.reduction != nullptr) runs.write_keys(top, call.keys, call.out_keys);
   return status;

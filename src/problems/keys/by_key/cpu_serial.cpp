@@ -28,7 +28,7 @@ constexpr std::int64_t kRuns = cpu::tuning::kGroups.runs;
 template <class T>
 Status finish(Call& call, const Policy& policy, const std::int64_t* offsets, std::int64_t count) {
   if (call.reduction != nullptr) {
-    if (count > room_of(call) - call.runs) return {Code::unequal_lengths};
+    if (count > capacity_of(call) - call.runs) return {Code::unequal_lengths};
     T* const keys = static_cast<T*>(call.out_keys) + call.runs;
     for (std::int64_t r = 0; r < count; ++r) keys[r] = static_cast<const T*>(call.keys.data)[offsets[r]];
   }

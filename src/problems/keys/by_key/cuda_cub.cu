@@ -110,7 +110,7 @@ const char* cub_refusal(const Call& call, const Policy&) noexcept {
     if (exclusive && call.scan->empty_is_zero)
       return "begins each run of an exclusive scan with init, also where it is -0.0";
   }
-  if (call.reduction != nullptr && room_of(call) < call.keys.length) {
+  if (call.reduction != nullptr && capacity_of(call) < call.keys.length) {
     return "does not look at the room: outputs must have some for as many runs as keys";
   }
   return nullptr;

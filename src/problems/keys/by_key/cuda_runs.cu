@@ -27,7 +27,7 @@ Status launch(Call& call, const Policy&) noexcept try {
   const DeviceKeyRuns runs(top, call.keys);
   call.runs = runs.count();
   if (call.reduction != nullptr) {
-    if (call.runs > room_of(call)) return {Code::unequal_lengths};
+    if (call.runs > capacity_of(call)) return {Code::unequal_lengths};
     runs.write_keys(call.out_keys);  // first, as the reduction is waited for
   }
   return run_lists(call, top, runs.lists(), 0);

@@ -52,7 +52,7 @@ class ByKeyInstance final : public Instance {
       fill_fractions(values_.data(), group.n);
     }
   }
-  /// Of either output n: cuda.cub does not look at the room.
+  /// Of either output n: cuda.cub does not look at the capacity.
   [[nodiscard]] std::vector<HostArray> arrays() override {
     return {{keys_.data(), group.n * 8, false},
             {values_.data(), group.n * kSize, false},
@@ -121,7 +121,7 @@ class ByKeyInstance final : public Instance {
       auto reduction = detail::fold_call({}, values, n, out, add, {});
       detail::set_beginning(reduction, begin);
       result = detail::run_by_key(
-          policy, {.keys = keys, .reduction = &reduction, .out_keys = at[3], .keys_room = n, .room = n});
+          policy, {.keys = keys, .reduction = &reduction, .out_keys = at[3], .keys_capacity = n, .capacity = n});
     }
     runs_ = result.runs;
     return result.rung;

@@ -134,14 +134,14 @@ auto with_runs(const Policy& policy, const detail::Keys& keys, Use use) try {
 
 }  // namespace
 
-void require_room(std::int64_t runs, std::int64_t room, const char* what) {
-  if (runs > room) throw_too_small(std::string("the output of ") + what, room, runs);
+void require_capacity(std::int64_t runs, std::int64_t capacity, const char* what) {
+  if (runs > capacity) throw_too_small(std::string("the output of ") + what, capacity, runs);
 }
 
-void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t room) {
+void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t capacity) {
   CallArrays arrays;
   arrays.read(keys.data, keys.length, size_of(keys.type));
-  arrays.write(offsets, room, sizeof(std::int64_t));
+  arrays.write(offsets, capacity, sizeof(std::int64_t));
   arrays.require_apart();
 }
 
@@ -172,12 +172,12 @@ std::int64_t detail::count_key_runs(const Policy& policy, const Keys& keys) {
 }
 
 std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets,
-                                       std::int64_t room) {
+                                       std::int64_t capacity) {
   require_no_rung(policy.rung);
   return impl::by_key::with_runs(policy, keys, [&](const auto& runs) {
-    require_array(offsets, room, "offsets");
-    impl::by_key::require_apart(keys, offsets, room);
-    impl::by_key::require_room(runs.count(), room - 1, "offsets");
+    require_array(offsets, capacity, "offsets");
+    impl::by_key::require_apart(keys, offsets, capacity);
+    impl::by_key::require_capacity(runs.count(), capacity - 1, "offsets");
     runs.write(offsets);
     return runs.count();
   });

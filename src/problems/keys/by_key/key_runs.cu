@@ -238,7 +238,7 @@ std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& ke
   require_array(offsets, room, "offsets");
   impl::by_key::require_apart(keys, offsets, room);
   const impl::by_key::MarkedRuns runs(policy, keys);
-  impl::by_key::require_room(runs.count(), room - 1, "offsets");
+  impl::by_key::require_capacity(runs.count(), room - 1, "offsets");
   gpu::require_device_memory(offsets, policy.device, "offsets");
   runs.write(offsets);
   gpu::require(cudaStreamSynchronize(policy.stream), "writing where runs of keys begin");

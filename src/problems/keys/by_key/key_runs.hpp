@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/by_key/key_runs.hpp: the runs of equal keys as lists, on the CPU and on a GPU, and what outputs must have room for.
+// problems/keys/by_key/key_runs.hpp: the runs of equal keys as lists, on the CPU and on a GPU, and what outputs must
+// hold.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@ UPSWEEP_HOST_DEVICE constexpr bool differ(T a, T b) {
   return a != b;
 }
 
-/// Throws unequal_lengths where `what` has room for fewer runs than there are.
-void require_room(std::int64_t runs, std::int64_t room, const char* what);
+/// Throws unequal_lengths where `what` has capacity for fewer runs than there are.
+void require_capacity(std::int64_t runs, std::int64_t capacity, const char* what);
 
 /// Throws for offsets that would be written to where the keys are.
-void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t room);
+void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t capacity);
 
 /// The runs of keys in host memory.
 class KeyRuns {

@@ -32,7 +32,7 @@ void require_arrays(const Call& call) {
   const detail::ElementsCall& elements = elements_of(call);
   detail::require_array(call.keys.data, n, "keys");
   detail::require_array(elements.in, n, "values");
-  const std::int64_t results = call.scan != nullptr ? n : call.room;
+  const std::int64_t results = call.scan != nullptr ? n : call.capacity;
   detail::require_array(elements.out, results, "output");
   CallArrays arrays;
   arrays.read(call.keys.data, n, size_of(call.keys.type));
@@ -42,9 +42,9 @@ void require_arrays(const Call& call) {
       throw Error(Code::invalid_argument, "the output overlaps the values: they are the same memory, or apart");
     }
   } else {
-    detail::require_array(call.out_keys, call.keys_room, "the keys of the runs");
+    detail::require_array(call.out_keys, call.keys_capacity, "the keys of the runs");
     arrays.read(elements.in, n, elements.in_size);
-    arrays.write(call.out_keys, call.keys_room, size_of(call.keys.type));
+    arrays.write(call.out_keys, call.keys_capacity, size_of(call.keys.type));
   }
   arrays.require_apart();
 }
@@ -54,8 +54,8 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
   const detail::ElementsCall& elements = elements_of(call);
   gpu::require_device_array(call.keys.data, n, policy.device, "keys");
   gpu::require_device_array(elements.in, n, policy.device, "values");
-  gpu::require_device_array(elements.out, call.scan != nullptr ? n : call.room, policy.device, "output");
-  gpu::require_device_array(call.out_keys, call.keys_room, policy.device, "the keys of the runs");
+  gpu::require_device_array(elements.out, call.scan != nullptr ? n : call.capacity, policy.device, "output");
+  gpu::require_device_array(call.out_keys, call.keys_capacity, policy.device, "the keys of the runs");
 }
 
 /// Throws what is known of a rung's failure. count(): how many runs there are.
@@ -63,8 +63,8 @@ template <class Count>
 void throw_known(Code code, std::int64_t index, const Call& call, Count count) {
   if (code == Code::unequal_lengths) {
     const std::int64_t runs = count();
-    require_room(runs, call.keys_room, "keys");
-    require_room(runs, call.room, "values");
+    require_capacity(runs, call.keys_capacity, "keys");
+    require_capacity(runs, call.capacity, "values");
   }
   if (code == Code::overflow && index != kNoIndex) {
     throw Error(code,

@@ -12,8 +12,8 @@
 namespace upsweep::impl::by_key {
 
 using Call = detail::ByKeyCall;
-/// A rung leaves Call::runs. Where these are more than outputs have room for it returns unequal_lengths, and need not have
-/// counted them all.
+/// A rung leaves Call::runs. Where these are more than outputs have capacity for it returns unequal_lengths, and need
+/// not have counted them all.
 using Rung = upsweep::Rung<Call>;
 
 /// The ladder, from the naive loop up.
@@ -25,8 +25,8 @@ inline const detail::ElementsCall& elements_of(const Call& call) {
   return *call.reduction;
 }
 
-/// The runs that outputs of a reduction have room for.
-inline std::int64_t room_of(const Call& call) { return std::min(call.keys_room, call.room); }
+/// The number of runs that the outputs of a reduction hold.
+inline std::int64_t capacity_of(const Call& call) { return std::min(call.keys_capacity, call.capacity); }
 
 /// Null where there are kernels on a GPU for the call, else the reason why not.
 inline const char* device_refusal(const Call& call, const Policy&) noexcept {

@@ -51,7 +51,7 @@ template <class Key>
 Status write_in_order(Call& call, const Folds& folds, const Groups<Key>& groups) {
   const std::int64_t n = groups.size();
   call.groups = n;
-  if (n > room_of(call)) return {Code::unequal_lengths};
+  if (n > capacity_of(call)) return {Code::unequal_lengths};
   std::int64_t places[kBlock];
   for (std::int64_t at = 0; at < n; at += kBlock) {
     const std::int64_t count = std::min(kBlock, n - at);

@@ -64,7 +64,7 @@ class Direct {
     FirstRows order(call_.n);
     each_slice([&](cpu::Share slice, std::int64_t) { merge(slice, order); });
     call_.groups = order.count();
-    if (call_.groups > room_of(call_)) return {Code::unequal_lengths};
+    if (call_.groups > capacity_of(call_)) return {Code::unequal_lengths};
     std::vector<Bad> bad(static_cast<std::size_t>(cpu::parts(range_, kSlice)));
     each_slice([&](cpu::Share slice, std::int64_t i) { bad[static_cast<std::size_t>(i)] = write(slice, order); });
     return outcome(call_, bad.data(), std::ssize(bad));

@@ -54,7 +54,7 @@ class Sorted {
     each([&](std::int64_t piece) { runs_before_[static_cast<std::size_t>(piece) + 1] = count_runs(piece); });
     for (std::size_t p = 1; p < runs_before_.size(); ++p) runs_before_[p] += runs_before_[p - 1];
     call_.groups = runs_before_.back();
-    if (call_.groups > room_of(call_)) return {Code::unequal_lengths};
+    if (call_.groups > capacity_of(call_)) return {Code::unequal_lengths};
     FirstRows order(call_.n);
     run_keys_ = cpu::Pages<Key>(call_.groups);
     firsts_ = cpu::Pages<std::int64_t>(call_.groups);

@@ -60,7 +60,7 @@ class Folding {
   Folding(Call& call, const Items<Key>& items, std::int64_t expected)
       : call_(call), policy_(call.device_policy->with_rung({})), n_(items.n), items_(policy_, items, expected, call.n) {
     call.groups = items_.groups();
-    if (!has_room()) return;
+    if (!has_capacity()) return;
     if (call.checked) {
       firsts_memory_.emplace(policy_,
                              [&](gpu::ScratchParts& parts) { firsts_ = parts.take<std::int64_t>(call.groups); });
@@ -68,7 +68,7 @@ class Folding {
     items_.write(static_cast<Key*>(call.out_keys), firsts_);
   }
 
-  [[nodiscard]] bool has_room() const { return call_.groups <= room_of(call_); }
+  [[nodiscard]] bool has_capacity() const { return call_.groups <= capacity_of(call_); }
   [[nodiscard]] const NumberedItems<Key>& items() const { return items_; }
 
   /// Of the values themselves, as lists.
@@ -178,7 +178,7 @@ Status with_numbers(Call& call, Done done) {
   if (are_most || expected > kMostNumbered) return cuda_sort.run(call, {});
   require_memory(call, expected);
   Folding<Key> folding(call, {keys, nullptr, call.n}, expected);
-  return folding.has_room() ? done(folding) : Status{Code::unequal_lengths};
+  return folding.has_capacity() ? done(folding) : Status{Code::unequal_lengths};
 }
 
 template <class Key>
@@ -207,7 +207,7 @@ Status sum_partials(Call& call, FewGroups<Key, In>& few) {
   });
   few.pack(partials);
   Folding<Key> folding(call, {partials.keys, partials.firsts, n}, n);
-  return folding.has_room() ? folding.fold_partials(partials) : Status{Code::unequal_lengths};
+  return folding.has_capacity() ? folding.fold_partials(partials) : Status{Code::unequal_lengths};
 }
 
 template <class Key, class In>

@@ -81,7 +81,7 @@ Status reduce(Call& call) {
                   ::cuda::std::plus<>{});
   }
   gpu::fetch(&call.groups, to.runs, sizeof call.groups, stream);
-  if (call.groups > room_of(call)) return {Code::unequal_lengths};
+  if (call.groups > capacity_of(call)) return {Code::unequal_lengths};
   DeviceOrder order(policy, n);
   const auto grid = grid_of(call.groups, stream);
   gpu::require(gpu::detail::launch(grid, note_first_rows<Row>, to.firsts, call.groups, order.bits()), kWhat);

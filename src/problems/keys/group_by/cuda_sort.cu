@@ -74,7 +74,7 @@ class BySort {
     const detail::Keys keys{sorted_.keys(), call_.n, sizeof(Key) == 4 ? Type::uint32 : Type::uint64};
     const gpu::Policy wrap = policy_.with_overflow(Overflow::wrap);
     call_.groups = detail::count_key_runs(wrap, keys);
-    if (call_.groups > room_of(call_)) return {Code::unequal_lengths};
+    if (call_.groups > capacity_of(call_)) return {Code::unequal_lengths};
     if (call_.groups == 0) return {};
     const DeviceParts memory(policy_, [&](gpu::ScratchParts& parts) { take(parts); });
     (void)detail::write_key_offsets(wrap, keys, offsets_, call_.groups + 1);

@@ -136,7 +136,7 @@ Status group_by_table(Call& call, Fill fill) {
   DeviceOrder order(policy, call.n);
   filled.note_firsts(order.bits());
   call.groups = order.count();
-  if (call.groups > room_of(call)) return {Code::unequal_lengths};
+  if (call.groups > capacity_of(call)) return {Code::unequal_lengths};
   gpu::require(gpu::detail::launch(filled.grid(), place_slots<Key, T>, filled.table(), order.bits(),
                                    static_cast<Key*>(call.out_keys), static_cast<T*>(call.out), call.out_counts),
                kWhat);

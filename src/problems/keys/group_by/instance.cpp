@@ -55,7 +55,7 @@ class GroupByInstance final : public Instance {
     }
     folds_ = expected_folds<T>(groups_, values_.data(), Add{});
   }
-  /// Outputs have room for as many groups as rows.
+  /// Outputs have capacity for as many groups as rows.
   [[nodiscard]] std::vector<HostArray> arrays() override {
     return {{keys_.data(), group.n * 8, false},
             {values_.data(), group.n * kSize, false},

@@ -521,7 +521,7 @@ class Pieces {
     }
     befores.push_back(groups);
     call_.groups = groups;
-    if (groups > room_of(call_)) return {Code::unequal_lengths};
+    if (groups > capacity_of(call_)) return {Code::unequal_lengths};
     std::vector<Bad> bad(entries_.size());
     write_known(last, befores.data(), bad.data());
     each(last, pieces_, [&](std::int64_t i, auto& scratch) {

@@ -38,15 +38,15 @@ const Rung& choose(const Call& call, const Policy& policy) {
 void require_arrays(const Call& call) {
   detail::require_array(call.keys, call.n, "keys");
   detail::require_array(call.in, call.n, "values");
-  detail::require_array(call.out_keys, call.keys_room, "the keys of the groups");
-  detail::require_array(call.out, call.room, "output");
-  detail::require_array(call.out_counts, call.counts_room, "counts");
+  detail::require_array(call.out_keys, call.keys_capacity, "the keys of the groups");
+  detail::require_array(call.out, call.capacity, "output");
+  detail::require_array(call.out_counts, call.counts_capacity, "counts");
   CallArrays arrays;
   arrays.read(call.keys, call.n, size_of(call.key_type));
   arrays.read(call.in, call.n, size_of(call.in_type));
-  arrays.write(call.out_keys, call.keys_room, size_of(call.key_type));
-  arrays.write(call.out, call.room, size_of(call.out_type));
-  arrays.write(call.out_counts, call.counts_room, sizeof(std::int64_t));
+  arrays.write(call.out_keys, call.keys_capacity, size_of(call.key_type));
+  arrays.write(call.out, call.capacity, size_of(call.out_type));
+  arrays.write(call.out_counts, call.counts_capacity, sizeof(std::int64_t));
   arrays.require_apart();
 }
 
@@ -65,22 +65,22 @@ void require_types(const Call& call) {
 void require_memory(const gpu::Policy& policy, const Call& call) {
   gpu::require_device_array(call.keys, call.n, policy.device, "keys");
   gpu::require_device_array(call.in, call.n, policy.device, "values");
-  gpu::require_device_array(call.out_keys, call.keys_room, policy.device, "the keys of the groups");
-  gpu::require_device_array(call.out, call.room, policy.device, "output");
-  gpu::require_device_array(call.out_counts, call.counts_room, policy.device, "counts");
+  gpu::require_device_array(call.out_keys, call.keys_capacity, policy.device, "the keys of the groups");
+  gpu::require_device_array(call.out, call.capacity, policy.device, "output");
+  gpu::require_device_array(call.out_counts, call.counts_capacity, policy.device, "counts");
 }
 
-void require_room(std::int64_t groups, std::int64_t room, const char* what) {
-  if (groups > room) throw_too_small(std::string("the output of ") + what, room, groups);
+void require_capacity(std::int64_t groups, std::int64_t capacity, const char* what) {
+  if (groups > capacity) throw_too_small(std::string("the output of ") + what, capacity, groups);
 }
 
 /// Throws what is known of a rung's failure; key_of(row) is a key as text.
 template <class KeyOf>
 void throw_known(Code code, std::int64_t index, const Call& call, KeyOf key_of) {
   if (code == Code::unequal_lengths) {
-    require_room(call.groups, call.keys_room, "keys");
-    require_room(call.groups, call.room, "values");
-    if (call.out_counts != nullptr) require_room(call.groups, call.counts_room, "counts");
+    require_capacity(call.groups, call.keys_capacity, "keys");
+    require_capacity(call.groups, call.capacity, "values");
+    if (call.out_counts != nullptr) require_capacity(call.groups, call.counts_capacity, "counts");
   }
   if (code == Code::overflow && index != kNoIndex) {
     throw Error(code,

@@ -14,17 +14,18 @@
 namespace upsweep::impl::group_by {
 
 using Call = detail::GroupByCall;
-/// A rung leaves Call::groups. Where these are more than outputs have room for it writes nothing and returns unequal_lengths.
-/// Where a checked sum does not fit it leaves Call::bad_row and returns overflow, with the group as index.
+/// A rung leaves Call::groups. Where these are more than outputs have capacity for it writes nothing and returns
+/// unequal_lengths. Where a checked sum does not fit it leaves Call::bad_row and returns overflow, with the group as
+/// index.
 using Rung = upsweep::Rung<Call>;
 
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-/// The groups that the outputs have room for.
-inline std::int64_t room_of(const Call& call) {
-  const std::int64_t room = std::min(call.keys_room, call.room);
-  return call.out_counts != nullptr ? std::min(room, call.counts_room) : room;
+/// The number of groups that the outputs hold.
+inline std::int64_t capacity_of(const Call& call) {
+  const std::int64_t capacity = std::min(call.keys_capacity, call.capacity);
+  return call.out_counts != nullptr ? std::min(capacity, call.counts_capacity) : capacity;
 }
 
 /// Null where one table can number the groups of so many rows, else the reason why not.

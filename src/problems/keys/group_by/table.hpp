@@ -24,25 +24,25 @@ inline std::uint64_t hash_of_key(const Secret& by, std::uint64_t key) { return f
 
 /// An array that grows and is not initialised.
 template <class T>
-class Room {
+class GrowingBuffer {
  public:
   [[nodiscard]] T* data() { return data_.get(); }
   [[nodiscard]] const T* data() const { return data_.get(); }
   T& operator[](std::int64_t i) { return data_[static_cast<std::size_t>(i)]; }
   const T& operator[](std::int64_t i) const { return data_[static_cast<std::size_t>(i)]; }
   /// Throws std::bad_alloc. The first `used` elements stay what they are.
-  void reserve(std::int64_t room, std::int64_t used) {
-    if (room <= room_) return;
-    room = std::max(room, 2 * room_);
-    auto more = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(room));
+  void reserve(std::int64_t capacity, std::int64_t used) {
+    if (capacity <= capacity_) return;
+    capacity = std::max(capacity, 2 * capacity_);
+    auto more = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(capacity));
     if (used > 0) std::memcpy(more.get(), data_.get(), static_cast<std::size_t>(used) * sizeof(T));
     data_ = std::move(more);
-    room_ = room;
+    capacity_ = capacity;
   }
 
  private:
   std::unique_ptr<T[]> data_;
-  std::int64_t room_ = 0;
+  std::int64_t capacity_ = 0;
 };
 
 /// Keys, each once, and the row in which it was first seen. `Key` is unsigned: keys are equal where their bits are.
@@ -57,7 +57,7 @@ class Table {
     if (slots_count_ > 0) std::fill_n(slots_.get(), slots_count_, 0);
     size_ = 0;
   }
-  /// Makes room for so many keys more: number() and add() take no more than that. Throws std::bad_alloc.
+  /// Reserves memory for so many keys more, the most that number() and add() then take. Throws std::bad_alloc.
   void reserve(std::int64_t more) {
     reserve_keys(more);
     if (2 * (size_ + more) > slots_count_) make_slots(std::max(2 * (size_ + more), 2 * slots_count_));
@@ -99,7 +99,7 @@ class Table {
     firsts_[size_] = row;
     return static_cast<std::uint32_t>(size_++);
   }
-  /// From now on the table finds those that were added to an empty one by add() alone, and there is room for so many more.
+  /// From now on the table finds those that were added to an empty one by add() alone, and so many more fit.
   void find_added(std::int64_t more) {
     const std::int64_t before = slots_count_;
     reserve(more);
@@ -125,8 +125,8 @@ class Table {
   std::unique_ptr<std::uint32_t[]> slots_;  ///< numbers and 1; 0: empty. At least half of them are.
   std::int64_t slots_count_ = 0;
   std::uint64_t mask_ = 0;
-  Room<Key> keys_;
-  Room<std::int64_t> firsts_;
+  GrowingBuffer<Key> keys_;
+  GrowingBuffer<std::int64_t> firsts_;
   std::int64_t size_ = 0;
 };
 
@@ -206,8 +206,8 @@ class Groups {
 
   Folds folds_;
   bool counted_;
-  Room<Aligned> totals_;
-  Room<std::int64_t> counts_;
+  GrowingBuffer<Aligned> totals_;
+  GrowingBuffer<std::int64_t> counts_;
   std::int64_t cleared_ = 0;
   std::uint32_t numbers_[kBlock];
 };

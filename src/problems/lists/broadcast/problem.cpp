@@ -41,7 +41,7 @@ Call require_call(Call call) {
   return call;
 }
 
-/// Throws for an output, of as many elements as it has room for, that overlaps an input.
+/// Throws for an output, of as many elements as it has capacity for, that overlaps an input.
 void require_apart(const Call& call) {
   CallArrays arrays;
   arrays.read(call.lists);
@@ -60,7 +60,7 @@ void require_order(const Offsets& offsets, std::int64_t n) {
   }
 }
 
-/// The elements of all lists. Throws where they are more than the output has room for, or int64 counts.
+/// The elements of all lists. Throws where they are more than the output has capacity for, or int64 counts.
 std::int64_t total_of(const Call& call) {
   return visit_offsets(call.lists, [&](const auto& offsets) {
     const std::int64_t n = call.lists.count;

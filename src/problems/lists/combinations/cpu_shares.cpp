@@ -127,9 +127,9 @@ class Writer {
   std::int64_t write_short_lists(std::int64_t i) {
     if (gathered_count_ > kGathered - kTableTuples) flush();
     const std::int64_t before = gathered_count_;
-    const std::int64_t room = std::min(kGathered - gathered_count_, left_);
+    const std::int64_t capacity = std::min(kGathered - gathered_count_, left_);
     const std::int64_t done = tuples_(table_, unit_.input(0).starts + i, unit_.input(0).lengths + i, unit_.count() - i,
-                                      rows_.data(), gathered_count_, room);
+                                      rows_.data(), gathered_count_, capacity);
     left_ -= gathered_count_ - before;
     return done;
   }
@@ -154,7 +154,7 @@ class Writer {
     }
   }
 
-  /// By eights, as there is room past the end.
+  /// By eights, as the buffer goes on past the end.
   static void write_run(std::int64_t* to, std::int64_t count, std::int64_t first, bool grows) {
     const std::int64_t step = grows ? 1 : 0;
     for (std::int64_t k = 0; k < count; k += 8) {
@@ -202,7 +202,7 @@ void write_offsets(const Call& call, TupleUnit& unit, std::int64_t which) {
   }
 }
 
-/// Room for tuples, which may be of very many positions, is made where there are some to write.
+/// Buffers for tuples, which may be of very many positions, are made where there are some to write.
 Status run(Call& call, const Policy& policy) noexcept try {
   const std::int64_t units = call.offsets == nullptr ? 0 : unit_count(call);
   const std::int64_t shares = call.out == nullptr ? 0 : cpu::parts(call.total, kShare);

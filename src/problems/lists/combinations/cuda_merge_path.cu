@@ -328,7 +328,7 @@ bool is_long(const Call& call) { return !call.is_cartesian && call.n != 2 && cal
 
 struct TuplesScratch {
   TuplesScratch(const Call& call, void* memory)
-      : parts(memory), path(gpu::pieces_of(list_count(call), call.room, TupleSink::kPiece), parts) {
+      : parts(memory), path(gpu::pieces_of(list_count(call), call.capacity, TupleSink::kPiece), parts) {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(list_count(call)));
     offsets = call.offsets != nullptr ? call.offsets : parts.take<std::int64_t>(list_count(call) + 1);
     if (call.is_cartesian) inputs = parts.take<MovedLists>(call.n);
@@ -359,13 +359,13 @@ cudaError_t launch_counts(const Call& call, const TuplesScratch& scratch, const 
   const cudaError_t error = gpu::launch_offsets(counts, lists, scratch.offsets, scratch.totals, stream);
   if (error != cudaSuccess) return error;
   return gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_counts<Counts>, counts, lists,
-                             static_cast<const std::int64_t*>(scratch.offsets), call.out != nullptr, call.room,
+                             static_cast<const std::int64_t*>(scratch.offsets), call.out != nullptr, call.capacity,
                              call.status);
 }
 
 template <class Sink>
 cudaError_t launch_tuples(const Call& call, const TuplesScratch& scratch, const Sink& sink) {
-  return gpu::launch_path(TupleOffsets{scratch.offsets, list_count(call)}, sink, call.room, scratch.path,
+  return gpu::launch_path(TupleOffsets{scratch.offsets, list_count(call)}, sink, call.capacity, scratch.path,
                           call.launch->stream);
 }
 

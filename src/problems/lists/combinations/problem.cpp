@@ -160,14 +160,16 @@ void require_arrays(const Call& call, detail::ArraysAre arrays = detail::ArraysA
   }
 }
 
-[[noreturn]] void throw_no_room(const Call& call) { throw_too_small("an array of positions", call.room, call.total); }
+[[noreturn]] void throw_no_capacity(const Call& call) {
+  throw_too_small("an array of positions", call.capacity, call.total);
+}
 
 void require_out(const Call& call) {
-  for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.room, "an array of positions");
+  for (std::int64_t d = 0; d < call.n; ++d) detail::require_array(call.out[d], call.capacity, "an array of positions");
 }
 
 /// Throws for an output that overlaps an input, or another output, of which so many elements are written at most: of more
-/// room there need not be memory.
+/// capacity need not be backed by memory.
 void require_apart(const Call& call, std::int64_t tuples) {
   CallArrays arrays;
   for (const detail::ListsOf& input : call.inputs) arrays.read(input.lists);
@@ -186,7 +188,7 @@ void require_device_arrays(const Call& call, int device) {
   if (call.offsets != nullptr) gpu::require_device_memory(call.offsets, device, "offsets");
   if (call.out == nullptr) return;
   for (std::int64_t d = 0; d < call.n; ++d) {
-    gpu::require_device_array(call.out[d], call.room, device, "an array of positions");
+    gpu::require_device_array(call.out[d], call.capacity, device, "an array of positions");
   }
 }
 
@@ -217,7 +219,7 @@ void await(Call& call) {
   call.total = status.total;
   if (status.code == Code::ok) return;
   if (status.code == Code::overflow) throw_overflow(status.first_bad);
-  if (status.first_bad == kNoIndex) throw_no_room(call);
+  if (status.first_bad == kNoIndex) throw_no_capacity(call);
   throw_bad_on_device(call, status.first_bad);
 }
 
@@ -233,7 +235,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
   call.plan = &plan;
   call.total = plan.first_tuple.back();
   if (call.out != nullptr) {
-    if (call.room < call.total) impl::combinations::throw_no_room(call);
+    if (call.capacity < call.total) impl::combinations::throw_no_capacity(call);
     impl::combinations::require_out(call);
   }
   impl::combinations::require_apart(call, call.total);
@@ -247,7 +249,7 @@ std::string_view detail::run_combinations(const Policy& policy, CombinationsCall
 
 std::string_view detail::run_combinations(const gpu::Policy& policy, CombinationsCall& call) {
   impl::combinations::require_arrays(call);
-  impl::combinations::require_apart(call, call.room);
+  impl::combinations::require_apart(call, call.capacity);
   if (call.out != nullptr) impl::combinations::require_out(call);
   return gpu::run_on_device(
       policy, call, &impl::combinations::choose, "combinations_async or cartesian_async",

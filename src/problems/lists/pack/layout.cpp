@@ -36,8 +36,8 @@ Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept {
                                             : check_list(call.lists, i, call.content);
   if (code != Code::ok || !call.offsets_given) return code;
   const std::int64_t length = visit_lengths(call, [&](const auto& lengths) { return lengths(i); });
-  std::int64_t room = 0;
-  const bool fits = !__builtin_sub_overflow(call.offsets[i + 1], call.offsets[i], &room) && room == length;
+  std::int64_t given = 0;
+  const bool fits = !__builtin_sub_overflow(call.offsets[i + 1], call.offsets[i], &given) && given == length;
   return fits ? Code::ok : Code::unequal_lengths;
 }
 

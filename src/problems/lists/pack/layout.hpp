@@ -165,7 +165,7 @@ Status first_bad(const detail::PackCall& call) noexcept;
 /// What is wrong with list i: ok, or a code that is about it.
 Code check_packed(const detail::PackCall& call, std::int64_t i) noexcept;
 
-/// Throws the Error of a status that is about a list, or about the room of outputs.
+/// Throws the Error of a status that is about a list, or about the capacity of outputs.
 [[noreturn]] void throw_bad_packed(const detail::PackCall& call, const Status& status);
 /// Throws that of a bad list view, which starts there and has that size.
 [[noreturn]] void throw_bad_view(const Status& status, std::int64_t start, std::int64_t size, std::int64_t content);

@@ -39,7 +39,7 @@ struct PackedLists {
 
   /// The sort of the packed lists.
   [[nodiscard]] Call packed(const Call& call) const;
-  /// Moves the elements there, where the lists are good and the output has room for them.
+  /// Moves the elements there, where the lists are good and the output has capacity for them.
   Status pack(const Call& call) const noexcept;
   /// After the sort, whose scratch the call has: the outcome where the lists were not packed.
   Status report(const Call& call) const noexcept;

@@ -26,7 +26,8 @@ constexpr auto workspace = &workspace_by<Way::tiles>;
 namespace {
 
 const char* tiles_refusal(const Call& call, const Policy&) noexcept {
-  return gpu::fits_heads(call.lists.are_adjacent() ? call.n : call.room) ? nullptr : "takes fewer than 2^37 elements";
+  return gpu::fits_heads(call.lists.are_adjacent() ? call.n : call.capacity) ? nullptr
+                                                                             : "takes fewer than 2^37 elements";
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ PackedLists::PackedLists(const Call& call, void* memory) {
   status = parts.take<PackedStatus>(1);
   totals = parts.take<std::int64_t>(gpu::chunk_totals(call.lists.count));
   offsets = parts.take<std::int64_t>(call.lists.count + 1);
-  firsts = parts.take<std::int64_t>(gpu::tiles_of(call.room, gpu::kTile) + 1);
-  content = call.positions == nullptr ? call.out : parts.take<std::byte>(call.room * size_of(call.type));
+  firsts = parts.take<std::int64_t>(gpu::tiles_of(call.capacity, gpu::kTile) + 1);
+  content = call.positions == nullptr ? call.out : parts.take<std::byte>(call.capacity * size_of(call.type));
   bytes = parts.bytes();
 }
 
@@ -46,7 +46,7 @@ Call PackedLists::packed(const Call& call) const {
   Call packed = call;
   packed.lists = Lists::by_offsets(static_cast<const std::int64_t*>(offsets), call.lists.count);
   packed.content = content;
-  packed.n = call.room;
+  packed.n = call.capacity;
   return packed;
 }
 
@@ -56,13 +56,13 @@ Status PackedLists::pack(const Call& call) const noexcept {
   auto* const found = static_cast<gpu::Outcome*>(outcome);
   cudaError_t error = gpu::launch_offsets(gpu::LengthOfList{lists}, lists.count, offsets, totals, stream);
   if (error == cudaSuccess) {
-    error = gpu::launch_conclude(lists, offsets, call.room, found, static_cast<PackedStatus*>(status), stream);
+    error = gpu::launch_conclude(lists, offsets, call.capacity, found, static_cast<PackedStatus*>(status), stream);
   }
-  if (error != cudaSuccess || call.room == 0) return gpu::status_of(error);
-  error = gpu::launch_first_lists(offsets, lists.count, call.room, gpu::kTile, found, firsts, stream);
+  if (error != cudaSuccess || call.capacity == 0) return gpu::status_of(error);
+  error = gpu::launch_first_lists(offsets, lists.count, call.capacity, gpu::kTile, found, firsts, stream);
   if (error == cudaSuccess) {
-    error = gpu::launch_gather(size_of(call.type), call.content, content, call.room, gpu::ListElements{lists}, offsets,
-                               firsts, found, stream);
+    error = gpu::launch_gather(size_of(call.type), call.content, content, call.capacity, gpu::ListElements{lists},
+                               offsets, firsts, found, stream);
   }
   return gpu::status_of(error);
 }

@@ -96,9 +96,9 @@ void require_arrays(const Call& call) {
   const void* const out = call.positions != nullptr ? call.positions : call.out;
   const std::int64_t in_bytes = call.n * size_of(call.type);
   const std::int64_t out_bytes =
-      call.room * (call.positions != nullptr ? std::int64_t{sizeof(std::int64_t)} : size_of(call.type));
+      call.capacity * (call.positions != nullptr ? std::int64_t{sizeof(std::int64_t)} : size_of(call.type));
   const bool may_be_same = call.positions == nullptr && call.lists.are_adjacent();
-  const bool is_same = out == call.content && call.n > 0 && call.room > 0;
+  const bool is_same = out == call.content && call.n > 0 && call.capacity > 0;
   if (is_same ? may_be_same : detail::same_or_apart(call.content, in_bytes, out, out_bytes)) return;
   throw Error(Code::invalid_argument,
               "the output overlaps the content: only sorted elements of lists one after the "
@@ -106,25 +106,25 @@ void require_arrays(const Call& call) {
 }
 
 /// Lists that are packed have so many elements.
-void require_room(const Call& call, bool is_packed, std::int64_t elements) {
+void require_capacity(const Call& call, bool is_packed, std::int64_t elements) {
   const std::int64_t needed = is_packed ? elements : call.n;
-  if (call.room < needed) throw_too_small("the output", call.room, needed);
+  if (call.capacity < needed) throw_too_small("the output", call.capacity, needed);
 }
 
 /// Nor the bounds of the lists.
 void require_apart_from_bounds(const Call& call) {
   CallArrays others;
   others.read(call.lists);
-  others.write(call.out, call.room, size_of(call.type));
-  others.write(call.positions, call.room, sizeof(std::int64_t));
+  others.write(call.out, call.capacity, size_of(call.type));
+  others.write(call.positions, call.capacity, sizeof(std::int64_t));
   others.require_apart();
 }
 
 void require_memory(const gpu::Policy& policy, const Call& call) {
   gpu::require_device_array(call.content, call.n, policy.device, "content");
   gpu::require_device_lists(call.lists, policy.device);
-  if (call.out != nullptr) gpu::require_device_array(call.out, call.room, policy.device, "output");
-  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.room, policy.device, "positions");
+  if (call.out != nullptr) gpu::require_device_array(call.out, call.capacity, policy.device, "output");
+  if (call.positions != nullptr) gpu::require_device_array(call.positions, call.capacity, policy.device, "positions");
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
   const int threads = rung.info.threads == Threads::one ? 1 : policy.threads;
   const impl::segmented_sort::SortPlan plan = impl::segmented_sort::make_plan(call, threads);
   call.plan = &plan;
-  impl::segmented_sort::require_room(call, !plan.first_out.empty(), plan.elements);
+  impl::segmented_sort::require_capacity(call, !plan.first_out.empty(), plan.elements);
   call.elements = plan.elements;
   const Status status = rung.run(call, policy);
   call.plan = nullptr;
@@ -151,14 +151,14 @@ std::string_view detail::run_segmented_sort(const Policy& policy, SegmentedSortC
 std::string_view detail::run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call) {
   impl::segmented_sort::require_arrays(call);
   const bool is_packed = !call.lists.are_adjacent();
-  if (!is_packed) impl::segmented_sort::require_room(call, false, 0);
+  if (!is_packed) impl::segmented_sort::require_capacity(call, false, 0);
   impl::segmented_sort::require_apart_from_bounds(call);
   call.waits = call.waits || call.status == nullptr;
   if (call.waits && call.status != nullptr) gpu::require_no_capture(policy.stream, "segmented_sort_async");
   const auto report = [&] {
     call.elements = gpu::await_lists(*call.launch, call.lists, call.n, call.status);
     if (call.elements == std::numeric_limits<std::int64_t>::max()) impl::segmented_sort::throw_too_many();
-    if (is_packed) impl::segmented_sort::require_room(call, true, call.elements);
+    if (is_packed) impl::segmented_sort::require_capacity(call, true, call.elements);
   };
   return gpu::run_on_device(
       policy, call, &impl::segmented_sort::choose, "segmented_sort_async",
