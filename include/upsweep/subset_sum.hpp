@@ -89,7 +89,7 @@ SubsetSum solve_subset_sum(const Policy& policy, const std::int64_t* items, std:
 /// shared, of which each then calls share_subset_sum().
 std::optional<SubsetSum> begin_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n,
                                           std::int64_t target, const SubsetSumOptions& options);
-/// The indices are the answer's of part 0 alone.
+/// The indices are the answer's of process 0 only.
 SubsetSum share_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,
                            const SubsetSumOptions& options, const SharedSearch& shared);
 SubsetSumPlan plan_subset_sum(const Policy& policy, const std::int64_t* items, std::int64_t n, std::int64_t target,

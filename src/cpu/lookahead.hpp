@@ -237,7 +237,7 @@ std::int64_t fold_and_scan_in_order(const Pieces& pieces, std::int64_t n, typena
 }
 
 /// Scans n elements of `pieces`, `carry` preceding them; carry becomes what precedes the next element. Returns the first
-/// bad index or kNoIndex. `Pieces` is what a problem does to a range: see problems/dense/scan/pieces.hpp. Throws std::bad_alloc.
+/// bad index or kNoIndex. `Pieces` is what a problem does to a range: see problems/dense/scan/ranges.hpp. Throws std::bad_alloc.
 template <class Pieces>
 std::int64_t scan_lookahead(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
   const int workers = block_workers(parts(n, pieces.block()), threads);

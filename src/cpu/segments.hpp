@@ -50,7 +50,7 @@ class LowestIndex {
 };
 
 /// Scans n elements of `pieces` by segments, `carry` preceding them; carry becomes what precedes the next element.
-/// Returns the first bad index or kNoIndex. `Pieces` is what a problem does to a range: see problems/dense/scan/pieces.hpp.
+/// Returns the first bad index or kNoIndex. `Pieces` is what a problem does to a range: see problems/dense/scan/ranges.hpp.
 template <class Pieces>
 std::int64_t scan_segments(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
   const std::int64_t count = parts(n, kSegment);

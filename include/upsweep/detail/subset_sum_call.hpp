@@ -27,8 +27,8 @@ struct SharedSearch {
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kFailed = -1;  ///< ends the search of all
 
-  int part = 0;  ///< of 0 … parts - 1
-  int parts = 1;
+  int process = 0;  ///< of 0 … processes - 1
+  int processes = 1;
   /// Called equally often by all of them, with the lowest class in which this one has found a solution, kNone or kFailed;
   /// returns the least that any was called with. Does not throw.
   std::function<std::int64_t(std::int64_t found)> least;

@@ -25,11 +25,11 @@ namespace upsweep::impl::subset_sum {
 namespace {
 
 /// do_part(first, last) for parts of so many words, by as many threads as that is worth.
-template <class DoPart>
-void in_parts(std::int64_t words, int threads, DoPart do_part) {
+template <class DoShare>
+void in_shares(std::int64_t words, int threads, DoShare do_share) {
   constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.bitmap_words;
   cpu::for_each_share(words, kLeastShare, threads, [&](cpu::Share share) {
-    do_part(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
+    do_share(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
   });
 }
 
@@ -99,8 +99,8 @@ struct WatchNothing {
 
 Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
   const auto items = ascending_items(call, call.target);
-  in_parts(words_of(call.target), policy.threads,
-           [&](std::int64_t first, std::size_t bytes) { std::memset(call.sums + first, 0, bytes); });
+  in_shares(words_of(call.target), policy.threads,
+            [&](std::int64_t first, std::size_t bytes) { std::memset(call.sums + first, 0, bytes); });
   add(call.sums, 0);
   if (add_items(call, call.sums, items, 0, call.target, policy, WatchNothing{}) < 0) return kInterrupted;
   clear_past(call.sums, call.target);
@@ -109,8 +109,8 @@ Status fill(const detail::SubsetSumCall& call, const Policy& policy) {
 
 Checkpoint copy_of(const Word* sums, std::int64_t items, std::int64_t most, int threads) {
   Checkpoint copy{items, most, cpu::Pages<Word>(words_of(most))};
-  in_parts(words_of(most), threads,
-           [&](std::int64_t first, std::size_t bytes) { std::memcpy(copy.sums.data() + first, sums + first, bytes); });
+  in_shares(words_of(most), threads,
+            [&](std::int64_t first, std::size_t bytes) { std::memcpy(copy.sums.data() + first, sums + first, bytes); });
   return copy;
 }
 

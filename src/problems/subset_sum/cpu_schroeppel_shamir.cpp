@@ -137,7 +137,7 @@ struct Search {
   Search(const detail::SubsetSumCall& call, Sum m)
       : target(static_cast<Sum>(call.target)),
         modulus(m),
-        quarter{part(call, 0, m), part(call, 1, m), part(call, 2, m), part(call, 3, m)} {}
+        quarter{quarter_of(call, 0, m), quarter_of(call, 1, m), quarter_of(call, 2, m), quarter_of(call, 3, m)} {}
 
   /// Pairs of two quarters, of the half that has more.
   [[nodiscard]] std::size_t pairs() const {
@@ -153,7 +153,7 @@ struct Search {
     const std::int64_t half = n / 2;
     return which == 0 ? 0 : which == 1 ? half / 2 : which == 2 ? half : which == 3 ? half + (n - half) / 2 : n;
   }
-  static Quarter part(const detail::SubsetSumCall& call, int which, Sum m) {
+  static Quarter quarter_of(const detail::SubsetSumCall& call, int which, Sum m) {
     const std::int64_t first = border(call.n, which);
     return {call.items + first, border(call.n, which + 1) - first, m};
   }
@@ -234,11 +234,11 @@ std::unique_ptr<Search> make_search(const detail::SubsetSumCall& call) {
   return search;
 }
 
-/// The classes begin … end - 1, or of these every `parts`th one, from `part` on.
+/// The classes begin … end - 1, or of these every `processes`th one, from `process` on.
 Status search_classes(Search& search, const detail::SubsetSumCall& call, const Policy& policy, Sum begin, Sum end) {
-  const auto part = static_cast<Sum>(call.shared != nullptr ? call.shared->part : 0);
-  search.step = static_cast<Sum>(call.shared != nullptr ? call.shared->parts : 1);
-  search.next = begin + (part + search.step - begin % search.step) % search.step;
+  const auto process = static_cast<Sum>(call.shared != nullptr ? call.shared->process : 0);
+  search.step = static_cast<Sum>(call.shared != nullptr ? call.shared->processes : 1);
+  search.next = begin + (process + search.step - begin % search.step) % search.step;
   search.end = end;
   const auto pairs = static_cast<std::int64_t>(search.pairs());
   const int workers = cpu::workers_for(pairs / static_cast<std::int64_t>(search.step), kLeastShare, policy.threads);

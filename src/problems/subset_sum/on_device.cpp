@@ -41,7 +41,7 @@ void run_and_wait(const gpu::Policy& policy, SubsetSumCall& call) {
   SubsetSumCall there = call;
   gpu::CallOnDevice on_device(policy, there, &subset_sum_rung);
   gpu::require_no_capture(policy.stream, "reachable_sums_async");
-  if (call.sums == nullptr && impl::subset_sum::tells_parts(policy.rung)) {
+  if (call.sums == nullptr && impl::subset_sum::tells_sides(policy.rung)) {
     on_device.allocate();
     on_device.run();
     there.launch = nullptr;

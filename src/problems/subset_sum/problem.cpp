@@ -40,12 +40,12 @@ constexpr Ladder<SubsetSumCall> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
-bool tells_parts(std::string_view rung) {
+bool tells_sides(std::string_view rung) {
   return rung == "cpu.enumerate" || rung == "cpu.meet_in_the_middle" || rung == "cpu.schroeppel_shamir" ||
          rung == "cuda.two_list";
 }
 
-bool fills(std::string_view rung) { return !tells_parts(rung) || rung == "cpu.enumerate"; }
+bool fills(std::string_view rung) { return !tells_sides(rung) || rung == "cpu.enumerate"; }
 
 std::string_view filling_rung(std::int64_t n, std::int64_t limit, bool on_device) {
   // A subset costs about what 16 words of a bitmap cost that goes through memory once per item.

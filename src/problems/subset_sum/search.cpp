@@ -77,11 +77,11 @@ struct Likely {
 };
 
 /// Rungs do not throw: what the progress throws is kept until they are back.
-void run_reporting(const Search& search, detail::SubsetSumCall& call, std::string_view rung, ProgressRange part) {
+void run_reporting(const Search& search, detail::SubsetSumCall& call, std::string_view rung, ProgressRange range) {
   std::exception_ptr thrown;
   const detail::SearchProgress progress = [&](double done) {
     try {
-      return search.progress(part.piece(0, done).end);
+      return search.progress(range.between(0, done).end);
     } catch (...) {
       thrown = std::current_exception();
       return false;
@@ -98,9 +98,9 @@ void run_reporting(const Search& search, detail::SubsetSumCall& call, std::strin
 }
 
 detail::SubsetSumCall decide(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target,
-                             std::string_view rung, ProgressRange part) {
+                             std::string_view rung, ProgressRange range) {
   detail::SubsetSumCall call{.items = values.data(), .n = std::ssize(values), .target = target};
-  run_reporting(search, call, rung, part);
+  run_reporting(search, call, rung, range);
   return call;
 }
 
@@ -110,34 +110,35 @@ SubsetSumWay choose_way(const Search& search, const std::vector<std::int64_t>& v
 
 /// The values' sums up to the target, or to what all of them add up to.
 Bitmap fill(const Search& search, const std::int64_t* values, std::int64_t n, std::int64_t target,
-            std::string_view rung, ProgressRange part) {
+            std::string_view rung, ProgressRange range) {
   std::int64_t most = 0;
   for (std::int64_t i = 0; i < n; ++i) most += std::min(target - most, values[i]);
   Bitmap sums{most, cpu::Pages<Word>(words_of(most))};
   detail::SubsetSumCall call{.items = values, .n = n, .target = most, .sums = sums.bits.data()};
-  run_reporting(search, call, rung, part);
+  run_reporting(search, call, rung, range);
   return sums;
 }
 
 /// What the first left_count values make up of the target.
-std::int64_t split(const Search& search, const Values& values, std::int64_t target, ProgressRange part,
+std::int64_t split(const Search& search, const Values& values, std::int64_t target, ProgressRange range,
                    std::size_t& left_count) {
   const std::string_view rung = choose_way(search, values.values, target).rung;
-  if (tells_parts(rung)) {
-    const detail::SubsetSumCall call = decide(search, values.values, target, rung, part);
+  if (tells_sides(rung)) {
+    const detail::SubsetSumCall call = decide(search, values.values, target, rung, range);
     left_count = static_cast<std::size_t>(call.left_items);
     return call.left_sum;
   }
   left_count = values.values.size() / 2;
   const std::int64_t* const items = values.values.data();
   const auto left = static_cast<std::int64_t>(left_count);
-  const Bitmap lower = fill(search, items, left, target, rung, part.piece(0, 0.5));
-  const Bitmap upper = fill(search, items + left, std::ssize(values.values) - left, target, rung, part.piece(0.5, 1));
+  const Bitmap lower = fill(search, items, left, target, rung, range.between(0, 0.5));
+  const Bitmap upper =
+      fill(search, items + left, std::ssize(values.values) - left, target, rung, range.between(0.5, 1));
   return least_split(lower.bits.data(), lower.most, upper.bits.data(), upper.most, target);
 }
 
 /// Toggles chosen[] for values that add up to the target, which some do.
-void toggle(const Search& search, Values values, std::int64_t target, ProgressRange part, std::vector<bool>& chosen) {
+void toggle(const Search& search, Values values, std::int64_t target, ProgressRange range, std::vector<bool>& chosen) {
   // Values that are too large are out, and where less is left out than taken, that is what is looked for.
   for (;;) {
     if (target == 0) return;
@@ -160,30 +161,30 @@ void toggle(const Search& search, Values values, std::int64_t target, ProgressRa
     return;
   }
   std::size_t left_count = 0;
-  const std::int64_t left_sum = split(search, values, target, part.piece(0, 0.5), left_count);
-  toggle(search, values.share(0, left_count), left_sum, part.piece(0.5, 0.75), chosen);
-  toggle(search, values.share(left_count, values.values.size()), target - left_sum, part.piece(0.75, 1), chosen);
+  const std::int64_t left_sum = split(search, values, target, range.between(0, 0.5), left_count);
+  toggle(search, values.share(0, left_count), left_sum, range.between(0.5, 0.75), chosen);
+  toggle(search, values.share(left_count, values.values.size()), target - left_sum, range.between(0.75, 1), chosen);
 }
 
 /// How much of the target the values of a checkpoint make up: what later ones do not.
 std::int64_t sum_before(const Search& search, const Checkpoint& before, const std::vector<std::int64_t>& later,
-                        std::int64_t target, ProgressRange part) {
+                        std::int64_t target, ProgressRange range) {
   const std::int64_t most = std::min(before.most, target);
   if (most == target && has(before.sums.data(), target)) return target;
-  const Bitmap sums = fill(search, later.data(), std::ssize(later), target, "cpu.bits_simd", part);
+  const Bitmap sums = fill(search, later.data(), std::ssize(later), target, "cpu.bits_simd", range);
   return least_split(before.sums.data(), most, sums.bits.data(), sums.most, target);
 }
 
-void find(const Search& search, const Values& all, const detail::SubsetSumCall& decided, ProgressRange part,
+void find(const Search& search, const Values& all, const detail::SubsetSumCall& decided, ProgressRange range,
           std::vector<bool>& chosen) {
   const auto n = std::ssize(all.values);
   if (decided.left_items >= 0) {
     const auto left = static_cast<std::size_t>(decided.left_items);
-    toggle(search, all.share(0, left), decided.left_sum, part.piece(0, 0.5), chosen);
-    toggle(search, all.share(left, all.values.size()), decided.sum - decided.left_sum, part.piece(0.5, 1), chosen);
+    toggle(search, all.share(0, left), decided.left_sum, range.between(0, 0.5), chosen);
+    toggle(search, all.share(left, all.values.size()), decided.sum - decided.left_sum, range.between(0.5, 1), chosen);
     return;
   }
-  if (decided.checkpoints == nullptr) return toggle(search, all, decided.sum, part, chosen);
+  if (decided.checkpoints == nullptr) return toggle(search, all, decided.sum, range, chosen);
   // The values from number `first` to before `last` in the order in which they were added to the bitmap.
   const auto added = [&](std::int64_t first, std::int64_t last) {
     const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
@@ -198,36 +199,36 @@ void find(const Search& search, const Values& all, const detail::SubsetSumCall& 
     kept.pop_back();
     if (before.items >= last) continue;
     Values later = added(before.items, last);
-    const std::int64_t sum = sum_before(search, before, later.values, rest, part.piece(done, done + step / 2));
-    toggle(search, std::move(later), rest - sum, part.piece(done + step / 2, done + step), chosen);
+    const std::int64_t sum = sum_before(search, before, later.values, rest, range.between(done, done + step / 2));
+    toggle(search, std::move(later), rest - sum, range.between(done + step / 2, done + step), chosen);
     last = before.items;
     rest = sum;
   }
-  toggle(search, added(0, last), rest, part.piece(1 - step, 1), chosen);
+  toggle(search, added(0, last), rest, range.between(1 - step, 1), chosen);
 }
 
 /// `count` values, evenly spread over all, stay open; of the others the largest are taken until about half of the sum of
 /// the open ones is left, which is what most of their subsets are near.
 Likely likely(const std::vector<std::int64_t>& values, std::int64_t target, std::int64_t count) {
   const auto n = static_cast<std::int64_t>(values.size());
-  Likely part;
+  Likely guess;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto place = static_cast<std::size_t>(i * n / count);
-    part.open.values.push_back(values[place]);
-    part.open.places.push_back(place);
+    guess.open.values.push_back(values[place]);
+    guess.open.places.push_back(place);
   }
-  part.half = std::accumulate(part.open.values.begin(), part.open.values.end(), std::int64_t{0}) / 2;
-  part.rest = target;
-  auto next_open = part.open.places.rbegin();
+  guess.half = std::accumulate(guess.open.values.begin(), guess.open.values.end(), std::int64_t{0}) / 2;
+  guess.rest = target;
+  auto next_open = guess.open.places.rbegin();
   for (std::size_t i = values.size(); i-- > 0;) {
-    if (next_open != part.open.places.rend() && *next_open == i) {
+    if (next_open != guess.open.places.rend() && *next_open == i) {
       ++next_open;
-    } else if (part.rest - values[i] >= part.half) {
-      part.rest -= values[i];
-      part.taken.push_back(i);
+    } else if (guess.rest - values[i] >= guess.half) {
+      guess.rest -= values[i];
+      guess.taken.push_back(i);
     }
   }
-  return part;
+  return guess;
 }
 
 }  // namespace
@@ -242,20 +243,20 @@ detail::SubsetSumCall call_of(const Instance& instance) {
 }
 
 detail::SubsetSumCall decide(const Search& search, const Instance& instance, bool early_stop, std::string_view rung,
-                             ProgressRange part, Checkpoints& checkpoints, const detail::SharedSearch* shared) {
+                             ProgressRange range, Checkpoints& checkpoints, const detail::SharedSearch* shared) {
   detail::SubsetSumCall call = call_of(instance);
   call.early_stop = early_stop;
   call.shared = shared;
   call.checkpoints = &checkpoints;
-  run_reporting(search, call, rung, part);
+  run_reporting(search, call, rung, range);
   return call;
 }
 
 void find(const Search& search, const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
-          ProgressRange part, std::vector<bool>& chosen) {
+          ProgressRange range, std::vector<bool>& chosen) {
   std::vector<std::size_t> places(values.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  find(search, {values, std::move(places)}, decided, part, chosen);
+  find(search, {values, std::move(places)}, decided, range, chosen);
 }
 
 bool find_likely(const Search& search, const std::vector<std::int64_t>& values, std::int64_t target, double seconds,
@@ -264,18 +265,18 @@ bool find_likely(const Search& search, const std::vector<std::int64_t>& values, 
   const auto n = static_cast<std::int64_t>(values.size());
   for (const std::int64_t count : {16, 24, 32, 40, 48}) {
     if (count > n) return false;
-    Likely part = likely(values, target, count);
-    const double expected = std::ldexp(1.0, static_cast<int>(count)) / (static_cast<double>(part.half) + 1);
-    if (part.rest > 2 * part.half || expected < kLikely) continue;
-    const SubsetSumWay way = choose_way(search, part.open.values, part.rest);
+    Likely guess = likely(values, target, count);
+    const double expected = std::ldexp(1.0, static_cast<int>(count)) / (static_cast<double>(guess.half) + 1);
+    if (guess.rest > 2 * guess.half || expected < kLikely) continue;
+    const SubsetSumWay way = choose_way(search, guess.open.values, guess.rest);
     if (way.seconds > seconds) return false;
     seconds -= way.seconds;
-    const detail::SubsetSumCall decided = decide(search, part.open.values, part.rest, way.rung, {0, 0});
+    const detail::SubsetSumCall decided = decide(search, guess.open.values, guess.rest, way.rung, {0, 0});
     if (!decided.reachable) continue;
     rung = way.rung;
     if (witness) {
-      for (const std::size_t place : part.taken) chosen[place] = true;
-      find(search, part.open, decided, {0, 1}, chosen);
+      for (const std::size_t place : guess.taken) chosen[place] = true;
+      find(search, guess.open, decided, {0, 1}, chosen);
     }
     return true;
   }

@@ -35,7 +35,7 @@ struct ProgressRange {
   double begin = 0;
   double end = 1;
 
-  [[nodiscard]] ProgressRange piece(double from, double to) const {
+  [[nodiscard]] ProgressRange between(double from, double to) const {
     return {begin + (end - begin) * from, begin + (end - begin) * to};
   }
 };
@@ -52,13 +52,13 @@ struct Search {
 /// Whether one of the sums that the instance accepts is reached, and the nearest; by that rung, which may leave
 /// checkpoints for find(). `shared`: null where this process searches alone.
 detail::SubsetSumCall decide(const Search& search, const Instance& instance, bool early_stop, std::string_view rung,
-                             ProgressRange part, Checkpoints& checkpoints,
+                             ProgressRange range, Checkpoints& checkpoints,
                              const detail::SharedSearch* shared = nullptr);
 
 /// Which values add up to a sum that a decision has found: of them chosen[i] becomes true. By the cheapest rungs for
 /// what is left.
 void find(const Search& search, const std::vector<std::int64_t>& values, const detail::SubsetSumCall& decided,
-          ProgressRange part, std::vector<bool>& chosen);
+          ProgressRange range, std::vector<bool>& chosen);
 
 /// Both at once where solutions are likely, in much less time than a whole search takes: the largest values are taken
 /// until what is left can be made up of a few dozen values in many ways. True: found, by that rung, and chosen if

@@ -182,7 +182,7 @@ SubsetSum detail::share_subset_sum(const Policy& policy, const std::int64_t* ite
         decide(search, instance, options.early_stop, kSharedRung, {0, options.witness ? 0.5 : 1}, none, &shared);
     if (!decided.reachable) return SubsetSum{.rung = kSharedRung};
     SubsetSum answer{.reachable = true, .sum = instance.sum_of(decided.sum), .rung = kSharedRung};
-    if (!options.witness || shared.part != 0) return answer;
+    if (!options.witness || shared.process != 0) return answer;
     std::vector<bool> chosen(instance.values.size());
     find(search, instance.values, decided, {0.5, 1}, chosen);
     answer.indices = instance.positions(chosen);

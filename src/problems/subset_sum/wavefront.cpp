@@ -16,7 +16,7 @@ namespace {
 // Words of a block, which an item goes through before the next one does.
 constexpr std::int64_t kBlock = cpu::tuning::kWavefront.block_words;
 // Open words of a slice.
-constexpr std::int64_t kLeastSlice = cpu::tuning::kWavefront.slice_tiles * kTile;
+constexpr std::int64_t kLeastWorkUnit = cpu::tuning::kWavefront.slice_tiles * kTile;
 // Words times items that are worth a thread.
 constexpr std::int64_t kLeastWork = cpu::tuning::kWavefront.least_work;
 // Items of a pass.
@@ -49,7 +49,9 @@ std::int64_t reach(const Wavefront::Pass& pass) {
 
 std::int64_t work_of(const Wavefront::Pass& pass) { return (pass.top - pass.low) * pass.count; }
 
-constexpr std::int64_t round_up(std::int64_t words, std::int64_t unit) { return (words + unit - 1) / unit * unit; }
+constexpr std::int64_t round_up(std::int64_t words, std::int64_t multiple) {
+  return (words + multiple - 1) / multiple * multiple;
+}
 
 /// An item on its way down through a slice.
 struct Follower {
@@ -66,7 +68,7 @@ Wavefront::Wavefront(Word* sums, std::int64_t words, std::int64_t largest, Isa i
       longest_halo_(std::min(words / kLeastHalves, std::max(reach(largest), words / kPassShare))),
       open_(words),
       is_full_(static_cast<std::size_t>(words / kTile)),
-      slices_(static_cast<std::size_t>(threads)) {}
+      work_units_(static_cast<std::size_t>(threads)) {}
 
 std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n, std::int64_t words) const {
   const std::int64_t most = std::min(kReach, words / kPassShare);
@@ -79,7 +81,7 @@ std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n,
 /// Not where tiles fill up: borders stay where they are in a region. Nor where the sums reach much higher than before: the
 /// topmost slices would have to wait for them.
 bool Wavefront::goes_with(const std::vector<Pass>& passes, const Pass& next) const {
-  if (slices_.size() == 1 || fills_ || passes.size() >= kMostPasses) return false;
+  if (work_units_.size() == 1 || fills_ || passes.size() >= kMostPasses) return false;
   std::int64_t work = work_of(next);
   for (const Pass& pass : passes) work += work_of(pass);
   return work <= kMostWork && next.top <= passes.front().top + passes.front().top / 4;
@@ -88,7 +90,7 @@ bool Wavefront::goes_with(const std::vector<Pass>& passes, const Pass& next) con
 void Wavefront::run(const std::vector<Pass>& passes) {
   std::int64_t items = 0;
   for (const Pass& pass : passes) items += pass.count;
-  int workers = begin(passes, static_cast<int>(slices_.size()));
+  int workers = begin(passes, static_cast<int>(work_units_.size()));
   workers = static_cast<int>(std::clamp<std::int64_t>(open_words_ * items / kLeastWork, 1, workers));
   reserve(workers);
   if (workers == 1) {
@@ -117,66 +119,66 @@ int Wavefront::begin(const std::vector<Pass>& passes, int most) {
     halo_ = std::max(halo_, reach(pass));
   }
   open_words_ = open_.count(low_, top_);
-  const std::int64_t worth = std::max(kLeastSlice, halo_ * kLeastHalves);
+  const std::int64_t worth = std::max(kLeastWorkUnit, halo_ * kLeastHalves);
   return static_cast<int>(std::clamp<std::int64_t>(open_words_ / worth, 1, most));
 }
 
-void Wavefront::reserve(int slices) {
+void Wavefront::reserve(int work_units) {
   // Written as far as is needed, and kept: memory that comes and goes costs more than the passes themselves.
-  for (std::size_t s = 1; s < static_cast<std::size_t>(slices); ++s) {
-    if (slices_[s].halo.size() == 0) slices_[s].halo = cpu::Pages<Word>(longest_halo_);
+  for (std::size_t s = 1; s < static_cast<std::size_t>(work_units); ++s) {
+    if (work_units_[s].halo.size() == 0) work_units_[s].halo = cpu::Pages<Word>(longest_halo_);
   }
 }
 
 /// From the top down: slices get equal shares of the open words, and end where tiles do. So each has at least three
 /// quarters of kLeastSlice of them, and at least halo_.
-void Wavefront::share(int slices) noexcept {
-  workers_ = slices;
-  std::int64_t s = slices - 1;  // the slice whose end is known
-  slices_[static_cast<std::size_t>(s)].last = top_;
+void Wavefront::share(int work_units) noexcept {
+  workers_ = work_units;
+  std::int64_t s = work_units - 1;  // the slice whose end is known
+  work_units_[static_cast<std::size_t>(s)].last = top_;
   std::int64_t above = 0;  // open words above the run
   open_.for_each_down(low_, top_, [&](std::int64_t first, std::int64_t last) {
     for (; s > 0; --s) {
-      const std::int64_t words = open_words_ * (slices - s) / slices;  // of the slices from s on
+      const std::int64_t words = open_words_ * (work_units - s) / work_units;  // of the slices from s on
       if (words > above + last - first) break;
       const std::int64_t border = std::max(first, (last - (words - above)) / kTile * kTile);
-      slices_[static_cast<std::size_t>(s)].first = border;
-      slices_[static_cast<std::size_t>(s - 1)].last = border;
+      work_units_[static_cast<std::size_t>(s)].first = border;
+      work_units_[static_cast<std::size_t>(s - 1)].last = border;
     }
     above += last - first;
   });
-  slices_[0].first = low_;
-  for (s = 0; s < slices; ++s) {
-    Slice& slice = slices_[static_cast<std::size_t>(s)];
-    slice.copies = s == 0 ? nullptr : slice.halo.data() - (slice.first - halo_);
-    slice.copied.store(0, std::memory_order_relaxed);
-    slice.advanced.store(0, std::memory_order_relaxed);
+  work_units_[0].first = low_;
+  for (s = 0; s < work_units; ++s) {
+    WorkUnit& work_unit = work_units_[static_cast<std::size_t>(s)];
+    work_unit.copies = s == 0 ? nullptr : work_unit.halo.data() - (work_unit.first - halo_);
+    work_unit.copied.store(0, std::memory_order_relaxed);
+    work_unit.advanced.store(0, std::memory_order_relaxed);
   }
 }
 
 void Wavefront::work(int id) noexcept {
-  Slice& slice = slices_[static_cast<std::size_t>(id)];
-  Slice* const below = id == 0 ? nullptr : &slice - 1;
-  Slice* const above = id == workers_ - 1 ? nullptr : &slice + 1;
+  WorkUnit& work_unit = work_units_[static_cast<std::size_t>(id)];
+  WorkUnit* const below = id == 0 ? nullptr : &work_unit - 1;
+  WorkUnit* const above = id == workers_ - 1 ? nullptr : &work_unit + 1;
   std::int64_t done = 0;
   for (const Pass& pass : passes_) {
     // The neighbour below has done all passes before this one, and does not begin it before its words are copied.
     if (below != nullptr) {
       wait_until([&] { return below->advanced.load(std::memory_order_acquire) >= done; });
-      copy_halo(slice, pass);
+      copy_halo(work_unit, pass);
     }
-    slice.copied.store(done + 1, std::memory_order_release);
+    work_unit.copied.store(done + 1, std::memory_order_release);
     if (above != nullptr) wait_until([&] { return above->copied.load(std::memory_order_acquire) > done; });
-    advance(slice, pass);
-    slice.advanced.store(++done, std::memory_order_release);
+    advance(work_unit, pass);
+    work_unit.advanced.store(++done, std::memory_order_release);
   }
 }
 
 void Wavefront::end() {
   fills_ = false;
-  for (Slice& slice : slices_) {
-    fills_ = fills_ || slice.fills;
-    slice.fills = false;
+  for (WorkUnit& work_unit : work_units_) {
+    fills_ = fills_ || work_unit.fills;
+    work_unit.fills = false;
   }
   const auto is_full = [&](std::int64_t tile) {
     return tile < std::ssize(is_full_) && is_full_[static_cast<std::size_t>(tile)] != 0;
@@ -184,14 +186,14 @@ void Wavefront::end() {
   if (fills_) open_.remove(is_full);
 }
 
-void Wavefront::copy_halo(const Slice& slice, const Pass& pass) const {
-  if (pass.top <= slice.first || slice.last <= pass.low) return;  // it has nothing to add
+void Wavefront::copy_halo(const WorkUnit& work_unit, const Pass& pass) const {
+  if (pass.top <= work_unit.first || work_unit.last <= pass.low) return;  // it has nothing to add
   const std::int64_t halo = reach(pass);
-  const std::int64_t from = slice.first - halo;
-  std::memcpy(slice.copies + from, sums_ + from, static_cast<std::size_t>(halo) * sizeof(Word));
+  const std::int64_t from = work_unit.first - halo;
+  std::memcpy(work_unit.copies + from, sums_ + from, static_cast<std::size_t>(halo) * sizeof(Word));
 }
 
-void Wavefront::advance(Slice& slice, const Pass& pass) {
+void Wavefront::advance(WorkUnit& work_unit, const Pass& pass) {
   Follower followers[kMostItems];
   Follower* const end = followers + pass.count;
   std::int64_t lag = 0;
@@ -200,10 +202,10 @@ void Wavefront::advance(Slice& slice, const Pass& pass) {
     const std::int64_t item = pass.items[j];
     if (j > 0) lag += round_up(reach(item), kLine);
     halo -= reach(item);
-    const std::int64_t first = slice.copies == nullptr ? slice.first : slice.first - halo;
+    const std::int64_t first = work_unit.copies == nullptr ? work_unit.first : work_unit.first - halo;
     followers[j] = {item, lag, std::max({first, pass.low, item / 64})};
   }
-  const std::int64_t top = std::min(slice.last, pass.top);
+  const std::int64_t top = std::min(work_unit.last, pass.top);
 
   // Where the first item ends its next block: the highest place from `front` down at which any item has an open word to do.
   const auto next_front = [&](std::int64_t front) {
@@ -220,8 +222,8 @@ void Wavefront::advance(Slice& slice, const Pass& pass) {
       const std::int64_t last = std::min(front + follower->lag, top);
       const std::int64_t first = std::max(front + follower->lag - kBlock, follower->least);
       open_.for_each_down(first, last, [&](std::int64_t run_first, std::int64_t run_last) {
-        shift_or(slice, follower->item, run_first, run_last);
-        if (follower == end - 1) look_for_full(slice, run_first, run_last);
+        shift_or(work_unit, follower->item, run_first, run_last);
+        if (follower == end - 1) look_for_full(work_unit, run_first, run_last);
       });
     }
   }
@@ -229,33 +231,35 @@ void Wavefront::advance(Slice& slice, const Pass& pass) {
 }
 
 /// Of the tiles that begin in first … last - 1 and to which nothing is added any more in this pass.
-void Wavefront::look_for_full(Slice& slice, std::int64_t first, std::int64_t last) {
+void Wavefront::look_for_full(WorkUnit& work_unit, std::int64_t first, std::int64_t last) {
   const auto is_full = [](Word word) { return word == ~Word{0}; };
-  for (std::int64_t tile = round_up(first, kTile) / kTile; tile * kTile < last && (tile + 1) * kTile <= slice.last;
+  for (std::int64_t tile = round_up(first, kTile) / kTile; tile * kTile < last && (tile + 1) * kTile <= work_unit.last;
        ++tile) {
     std::uint8_t& known = is_full_[static_cast<std::size_t>(tile)];
     if (known != 0 || !std::all_of(sums_ + tile * kTile, sums_ + (tile + 1) * kTile, is_full)) continue;
     known = 1;
-    slice.fills = true;
+    work_unit.fills = true;
   }
 }
 
 /// Words first … last - 1 from those `item` below. A range begins and ends anywhere, in the halo or in the slice.
-void Wavefront::shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last) const {
+void Wavefront::shift_or(const WorkUnit& work_unit, std::int64_t item, std::int64_t first, std::int64_t last) const {
   const std::int64_t whole = item / 64;
   const auto shift = static_cast<int>(item % 64);
-  const bool is_lowest = slice.copies == nullptr;
-  const auto word = [&](std::int64_t i) -> Word& { return is_lowest || i >= slice.first ? sums_[i] : slice.copies[i]; };
+  const bool is_lowest = work_unit.copies == nullptr;
+  const auto word = [&](std::int64_t i) -> Word& {
+    return is_lowest || i >= work_unit.first ? sums_[i] : work_unit.copies[i];
+  };
   // Words for which both target and source lie in one piece of memory, from the top down.
   while (first < last) {
-    Word* const target = is_lowest || last > slice.first ? sums_ : slice.copies;
-    const bool own = is_lowest || last - whole - 1 > slice.first;  // word and the one below it
-    const Word* const source = own ? sums_ : slice.copies;
+    Word* const target = is_lowest || last > work_unit.first ? sums_ : work_unit.copies;
+    const bool own = is_lowest || last - whole - 1 > work_unit.first;  // word and the one below it
+    const Word* const source = own ? sums_ : work_unit.copies;
     std::int64_t begin = first;
-    if (target == sums_ && !is_lowest) begin = std::max(begin, slice.first);
-    if (own && !is_lowest) begin = std::max(begin, slice.first + whole + 1);
-    if (begin == whole) ++begin;                                           // its source has nothing below it
-    const bool straddles = !is_lowest && last - 1 - whole == slice.first;  // source here, the one below there
+    if (target == sums_ && !is_lowest) begin = std::max(begin, work_unit.first);
+    if (own && !is_lowest) begin = std::max(begin, work_unit.first + whole + 1);
+    if (begin == whole) ++begin;                                               // its source has nothing below it
+    const bool straddles = !is_lowest && last - 1 - whole == work_unit.first;  // source here, the one below there
     if (begin >= last || straddles) {
       const std::int64_t i = last - 1;
       Word moved = word(i - whole) << shift;

@@ -48,14 +48,14 @@ class Wavefront {
   /// Returns how many slices there can be for these passes, `most` at most: at least one.
   int begin(const std::vector<Pass>& passes, int most);
   /// Memory for so many slices. Throws std::bad_alloc.
-  void reserve(int slices);
+  void reserve(int work_units);
   /// Cuts slices, fewer than were reserved or as many.
-  void share(int slices) noexcept;
+  void share(int work_units) noexcept;
   void work(int id) noexcept;
   void end();
 
  private:
-  struct Slice {
+  struct WorkUnit {
     std::int64_t first = 0;
     std::int64_t last = 0;
     cpu::Pages<Word> halo;
@@ -65,10 +65,10 @@ class Wavefront {
     alignas(64) std::atomic<std::int64_t> advanced;  // passes done
   };
 
-  void copy_halo(const Slice& slice, const Pass& pass) const;
-  void advance(Slice& slice, const Pass& pass);
-  void shift_or(const Slice& slice, std::int64_t item, std::int64_t first, std::int64_t last) const;
-  void look_for_full(Slice& slice, std::int64_t first, std::int64_t last);
+  void copy_halo(const WorkUnit& work_unit, const Pass& pass) const;
+  void advance(WorkUnit& work_unit, const Pass& pass);
+  void shift_or(const WorkUnit& work_unit, std::int64_t item, std::int64_t first, std::int64_t last) const;
+  void look_for_full(WorkUnit& work_unit, std::int64_t first, std::int64_t last);
 
   Word* sums_;
   const cpu::BitKernels& kernels_;
@@ -76,7 +76,7 @@ class Wavefront {
   OpenRuns open_;                      // as of the beginning of a region
   std::vector<std::uint8_t> is_full_;  // tiles of which every sum is reached
   bool fills_ = false;                 // a tile became full in the last region
-  std::vector<Slice> slices_;          // one per thread
+  std::vector<WorkUnit> work_units_;   // one per thread
 
   // Of a region:
   std::vector<Pass> passes_;

@@ -42,11 +42,11 @@ constexpr StagingTuning kStaging{.slots = 2,
 /// Columns of a filtered sum that are sent in parts.
 struct SentTuning {
   int streams;
-  int parts;
+  int chunks;
 };
 constexpr SentTuning kSent{// Derived: they keep the copy engine busy.
                            .streams = 4,
                            // Derived: the kernels leave an eighth of the work after the last copy.
-                           .parts = 8};
+                           .chunks = 8};
 
 }  // namespace upsweep::gpu::tuning

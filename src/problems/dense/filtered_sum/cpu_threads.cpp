@@ -33,9 +33,9 @@ Status sum_blocks(const detail::FilteredSumCall& call, cpu::FilteredSum kernel, 
   // [guide: blocks]
   std::atomic<std::uint64_t> sum{0};
   cpu::for_each_block_on(workers, call.n, kBlockRows, [&](cpu::Range range) {
-    const std::uint64_t part =
+    const std::uint64_t partial =
         kernel(call.key + range.first, call.quantity + range.first, call.price + range.first, range.count, call.limit);
-    sum.fetch_add(part, std::memory_order_relaxed);  // it is read when the threads are done
+    sum.fetch_add(partial, std::memory_order_relaxed);  // it is read when the threads are done
     return kNoIndex;
   });
   *call.out = static_cast<std::int64_t>(sum.load(std::memory_order_relaxed));

@@ -32,7 +32,7 @@ using detail::FilteredSumCall;
 using gpu::require;
 
 constexpr int kStreams = gpu::tuning::kSent.streams;
-constexpr int kParts = gpu::tuning::kSent.parts;
+constexpr int kChunks = gpu::tuning::kSent.chunks;
 constexpr int kMostRounds = 31;
 
 // -------------------------------------------------------------------------------------------- columns that are sent
@@ -56,9 +56,9 @@ class SentInstance final : public FilteredSumInstance {
     gpu::Event fetched;
   };
 
-  [[nodiscard]] int parts() const { return transfer_ == Transfer::streams ? kParts : 1; }
+  [[nodiscard]] int chunks() const { return transfer_ == Transfer::streams ? kChunks : 1; }
   const Rung& prepare(const RungInfo& rung);
-  void send(const SentChunk& part, cudaStream_t stream) const;
+  void send(const SentChunk& chunk, cudaStream_t stream) const;
   Staged run_once(const Rung& rung);
   [[nodiscard]] std::vector<Span> timeline() const;
 
@@ -70,7 +70,7 @@ class SentInstance final : public FilteredSumInstance {
   cpu::Pages<std::uint64_t> partials_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   std::vector<std::unique_ptr<gpu::OwnStream>> streams_;
-  std::vector<std::unique_ptr<SentChunk>> parts_;  // given back before their streams
+  std::vector<std::unique_ptr<SentChunk>> chunks_;  // given back before their streams
   gpu::Event begin_;
 };
 
@@ -80,8 +80,8 @@ SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
       key_(table.rows * 4),
       quantity_(table.rows * 8),
       price_(table.rows * 8),
-      out_(kParts * std::int64_t{sizeof(std::int64_t)}),
-      partials_(table.rows + kParts) {
+      out_(kChunks * std::int64_t{sizeof(std::int64_t)}),
+      partials_(table.rows + kChunks) {
   const auto name = kTransfers[static_cast<std::size_t>(transfer)];
   group.lines.emplace_back("columns are sent: " + std::string(name));
   group.facts.emplace_back("transfer", std::string(name));
@@ -96,39 +96,40 @@ SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
     pinned_.push_back(std::make_unique<gpu::Pinned>(partials_.data(), partial_bytes));
   }
   for (int s = 0; s < kStreams; ++s) streams_.push_back(std::make_unique<gpu::OwnStream>());
-  for (int p = 0; p < parts(); ++p) parts_.push_back(std::make_unique<SentChunk>());
+  for (int p = 0; p < chunks(); ++p) chunks_.push_back(std::make_unique<SentChunk>());
 }
 
 /// Gives every part its rows, stream and memory. Throws unsupported.
 const Rung& SentInstance::prepare(const RungInfo& info) {
   const Rung* rung = nullptr;
-  for (int p = 0; p < parts(); ++p) {
-    SentChunk& part = *parts_[static_cast<std::size_t>(p)];
+  for (int p = 0; p < chunks(); ++p) {
+    SentChunk& chunk = *chunks_[static_cast<std::size_t>(p)];
     const auto policy = gpu::Policy{}.with_stream(streams_[static_cast<std::size_t>(p % kStreams)]->get());
-    part.first = table_.rows * p / parts();
-    part.count = table_.rows * (p + 1) / parts() - part.first;
+    chunk.first = table_.rows * p / chunks();
+    chunk.count = table_.rows * (p + 1) / chunks() - chunk.first;
     const auto place = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here, const char* what) {
-      if (!info.host_memory) return static_cast<const T*>(there.get()) + part.first;
-      return static_cast<const T*>(gpu::mapped_memory(here.data() + part.first, policy.device, what));
+      if (!info.host_memory) return static_cast<const T*>(there.get()) + chunk.first;
+      return static_cast<const T*>(gpu::mapped_memory(here.data() + chunk.first, policy.device, what));
     };
-    part.call = detail::filtered_sum_call(place(key_, table_.key, "key"), place(quantity_, table_.quantity, "quantity"),
-                                          place(price_, table_.price, "price"), part.count, limit_);
-    part.call.out = static_cast<std::int64_t*>(out_.get()) + p;
-    part.call.waits = true;
+    chunk.call =
+        detail::filtered_sum_call(place(key_, table_.key, "key"), place(quantity_, table_.quantity, "quantity"),
+                                  place(price_, table_.price, "price"), chunk.count, limit_);
+    chunk.call.out = static_cast<std::int64_t*>(out_.get()) + p;
+    chunk.call.waits = true;
     const gpu::Launch bare = gpu::launch_on(policy);
-    part.call.launch = &bare;
-    rung = &choose(part.call, {.rung = info.id});
-    part.memory.emplace(policy, rung->workspace(part.call));
-    part.call.launch = &part.memory->launch();
+    chunk.call.launch = &bare;
+    rung = &choose(chunk.call, {.rung = info.id});
+    chunk.memory.emplace(policy, rung->workspace(chunk.call));
+    chunk.call.launch = &chunk.memory->launch();
   }
   return *rung;
 }
 
-void SentInstance::send(const SentChunk& part, cudaStream_t stream) const {
+void SentInstance::send(const SentChunk& chunk, cudaStream_t stream) const {
   const auto copy = [&]<class T>(const gpu::DeviceBytes& there, const Elements<T>& here) {
-    if (part.count == 0) return;
-    require(cudaMemcpyAsync(static_cast<T*>(there.get()) + part.first, here.data() + part.first,
-                            static_cast<std::size_t>(part.count) * sizeof(T), cudaMemcpyHostToDevice, stream),
+    if (chunk.count == 0) return;
+    require(cudaMemcpyAsync(static_cast<T*>(there.get()) + chunk.first, here.data() + chunk.first,
+                            static_cast<std::size_t>(chunk.count) * sizeof(T), cudaMemcpyHostToDevice, stream),
             "copying over the link");
   };
   copy(key_, table_.key);
@@ -145,37 +146,38 @@ Staged SentInstance::run_once(const Rung& rung) {
   staged.total_s = host.seconds_of([&] {
     begin_.record(streams_[0]->get());
     std::int64_t partials = 0;
-    for (const auto& part : parts_) {
-      const cudaStream_t stream = part->memory->launch().stream;
+    for (const auto& chunk : chunks_) {
+      const cudaStream_t stream = chunk->memory->launch().stream;
       // ---- Send.
-      part->begun.record(stream);
-      if (!rung.info.host_memory) send(*part, stream);
-      part->copied.record(stream);
+      chunk->begun.record(stream);
+      if (!rung.info.host_memory) send(*chunk, stream);
+      chunk->copied.record(stream);
       // ---- Compute.
-      const Status status = rung.run(part->call, {});
+      const Status status = rung.run(chunk->call, {});
       if (!status.ok()) throw_status(status, rung.info.id);
-      part->computed.record(stream);
+      chunk->computed.record(stream);
       // ---- Fetch.
-      require(cudaMemcpyAsync(partials_.data() + partials, part->call.partials,
-                              static_cast<std::size_t>(part->call.partial_count) * sizeof(std::int64_t),
+      require(cudaMemcpyAsync(partials_.data() + partials, chunk->call.partials,
+                              static_cast<std::size_t>(chunk->call.partial_count) * sizeof(std::int64_t),
                               cudaMemcpyDeviceToHost, stream),
               "copying over the link");
-      part->fetched.record(stream);
-      partials += part->call.partial_count;
+      chunk->fetched.record(stream);
+      partials += chunk->call.partial_count;
     }
-    for (const auto& part : parts_) part->fetched.wait();
+    for (const auto& chunk : chunks_) chunk->fetched.wait();
     adding = host.seconds_of([&] {
       sum_ =
           static_cast<std::int64_t>(std::accumulate(partials_.data(), partials_.data() + partials, std::uint64_t{0}));
     });
   });
-  if (parts_.size() == 1) {
-    const SentChunk& part = *parts_[0];
-    staged.transfer_s = part.copied.seconds_since(begin_) + part.fetched.seconds_since(part.computed);
-    staged.kernel_s = part.computed.seconds_since(part.copied) + adding;
+  if (chunks_.size() == 1) {
+    const SentChunk& chunk = *chunks_[0];
+    staged.transfer_s = chunk.copied.seconds_since(begin_) + chunk.fetched.seconds_since(chunk.computed);
+    staged.kernel_s = chunk.computed.seconds_since(chunk.copied) + adding;
     return staged;
   }
-  for (const auto& part : parts_) staged.transfer_s = std::max(staged.transfer_s, part->copied.seconds_since(begin_));
+  for (const auto& chunk : chunks_)
+    staged.transfer_s = std::max(staged.transfer_s, chunk->copied.seconds_since(begin_));
   staged.kernel_s = staged.total_s - staged.transfer_s;
   return staged;
 }
@@ -184,19 +186,19 @@ Staged SentInstance::run_once(const Rung& rung) {
 /// were asked for: a part begins when the one before it is sent and its own stream is free.
 std::vector<Span> SentInstance::timeline() const {
   std::vector<std::pair<double, int>> sends;  // in the order in which they ended
-  for (int p = 0; p < parts(); ++p) {
-    sends.emplace_back(parts_[static_cast<std::size_t>(p)]->copied.seconds_since(begin_), p);
+  for (int p = 0; p < chunks(); ++p) {
+    sends.emplace_back(chunks_[static_cast<std::size_t>(p)]->copied.seconds_since(begin_), p);
   }
   std::sort(sends.begin(), sends.end());
   std::vector<Span> spans;
   double sent = 0;
   for (const auto& [copied, p] : sends) {
-    const SentChunk& part = *parts_[static_cast<std::size_t>(p)];
-    const double computed = part.computed.seconds_since(begin_);
+    const SentChunk& chunk = *chunks_[static_cast<std::size_t>(p)];
+    const double computed = chunk.computed.seconds_since(begin_);
     const int stream = p % kStreams;
-    spans.push_back({"send", stream, std::max(sent, part.begun.seconds_since(begin_)), copied});
+    spans.push_back({"send", stream, std::max(sent, chunk.begun.seconds_since(begin_)), copied});
     spans.push_back({"compute", stream, copied, computed});
-    spans.push_back({"fetch", stream, computed, part.fetched.seconds_since(begin_)});
+    spans.push_back({"fetch", stream, computed, chunk.fetched.seconds_since(begin_)});
     sent = copied;
   }
   return spans;

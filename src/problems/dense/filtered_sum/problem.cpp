@@ -46,11 +46,11 @@ const Rung& choose(const detail::FilteredSumCall& call, const Policy& policy) {
 std::int64_t add_partials(const detail::FilteredSumCall& call, gpu::Stream stream) {
   constexpr std::int64_t kAtATime = std::int64_t{1} << 17;
   std::uint64_t sum = 0;
-  std::vector<std::uint64_t> part(static_cast<std::size_t>(std::min(kAtATime, call.partial_count)));
+  std::vector<std::uint64_t> fetched(static_cast<std::size_t>(std::min(kAtATime, call.partial_count)));
   for (std::int64_t first = 0; first < call.partial_count; first += kAtATime) {
     const std::int64_t count = std::min(kAtATime, call.partial_count - first);
-    gpu::fetch(part.data(), call.partials + first, count * std::int64_t{sizeof(std::uint64_t)}, stream);
-    sum = std::accumulate(part.begin(), part.begin() + count, sum);
+    gpu::fetch(fetched.data(), call.partials + first, count * std::int64_t{sizeof(std::uint64_t)}, stream);
+    sum = std::accumulate(fetched.begin(), fetched.begin() + count, sum);
   }
   return static_cast<std::int64_t>(sum);
 }

@@ -27,21 +27,21 @@ inline std::int64_t expected_rows(const std::uint32_t* key, std::int64_t n, std:
 /// Bytes that must be read: all keys, and of both payload columns each piece of `piece` bytes, a cache line or a sector,
 /// that holds a row that is kept; pieces lie as in memory.
 inline std::int64_t expected_bytes(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
-                                   std::int64_t n, std::uint32_t limit, std::int64_t piece) {
-  const auto pieces_of = [&](const std::int64_t* column) {
+                                   std::int64_t n, std::uint32_t limit, std::int64_t line) {
+  const auto lines_of = [&](const std::int64_t* column) {
     const auto base = reinterpret_cast<std::uintptr_t>(column);
-    std::int64_t pieces = 0;
+    std::int64_t lines = 0;
     std::uintptr_t last = 0;  // no column lies there
     for (std::int64_t i = 0; i < n; ++i) {
       if (key[i] >= limit) continue;
       const std::uintptr_t at =
-          (base + static_cast<std::uintptr_t>(i) * sizeof(std::int64_t)) / static_cast<std::uintptr_t>(piece);
-      pieces += at != last ? 1 : 0;
+          (base + static_cast<std::uintptr_t>(i) * sizeof(std::int64_t)) / static_cast<std::uintptr_t>(line);
+      lines += at != last ? 1 : 0;
       last = at;
     }
-    return pieces;
+    return lines;
   };
-  return n * std::int64_t{sizeof(std::uint32_t)} + (pieces_of(quantity) + pieces_of(price)) * piece;
+  return n * std::int64_t{sizeof(std::uint32_t)} + (lines_of(quantity) + lines_of(price)) * line;
 }
 
 }  // namespace upsweep::impl::filtered_sum

@@ -60,9 +60,9 @@ void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fo
 }
 
 void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, int workers) {
-  const cpu::FoldPiece fold_piece(call, table);
-  fold_blocks(call.n, workers, call.carry_size, fold_piece,
-              [&](const std::byte* total) { fold_piece.merge(call.carry, total); });
+  const cpu::FoldPiece fold_range(call, table);
+  fold_blocks(call.n, workers, call.carry_size, fold_range,
+              [&](const std::byte* total) { fold_range.merge(call.carry, total); });
   if (!is_integer(call.out_type)) return;
   // Merging counts how often sums of blocks wrap around, not those of elements: that is no count.
   visit_type(call.out_type,

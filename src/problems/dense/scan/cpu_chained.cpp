@@ -19,7 +19,7 @@
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/parallel.hpp"
-#include "problems/dense/scan/pieces.hpp"
+#include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
 namespace upsweep::impl::scan {
@@ -44,12 +44,12 @@ void wait_for_turn(const std::atomic<std::int64_t>& turn, std::int64_t block) {
 /// Scans n elements in blocks, `carry` preceding them; carry becomes what precedes the next element. Returns the first bad
 /// index or kNoIndex. Any number of workers makes progress, one included: a block waits only for the one before it, which
 /// was taken earlier by a worker that is running.
-std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, int threads, Pieces::Carry& carry) {
-  const std::int64_t block = pieces.block();
+std::int64_t scan_chained(const ScanRanges& ranges, std::int64_t n, int threads, ScanRanges::Carry& carry) {
+  const std::int64_t block = ranges.block();
   const std::int64_t count = cpu::parts(n, block);
   const int workers = cpu::block_workers(count, threads);
   // One thread needs no total ahead of time, if scanning alone gives the same bits.
-  const bool reduce_first = workers > 1 || !pieces.exact();
+  const bool reduce_first = workers > 1 || !ranges.exact();
   alignas(64) std::atomic<std::int64_t> ticket{0};
   alignas(64) std::atomic<std::int64_t> turn{0};  // the block whose predecessors are all in `carry`
   cpu::LowestIndex first_bad;
@@ -66,21 +66,21 @@ std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, int threads, Pie
 
       // [guide: chain]
       // ---- Reduce: reads the block from memory and leaves it in cache.
-      Pieces::Carry total;
-      if (reduce_first) pieces.reduce(range, total);
+      ScanRanges::Carry total;
+      if (reduce_first) ranges.reduce(range, total);
 
       // ---- Take the predecessor's carry, publish ours. Acquire: the carry was written before the turn came to us.
       // Release: our carry is written before the turn goes on.
       wait_for_turn(turn, mine);
-      Pieces::Carry before = carry;
-      const bool publish_first = reduce_first && !pieces.prefers_scan(carry, total);
+      ScanRanges::Carry before = carry;
+      const bool publish_first = reduce_first && !ranges.prefers_scan(carry, total);
       if (publish_first) {
-        pieces.merge(carry, total);
+        ranges.merge(carry, total);
         turn.store(mine + 1, std::memory_order_release);
       }
 
       // ---- Scan: reads the block from cache and writes it once.
-      bad = cpu::first_index(bad, pieces.scan(range, before, ahead));
+      bad = cpu::first_index(bad, ranges.scan(range, before, ahead));
       if (!publish_first) {
         carry = before;
         turn.store(mine + 1, std::memory_order_release);
@@ -94,8 +94,8 @@ std::int64_t scan_chained(const Pieces& pieces, std::int64_t n, int threads, Pie
 }
 
 Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return scan_chained(pieces, call.n, policy.threads, carry);
+  return run_ranges(call, policy, cpu::kernels(policy.isa), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
+    return scan_chained(ranges, call.n, policy.threads, carry);
   });
 }
 

@@ -14,7 +14,7 @@
 //        precedes a block is known before it is looked for. Helping: M. Herlihy, "Wait-free synchronization", TOPLAS 1991.
 #include "cpu/kernels.hpp"
 #include "cpu/lookahead.hpp"
-#include "problems/dense/scan/pieces.hpp"
+#include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
 namespace upsweep::impl::scan {
@@ -22,8 +22,8 @@ namespace upsweep::impl::scan {
 namespace {
 
 Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_lookahead(pieces, call.n, policy.threads, carry);
+  return run_ranges(call, policy, cpu::kernels(policy.isa), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
+    return cpu::scan_lookahead(ranges, call.n, policy.threads, carry);
   });
 }
 

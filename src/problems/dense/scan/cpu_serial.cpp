@@ -12,7 +12,7 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
-#include "problems/dense/scan/pieces.hpp"
+#include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
 namespace upsweep::impl::scan {
@@ -20,14 +20,14 @@ namespace upsweep::impl::scan {
 namespace {
 
 Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_in_order(pieces, call.n, carry);
+  return run_ranges(call, policy, cpu::kernels_plain(), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
+    return cpu::scan_in_order(ranges, call.n, carry);
   });
 }
 
 Status run_vectors(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_in_order(pieces, call.n, carry);
+  return run_ranges(call, policy, cpu::kernels(policy.isa), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
+    return cpu::scan_in_order(ranges, call.n, carry);
   });
 }
 

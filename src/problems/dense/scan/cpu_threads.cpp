@@ -14,7 +14,7 @@
 // From   "CPU parallelization" in "Parallel Prefix Scan".
 #include "cpu/kernels.hpp"
 #include "cpu/segments.hpp"
-#include "problems/dense/scan/pieces.hpp"
+#include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
 namespace upsweep::impl::scan {
@@ -22,14 +22,14 @@ namespace upsweep::impl::scan {
 namespace {
 
 Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, policy, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_segments(pieces, call.n, policy.threads, carry);
+  return run_ranges(call, policy, cpu::kernels_plain(), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
+    return cpu::scan_segments(ranges, call.n, policy.threads, carry);
   });
 }
 
 Status run_vectors(const detail::ScanCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, policy, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_segments(pieces, call.n, policy.threads, carry);
+  return run_ranges(call, policy, cpu::kernels(policy.isa), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
+    return cpu::scan_segments(ranges, call.n, policy.threads, carry);
   });
 }
 

@@ -155,20 +155,20 @@ Cover cover_of(const detail::SelectCall& call, const Bounds& bounds, int workers
 
 /// A piece's work: offsets at once, ranges of content a thousand at a time, all columns of them.
 template <class Bounds>
-class SelectPart {
+class SelectWorkUnit {
  public:
-  SelectPart(const detail::SelectCall& call, const Bounds& bounds, const Marks& marks, const SelectKernels& kernels)
+  SelectWorkUnit(const detail::SelectCall& call, const Bounds& bounds, const Marks& marks, const SelectKernels& kernels)
       : call_(call), bounds_(bounds), marks_(marks), kernels_(kernels) {}
 
-  void operator()(const ListPart& part) {
-    if (part.has_begin && call_.out_offsets != nullptr) call_.out_offsets[part.list] = part.out;
-    if (part.from == part.to) return;
-    const std::int64_t start = bounds_.start(part.list) - marks_.first();
-    const bool is_whole = part.to - part.from == part.size.reads;
-    if (count_ == 0) out_ = part.out + (is_whole ? 0 : marks_.rank(start + part.from) - marks_.rank(start));
-    kept_ += is_whole ? part.size.writes : marks_.rank(start + part.to) - marks_.rank(start + part.from);
-    ranges_[count_++] = {start + part.from, start + part.to};
-    fetch(start + part.from);
+  void operator()(const ListPart& work_unit) {
+    if (work_unit.has_begin && call_.out_offsets != nullptr) call_.out_offsets[work_unit.list] = work_unit.out;
+    if (work_unit.from == work_unit.to) return;
+    const std::int64_t start = bounds_.start(work_unit.list) - marks_.first();
+    const bool is_whole = work_unit.to - work_unit.from == work_unit.size.reads;
+    if (count_ == 0) out_ = work_unit.out + (is_whole ? 0 : marks_.rank(start + work_unit.from) - marks_.rank(start));
+    kept_ += is_whole ? work_unit.size.writes : marks_.rank(start + work_unit.to) - marks_.rank(start + work_unit.from);
+    ranges_[count_++] = {start + work_unit.from, start + work_unit.to};
+    fetch(start + work_unit.from);
     if (count_ == kRanges) finish();
   }
 
@@ -215,13 +215,14 @@ Status run_anywhere(detail::SelectCall& call, const Bounds& bounds, const Select
     const std::int64_t stop = bounds.stop(i) - cover.start;
     return {stop - start, marks.rank(stop) - marks.rank(start)};
   };
-  const ListPieces pieces(call.lists.count, workers, measure);
-  if (pieces.overflows()) return {.code = Code::overflow, .reason = "the lists have more elements than int64 counts"};
-  call.kept = pieces.writes();
+  const ListPieces work_units(call.lists.count, workers, measure);
+  if (work_units.overflows())
+    return {.code = Code::overflow, .reason = "the lists have more elements than int64 counts"};
+  call.kept = work_units.writes();
   if (!has_capacity(call)) return kNoCapacity;
   if (call.out_offsets != nullptr) call.out_offsets[call.lists.count] = call.kept;
   if (call.out_offsets == nullptr && call.columns.empty()) return {};
-  pieces.for_each(measure, [&] { return SelectPart(call, bounds, marks, kernels); });
+  work_units.for_each(measure, [&] { return SelectWorkUnit(call, bounds, marks, kernels); });
   return {};
 }
 

@@ -30,7 +30,7 @@ Status run(detail::SelectCall& call, const Policy&) noexcept {
   const auto end_list = [&](std::int64_t list) {
     if (call.out_offsets != nullptr) call.out_offsets[list + 1] = kept;
   };
-  const Status status = for_each_range(call, 0, units(call), keep, end_list);
+  const Status status = for_each_range(call, 0, list_or_element_count(call), keep, end_list);
   call.kept = kept;
   return status.ok() && kept > call.capacity ? kNoCapacity : status;
 }

@@ -25,10 +25,10 @@ namespace {
 constexpr std::size_t kListGrain = 1024;
 constexpr std::size_t kElementGrain = 16384;
 
-using Units = oneapi::tbb::blocked_range<std::int64_t>;
+using BlockedRange = oneapi::tbb::blocked_range<std::int64_t>;
 
 /// What is kept of a range; in the final pass it is moved as well, `before` elements preceding it.
-std::int64_t keep(const detail::SelectCall& call, const Units& range, std::int64_t before, bool moves,
+std::int64_t keep(const detail::SelectCall& call, const BlockedRange& range, std::int64_t before, bool moves,
                   cpu::LowestIndex& first_bad) {
   std::int64_t k = before;
   const auto visit = [&](std::int64_t start, std::int64_t stop) {
@@ -51,10 +51,10 @@ Status run(detail::SelectCall& call, const Policy&) noexcept try {
   cpu::keep_to_spare_threads();
   if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
   cpu::LowestIndex first_bad;
-  const Units all(0, units(call), call.has_lists ? kListGrain : kElementGrain);
+  const BlockedRange all(0, list_or_element_count(call), call.has_lists ? kListGrain : kElementGrain);
   call.kept = oneapi::tbb::parallel_scan(
       all, std::int64_t{0},
-      [&](const Units& range, std::int64_t before, bool is_final) {
+      [&](const BlockedRange& range, std::int64_t before, bool is_final) {
         return keep(call, range, before, is_final, first_bad);
       },
       std::plus<>{});

@@ -24,21 +24,21 @@ namespace {
 
 /// What a thread has: units of a call, what it keeps of them, and what is wrong.
 struct ThreadShare {
-  cpu::Share units = {};
+  cpu::Share range = {};
   std::int64_t kept = 0;
   Status status = {};
 };
 
-void count(const detail::SelectCall& call, ThreadShare& part) {
+void count(const detail::SelectCall& call, ThreadShare& share) {
   const auto add = [&](std::int64_t start, std::int64_t stop) {
-    for (std::int64_t j = start; j < stop; ++j) part.kept += call.mask[j] ? 1 : 0;
+    for (std::int64_t j = start; j < stop; ++j) share.kept += call.mask[j] ? 1 : 0;
   };
-  part.status = for_each_range(call, part.units.first, part.units.last, add, [](std::int64_t) {});
+  share.status = for_each_range(call, share.range.first, share.range.last, add, [](std::int64_t) {});
 }
 
 /// One column; `out` is where the part's output begins.
-void fill(const detail::SelectCall& call, const ThreadShare& part, const SelectColumn& column, std::int64_t out) {
-  const std::int64_t end = out + part.kept;
+void fill(const detail::SelectCall& call, const ThreadShare& share, const SelectColumn& column, std::int64_t out) {
+  const std::int64_t end = out + share.kept;
   std::int64_t k = out;
   const auto move = [&](std::int64_t start, std::int64_t stop) {
     // [guide: branchless]
@@ -48,37 +48,37 @@ void fill(const detail::SelectCall& call, const ThreadShare& part, const SelectC
     }
     // [guide: end]
   };
-  (void)for_each_range(call, part.units.first, part.units.last, move, [](std::int64_t) {});
+  (void)for_each_range(call, share.range.first, share.range.last, move, [](std::int64_t) {});
 }
 
-void offset(const detail::SelectCall& call, const ThreadShare& part, std::int64_t out) {
+void offset(const detail::SelectCall& call, const ThreadShare& share, std::int64_t out) {
   std::int64_t k = out;
   const auto add = [&](std::int64_t start, std::int64_t stop) {
     for (std::int64_t j = start; j < stop; ++j) k += call.mask[j] ? 1 : 0;
   };
-  (void)for_each_range(call, part.units.first, part.units.last, add,
+  (void)for_each_range(call, share.range.first, share.range.last, add,
                        [&](std::int64_t list) { call.out_offsets[list + 1] = k; });
 }
 
 Status run_on(detail::SelectCall& call, int workers) {
-  std::vector<ThreadShare> parts(static_cast<std::size_t>(workers));
+  std::vector<ThreadShare> shares(static_cast<std::size_t>(workers));
   cpu::run_workers(workers, [&](int worker) {
-    ThreadShare part{.units = cpu::share_of(units(call), worker, workers)};
-    count(call, part);
-    parts[static_cast<std::size_t>(worker)] = part;
+    ThreadShare share{.range = cpu::share_of(list_or_element_count(call), worker, workers)};
+    count(call, share);
+    shares[static_cast<std::size_t>(worker)] = share;
   });
-  std::vector<std::int64_t> before(parts.size());
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (!parts[p].status.ok()) return parts[p].status;
+  std::vector<std::int64_t> before(shares.size());
+  for (std::size_t p = 0; p < shares.size(); ++p) {
+    if (!shares[p].status.ok()) return shares[p].status;
     before[p] = call.kept;
-    call.kept += parts[p].kept;
+    call.kept += shares[p].kept;
   }
   if (!has_capacity(call)) return kNoCapacity;
   if (call.out_offsets != nullptr) call.out_offsets[0] = 0;
   cpu::run_workers(workers, [&](int worker) {
     const auto p = static_cast<std::size_t>(worker);
-    if (call.out_offsets != nullptr) offset(call, parts[p], before[p]);
-    for (const SelectColumn& column : call.columns) fill(call, parts[p], column, before[p]);
+    if (call.out_offsets != nullptr) offset(call, shares[p], before[p]);
+    for (const SelectColumn& column : call.columns) fill(call, shares[p], column, before[p]);
   });
   return {};
 }

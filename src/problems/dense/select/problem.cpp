@@ -35,12 +35,12 @@ namespace {
 
 using detail::ArraysAre;
 
-constexpr std::int64_t kSerialUnits = cpu::tuning::kDense.select_serial_units;
+constexpr std::int64_t kMostSerial = cpu::tuning::kDense.select_serial_units;
 
 const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);
   if (call.launch != nullptr) return usable(&cuda_ranks, call, policy);
-  const bool few = call.mask.length <= kSerialUnits && call.lists.count <= kSerialUnits;
+  const bool few = call.mask.length <= kMostSerial && call.lists.count <= kMostSerial;
   return few ? cpu_serial : cpu_compress;
 }
 

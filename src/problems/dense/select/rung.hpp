@@ -24,14 +24,14 @@ inline constexpr Status kNoCapacity{.code = Code::unequal_lengths};
 bool has_capacity(detail::SelectCall& call) noexcept;
 
 /// What the loops go over: lists, or the elements of the content where there are none.
-inline std::int64_t units(const detail::SelectCall& call) {
+inline std::int64_t list_or_element_count(const detail::SelectCall& call) {
   return call.has_lists ? call.lists.count : call.mask.length;
 }
 
 /// Whether list i is null.
 inline bool is_null(const Lists& lists, std::int64_t i) { return lists.valid.is_given() && !lists.valid[i]; }
 
-/// Calls f(start, stop) for what units first … stop - 1 hold of the content, and ends(i) where list i ends: for all elements
+/// Calls f(start, stop) for what lists (or elements) first … stop - 1 hold of the content, and ends(i) where list i ends: for all elements
 /// at once where there are no lists. Stops at a bad list, and says what is wrong with it.
 template <class Work, class Ends>
 Status for_each_range(const detail::SelectCall& call, std::int64_t first, std::int64_t stop, Work work, Ends ends) {

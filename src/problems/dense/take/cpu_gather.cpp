@@ -79,32 +79,32 @@ Status take_of_array(Call& call, const cpu::SelectKernels& kernels, int workers)
 
 /// A piece's work: ranges of indices become positions some hundred lists at a time, all columns are gathered by them.
 template <class Bounds, class IndexBounds>
-class TakePart {
+class TakeWorkUnit {
  public:
-  TakePart(const Call& call, const Bounds& lists, const IndexBounds& of_indices, const cpu::SelectKernels& kernels,
-           std::atomic<bool>& failed)
+  TakeWorkUnit(const Call& call, const Bounds& lists, const IndexBounds& of_indices, const cpu::SelectKernels& kernels,
+               std::atomic<bool>& failed)
       : call_(call),
         lists_(lists),
         of_indices_(of_indices),
         kernel_(kernels.take[cpu::bound_type(call.indices.type)]),
         failed_(failed) {}
 
-  void operator()(const ListPart& part) {
-    if (part.has_begin) call_.out_offsets[part.list] = part.out;
-    const bool is_null = has_nulls_ && impl::take::is_null(call_.lists, part.list);
-    const std::int64_t start = is_null ? 0 : lists_.start(part.list);
-    const std::int64_t count = is_null ? 0 : lists_.stop(part.list) - start;
-    const std::int64_t first = of_indices_.start(part.list);
-    std::int64_t from = part.from;
+  void operator()(const ListPart& work_unit) {
+    if (work_unit.has_begin) call_.out_offsets[work_unit.list] = work_unit.out;
+    const bool is_null = has_nulls_ && impl::take::is_null(call_.lists, work_unit.list);
+    const std::int64_t start = is_null ? 0 : lists_.start(work_unit.list);
+    const std::int64_t count = is_null ? 0 : lists_.stop(work_unit.list) - start;
+    const std::int64_t first = of_indices_.start(work_unit.list);
+    std::int64_t from = work_unit.from;
     do {
       if (ranges_count_ == kRanges || taken_ == kBatch) finish();
-      if (ranges_count_ == 0) out_ = part.out + from;
-      const std::int64_t to = std::min(part.to, from + kBatch - taken_);
+      if (ranges_count_ == 0) out_ = work_unit.out + from;
+      const std::int64_t to = std::min(work_unit.to, from + kBatch - taken_);
       ranges_[ranges_count_] = {.first = first + from, .stop = first + to, .start = start, .count = count};
       ranges_count_ += from < to ? 1 : 0;  // the next one overwrites that of a list without indices: no branch for it
       taken_ += to - from;
       from = to;
-    } while (from < part.to);
+    } while (from < work_unit.to);
   }
 
   void finish() {
@@ -152,14 +152,15 @@ Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indi
         is_outside(first, stop, indices_length) | (int{first != stop} & int{is_outside(start, end, content)});
     return {stop - first, stop - first, is_bad};
   };
-  const cpu::ListPieces pieces(call.index_lists.count, workers, measure);
-  if (pieces.first_bad() != kNoIndex) return kBad;
-  if (pieces.overflows()) return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};
-  call.taken = pieces.writes();
+  const cpu::ListPieces work_units(call.index_lists.count, workers, measure);
+  if (work_units.first_bad() != kNoIndex) return kBad;
+  if (work_units.overflows())
+    return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};
+  call.taken = work_units.writes();
   if (!has_capacity(call)) return kNoCapacity;
   call.out_offsets[call.index_lists.count] = call.taken;
   std::atomic<bool> failed{false};
-  pieces.for_each(measure, [&] { return TakePart(call, lists, of_indices, kernels, failed); });
+  work_units.for_each(measure, [&] { return TakeWorkUnit(call, lists, of_indices, kernels, failed); });
   return failed ? kBad : Status{};
 }
 

@@ -11,14 +11,14 @@
 // Limit  Random writes to partitions in the second cache, and reads of tables there.
 // From   Leis et al., "Morsel-Driven Parallelism" (SIGMOD 2014), of which the tables that spill are; Müller et al., "Cache-Efficient
 //        Aggregation: Hashing Is Sorting" (SIGMOD 2015), which choose while they run.
-#include "problems/keys/group_by/pieces.hpp"
+#include "problems/keys/group_by/batches.hpp"
 #include "problems/keys/group_by/rung.hpp"
 
 namespace upsweep::impl::group_by {
 
 namespace {
 
-Status run(Call& call, const Policy& policy) noexcept { return run_pieces(call, policy, Adapts::yes); }
+Status run(Call& call, const Policy& policy) noexcept { return run_batches(call, policy, Adapts::yes); }
 
 }  // namespace
 

@@ -38,7 +38,7 @@ constexpr std::uint64_t kSmall = 65536;
 /// A stretch has so many rows for each key of the range, and at least kLeastRows: else its table costs more than they do.
 constexpr std::int64_t kRowsPerKey = cpu::tuning::kGroupsOrder.rows_per_key;
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
-constexpr std::int64_t kMostStretches = cpu::tuning::kGroupsOrder.most_stretches;
+constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_stretches;
 
 template <class Key>
 class Direct {
@@ -59,14 +59,15 @@ class Direct {
     }
     range_ = static_cast<std::int64_t>(std::uint64_t{high_} - low_ + 1);
     const std::int64_t rows = std::max(kRowsPerKey * range_, kLeastRows);
-    tables_.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(call_.n / rows, 1, kMostStretches)));
-    fold_stretches();
+    tables_.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(call_.n / rows, 1, kMostTables)));
+    fold_tables();
     FirstRows order(call_.n);
-    each_slice([&](cpu::Share slice, std::int64_t) { merge(slice, order); });
+    each_key_range([&](cpu::Share key_range, std::int64_t) { merge(key_range, order); });
     call_.groups = order.count();
     if (call_.groups > capacity_of(call_)) return {Code::unequal_lengths};
-    std::vector<Bad> bad(static_cast<std::size_t>(cpu::parts(range_, kSlice)));
-    each_slice([&](cpu::Share slice, std::int64_t i) { bad[static_cast<std::size_t>(i)] = write(slice, order); });
+    std::vector<Bad> bad(static_cast<std::size_t>(cpu::parts(range_, kKeyRange)));
+    each_key_range(
+        [&](cpu::Share key_range, std::int64_t i) { bad[static_cast<std::size_t>(i)] = write(key_range, order); });
     return outcome(call_, bad.data(), std::ssize(bad));
   }
 
@@ -77,21 +78,21 @@ class Direct {
     cpu::Pages<std::int64_t> firsts;
     cpu::Pages<std::int64_t> counts;
   };
-  static constexpr std::int64_t kSlice = 16384;
+  static constexpr std::int64_t kKeyRange = 16384;
 
   [[nodiscard]] bool is_counted() const { return call_.out_counts != nullptr; }
 
   template <class Work>
-  void each_slice(Work work) const {
-    cpu::for_each_piece(cpu::parts(range_, kSlice), threads_,
-                        [&](std::int64_t i) { work({i * kSlice, std::min((i + 1) * kSlice, range_)}, i); });
+  void each_key_range(Work work) const {
+    cpu::for_each_piece(cpu::parts(range_, kKeyRange), threads_,
+                        [&](std::int64_t i) { work({i * kKeyRange, std::min((i + 1) * kKeyRange, range_)}, i); });
   }
 
   void find_range() {
-    const std::int64_t pieces = cpu::parts(call_.n, kLeastRows);
-    std::vector<Key> lows(static_cast<std::size_t>(pieces));
+    const std::int64_t work_units = cpu::parts(call_.n, kLeastRows);
+    std::vector<Key> lows(static_cast<std::size_t>(work_units));
     std::vector<Key> highs(lows.size());
-    cpu::for_each_piece(pieces, threads_, [&](std::int64_t i) {
+    cpu::for_each_piece(work_units, threads_, [&](std::int64_t i) {
       Key low = static_cast<Key>(keys_[i * kLeastRows] ^ sign_);
       Key high = low;
       for (std::int64_t k = i * kLeastRows; k < std::min((i + 1) * kLeastRows, call_.n); ++k) {
@@ -106,13 +107,13 @@ class Direct {
     high_ = *std::max_element(highs.begin(), highs.end());
   }
 
-  void fold_stretches() {
-    const auto stretches = static_cast<int>(tables_.size());
-    const int workers = cpu::workers_for(stretches, 1, threads_);
+  void fold_tables() {
+    const auto tables = static_cast<int>(tables_.size());
+    const int workers = cpu::workers_for(tables, 1, threads_);
     cpu::run_allocating_workers(workers, [&](int worker) {
-      const cpu::Share mine = cpu::share_of(stretches, worker, workers);
+      const cpu::Share mine = cpu::share_of(tables, worker, workers);
       for (std::int64_t s = mine.first; s < mine.last; ++s) {
-        fold(tables_[static_cast<std::size_t>(s)], cpu::share_of(call_.n, static_cast<int>(s), stretches));
+        fold(tables_[static_cast<std::size_t>(s)], cpu::share_of(call_.n, static_cast<int>(s), tables));
       }
     });
   }
@@ -140,27 +141,27 @@ class Direct {
   }
 
   /// A slice of all tables into the first. Keys that a stretch has not seen have the identity there.
-  void merge(cpu::Share slice, FirstRows& order) {
+  void merge(cpu::Share key_range, FirstRows& order) {
     Table& all = tables_[0];
     std::uint32_t numbers[kBlock];
     for (std::int64_t i = 0; i < kBlock; ++i) numbers[i] = static_cast<std::uint32_t>(i);
     for (std::size_t s = 1; s < tables_.size(); ++s) {
       Table& one = tables_[s];
-      for (std::int64_t at = slice.first; at < slice.last; at += kBlock) {
-        const std::int64_t count = std::min(kBlock, slice.last - at);
+      for (std::int64_t at = key_range.first; at < key_range.last; at += kBlock) {
+        const std::int64_t count = std::min(kBlock, key_range.last - at);
         folds_.merge(one.totals.data() + at * folds_.size, numbers, count, all.totals.data() + at * folds_.size);
       }
-      for (std::int64_t k = slice.first; k < slice.last; ++k) {
+      for (std::int64_t k = key_range.first; k < key_range.last; ++k) {
         if (all.firsts[k] < 0) all.firsts[k] = one.firsts[k];
         if (is_counted()) all.counts[k] += one.counts[k];
       }
     }
-    for (std::int64_t k = slice.first; k < slice.last; ++k) {
+    for (std::int64_t k = key_range.first; k < key_range.last; ++k) {
       if (all.firsts[k] >= 0) order.note(all.firsts[k]);
     }
   }
 
-  Bad write(cpu::Share slice, const FirstRows& order) {
+  Bad write(cpu::Share key_range, const FirstRows& order) {
     const Table& all = tables_[0];
     Bad bad;
     Key keys[kBlock];
@@ -168,8 +169,8 @@ class Direct {
     std::int64_t firsts[kBlock];
     std::uint32_t to[kBlock];
     alignas(16) std::byte totals[(kBlock + 1) * 16];
-    for (std::int64_t at = slice.first; at < slice.last; at += kBlock) {
-      const std::int64_t count = std::min(kBlock, slice.last - at);
+    for (std::int64_t at = key_range.first; at < key_range.last; at += kBlock) {
+      const std::int64_t count = std::min(kBlock, key_range.last - at);
       std::int64_t seen = 0;
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t first = all.firsts.data()[at + i];

@@ -11,14 +11,14 @@
 //        one partition that one thread does. cpu.adaptive looks first.
 // From   Manegold, Boncz and Kersten, "Optimizing Main-Memory Join on Modern Hardware" (TKDE 2002); Polychroniou and Ross, "A
 //        Comprehensive Study of Main-Memory Partitioning" (SIGMOD 2014).
-#include "problems/keys/group_by/pieces.hpp"
+#include "problems/keys/group_by/batches.hpp"
 #include "problems/keys/group_by/rung.hpp"
 
 namespace upsweep::impl::group_by {
 
 namespace {
 
-Status run(Call& call, const Policy& policy) noexcept { return run_pieces(call, policy, Adapts::no); }
+Status run(Call& call, const Policy& policy) noexcept { return run_batches(call, policy, Adapts::no); }
 
 }  // namespace
 

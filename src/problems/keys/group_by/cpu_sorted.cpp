@@ -34,7 +34,7 @@ namespace upsweep::impl::group_by {
 namespace {
 
 /// Positions of a piece: a thread comes for so many.
-constexpr std::int64_t kPiece = cpu::tuning::kGroups.sorted_piece;
+constexpr std::int64_t kWorkUnit = cpu::tuning::kGroups.sorted_piece;
 
 template <class Key>
 class Sorted {
@@ -45,13 +45,14 @@ class Sorted {
         threads_(policy.threads),
         keys_(static_cast<const Key*>(call.keys)),
         rows_(call.n),
-        runs_before_(static_cast<std::size_t>(cpu::parts(call.n, kPiece)) + 1) {
+        runs_before_(static_cast<std::size_t>(cpu::parts(call.n, kWorkUnit)) + 1) {
     const std::int64_t offsets[] = {0, call.n};
     (void)segmented_argsort(policy.with_rung({}), Lists::by_offsets(offsets, 1), keys_, call.n, rows_.data(), call.n);
   }
 
   Status run() {
-    each([&](std::int64_t piece) { runs_before_[static_cast<std::size_t>(piece) + 1] = count_runs(piece); });
+    each(
+        [&](std::int64_t work_unit) { runs_before_[static_cast<std::size_t>(work_unit) + 1] = count_runs(work_unit); });
     for (std::size_t p = 1; p < runs_before_.size(); ++p) runs_before_[p] += runs_before_[p - 1];
     call_.groups = runs_before_.back();
     if (call_.groups > capacity_of(call_)) return {Code::unequal_lengths};
@@ -60,46 +61,48 @@ class Sorted {
     firsts_ = cpu::Pages<std::int64_t>(call_.groups);
     totals_ = cpu::Pages<std::byte>(call_.groups * folds_.size);
     counts_ = cpu::Pages<std::int64_t>(call_.out_counts != nullptr ? call_.groups : 0);
-    each([&](std::int64_t piece) { fold_runs(piece, order); });
+    each([&](std::int64_t work_unit) { fold_runs(work_unit, order); });
     (void)order.count();
     std::vector<Bad> bad(runs_before_.size());
-    each([&](std::int64_t piece) { bad[static_cast<std::size_t>(piece)] = write_runs(piece, order); });
+    each([&](std::int64_t work_unit) { bad[static_cast<std::size_t>(work_unit)] = write_runs(work_unit, order); });
     return outcome(call_, bad.data(), std::ssize(bad));
   }
 
  private:
   [[nodiscard]] Key key(std::int64_t i) const { return keys_[rows_.data()[i]]; }
   [[nodiscard]] bool begins_run(std::int64_t i) const { return i == 0 || key(i) != key(i - 1); }
-  [[nodiscard]] std::int64_t end_of(std::int64_t piece) const { return std::min((piece + 1) * kPiece, call_.n); }
+  [[nodiscard]] std::int64_t end_of(std::int64_t work_unit) const {
+    return std::min((work_unit + 1) * kWorkUnit, call_.n);
+  }
 
   template <class Work>
   void each(Work work) const {
-    cpu::for_each_piece(cpu::parts(call_.n, kPiece), threads_, work);
+    cpu::for_each_piece(cpu::parts(call_.n, kWorkUnit), threads_, work);
   }
 
-  std::int64_t count_runs(std::int64_t piece) const {
+  std::int64_t count_runs(std::int64_t work_unit) const {
     std::int64_t runs = 0;
-    for (std::int64_t i = piece * kPiece; i < end_of(piece); ++i) runs += begins_run(i) ? 1 : 0;
+    for (std::int64_t i = work_unit * kWorkUnit; i < end_of(work_unit); ++i) runs += begins_run(i) ? 1 : 0;
     return runs;
   }
 
   /// The runs that begin in the piece, the last of which may end in another.
-  void fold_runs(std::int64_t piece, FirstRows& order) {
-    std::int64_t run = runs_before_[static_cast<std::size_t>(piece)];
-    const std::int64_t runs = runs_before_[static_cast<std::size_t>(piece) + 1] - run;
+  void fold_runs(std::int64_t work_unit, FirstRows& order) {
+    std::int64_t run = runs_before_[static_cast<std::size_t>(work_unit)];
+    const std::int64_t runs = runs_before_[static_cast<std::size_t>(work_unit) + 1] - run;
     if (runs == 0) return;
     std::byte* const totals = totals_.data() + run * folds_.size;
     folds_.clear(totals, runs);
     std::int64_t begun = 0;
     std::uint32_t numbers[kBlock];
-    std::int64_t i = piece * kPiece;
-    while (i < end_of(piece) && !begins_run(i)) ++i;
+    std::int64_t i = work_unit * kWorkUnit;
+    while (i < end_of(work_unit) && !begins_run(i)) ++i;
     for (bool ends = false; !ends;) {
       std::int64_t count = 0;
       for (; count < kBlock && !ends; ++count) {
         const std::int64_t at = i + count;
         if (at == call_.n || begins_run(at)) {
-          ends = at >= end_of(piece);
+          ends = at >= end_of(work_unit);
           if (ends) break;
           run_keys_[run + begun] = key(at);
           firsts_[run + begun] = rows_[at];
@@ -114,11 +117,11 @@ class Sorted {
     }
   }
 
-  Bad write_runs(std::int64_t piece, const FirstRows& order) {
+  Bad write_runs(std::int64_t work_unit, const FirstRows& order) {
     Bad bad;
     std::int64_t places[kBlock];
-    const std::int64_t end = runs_before_[static_cast<std::size_t>(piece) + 1];
-    for (std::int64_t run = runs_before_[static_cast<std::size_t>(piece)]; run < end; run += kBlock) {
+    const std::int64_t end = runs_before_[static_cast<std::size_t>(work_unit) + 1];
+    for (std::int64_t run = runs_before_[static_cast<std::size_t>(work_unit)]; run < end; run += kBlock) {
       const std::int64_t count = std::min(kBlock, end - run);
       for (std::int64_t r = 0; r < count; ++r) places[r] = order.place_of(firsts_[run + r]);
       const Written<Key> groups{run_keys_.data() + run, totals_.data() + run * folds_.size, places};

@@ -30,20 +30,20 @@ namespace {
 /// Rows that a stretch has at least: a table of its own is worth it.
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
 /// Stretches at most. What they are does not depend on the threads, as sums of floats do on them.
-constexpr std::int64_t kMostStretches = cpu::tuning::kGroupsOrder.most_stretches;
+constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_stretches;
 
 template <class Key>
 Status run_keys(Call& call, const Policy& policy) {
   const Folds folds = folds_of(call);
   const bool counted = call.out_counts != nullptr;
   const int size = size_of(call.in_type);
-  const auto stretches = static_cast<int>(std::clamp<std::int64_t>(call.n / kLeastRows, 1, kMostStretches));
-  std::vector<std::unique_ptr<Groups<Key>>> tables(static_cast<std::size_t>(stretches));
-  const int workers = cpu::workers_for(stretches, 1, policy.threads);
+  const auto work_units = static_cast<int>(std::clamp<std::int64_t>(call.n / kLeastRows, 1, kMostTables));
+  std::vector<std::unique_ptr<Groups<Key>>> tables(static_cast<std::size_t>(work_units));
+  const int workers = cpu::workers_for(work_units, 1, policy.threads);
   cpu::run_allocating_workers(workers, [&](int worker) {
-    const cpu::Share mine = cpu::share_of(stretches, worker, workers);
+    const cpu::Share mine = cpu::share_of(work_units, worker, workers);
     for (std::int64_t s = mine.first; s < mine.last; ++s) {
-      const cpu::Share rows = cpu::share_of(call.n, static_cast<int>(s), stretches);
+      const cpu::Share rows = cpu::share_of(call.n, static_cast<int>(s), work_units);
       auto table = std::make_unique<Groups<Key>>(folds, counted);
       table->add(static_cast<const Key*>(call.keys) + rows.first,
                  static_cast<const std::byte*>(call.in) + rows.first * size, size, rows.first, rows.last - rows.first);

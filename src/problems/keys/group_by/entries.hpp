@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/entries.hpp: where pieces of the rows have their entries, and partitions their groups: see pieces.cpp.
+// problems/keys/group_by/entries.hpp: where pieces of the rows have their entries, and partitions their groups: see batches.cpp.
 #pragma once
 
 #include <algorithm>

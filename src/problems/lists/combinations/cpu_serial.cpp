@@ -18,7 +18,7 @@ namespace {
 
 struct Loops {
   const Call& call;
-  const TupleUnit& unit;
+  const TupleWorkUnit& work_unit;
   std::vector<std::int64_t> tuple;
   std::int64_t written;
 
@@ -26,7 +26,7 @@ struct Loops {
   /// The loops from position d on, in list i.
   void from_position(std::int64_t d, std::int64_t i) {
     if (d == call.n) return write();
-    const cpu::ListUnit& lists = unit.at(d);
+    const cpu::ListUnit& lists = work_unit.at(d);
     const auto at = static_cast<std::size_t>(d);
     const std::int64_t stop = lists.starts[i] + lists.lengths[i];
     const bool follows = d > 0 && !call.is_cartesian;
@@ -43,17 +43,18 @@ struct Loops {
 };
 
 Status run(Call& call, const Policy& policy) noexcept try {
-  TupleUnit unit(call, policy.isa);
-  Loops loops{call, unit, std::vector<std::int64_t>(static_cast<std::size_t>(call.out == nullptr ? 0 : call.n)), 0};
+  TupleWorkUnit work_unit(call, policy.isa);
+  Loops loops{call, work_unit, std::vector<std::int64_t>(static_cast<std::size_t>(call.out == nullptr ? 0 : call.n)),
+              0};
   std::int64_t list = 0;
   std::int64_t total = 0;
   if (call.offsets != nullptr) call.offsets[0] = 0;
-  for (std::int64_t which = 0; which < unit_count(call); ++which) {
-    (void)unit.read(which);
-    for (std::int64_t i = 0; i < unit.count(); ++i) {
-      total += unit.tuples(i);
+  for (std::int64_t which = 0; which < work_unit_count(call); ++which) {
+    (void)work_unit.read(which);
+    for (std::int64_t i = 0; i < work_unit.count(); ++i) {
+      total += work_unit.tuples(i);
       if (call.offsets != nullptr) call.offsets[++list] = total;
-      if (call.out != nullptr && unit.tuples(i) > 0) loops.from_position(0, i);
+      if (call.out != nullptr && work_unit.tuples(i) > 0) loops.from_position(0, i);
     }
   }
   return {};

@@ -78,13 +78,13 @@ class Table {
 /// What a worker writes tuples by. Throws std::bad_alloc where it is made.
 class Writer {
  public:
-  Writer(const Call& call, const Table& table, Isa isa, TupleUnit& unit)
+  Writer(const Call& call, const Table& table, Isa isa, TupleWorkUnit& work_unit)
       : call_(call),
         table_(table.get()),
         tuples_(cpu::combination_kernels(isa).tuples),
         copy_(cpu::kernels(isa).copy),
         past_caches_(call.total * call.n * std::int64_t{sizeof(std::int64_t)} >= kNonTemporalBytes),
-        unit_(unit),
+        work_unit_(work_unit),
         walk_(walk_of(call)),
         gathered_(std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(call.n * kRow))) {
     for (std::int64_t d = 0; d < call.n; ++d) rows_.push_back(gathered_.get() + d * kRow);
@@ -98,8 +98,8 @@ class Writer {
     left_ = last - first;
     std::int64_t skipped = first - starts[static_cast<std::size_t>(which)];
     for (; left_ > 0; ++which) {
-      (void)unit_.read(which);
-      write_unit(skipped);
+      (void)work_unit_.read(which);
+      write_work_unit(skipped);
       skipped = 0;
     }
     flush();
@@ -109,10 +109,10 @@ class Writer {
   static constexpr std::int64_t kRow = kGathered + kTableTuples;
 
   /// The lists of the unit from its tuple number `skipped` on, until none is left to write.
-  void write_unit(std::int64_t skipped) {
+  void write_work_unit(std::int64_t skipped) {
     std::int64_t i = 0;
-    while (i < unit_.count() && skipped >= unit_.tuples(i)) skipped -= unit_.tuples(i++);
-    while (i < unit_.count() && left_ > 0) {
+    while (i < work_unit_.count() && skipped >= work_unit_.tuples(i)) skipped -= work_unit_.tuples(i++);
+    while (i < work_unit_.count() && left_ > 0) {
       if (skipped == 0) {
         const std::int64_t done = write_short_lists(i);
         i += done;
@@ -128,25 +128,25 @@ class Writer {
     if (gathered_count_ > kGathered - kTableTuples) flush();
     const std::int64_t before = gathered_count_;
     const std::int64_t capacity = std::min(kGathered - gathered_count_, left_);
-    const std::int64_t done = tuples_(table_, unit_.input(0).starts + i, unit_.input(0).lengths + i, unit_.count() - i,
-                                      rows_.data(), gathered_count_, capacity);
+    const std::int64_t done = tuples_(table_, work_unit_.input(0).starts + i, work_unit_.input(0).lengths + i,
+                                      work_unit_.count() - i, rows_.data(), gathered_count_, capacity);
     left_ -= gathered_count_ - before;
     return done;
   }
 
   /// The tuples of list i from number `skipped` on.
   void write_list(std::int64_t i, std::int64_t skipped) {
-    std::int64_t todo = std::min(unit_.tuples(i) - skipped, left_);
+    std::int64_t todo = std::min(work_unit_.tuples(i) - skipped, left_);
     if (todo <= 0) return;
     left_ -= todo;
-    set_lengths(walk_, unit_, i);
+    set_lengths(walk_, work_unit_, i);
     walk_.start(skipped);
     while (todo > 0) {
       if (gathered_count_ == kGathered) flush();
       const std::int64_t count = std::min({walk_.run(), todo, kGathered - gathered_count_});
       for (std::int64_t d = 0; d < call_.n; ++d) {
-        write_run(rows_[static_cast<std::size_t>(d)] + gathered_count_, count, unit_.at(d).starts[i] + walk_.digit(d),
-                  d + 1 == call_.n);
+        write_run(rows_[static_cast<std::size_t>(d)] + gathered_count_, count,
+                  work_unit_.at(d).starts[i] + walk_.digit(d), d + 1 == call_.n);
       }
       gathered_count_ += count;
       todo -= count;
@@ -182,7 +182,7 @@ class Writer {
   decltype(cpu::CombinationKernels::tuples) tuples_;
   decltype(cpu::KernelTable::copy) copy_;
   bool past_caches_;
-  TupleUnit& unit_;
+  TupleWorkUnit& work_unit_;
   Walk walk_;
   std::unique_ptr<std::int64_t[]> gathered_;
   std::vector<std::int64_t*> rows_;
@@ -192,19 +192,19 @@ class Writer {
 };
 
 /// The offsets of the lists of unit number `which`.
-void write_offsets(const Call& call, TupleUnit& unit, std::int64_t which) {
-  (void)unit.read(which);
+void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t which) {
+  (void)work_unit.read(which);
   std::int64_t total = call.plan->first_tuple[static_cast<std::size_t>(which)];
   std::int64_t* const offsets = call.offsets + which * cpu::kUnitLists;
-  for (std::int64_t i = 0; i < unit.count(); ++i) {
+  for (std::int64_t i = 0; i < work_unit.count(); ++i) {
     offsets[i] = total;
-    total += unit.tuples(i);
+    total += work_unit.tuples(i);
   }
 }
 
 /// Buffers for tuples, which may be of very many positions, are made where there are some to write.
 Status run(Call& call, const Policy& policy) noexcept try {
-  const std::int64_t units = call.offsets == nullptr ? 0 : unit_count(call);
+  const std::int64_t work_units = call.offsets == nullptr ? 0 : work_unit_count(call);
   const std::int64_t shares = call.out == nullptr ? 0 : cpu::parts(call.total, kShare);
   if (call.offsets != nullptr) call.offsets[list_count(call)] = call.total;
   // The threads that it is worth; what overflows is enough for all.
@@ -215,14 +215,14 @@ Status run(Call& call, const Policy& policy) noexcept try {
   std::atomic<bool> no_memory{false};
   cpu::run_workers(cpu::workers_for(work, kWork, policy.threads), [&](int) noexcept {
     try {
-      TupleUnit unit(call, policy.isa);
+      TupleWorkUnit work_unit(call, policy.isa);
       std::optional<Writer> writer;
-      for (std::int64_t mine = ticket++; mine < units + shares; mine = ticket++) {
-        if (mine < units) {
-          write_offsets(call, unit, mine);
+      for (std::int64_t mine = ticket++; mine < work_units + shares; mine = ticket++) {
+        if (mine < work_units) {
+          write_offsets(call, work_unit, mine);
         } else {
-          if (!writer) writer.emplace(call, *table, policy.isa, unit);
-          const std::int64_t first = (mine - units) * kShare;
+          if (!writer) writer.emplace(call, *table, policy.isa, work_unit);
+          const std::int64_t first = (mine - work_units) * kShare;
           writer->write_tuples(first, std::min(first + kShare, call.total));
         }
       }

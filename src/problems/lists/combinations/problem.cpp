@@ -25,10 +25,10 @@ constexpr Ladder<Call> kLadder = kRungs;
 
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
-TupleUnit::TupleUnit(const Call& call, Isa isa)
+TupleWorkUnit::TupleWorkUnit(const Call& call, Isa isa)
     : call_(call), isa_(isa), inputs_(call.inputs.size()), tuples_(static_cast<std::size_t>(cpu::kUnitLists)) {}
 
-std::int64_t TupleUnit::read(std::int64_t which) {
+std::int64_t TupleWorkUnit::read(std::int64_t which) {
   std::int64_t bad = kNoIndex;
   for (std::size_t d = 0; d < inputs_.size(); ++d) {
     const detail::ListsOf& input = call_.inputs[d];
@@ -41,7 +41,7 @@ std::int64_t TupleUnit::read(std::int64_t which) {
   return bad;
 }
 
-void TupleUnit::count_combinations() {
+void TupleWorkUnit::count_combinations() {
   const cpu::ListUnit& lists = inputs_.front();
   constexpr std::int64_t kSquareFits = std::int64_t{1} << 31;
   if (call_.n == 2 && lists.most < kSquareFits) {
@@ -53,7 +53,7 @@ void TupleUnit::count_combinations() {
   }
 }
 
-void TupleUnit::count_products() {
+void TupleWorkUnit::count_products() {
   for (std::int64_t i = 0; i < count(); ++i) {
     std::int64_t product = 1;
     bool fits = true;
@@ -78,10 +78,11 @@ struct Count {
   std::int64_t total = 0;
   std::int64_t overflow = kNoIndex;  ///< the list with which they do not
 };
-Count count_of(const TupleUnit& unit, std::int64_t lists, std::int64_t before) {
+Count count_of(const TupleWorkUnit& work_unit, std::int64_t lists, std::int64_t before) {
   std::int64_t total = before;
   for (std::int64_t i = 0; i < lists; ++i) {
-    if (unit.tuples(i) == kNoIndex || __builtin_add_overflow(total, unit.tuples(i), &total)) return {total, i};
+    if (work_unit.tuples(i) == kNoIndex || __builtin_add_overflow(total, work_unit.tuples(i), &total))
+      return {total, i};
   }
   return {total};
 }
@@ -103,21 +104,21 @@ Count count_of(const TupleUnit& unit, std::int64_t lists, std::int64_t before) {
 }
 
 /// Units of lists that a worker checks, at least.
-constexpr std::int64_t kLeastUnits = cpu::tuning::kCombinations.least_units;
+constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kCombinations.least_units;
 
 constexpr std::int64_t kOverflow = -1;  ///< instead of a unit's tuples
 
 /// The tuples of every unit, one place on; up to that with the first bad list, which is returned. Throws std::bad_alloc.
-std::int64_t count_units(const Call& call, const Policy& policy, std::vector<std::int64_t>& tuples) {
+std::int64_t count_work_units(const Call& call, const Policy& policy, std::vector<std::int64_t>& tuples) {
   cpu::LowestIndex first_bad;
   std::atomic<bool> no_memory{false};
-  cpu::for_each_share(unit_count(call), kLeastUnits, policy.threads, [&](cpu::Share share) noexcept {
+  cpu::for_each_share(work_unit_count(call), kLeastWorkUnits, policy.threads, [&](cpu::Share share) noexcept {
     try {
-      TupleUnit unit(call, policy.isa);
+      TupleWorkUnit work_unit(call, policy.isa);
       for (std::int64_t which = share.first; which < share.last; ++which) {
-        const std::int64_t bad = unit.read(which);
+        const std::int64_t bad = work_unit.read(which);
         if (bad != kNoIndex) return first_bad.add(bad);
-        const Count count = count_of(unit, unit.count(), 0);
+        const Count count = count_of(work_unit, work_unit.count(), 0);
         tuples[static_cast<std::size_t>(which) + 1] = count.overflow == kNoIndex ? count.total : kOverflow;
       }
     } catch (const std::bad_alloc&) {
@@ -130,16 +131,16 @@ std::int64_t count_units(const Call& call, const Policy& policy, std::vector<std
 
 /// Checks the lists and counts their tuples. Throws the Error of the first bad list, std::bad_alloc.
 TuplesPlan make_plan(const Call& call, const Policy& policy) {
-  TuplesPlan plan{std::vector<std::int64_t>(static_cast<std::size_t>(unit_count(call)) + 1)};
+  TuplesPlan plan{std::vector<std::int64_t>(static_cast<std::size_t>(work_unit_count(call)) + 1)};
   auto& tuples = plan.first_tuple;
-  const std::int64_t bad = count_units(call, policy, tuples);
+  const std::int64_t bad = count_work_units(call, policy, tuples);
   for (std::size_t i = 1; i < tuples.size(); ++i) {
     const auto which = static_cast<std::int64_t>(i) - 1;
     const bool has_bad = bad != kNoIndex && bad / cpu::kUnitLists == which;
     if (!has_bad && tuples[i] != kOverflow && !__builtin_add_overflow(tuples[i], tuples[i - 1], &tuples[i])) continue;
-    TupleUnit unit(call, policy.isa);
-    (void)unit.read(which);
-    const std::int64_t overflow = count_of(unit, unit.count(), tuples[i - 1]).overflow;
+    TupleWorkUnit work_unit(call, policy.isa);
+    (void)work_unit.read(which);
+    const std::int64_t overflow = count_of(work_unit, work_unit.count(), tuples[i - 1]).overflow;
     if (overflow == kNoIndex) throw_bad_list(call, bad);
     throw_overflow(which * cpu::kUnitLists + overflow);
   }

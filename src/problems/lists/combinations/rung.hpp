@@ -24,13 +24,13 @@ struct TuplesPlan {
 };
 
 inline std::int64_t list_count(const Call& call) { return call.inputs.front().lists.count; }
-inline std::int64_t unit_count(const Call& call) { return cpu::list_units(call.inputs.front().lists); }
+inline std::int64_t work_unit_count(const Call& call) { return cpu::list_units(call.inputs.front().lists); }
 
 /// A unit of lists of every input, and how many tuples they have.
-class TupleUnit {
+class TupleWorkUnit {
  public:
   /// Throws std::bad_alloc.
-  TupleUnit(const Call& call, Isa isa);
+  TupleWorkUnit(const Call& call, Isa isa);
 
   /// Reads unit number `which`, up to the first list that is bad in any input: returns that, or kNoIndex.
   std::int64_t read(std::int64_t which);
@@ -57,8 +57,8 @@ class TupleUnit {
 inline Walk walk_of(const Call& call) { return call.is_cartesian ? Walk(call.n) : Walk(call.n, call.replacement); }
 
 /// Puts the lengths of list i into a walk.
-inline void set_lengths(Walk& walk, const TupleUnit& unit, std::int64_t i) {
-  for (std::int64_t d = 0; d < walk.inputs(); ++d) walk.length(d) = unit.input(d).lengths[i];
+inline void set_lengths(Walk& walk, const TupleWorkUnit& work_unit, std::int64_t i) {
+  for (std::int64_t d = 0; d < walk.inputs(); ++d) walk.length(d) = work_unit.input(d).lengths[i];
 }
 
 }  // namespace upsweep::impl::combinations

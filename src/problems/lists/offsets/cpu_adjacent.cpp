@@ -9,7 +9,7 @@
 // From   Awkward Array's awkward_ListOffsetArray_compact_offsets, which subtracts the first offset; here on threads.
 #include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
-#include "problems/lists/offsets/pieces.hpp"
+#include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
 namespace upsweep::impl::offsets {
@@ -17,10 +17,10 @@ namespace upsweep::impl::offsets {
 namespace {
 
 Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
+  return run_ranges(call, cpu::kernels(policy.isa), [&](const OffsetsRanges& ranges, OffsetsRanges::Carry& carry) {
     const std::int64_t before = carry;
-    const std::int64_t bad = cpu::for_each_block(call.n, pieces.block(), policy.threads,
-                                                 [&](cpu::Range range) { return pieces.difference(range, before); });
+    const std::int64_t bad = cpu::for_each_block(call.n, ranges.block(), policy.threads,
+                                                 [&](cpu::Range range) { return ranges.difference(range, before); });
     carry = call.offsets[call.n];
     return bad;
   });

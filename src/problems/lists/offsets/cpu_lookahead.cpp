@@ -12,7 +12,7 @@
 // From   Own: difference and scan in one pass; the schedule is that of problems/dense/scan/cpu_lookahead.cpp.
 #include "cpu/kernels.hpp"
 #include "cpu/lookahead.hpp"
-#include "problems/lists/offsets/pieces.hpp"
+#include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
 namespace upsweep::impl::offsets {
@@ -20,8 +20,8 @@ namespace upsweep::impl::offsets {
 namespace {
 
 Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, cpu::kernels(policy.isa), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_lookahead(pieces, call.n, policy.threads, carry);
+  return run_ranges(call, cpu::kernels(policy.isa), [&](const OffsetsRanges& ranges, OffsetsRanges::Carry& carry) {
+    return cpu::scan_lookahead(ranges, call.n, policy.threads, carry);
   });
 }
 

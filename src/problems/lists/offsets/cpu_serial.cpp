@@ -9,7 +9,7 @@
 //        2020) and "scanCUDA" (A. Biswas 2020) move to CUDA. The latter leaves its error test failing ("couldn't figure
 //        out a good exit strategy"): every rung here reports the first bad list.
 #include "cpu/blocks.hpp"
-#include "problems/lists/offsets/pieces.hpp"
+#include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
 namespace upsweep::impl::offsets {
@@ -17,8 +17,8 @@ namespace upsweep::impl::offsets {
 namespace {
 
 Status run(detail::OffsetsCall& call, const Policy&) noexcept {
-  return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_in_order(pieces, call.n, carry);
+  return run_ranges(call, cpu::kernels_plain(), [&](const OffsetsRanges& ranges, OffsetsRanges::Carry& carry) {
+    return cpu::scan_in_order(ranges, call.n, carry);
   });
 }
 

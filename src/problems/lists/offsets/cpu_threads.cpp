@@ -10,7 +10,7 @@
 // Limit  Memory traffic: 40 bytes per list where 24 are needed. cpu.lookahead needs those only.
 // From   The split into differences and a scan of "scanCUDA" (A. Biswas 2020), on threads.
 #include "cpu/segments.hpp"
-#include "problems/lists/offsets/pieces.hpp"
+#include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
 namespace upsweep::impl::offsets {
@@ -18,8 +18,8 @@ namespace upsweep::impl::offsets {
 namespace {
 
 Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
-  return run_pieces(call, cpu::kernels_plain(), [&](const Pieces& pieces, Pieces::Carry& carry) {
-    return cpu::scan_segments(pieces, call.n, policy.threads, carry);
+  return run_ranges(call, cpu::kernels_plain(), [&](const OffsetsRanges& ranges, OffsetsRanges::Carry& carry) {
+    return cpu::scan_segments(ranges, call.n, policy.threads, carry);
   });
 }
 

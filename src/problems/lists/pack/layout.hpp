@@ -120,9 +120,9 @@ class Layout {
     return signs < 0 ? find_bad(range, before) : kNoIndex;
   }
   std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range, cpu::Range folded, Carry& total) const {
-    Carry part = 0;
-    reduce(folded, part);
-    merge(total, part);
+    Carry total_of_range = 0;
+    reduce(folded, total_of_range);
+    merge(total, total_of_range);
     return scan(range, carry);
   }
   static constexpr bool exact() { return true; }

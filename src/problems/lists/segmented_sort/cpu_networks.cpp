@@ -40,22 +40,22 @@ class Sorter {
         size_(size_of(call.type)) {}
 
   /// List number `at` of a unit, of any length, by so many workers.
-  void sort_alone(const cpu::ListUnit& unit, std::int64_t at, std::int64_t out, int workers,
+  void sort_alone(const cpu::ListUnit& work_unit, std::int64_t at, std::int64_t out, int workers,
                   LongListScratch& scratch) const {
-    sort_long_list({&kernel_, size_, element(unit.starts[at]), unit.lengths[at], order_,
+    sort_long_list({&kernel_, size_, element(work_unit.starts[at]), work_unit.lengths[at], order_,
                     call_.out == nullptr ? nullptr : static_cast<std::byte*>(call_.out) + out * size_,
                     call_.positions == nullptr ? nullptr : call_.positions + out},
                    workers, scratch);
   }
 
   /// All lists of a unit but those that are long.
-  void sort_unit(const UnitPlaces& unit, LongListScratch& scratch) const {
-    for (std::int64_t first = 0; first < unit.count;) {
-      const std::int64_t last = short_run(unit, first);
-      if (last > first) sort_run(unit, first, last, scratch);
+  void sort_work_unit(const WorkUnitPlaces& work_unit, LongListScratch& scratch) const {
+    for (std::int64_t first = 0; first < work_unit.count;) {
+      const std::int64_t last = short_run(work_unit, first);
+      if (last > first) sort_run(work_unit, first, last, scratch);
       first = last;
-      if (first == unit.count || unit.lengths[first] <= cpu::kShortList) continue;
-      if (unit.lengths[first] <= kLongList) sort_alone(unit, first, unit.outs[first], 1, scratch);
+      if (first == work_unit.count || work_unit.lengths[first] <= cpu::kShortList) continue;
+      if (work_unit.lengths[first] <= kLongList) sort_alone(work_unit, first, work_unit.outs[first], 1, scratch);
       ++first;
     }
   }
@@ -71,26 +71,29 @@ class Sorter {
   }
 
   /// Where the short lists end that begin with `first` and, where gaps are kept, have nothing between them.
-  [[nodiscard]] std::int64_t short_run(const UnitPlaces& unit, std::int64_t first) const {
-    if (unit.most <= cpu::kShortList && !keeps_gaps()) return unit.count;
+  [[nodiscard]] std::int64_t short_run(const WorkUnitPlaces& work_unit, std::int64_t first) const {
+    if (work_unit.most <= cpu::kShortList && !keeps_gaps()) return work_unit.count;
     std::int64_t last = first;
-    while (last < unit.count && unit.lengths[last] <= cpu::kShortList) {
-      if (keeps_gaps() && last > first && unit.starts[last] != unit.starts[last - 1] + unit.lengths[last - 1]) break;
+    while (last < work_unit.count && work_unit.lengths[last] <= cpu::kShortList) {
+      if (keeps_gaps() && last > first &&
+          work_unit.starts[last] != work_unit.starts[last - 1] + work_unit.lengths[last - 1])
+        break;
       ++last;
     }
     return last;
   }
 
-  void sort_run(const UnitPlaces& unit, std::int64_t first, std::int64_t last, LongListScratch& scratch) const {
-    const std::int64_t end = end_of(unit, first, last);
+  void sort_run(const WorkUnitPlaces& work_unit, std::int64_t first, std::int64_t last,
+                LongListScratch& scratch) const {
+    const std::int64_t end = end_of(work_unit, first, last);
     if (end == 0) return;  // they are empty
-    cpu::ShortLists lists{.starts = unit.starts + first,
-                          .lengths = unit.lengths + first,
+    cpu::ShortLists lists{.starts = work_unit.starts + first,
+                          .lengths = work_unit.lengths + first,
                           .count = last - first,
                           .content = call_.content,
                           .content_first = 0,
                           .content_end = call_.n,
-                          .out_first = call_.plan->first_out.empty() ? kNoIndex : unit.outs[first],
+                          .out_first = call_.plan->first_out.empty() ? kNoIndex : work_unit.outs[first],
                           .out_end = end,
                           .order = order_};
     if (is_in_place()) copy_content(lists, scratch);
@@ -102,9 +105,9 @@ class Sorter {
   }
 
   /// Where the last list that is not empty ends in the output; 0 where all are.
-  static std::int64_t end_of(const UnitPlaces& unit, std::int64_t first, std::int64_t last) {
-    while (last > first && unit.lengths[last - 1] == 0) --last;
-    return last == first ? 0 : unit.outs[last - 1] + unit.lengths[last - 1];
+  static std::int64_t end_of(const WorkUnitPlaces& work_unit, std::int64_t first, std::int64_t last) {
+    while (last > first && work_unit.lengths[last - 1] == 0) --last;
+    return last == first ? 0 : work_unit.outs[last - 1] + work_unit.lengths[last - 1];
   }
 
   /// In place a row would be read while the store of the one before it, which it overlaps, is on its way: 14 ns a list.
@@ -165,22 +168,22 @@ class Work {
       if (mine < long_lists) {
         sort_long(call_.plan->long_lists[static_cast<std::size_t>(mine)], Together::no, scratch);
       } else {
-        sorter_.sort_unit(UnitPlaces(call_, mine - long_lists), scratch);
+        sorter_.sort_work_unit(WorkUnitPlaces(call_, mine - long_lists), scratch);
       }
     }
   }
 
   /// False where it is to be sorted by all threads, and is too short for that.
   bool sort_long(std::int64_t list, Together together, LongListScratch& scratch) {
-    const UnitPlaces unit(call_, list / cpu::kUnitLists);
+    const WorkUnitPlaces work_unit(call_, list / cpu::kUnitLists);
     const std::int64_t at = list % cpu::kUnitLists;
-    const std::int64_t count = unit.lengths[at];
+    const std::int64_t count = work_unit.lengths[at];
     if (together == Together::no) {
-      sorter_.sort_alone(unit, at, unit.outs[at], 1, scratch);
+      sorter_.sort_alone(work_unit, at, work_unit.outs[at], 1, scratch);
       return true;
     }
     if (count < kLeastTogether || count < call_.plan->elements / workers_ / 4) return false;
-    sorter_.sort_alone(unit, at, unit.outs[at], workers_, scratch);
+    sorter_.sort_alone(work_unit, at, work_unit.outs[at], workers_, scratch);
     return true;
   }
 

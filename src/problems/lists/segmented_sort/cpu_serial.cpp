@@ -18,36 +18,37 @@ namespace upsweep::impl::segmented_sort {
 namespace {
 
 template <class T>
-void sort_elements(const Call& call, const UnitPlaces& unit) {
+void sort_elements(const Call& call, const WorkUnitPlaces& work_unit) {
   const auto* const content = static_cast<const T*>(call.content);
   auto* const sorted = static_cast<T*>(call.out);
-  for (std::int64_t i = 0; i < unit.count; ++i) {
-    if (unit.lengths[i] == 0) continue;  // its bounds may be anything
+  for (std::int64_t i = 0; i < work_unit.count; ++i) {
+    if (work_unit.lengths[i] == 0) continue;  // its bounds may be anything
     // [guide: sort]
-    const T* const from = content + unit.starts[i];
-    T* const to = sorted + unit.outs[i];
-    if (from != to) std::copy(from, from + unit.lengths[i], to);
-    std::stable_sort(to, to + unit.lengths[i], ComesBefore<T>{call.descending, call.nan_first});
+    const T* const from = content + work_unit.starts[i];
+    T* const to = sorted + work_unit.outs[i];
+    if (from != to) std::copy(from, from + work_unit.lengths[i], to);
+    std::stable_sort(to, to + work_unit.lengths[i], ComesBefore<T>{call.descending, call.nan_first});
     // [guide: end]
   }
 }
 
 template <class T>
-void sort_positions(const Call& call, const UnitPlaces& unit) {
+void sort_positions(const Call& call, const WorkUnitPlaces& work_unit) {
   const auto* const content = static_cast<const T*>(call.content);
   const ComesBefore<T> before{call.descending, call.nan_first};
-  for (std::int64_t i = 0; i < unit.count; ++i) {
-    if (unit.lengths[i] == 0) continue;
-    const T* const from = content + unit.starts[i];
-    std::int64_t* const to = call.positions + unit.outs[i];
-    std::iota(to, to + unit.lengths[i], std::int64_t{0});
-    std::stable_sort(to, to + unit.lengths[i],
+  for (std::int64_t i = 0; i < work_unit.count; ++i) {
+    if (work_unit.lengths[i] == 0) continue;
+    const T* const from = content + work_unit.starts[i];
+    std::int64_t* const to = call.positions + work_unit.outs[i];
+    std::iota(to, to + work_unit.lengths[i], std::int64_t{0});
+    std::stable_sort(to, to + work_unit.lengths[i],
                      [&](std::int64_t a, std::int64_t b) { return before(from[a], from[b]); });
   }
 }
 
 Status run(Call& call, const Policy&) noexcept try {
-  for (std::int64_t unit = 0; unit < cpu::list_units(call.lists); ++unit) sort_unit(call, unit);
+  for (std::int64_t work_unit = 0; work_unit < cpu::list_units(call.lists); ++work_unit)
+    sort_work_unit(call, work_unit);
   return {};
 } catch (const std::bad_alloc&) {
   return {Code::out_of_memory};
@@ -55,10 +56,10 @@ Status run(Call& call, const Policy&) noexcept try {
 
 }  // namespace
 
-void sort_unit(const Call& call, std::int64_t which) {
-  const UnitPlaces unit(call, which);
+void sort_work_unit(const Call& call, std::int64_t which) {
+  const WorkUnitPlaces work_unit(call, which);
   visit_type(call.type, [&]<class T>(std::type_identity<T>) {
-    call.positions != nullptr ? sort_positions<T>(call, unit) : sort_elements<T>(call, unit);
+    call.positions != nullptr ? sort_positions<T>(call, work_unit) : sort_elements<T>(call, work_unit);
   });
 }
 

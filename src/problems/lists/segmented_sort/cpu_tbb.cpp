@@ -20,9 +20,10 @@ namespace {
 
 Status run(Call& call, const Policy&) noexcept try {
   cpu::keep_to_spare_threads();
-  using Units = oneapi::tbb::blocked_range<std::int64_t>;
-  oneapi::tbb::parallel_for(Units(0, cpu::list_units(call.lists)), [&](const Units& units) {
-    for (std::int64_t unit = units.begin(); unit < units.end(); ++unit) sort_unit(call, unit);
+  using WorkUnits = oneapi::tbb::blocked_range<std::int64_t>;
+  oneapi::tbb::parallel_for(WorkUnits(0, cpu::list_units(call.lists)), [&](const WorkUnits& work_units) {
+    for (std::int64_t work_unit = work_units.begin(); work_unit < work_units.end(); ++work_unit)
+      sort_work_unit(call, work_unit);
   });
   return {};
 } catch (const std::bad_alloc&) {

@@ -20,7 +20,7 @@ Status run(Call& call, const Policy& policy) noexcept {
   std::atomic<bool> no_memory{false};
   cpu::for_each_share(cpu::list_units(call.lists), 8, policy.threads, [&](cpu::Share share) noexcept {
     try {
-      for (std::int64_t unit = share.first; unit < share.last; ++unit) sort_unit(call, unit);
+      for (std::int64_t work_unit = share.first; work_unit < share.last; ++work_unit) sort_work_unit(call, work_unit);
     } catch (const std::bad_alloc&) {
       no_memory = true;
     }

@@ -110,22 +110,22 @@ void merge_blocks(const cpu::SortKernel& kernel, Run run, Run spare, std::int64_
 }
 
 /// Cuts `blocks` into parts, of which every 2^k that follow one another are merged in k rounds.
-struct Parts {
+struct Shares {
   std::int64_t blocks;
   std::int64_t count;
 
-  [[nodiscard]] std::int64_t begin(std::int64_t part) const {
-    return std::min(part, count) * blocks / count * kSortBlock;
+  [[nodiscard]] std::int64_t begin(std::int64_t share) const {
+    return std::min(share, count) * blocks / count * kSortBlock;
   }
 };
 
 /// The outputs first … last - 1 of the merges of every two runs of `width` parts.
 template <class Run>
-void merge_share(const Parts& parts, std::int64_t width, Run from, Run to, std::int64_t first, std::int64_t last) {
-  for (std::int64_t part = 0; part < parts.count; part += 2 * width) {
-    const std::int64_t begin = parts.begin(part);
-    const std::int64_t middle = parts.begin(part + width);
-    const std::int64_t end = parts.begin(part + 2 * width);
+void merge_share(const Shares& shares, std::int64_t width, Run from, Run to, std::int64_t first, std::int64_t last) {
+  for (std::int64_t share = 0; share < shares.count; share += 2 * width) {
+    const std::int64_t begin = shares.begin(share);
+    const std::int64_t middle = shares.begin(share + width);
+    const std::int64_t end = shares.begin(share + 2 * width);
     const std::int64_t low = std::max(first, begin) - begin;
     const std::int64_t high = std::min(last, end) - begin;
     if (low >= high) continue;
@@ -143,24 +143,24 @@ void merge_share(const Parts& parts, std::int64_t width, Run from, Run to, std::
 template <class Run, class Load>
 Run sort_keys(const cpu::SortKernel& kernel, std::int64_t n, int workers, Run run, Run spare, Load load) {
   const std::int64_t blocks = cpu::parts(n, kSortBlock);
-  Parts parts{blocks, 1};
-  while (parts.count < workers) parts.count *= 2;
+  Shares shares{blocks, 1};
+  while (shares.count < workers) shares.count *= 2;
   std::atomic<bool> all_loaded{true};
   std::atomic<std::int64_t> ticket{0};
   cpu::run_workers(workers, [&](int) {
-    for (std::int64_t part = ticket++; part < parts.count; part = ticket++) {
-      const std::int64_t begin = parts.begin(part);
-      const std::int64_t end = parts.begin(part + 1);
+    for (std::int64_t share = ticket++; share < shares.count; share = ticket++) {
+      const std::int64_t begin = shares.begin(share);
+      const std::int64_t end = shares.begin(share + 1);
       if (!load(begin, std::min(end, n) - begin, run + begin)) all_loaded = false;
       if (all_loaded) merge_blocks(kernel, run + begin, spare + begin, end - begin, false);
     }
   });
   if (!all_loaded) return {};
-  for (std::int64_t width = 1; width < parts.count; width *= 2) {
-    cpu::for_each_piece(4 * std::int64_t{workers}, workers, [&](std::int64_t piece) {
-      const std::int64_t pieces = 4 * std::int64_t{workers};
-      merge_share(parts, width, run, spare, piece * blocks / pieces * kSortBlock,
-                  (piece + 1) * blocks / pieces * kSortBlock);
+  for (std::int64_t width = 1; width < shares.count; width *= 2) {
+    cpu::for_each_piece(4 * std::int64_t{workers}, workers, [&](std::int64_t work_unit) {
+      const std::int64_t work_units = 4 * std::int64_t{workers};
+      merge_share(shares, width, run, spare, work_unit * blocks / work_units * kSortBlock,
+                  (work_unit + 1) * blocks / work_units * kSortBlock);
     });
     std::swap(run, spare);
   }

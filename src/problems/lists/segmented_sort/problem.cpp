@@ -39,7 +39,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
 }
 
 /// Units of lists that a worker checks, at least.
-constexpr std::int64_t kLeastUnits = cpu::tuning::kListSort.least_units;
+constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_units;
 
 /// Of lists that overlap.
 [[noreturn]] void throw_too_many() {
@@ -48,26 +48,26 @@ constexpr std::int64_t kLeastUnits = cpu::tuning::kListSort.least_units;
 
 /// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
 SortPlan make_plan(const Call& call, int threads) {
-  const std::int64_t units = cpu::list_units(call.lists);
+  const std::int64_t work_units = cpu::list_units(call.lists);
   const bool is_packed = !call.lists.are_adjacent();
   SortPlan plan;
-  std::vector<std::int64_t> elements(static_cast<std::size_t>(units) + 1);
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(work_units) + 1);
   std::vector<std::pair<std::int64_t, std::int64_t>> longest;  // by their negated length, then in order
   std::mutex mutex;
   cpu::LowestIndex first_bad;
   bool no_memory = false;
-  cpu::for_each_share(units, kLeastUnits, threads, [&](cpu::Share share) noexcept {
-    cpu::ListUnit unit;
+  cpu::for_each_share(work_units, kLeastWorkUnits, threads, [&](cpu::Share share) noexcept {
+    cpu::ListUnit work_unit;
     for (std::int64_t which = share.first; which < share.last; ++which) {
-      const std::int64_t bad = cpu::read_unit(call.lists, which, call.n, unit);
+      const std::int64_t bad = cpu::read_unit(call.lists, which, call.n, work_unit);
       if (bad != kNoIndex) return first_bad.add(bad);
-      elements[static_cast<std::size_t>(which) + 1] = unit.elements();
-      if (unit.most <= kLongList) continue;
+      elements[static_cast<std::size_t>(which) + 1] = work_unit.elements();
+      if (work_unit.most <= kLongList) continue;
       const std::lock_guard locked(mutex);
-      for (std::int64_t i = 0; i < unit.count; ++i) {
-        if (unit.lengths[i] <= kLongList || no_memory) continue;
+      for (std::int64_t i = 0; i < work_unit.count; ++i) {
+        if (work_unit.lengths[i] <= kLongList || no_memory) continue;
         try {
-          longest.emplace_back(-unit.lengths[i], which * cpu::kUnitLists + i);
+          longest.emplace_back(-work_unit.lengths[i], which * cpu::kUnitLists + i);
         } catch (const std::bad_alloc&) {
           no_memory = true;
         }

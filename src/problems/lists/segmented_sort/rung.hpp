@@ -34,11 +34,11 @@ struct SortPlan {
 };
 
 /// Where the lists of a unit lie and where they go.
-struct UnitPlaces : cpu::ListUnit {
+struct WorkUnitPlaces : cpu::ListUnit {
   std::int64_t outs[cpu::kUnitLists];
 
   /// Reads unit number `which` of lists that are known to be good.
-  UnitPlaces(const Call& call, std::int64_t which) {
+  WorkUnitPlaces(const Call& call, std::int64_t which) {
     (void)cpu::read_unit(call.lists, which, call.n, *this);
     std::int64_t out = call.plan->first_out.empty() ? 0 : call.plan->first_out[static_cast<std::size_t>(which)];
     for (std::int64_t i = 0; i < count; ++i) {
@@ -61,6 +61,6 @@ struct ComesBefore {
 };
 
 /// Sorts the lists of a unit, one after the other, by std::stable_sort. Throws std::bad_alloc.
-void sort_unit(const Call& call, std::int64_t unit);
+void sort_work_unit(const Call& call, std::int64_t work_unit);
 
 }  // namespace upsweep::impl::segmented_sort

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/pieces.cpp: ranges of a scan on the kernels: conversion, overflow checks, carries of erased type.
-#include "problems/dense/scan/pieces.hpp"
+// problems/dense/scan/ranges.cpp: ranges of a scan on the kernels: conversion, overflow checks, carries of erased type.
+#include "problems/dense/scan/ranges.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -28,17 +28,16 @@ const ScanCarry<T>& as(const detail::CarryBytes& carry) {
 
 }  // namespace
 
-Pieces::Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table)
+ScanRanges::ScanRanges(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table)
     : call_(call),
       magnitudes_(cpu::kernels(policy.isa)),
-      fold_piece_(call, table),
-      scan_piece_(call, table, fold_piece_.kernel(), fold_piece_.op()),
+      fold_(call, table),
+      scan_(call, table, fold_.kernel(), fold_.op()),
       checked_(cpu::is_checked(call, policy)),
-      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() &&
-                        !fold_piece_.elements().converts()),
+      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() && !fold_.elements().converts()),
       non_temporal_(call.n * call.out_size >= kNonTemporalBytes && !in_place()) {}
 
-std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+std::int64_t ScanRanges::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
   if (!notes_magnitudes_) {
     const std::int64_t bad = find_overflow(range, carry);
     write(range, carry, ahead);
@@ -50,38 +49,38 @@ std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) cons
   return all_fit(range, before, magnitude) ? kNoIndex : find_overflow(range, before);
 }
 
-std::int64_t Pieces::scan_alone(cpu::Range range, Carry& carry) const {
+std::int64_t ScanRanges::scan_alone(cpu::Range range, Carry& carry) const {
   write(range, carry, {0, 0});
   return kNoIndex;
 }
 
-void Pieces::write(cpu::Range range, Carry& carry, cpu::Range ahead, std::uint64_t* magnitude) const {
+void ScanRanges::write(cpu::Range range, Carry& carry, cpu::Range ahead, std::uint64_t* magnitude) const {
   make_plain(carry);
   detail::ScanMode mode{.exclusive = call_.exclusive, .non_temporal = non_temporal_, .note = magnitude};
-  const cpu::Elements& elements = fold_piece_.elements();
+  const cpu::Elements& elements = fold_.elements();
   if (ahead.count > 0 && !elements.converts()) mode.next = elements.at_index(ahead.first);
   elements.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
-    scan_piece_(x, output(first), count, carry.bytes, mode);
+    scan_(x, output(first), count, carry.bytes, mode);
   });
 }
 
-std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
+std::int64_t ScanRanges::shift(cpu::Range range, const Carry& carry) const {
   const std::int64_t bad = find_overflow(range, carry);
   Carry before = carry;
   make_plain(before);
-  fold_piece_.kernel().shift(fold_piece_.op(), output(range.first), range.count, before.bytes, call_.exclusive);
+  fold_.kernel().shift(fold_.op(), output(range.first), range.count, before.bytes, call_.exclusive);
   return bad;
 }
 
-void Pieces::make_plain(Carry& carry) const {
-  if (!fold_piece_.is_product()) return;
+void ScanRanges::make_plain(Carry& carry) const {
+  if (!fold_.is_product()) return;
   visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
     auto& product = *reinterpret_cast<ScanCarry<T>*>(carry.bytes);
     if (product.any) product = carry_of(detail::value_of(product));
   });
 }
 
-bool Pieces::prefers_scan(const Carry& before, const Carry& total) const {
+bool ScanRanges::prefers_scan(const Carry& before, const Carry& total) const {
   if (call_.op != Operator::add || !is_float(call_.out_type)) return false;
   return visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
     return std::is_floating_point_v<T> && !std::isfinite(as<T>(total).total) &&
@@ -89,7 +88,7 @@ bool Pieces::prefers_scan(const Carry& before, const Carry& total) const {
   });
 }
 
-bool Pieces::all_fit(cpu::Range range, const Carry& before, std::uint64_t magnitude) const {
+bool ScanRanges::all_fit(cpu::Range range, const Carry& before, std::uint64_t magnitude) const {
   return visit_type(call_.out_type, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T>) {
       const auto first = as<T>(before).any ? as<T>(before).total : T{0};
@@ -99,14 +98,14 @@ bool Pieces::all_fit(cpu::Range range, const Carry& before, std::uint64_t magnit
   });
 }
 
-std::int64_t Pieces::find_overflow(cpu::Range range, const Carry& carry) const {
+std::int64_t ScanRanges::find_overflow(cpu::Range range, const Carry& carry) const {
   if (!checked_) return kNoIndex;
   const std::int64_t found = visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) -> std::int64_t {
     if constexpr (std::is_integral_v<Out>) {
       const Out before = as<Out>(carry).any ? as<Out>(carry).total : Out{0};
       return visit_type(call_.in_type, [&]<class In>(std::type_identity<In>) -> std::int64_t {
         if constexpr (std::is_integral_v<In>) {
-          const auto* x = static_cast<const In*>(fold_piece_.elements().at_index(range.first));
+          const auto* x = static_cast<const In*>(fold_.elements().at_index(range.first));
           return cpu::first_overflow(magnitudes_, x, range.count, before);
         }
         return kNoIndex;
@@ -119,14 +118,14 @@ std::int64_t Pieces::find_overflow(cpu::Range range, const Carry& carry) const {
   return range.first + found + (call_.exclusive ? 1 : 0);
 }
 
-bool Pieces::spoiled(const Carry& carry) const {
+bool ScanRanges::spoiled(const Carry& carry) const {
   if (!checked_ || call_.n == 0) return false;
   return visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
     return as<Out>(carry).any && as<Out>(carry).wraps != 0;
   });
 }
 
-Status Pieces::finish(std::int64_t bad, Carry& carry) const {
+Status ScanRanges::finish(std::int64_t bad, Carry& carry) const {
   if (bad != kNoIndex && bad < call_.n) return {Code::overflow, bad};
   if (call_.n == 0 || call_.op != Operator::add || !is_integer(call_.out_type)) return {};
   // Where no prefix has left its type, totals of pieces may have, and a carry that they are merged into counts that. Where
@@ -141,18 +140,18 @@ Status Pieces::finish(std::int64_t bad, Carry& carry) const {
   return {};
 }
 
-void* Pieces::output(std::int64_t i) const { return static_cast<std::byte*>(call_.out) + i * call_.out_size; }
+void* ScanRanges::output(std::int64_t i) const { return static_cast<std::byte*>(call_.out) + i * call_.out_size; }
 
 // A size that is no power of two counts as the next one: the quotient of a division would cost a short scan dearly.
-std::int64_t Pieces::block() const {
+std::int64_t ScanRanges::block() const {
   const auto size = std::bit_ceil(static_cast<std::uint64_t>(std::max(call_.in_size, call_.out_size)));
   return std::max<std::int64_t>(1, cpu::kBlockBytes >> std::countr_zero(size));
 }
 
-std::int64_t Pieces::strip() const { return std::max<std::int64_t>(1, block() / cpu::kStrips); }
+std::int64_t ScanRanges::strip() const { return std::max<std::int64_t>(1, block() / cpu::kStrips); }
 
 // Integers may be cut anywhere, custom types are not scanned by vectors.
-std::int64_t Pieces::first_strip() const {
+std::int64_t ScanRanges::first_strip() const {
   if (call_.custom != nullptr || !exact()) return strip();
   return strip() + cpu::before_line(call_.out) / call_.out_size;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/pieces.cpp: ranges of lists on the kernels, and the search for the first bad list where a kernel saw one.
-#include "problems/lists/offsets/pieces.hpp"
+// problems/lists/offsets/ranges.cpp: ranges of lists on the kernels, and the search for the first bad list where a kernel saw one.
+#include "problems/lists/offsets/ranges.hpp"
 
 #include <cstddef>
 
@@ -22,53 +22,55 @@ List<T> list_at(const detail::OffsetsCall& call, std::int64_t i) {
 
 }  // namespace
 
-Pieces::Pieces(const detail::OffsetsCall& call, const cpu::KernelTable& table)
+OffsetsRanges::OffsetsRanges(const detail::OffsetsCall& call, const cpu::KernelTable& table)
     : call_(call), kernel_(table.offsets[cpu::at(call.type)]), non_temporal_(call.n >= kNonTemporalLists) {}
 
-void Pieces::merge(Carry& left, const Carry& right) { left = add(left, right); }
+void OffsetsRanges::merge(Carry& left, const Carry& right) { left = add(left, right); }
 
-cpu::ListBounds Pieces::lists(std::int64_t first) const {
+cpu::ListBounds OffsetsRanges::lists(std::int64_t first) const {
   const std::int64_t bytes = first * size_of(call_.type);
   return {static_cast<const std::byte*>(call_.starts) + bytes, static_cast<const std::byte*>(call_.stops) + bytes,
           call_.strict};
 }
 
-void Pieces::reduce(cpu::Range range, Carry& carry) const { carry = kernel_.reduce(lists(range.first), range.count); }
+void OffsetsRanges::reduce(cpu::Range range, Carry& carry) const {
+  carry = kernel_.reduce(lists(range.first), range.count);
+}
 
-std::int64_t Pieces::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
+std::int64_t OffsetsRanges::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
   return scan_as(range, carry, mode_for(ahead));
 }
 
-std::int64_t Pieces::scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded,
-                                   Carry& total) const {
-  Carry part = 0;
+std::int64_t OffsetsRanges::scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded,
+                                          Carry& total) const {
+  Carry total_of_range = 0;
   detail::ScanMode both = mode_for(ahead);
   both.beside = lists(folded.first).starts;
-  both.beside_total = &part;
+  both.beside_total = &total_of_range;
   const std::int64_t bad = scan_as(range, carry, both);
-  merge(total, part);
+  merge(total, total_of_range);
   return bad;
 }
 
-detail::ScanMode Pieces::mode_for(cpu::Range ahead) const {
+detail::ScanMode OffsetsRanges::mode_for(cpu::Range ahead) const {
   detail::ScanMode mode{.non_temporal = non_temporal_};
   if (ahead.count > 0) mode.next = lists(ahead.first).starts;
   return mode;
 }
 
-std::int64_t Pieces::scan_as(cpu::Range range, Carry& carry, const detail::ScanMode& mode) const {
+std::int64_t OffsetsRanges::scan_as(cpu::Range range, Carry& carry, const detail::ScanMode& mode) const {
   const Carry before = carry;
   const cpu::ListTotal sum = kernel_.scan(lists(range.first), range.count, output(range.first), before, mode);
   carry = sum.total;
   return sum.bad ? find_bad(range, before) : kNoIndex;
 }
 
-std::int64_t Pieces::shift(cpu::Range range, const Carry& carry) const {
+std::int64_t OffsetsRanges::shift(cpu::Range range, const Carry& carry) const {
   const bool bad = cpu::shift_offsets(output(range.first), range.count, carry);
   return bad ? find_bad(range, carry) : kNoIndex;
 }
 
-std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
+std::int64_t OffsetsRanges::difference(cpu::Range range, Carry before) const {
   // Modulo 2^64, as the kernel subtracts: what leaves int64 shows in the sign.
   const auto start_of = [&](std::int64_t list) {
     return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
@@ -83,7 +85,7 @@ std::int64_t Pieces::difference(cpu::Range range, Carry before) const {
   return find_bad(range, static_cast<std::int64_t>(start_of(range.first) - base));
 }
 
-std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
+std::int64_t OffsetsRanges::find_bad(cpu::Range range, Carry before) const {
   return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
     // [guide: first bad]
     for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
@@ -95,16 +97,16 @@ std::int64_t Pieces::find_bad(cpu::Range range, Carry before) const {
   });
 }
 
-Code Pieces::error_of(std::int64_t list) const {
+Code OffsetsRanges::error_of(std::int64_t list) const {
   return visit_list_bound(call_.type, [&]<class T>(std::type_identity<T>) {
     const Code code = list_at<T>(call_, list).check(call_.strict);
     return code == Code::ok ? Code::overflow : code;  // the list is fine, so it is its offset that does not fit
   });
 }
 
-std::int64_t Pieces::block() const { return cpu::kBlockBytes / 2 / size_of(call_.type); }
+std::int64_t OffsetsRanges::block() const { return cpu::kBlockBytes / 2 / size_of(call_.type); }
 
-std::int64_t Pieces::first_strip() const {
+std::int64_t OffsetsRanges::first_strip() const {
   return strip() + cpu::before_line(output(0)) / std::int64_t{sizeof(std::int64_t)};
 }
 

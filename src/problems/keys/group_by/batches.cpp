@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/pieces.cpp: pieces of the rows become entries, entries go into partitions by the hashes of their keys, each partition
+// problems/keys/group_by/batches.cpp: pieces of the rows become entries, entries go into partitions by the hashes of their keys, each partition
 // becomes groups, and groups are written in the order of their first rows.
 //
 // An entry is a key, the row where it was first seen, and what the piece has of it: a row, or the total of some. Entries of a
@@ -11,7 +11,7 @@
 // merge goes on with. The last merge leaves new groups where the piece in which they were first seen had its entries: they are
 // the first ones in each of its partitions. Then a piece writes the groups first seen in it in order, by a bit for each of its
 // rows. Which pieces a merge has changes nothing but the memory.
-#include "problems/keys/group_by/pieces.hpp"
+#include "problems/keys/group_by/batches.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -39,7 +39,7 @@ namespace upsweep::impl::group_by {
 namespace {
 
 /// Rows of a piece: the last 16 bits of a row are its number in the piece.
-constexpr std::int64_t kPiece = cpu::tuning::kGroupsOrder.piece;
+constexpr std::int64_t kBatch = cpu::tuning::kGroupsOrder.piece;
 /// Keys that a piece's table may have.
 constexpr std::int64_t kMostKeys = cpu::tuning::kGroupsOrder.most_keys;
 /// Keys between which there are fewer than so many find their numbers by their place.
@@ -54,7 +54,7 @@ constexpr std::int64_t kMostPartitions = cpu::tuning::kGroupsOrder.most_partitio
 constexpr std::int64_t kAlone = cpu::tuning::kGroups.alone;
 /// Entries that are merged at a time are no fewer than these, and four pieces of each thread.
 constexpr std::int64_t kLeastMerged = cpu::tuning::kGroupsOrder.least_merged;
-constexpr std::int64_t kLeastMergedByThread = 4 * kPiece;
+constexpr std::int64_t kLeastMergedByThread = 4 * kBatch;
 /// And so many times the groups.
 constexpr std::int64_t kMergedByGroup = cpu::tuning::kGroupsOrder.merged_by_group;
 /// Pieces in a row that a thread writes the known groups of, after it has looked for the first of them in each partition.
@@ -62,14 +62,14 @@ constexpr std::int64_t kMostWritten = cpu::tuning::kGroups.most_written;
 
 /// What a thread works with, piece after piece.
 template <class Key>
-struct PieceScratch {
-  PieceScratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
+struct BatchScratch {
+  BatchScratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
 
-  Groups<Key> groups;           ///< of a piece
-  Groups<Key> merged;           ///< of a partition
-  std::uint32_t dense[kDense];  ///< numbers and 1 by the place of a key
-  std::uint16_t left[kPiece];   ///< the rows that are no total's
-  std::uint16_t parts[kPiece];  ///< the partition of each entry
+  Groups<Key> groups;                           ///< of a piece
+  Groups<Key> merged;                           ///< of a partition
+  std::uint32_t dense[kDense];                  ///< numbers and 1 by the place of a key
+  std::uint16_t left[kBatch];                   ///< the rows that are no total's
+  std::uint16_t partitions_of_entries[kBatch];  ///< the partition of each entry
   std::uint32_t numbers[kBlock];
   std::int64_t at[kBlock];
   std::int64_t places[kBlock];
@@ -77,35 +77,35 @@ struct PieceScratch {
 };
 
 template <class Key>
-class Pieces {
+class GroupsOfBatches {
  public:
-  Pieces(Call& call, const Policy& policy, Adapts adapts)
+  GroupsOfBatches(Call& call, const Policy& policy, Adapts adapts)
       : call_(call),
         interruption_(call.go_on),
         folds_(folds_of(call)),
         shape_{folds_.size, is_counted()},
         adapts_(adapts == Adapts::yes),
         workers_(cpu::worker_count(policy.threads)),
-        pieces_(cpu::parts(call.n, kPiece)),
+        batches_(cpu::parts(call.n, kBatch)),
         keys_(static_cast<const Key*>(call.keys)),
         values_(static_cast<const std::byte*>(call.in)),
         value_size_(size_of(call.in_type)),
         sign_(is_signed(call.key_type) ? static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1)) : Key{0}),
         scratches_(static_cast<std::size_t>(workers_)),
-        entries_(static_cast<std::size_t>(pieces_)),
-        new_groups_(static_cast<std::size_t>(pieces_)),
+        entries_(static_cast<std::size_t>(batches_)),
+        new_groups_(static_cast<std::size_t>(batches_)),
         slabs_(call.n, shape_) {}
 
   Status run() {
-    if (adapts_ && pieces_ <= 1) return run_small();
-    for (std::int64_t first = 0; first < pieces_;) {
-      const std::int64_t end = fold_pieces(first);
+    if (adapts_ && batches_ <= 1) return run_small();
+    for (std::int64_t first = 0; first < batches_;) {
+      const std::int64_t end = fold_batches(first);
       if (interruption_.is_stopped()) return kInterrupted;
-      const bool are_all = first == 0 && end == pieces_;
+      const bool are_all = first == 0 && end == batches_;
       if (are_all && !in_partitions_ && pending_ <= kAlone) return merge_alone();
-      merge_pieces(first, end);
+      merge_batches(first, end);
       if (interruption_.is_stopped()) return kInterrupted;
-      if (end == pieces_) return write(first);
+      if (end == batches_) return write(first);
       for (std::int64_t i = first; i < end; ++i) entry(i) = {};
       slabs_.clear();
       first = end;
@@ -115,7 +115,7 @@ class Pieces {
 
  private:
   [[nodiscard]] bool is_counted() const { return call_.out_counts != nullptr; }
-  Entries<Key>& entry(std::int64_t piece) { return entries_[static_cast<std::size_t>(piece)]; }
+  Entries<Key>& entry(std::int64_t batch) { return entries_[static_cast<std::size_t>(batch)]; }
   KnownGroups<Key>& known(std::int64_t partition) { return known_[static_cast<std::size_t>(partition)]; }
 
   void set_partitions(std::int64_t entries) {
@@ -124,13 +124,13 @@ class Pieces {
   }
   [[nodiscard]] std::int64_t partitions() const { return std::int64_t{1} << bits_; }
   /// By the first bits of the hash: tables look for keys by the last.
-  [[nodiscard]] std::uint16_t part_of(Key key) const {
+  [[nodiscard]] std::uint16_t partition_of(Key key) const {
     return static_cast<std::uint16_t>(bits_ == 0 ? 0 : hash_of_key(by_, key) >> (64 - bits_));
   }
 
-  PieceScratch<Key>& scratch_of(int worker) {
+  BatchScratch<Key>& scratch_of(int worker) {
     auto& scratch = scratches_[static_cast<std::size_t>(worker)];
-    if (scratch == nullptr) scratch = std::make_unique<PieceScratch<Key>>(folds_, is_counted());
+    if (scratch == nullptr) scratch = std::make_unique<BatchScratch<Key>>(folds_, is_counted());
     return *scratch;
   }
   /// work(i, scratch) of each from `first` to `end`, in any order on any thread, as long as goes_on() and the call is to go on.
@@ -163,19 +163,19 @@ class Pieces {
   // ---------------------------------------------------------------------------------------------------- a piece's entries
 
   /// Makes entries of pieces from `first` on, until these are enough for a merge. Returns the end of these pieces.
-  std::int64_t fold_pieces(std::int64_t first) {
+  std::int64_t fold_batches(std::int64_t first) {
     pending_ = 0;
     in_partitions_ = false;
     set_partitions(call_.n);
     std::int64_t enough = std::max({kLeastMerged, kLeastMergedByThread * workers_, kMergedByGroup * known_groups_});
     for (std::int64_t end = first;;) {
-      end = each_while([&] { return pending_ < enough; }, end, pieces_,
-                       [&](std::int64_t i, auto& scratch) { fold_piece(i, scratch); });
-      if (end == pieces_ || interruption_.is_stopped()) return end;
+      end = each_while([&] { return pending_ < enough; }, end, batches_,
+                       [&](std::int64_t i, auto& scratch) { fold_batch(i, scratch); });
+      if (end == batches_ || interruption_.is_stopped()) return end;
       const std::int64_t before = enough;
       // Where most keys are new the merge is put off, as the next one reads the groups again; and so where few rows are left.
       if (in_partitions_) enough = std::max(enough, kMergedByGroup * estimated_groups(first, end));
-      if ((pieces_ - end) * kPiece < enough / 2) enough = std::numeric_limits<std::int64_t>::max();
+      if ((batches_ - end) * kBatch < enough / 2) enough = std::numeric_limits<std::int64_t>::max();
       if (enough / 5 * 4 < before) return end;
     }
   }
@@ -191,18 +191,18 @@ class Pieces {
     return groups.size() * partitions();
   }
 
-  struct Piece {
+  struct Batch {
     std::int64_t first;
     std::int64_t count;
     const std::byte* values;
   };
-  [[nodiscard]] Piece piece(std::int64_t i) const {
-    const std::int64_t first = i * kPiece;
-    return {first, std::min(kPiece, call_.n - first), values_ + first * value_size_};
+  [[nodiscard]] Batch batch(std::int64_t i) const {
+    const std::int64_t first = i * kBatch;
+    return {first, std::min(kBatch, call_.n - first), values_ + first * value_size_};
   }
 
-  void fold_piece(std::int64_t i, PieceScratch<Key>& scratch) {
-    const Piece rows = piece(i);
+  void fold_batch(std::int64_t i, BatchScratch<Key>& scratch) {
+    const Batch rows = batch(i);
     Groups<Key>& groups = scratch.groups;
     groups.clear();
     std::int64_t at = 0;
@@ -218,13 +218,13 @@ class Pieces {
       at = fold_known(rows, at, left, scratch);
     }
     for (; at < rows.count; ++at) scratch.left[left++] = static_cast<std::uint16_t>(at);
-    if (left > 0) return partition_piece(i, left, scratch);
+    if (left > 0) return partition_batch(i, left, scratch);
     keep_totals(i, scratch);
   }
 
   /// The rows from the first on, block by block, whose keys are so near one another that a table by their place holds them.
   /// Returns how many.
-  std::int64_t fold_dense(const Piece& rows, PieceScratch<Key>& scratch) {
+  std::int64_t fold_dense(const Batch& rows, BatchScratch<Key>& scratch) {
     Groups<Key>& groups = scratch.groups;
     Key least = 0;
     // [guide: dense]
@@ -269,7 +269,7 @@ class Pieces {
 
   /// The rows from `at` on, where the table is full: those of its keys are folded, others left. Returns where that is not worth
   /// it any more.
-  std::int64_t fold_known(const Piece& rows, std::int64_t at, std::int64_t& left, PieceScratch<Key>& scratch) {
+  std::int64_t fold_known(const Batch& rows, std::int64_t at, std::int64_t& left, BatchScratch<Key>& scratch) {
     while (at < rows.count) {
       const std::int64_t count = std::min(kBlock, rows.count - at);
       scratch.groups.table.find(keys_ + rows.first + at, count, scratch.numbers);
@@ -290,23 +290,23 @@ class Pieces {
   }
 
   /// The entries of a piece that has totals alone, which are few: in memory of their own, and not yet in partitions.
-  void keep_totals(std::int64_t i, PieceScratch<Key>& scratch) {
+  void keep_totals(std::int64_t i, BatchScratch<Key>& scratch) {
     const Groups<Key>& groups = scratch.groups;
     Entries<Key>& to = entry(i);
     to.allocate(groups.size(), shape_);
     pending_ += to.count;
     std::copy_n(groups.table.keys(), to.count, to.keys);
     for (std::int64_t g = 0; g < to.count; ++g) {
-      to.rows[g] = static_cast<std::uint16_t>(groups.table.firsts()[g] - i * kPiece);
+      to.rows[g] = static_cast<std::uint16_t>(groups.table.firsts()[g] - i * kBatch);
     }
     if (to.count > 0) std::memcpy(to.totals, groups.totals(), static_cast<std::size_t>(to.count * folds_.size));
     if (is_counted()) std::copy_n(groups.counts(), to.count, to.counts);
   }
 
   /// begins ← where each partition of the entries with these parts begins, and the end.
-  void begin_partitions(Entries<Key>& of, const std::uint16_t* parts) const {
+  void begin_partitions(Entries<Key>& of, const std::uint16_t* partitions_of_entries) const {
     of.begins.assign(static_cast<std::size_t>(partitions()) + 1, 0);
-    for (std::int64_t e = 0; e < of.count; ++e) ++of.begins[parts[e]];
+    for (std::int64_t e = 0; e < of.count; ++e) ++of.begins[partitions_of_entries[e]];
     std::uint32_t begin = 0;
     for (std::uint32_t& one : of.begins) {
       const std::uint32_t count = one;
@@ -316,8 +316,8 @@ class Pieces {
   }
 
   /// The piece's totals, and after them the rows that are left, into a slab.
-  void partition_piece(std::int64_t i, std::int64_t left, PieceScratch<Key>& scratch) {
-    const Piece rows = piece(i);
+  void partition_batch(std::int64_t i, std::int64_t left, BatchScratch<Key>& scratch) {
+    const Batch rows = batch(i);
     const Groups<Key>& groups = scratch.groups;
     const std::int64_t totals = groups.size();
     Entries<Key>& to = entry(i);
@@ -325,16 +325,17 @@ class Pieces {
     pending_ += to.count + partitions();  // where partitions begin is memory, too
     in_partitions_ = true;
     const Key* const keys = keys_ + rows.first;
-    for (std::int64_t g = 0; g < totals; ++g) scratch.parts[g] = part_of(groups.table.keys()[g]);
-    for (std::int64_t k = 0; k < left; ++k) scratch.parts[totals + k] = part_of(keys[scratch.left[k]]);
-    begin_partitions(to, scratch.parts);
+    for (std::int64_t g = 0; g < totals; ++g) scratch.partitions_of_entries[g] = partition_of(groups.table.keys()[g]);
+    for (std::int64_t k = 0; k < left; ++k)
+      scratch.partitions_of_entries[totals + k] = partition_of(keys[scratch.left[k]]);
+    begin_partitions(to, scratch.partitions_of_entries);
     auto next = to.begins;
-    put_totals(to, groups, i, scratch.parts, next.data(), scratch.to);
+    put_totals(to, groups, i, scratch.partitions_of_entries, next.data(), scratch.to);
     for (std::int64_t at = 0; at < left; at += kBlock) {
       const std::int64_t count = std::min(kBlock, left - at);
       for (std::int64_t k = 0; k < count; ++k) {
         const std::uint16_t row = scratch.left[at + k];
-        const std::uint32_t place = next[scratch.parts[totals + at + k]]++;
+        const std::uint32_t place = next[scratch.partitions_of_entries[totals + at + k]]++;
         to.keys[place] = keys[row];
         to.rows[place] = row;
         scratch.at[k] = row;
@@ -346,14 +347,14 @@ class Pieces {
     }
   }
 
-  void put_totals(Entries<Key>& to, const Groups<Key>& groups, std::int64_t i, const std::uint16_t* parts,
-                  std::uint32_t* next, std::uint32_t* places) const {
+  void put_totals(Entries<Key>& to, const Groups<Key>& groups, std::int64_t i,
+                  const std::uint16_t* partitions_of_entries, std::uint32_t* next, std::uint32_t* places) const {
     for (std::int64_t at = 0; at < groups.size(); at += kBlock) {
       const std::int64_t count = std::min(kBlock, groups.size() - at);
       for (std::int64_t g = 0; g < count; ++g) {
-        const std::uint32_t place = next[parts[at + g]]++;
+        const std::uint32_t place = next[partitions_of_entries[at + g]]++;
         to.keys[place] = groups.table.keys()[at + g];
-        to.rows[place] = static_cast<std::uint16_t>(groups.table.firsts()[at + g] - i * kPiece);
+        to.rows[place] = static_cast<std::uint16_t>(groups.table.firsts()[at + g] - i * kBatch);
         places[g] = place;
       }
       folds_.move(groups.totals() + at * folds_.size, places, count, to.totals);
@@ -363,17 +364,17 @@ class Pieces {
   }
 
   /// The entries that keep_totals() has left, in partitions.
-  void partition_totals(std::int64_t i, PieceScratch<Key>& scratch) {
+  void partition_totals(std::int64_t i, BatchScratch<Key>& scratch) {
     Entries<Key>& to = entry(i);
     const Entries<Key> from = std::exchange(to, {});
     to.allocate(from.count, shape_);
-    for (std::int64_t e = 0; e < from.count; ++e) scratch.parts[e] = part_of(from.keys[e]);
-    begin_partitions(to, scratch.parts);
+    for (std::int64_t e = 0; e < from.count; ++e) scratch.partitions_of_entries[e] = partition_of(from.keys[e]);
+    begin_partitions(to, scratch.partitions_of_entries);
     auto next = to.begins;
     for (std::int64_t at = 0; at < from.count; at += kBlock) {
       const std::int64_t count = std::min(kBlock, from.count - at);
       for (std::int64_t e = 0; e < count; ++e) {
-        const std::uint32_t place = next[scratch.parts[at + e]]++;
+        const std::uint32_t place = next[scratch.partitions_of_entries[at + e]]++;
         to.keys[place] = from.keys[at + e];
         to.rows[place] = from.rows[at + e];
         scratch.to[e] = place;
@@ -391,13 +392,13 @@ class Pieces {
     const Entries<Key>& from = entry(i);
     groups.merge(from.keys + begin, from.totals + begin * folds_.size,
                  from.counts == nullptr ? nullptr : from.counts + begin, end - begin,
-                 [&](std::int64_t e) { return i * kPiece + from.rows[begin + e]; });
+                 [&](std::int64_t e) { return i * kBatch + from.rows[begin + e]; });
   }
 
   /// All entries, which are few, into one table.
   Status merge_alone() {
     Groups<Key> all(folds_, is_counted());
-    for (std::int64_t i = 0; i < pieces_; ++i) merge(all, i, 0, entry(i).count);
+    for (std::int64_t i = 0; i < batches_; ++i) merge(all, i, 0, entry(i).count);
     return write_in_order(call_, folds_, all);
   }
 
@@ -406,7 +407,7 @@ class Pieces {
   }
 
   /// The entries of these pieces, and the known groups. All that there are then are known, or, of the last pieces, written.
-  void merge_pieces(std::int64_t first, std::int64_t end) {
+  void merge_batches(std::int64_t first, std::int64_t end) {
     if (!in_partitions_) {
       set_partitions(pending_);
       bits_ = std::max(bits_, known_bits_);
@@ -414,7 +415,7 @@ class Pieces {
     split_known();
     each(first, end, [&](std::int64_t i, auto& scratch) {
       if (entry(i).begins.empty()) partition_totals(i, scratch);
-      if (end == pieces_) entry(i).groups.resize(static_cast<std::size_t>(partitions()));
+      if (end == batches_) entry(i).groups.resize(static_cast<std::size_t>(partitions()));
     });
     each(0, partitions(), [&](std::int64_t p, auto& scratch) {
       Groups<Key>& groups = scratch.merged;
@@ -422,7 +423,7 @@ class Pieces {
       merge_known(groups, known(p));
       const auto at = static_cast<std::size_t>(p);
       for (std::int64_t i = first; i < end; ++i) merge(groups, i, entry(i).begins[at], entry(i).begins[at + 1]);
-      if (end == pieces_) return leave(groups, p, first);
+      if (end == batches_) return leave(groups, p, first);
       keep(groups, p);
     });
     known_groups_ = 0;
@@ -443,7 +444,7 @@ class Pieces {
     known_bits_ = bits_;
   }
   void split_partition(KnownGroups<Key>& from, std::span<KnownGroups<Key>> to) {
-    const auto to_of = [&](std::int64_t g) -> KnownGroups<Key>& { return to[part_of(from.keys[g]) % to.size()]; };
+    const auto to_of = [&](std::int64_t g) -> KnownGroups<Key>& { return to[partition_of(from.keys[g]) % to.size()]; };
     for (std::int64_t g = 0; g < from.count; ++g) ++to_of(g).count;
     for (auto& one : to) {
       one.allocate(one.count, shape_);
@@ -473,9 +474,9 @@ class Pieces {
     copy_totals(groups, 0, size, to.totals, to.counts);
     for (std::int64_t g = before; g < size;) {
       const std::int64_t first = g;
-      const std::int64_t piece = to.rows[g] / kPiece;
-      while (g < size && to.rows[g] / kPiece == piece) ++g;
-      std::atomic_ref(new_groups_[static_cast<std::size_t>(piece)]).fetch_add(g - first, std::memory_order_relaxed);
+      const std::int64_t batch = to.rows[g] / kBatch;
+      while (g < size && to.rows[g] / kBatch == batch) ++g;
+      std::atomic_ref(new_groups_[static_cast<std::size_t>(batch)]).fetch_add(g - first, std::memory_order_relaxed);
     }
   }
 
@@ -485,11 +486,11 @@ class Pieces {
     copy_totals(groups, 0, g, known(p).totals, known(p).counts);
     const Table<Key>& table = groups.table;
     const auto at = static_cast<std::size_t>(p);
-    for (std::int64_t i = first; i < pieces_; ++i) {
+    for (std::int64_t i = first; i < batches_; ++i) {
       Entries<Key>& to = entry(i);
       const std::int64_t begin = to.begins[at];
       const std::int64_t before = g;
-      for (; g < table.size() && table.firsts()[g] < (i + 1) * kPiece; ++g) {
+      for (; g < table.size() && table.firsts()[g] < (i + 1) * kBatch; ++g) {
         to.keys[begin + g - before] = table.keys()[g];
         to.rows[begin + g - before] = static_cast<std::uint16_t>(table.firsts()[g]);
       }
@@ -510,7 +511,7 @@ class Pieces {
 
   /// `last`: the first of the pieces that the last merge had.
   Status write(std::int64_t last) {
-    for (std::int64_t i = last; i < pieces_; ++i) {
+    for (std::int64_t i = last; i < batches_; ++i) {
       for (const std::uint32_t count : entry(i).groups) new_groups_[static_cast<std::size_t>(i)] += count;
     }
     std::vector<std::int64_t> befores;
@@ -524,28 +525,28 @@ class Pieces {
     if (groups > capacity_of(call_)) return {Code::unequal_lengths};
     std::vector<Bad> bad(entries_.size());
     write_known(last, befores.data(), bad.data());
-    each(last, pieces_, [&](std::int64_t i, auto& scratch) {
+    each(last, batches_, [&](std::int64_t i, auto& scratch) {
       const Entries<Key>& from = entry(i);
       bad[static_cast<std::size_t>(i)] =
-          write_piece(i, befores[static_cast<std::size_t>(i)], scratch, [&](std::int64_t p) {
+          write_batch(i, befores[static_cast<std::size_t>(i)], scratch, [&](std::int64_t p) {
             const auto at = static_cast<std::size_t>(p);
             return Seen<std::uint16_t>{from, from.begins[at], from.groups[at]};
           });
     });
-    return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), pieces_);
+    return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), batches_);
   }
 
   /// The groups first seen before piece `end`.
   void write_known(std::int64_t end, const std::int64_t* befores, Bad* bad) {
     const std::int64_t length = std::clamp<std::int64_t>(end / (std::int64_t{8} * workers_), 1, kMostWritten);
-    each(0, cpu::parts(end, length), [&](std::int64_t part, auto& scratch) {
-      const std::int64_t first = part * length;
+    each(0, cpu::parts(end, length), [&](std::int64_t work_unit, auto& scratch) {
+      const std::int64_t first = work_unit * length;
       const std::int64_t last = std::min(first + length, end);
       if (befores[first] == befores[last]) return;
       std::vector<std::int64_t> ends(known_.size());
       for (std::size_t p = 0; p < ends.size(); ++p) {
         const KnownGroups<Key>& from = known_[p];
-        ends[p] = std::lower_bound(from.rows, from.rows + from.count, first * kPiece) - from.rows;
+        ends[p] = std::lower_bound(from.rows, from.rows + from.count, first * kBatch) - from.rows;
       }
       std::vector<std::int64_t> begins(ends.size());
       for (std::int64_t i = first; i < last; ++i) {
@@ -553,9 +554,9 @@ class Pieces {
         for (std::size_t p = 0; p < ends.size(); ++p) {
           const KnownGroups<Key>& from = known_[p];
           begins[p] = ends[p];
-          while (ends[p] < from.count && from.rows[ends[p]] < (i + 1) * kPiece) ++ends[p];
+          while (ends[p] < from.count && from.rows[ends[p]] < (i + 1) * kBatch) ++ends[p];
         }
-        bad[i] = write_piece(i, befores[i], scratch, [&](std::int64_t p) {
+        bad[i] = write_batch(i, befores[i], scratch, [&](std::int64_t p) {
           const auto at = static_cast<std::size_t>(p);
           return Seen<std::int64_t>{known_[at], begins[at], ends[at] - begins[at]};
         });
@@ -575,8 +576,8 @@ class Pieces {
 
   /// The groups that were first seen in piece i, `before` of which come first: seen(p) are those of partition p.
   template <class SeenOf>
-  Bad write_piece(std::int64_t i, std::int64_t before, PieceScratch<Key>& scratch, SeenOf seen) {
-    constexpr std::int64_t kWords = kPiece / 64;
+  Bad write_batch(std::int64_t i, std::int64_t before, BatchScratch<Key>& scratch, SeenOf seen) {
+    constexpr std::int64_t kWords = kBatch / 64;
     // [guide: order]
     std::uint64_t bits[kWords] = {};
     for (std::int64_t p = 0; p < partitions(); ++p) {
@@ -607,7 +608,7 @@ class Pieces {
         for (std::int64_t g = 0; is_counted() && g < count; ++g) {
           call_.out_counts[scratch.places[g]] = groups.in.counts[begin + g];
         }
-        if (worst != kNoIndex) bad.add(scratch.places[worst], i * kPiece + groups.row(at + worst));
+        if (worst != kNoIndex) bad.add(scratch.places[worst], i * kBatch + groups.row(at + worst));
       }
     }
     return bad;
@@ -619,13 +620,13 @@ class Pieces {
   EntryShape shape_;
   bool adapts_;
   int workers_;
-  std::int64_t pieces_;
+  std::int64_t batches_;
   const Key* keys_;
   const std::byte* values_;
   int value_size_;
   Key sign_;  ///< the bit that orders signed keys as unsigned ones
   Secret by_ = secret();
-  std::vector<std::unique_ptr<PieceScratch<Key>>> scratches_;  ///< of each worker
+  std::vector<std::unique_ptr<BatchScratch<Key>>> scratches_;  ///< of each worker
   int bits_ = 0;                                               ///< of hashes, that say the partition of an entry
 
   // Of the pieces that are merged next.
@@ -642,9 +643,10 @@ class Pieces {
 
 }  // namespace
 
-Status run_pieces(Call& call, const Policy& policy, Adapts adapts) noexcept try {
-  return visit_key(call.key_type,
-                   [&]<class Key>(std::type_identity<Key>) { return Pieces<Key>(call, policy, adapts).run(); });
+Status run_batches(Call& call, const Policy& policy, Adapts adapts) noexcept try {
+  return visit_key(call.key_type, [&]<class Key>(std::type_identity<Key>) {
+    return GroupsOfBatches<Key>(call, policy, adapts).run();
+  });
 } catch (const std::bad_alloc&) {
   return {Code::out_of_memory};
 }

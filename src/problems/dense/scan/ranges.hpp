@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/pieces.hpp: what a scan does to a range of its elements; every rung is an order in which ranges are done.
+// problems/dense/scan/ranges.hpp: what a scan does to a range of its elements; every rung is an order in which ranges are done.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@
 namespace upsweep::impl::scan {
 
 /// One call on the plain or the SIMD kernels: conversion to the output type, overflow checks, then the kernel.
-class Pieces {
+class ScanRanges {
  public:
   using Carry = detail::CarryBytes;
 
-  Pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table);
+  ScanRanges(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table);
 
   /// carry ← the carry of no elements.
-  void clear(Carry& carry) const { fold_piece_.clear(carry.bytes); }
+  void clear(Carry& carry) const { fold_.clear(carry.bytes); }
   /// left ← left ⊕ right.
-  void merge(Carry& left, const Carry& right) const { fold_piece_.merge(left.bytes, right.bytes); }
+  void merge(Carry& left, const Carry& right) const { fold_.merge(left.bytes, right.bytes); }
   /// carry ← the fold of the range.
-  void reduce(cpu::Range range, Carry& carry) const { fold_piece_(range, carry.bytes); }
+  void reduce(cpu::Range range, Carry& carry) const { fold_(range, carry.bytes); }
   /// Writes the range, `carry` preceding it; carry becomes what precedes the next element. `ahead` is the range that
   /// the same thread does next, fetched into cache meanwhile. Returns the first output that overflows or kNoIndex.
   std::int64_t scan(cpu::Range range, Carry& carry, cpu::Range ahead = {0, 0}) const;
@@ -37,16 +37,16 @@ class Pieces {
   /// as long on an EPYC and gains integers 3 %.
   std::int64_t scan_and_fold(cpu::Range range, Carry& carry, cpu::Range ahead, cpu::Range folded, Carry& total) const {
     const std::int64_t bad = scan(range, carry, ahead);
-    Carry part;
-    reduce(folded, part);
-    merge(total, part);
+    Carry total_of_range;
+    reduce(folded, total_of_range);
+    merge(total, total_of_range);
     return bad;
   }
   /// Writes the range as if nothing preceded it: what does is combined in by shift(), which also checks for overflow.
   std::int64_t scan_alone(cpu::Range range, Carry& carry) const;
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   /// Whether scan() leaves the same bits in its carry as reduce() and merge() do.
-  [[nodiscard]] bool exact() const { return fold_piece_.kernel().exact; }
+  [[nodiscard]] bool exact() const { return fold_.kernel().exact; }
   /// Whether the carry after a range that reduce() has folded to `total` is rather scan()'s: in another order floats may add
   /// up to infinity where one after the other they do not.
   [[nodiscard]] bool prefers_scan(const Carry& before, const Carry& total) const;
@@ -73,8 +73,8 @@ class Pieces {
 
   const detail::ScanCall& call_;
   const cpu::KernelTable& magnitudes_;  // the plain table has none
-  cpu::FoldPiece fold_piece_;
-  cpu::ScanPiece scan_piece_;
+  cpu::FoldPiece fold_;
+  cpu::ScanPiece scan_;
   bool checked_;
   bool notes_magnitudes_;  // overflow is looked for after a range is written, by what its kernel saw
   bool non_temporal_;
@@ -82,14 +82,14 @@ class Pieces {
 
 /// Runs one rung: schedule(pieces, carry) scans everything and returns the first bad output or kNoIndex.
 template <class Schedule>
-Status run_pieces(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
+Status run_ranges(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
                   Schedule schedule) noexcept try {
-  const Pieces pieces(call, policy, table);
-  Pieces::Carry carry;
+  const ScanRanges ranges(call, policy, table);
+  ScanRanges::Carry carry;
   std::memcpy(carry.bytes, call.carry, static_cast<std::size_t>(call.carry_size));
-  if (pieces.spoiled(carry)) return {Code::overflow, 0};
-  const std::int64_t bad = schedule(pieces, carry);
-  const Status status = pieces.finish(bad, carry);
+  if (ranges.spoiled(carry)) return {Code::overflow, 0};
+  const std::int64_t bad = schedule(ranges, carry);
+  const Status status = ranges.finish(bad, carry);
   std::memcpy(call.carry, carry.bytes, static_cast<std::size_t>(call.carry_size));
   return status;
 } catch (const std::bad_alloc&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/offsets/pieces.hpp: what offsets() does to a range of lists; every rung is an order in which ranges are done.
+// problems/lists/offsets/ranges.hpp: what offsets() does to a range of lists; every rung is an order in which ranges are done.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace upsweep::impl::offsets {
 
-class Pieces {
+class OffsetsRanges {
  public:
   using Carry = std::int64_t;  // the offset of the next list
 
-  Pieces(const detail::OffsetsCall& call, const cpu::KernelTable& table);
+  OffsetsRanges(const detail::OffsetsCall& call, const cpu::KernelTable& table);
 
   static void clear(Carry& carry) { carry = 0; }
   static void merge(Carry& left, const Carry& right);
@@ -56,14 +56,14 @@ class Pieces {
 
 /// Runs one rung: schedule(pieces, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.
 template <class Schedule>
-Status run_pieces(detail::OffsetsCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
-  const Pieces pieces(call, table);
-  Pieces::Carry carry = call.carry.total;
+Status run_ranges(detail::OffsetsCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
+  const OffsetsRanges ranges(call, table);
+  OffsetsRanges::Carry carry = call.carry.total;
   call.offsets[0] = carry;
-  const std::int64_t bad = schedule(pieces, carry);
+  const std::int64_t bad = schedule(ranges, carry);
   if (bad != kNoIndex) {
     call.carry.first_bad = call.carry.lists + bad;
-    return {pieces.error_of(bad), call.carry.first_bad};
+    return {ranges.error_of(bad), call.carry.first_bad};
   }
   call.carry.total = carry;
   call.carry.lists += call.n;
