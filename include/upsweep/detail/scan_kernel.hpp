@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/scan_kernel.hpp: what a scan does to a piece of memory, as a table of functions, and the plain loops.
+// upsweep/detail/scan_kernel.hpp: what a scan does to a range of memory, as a table of functions, and the plain loops.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace upsweep::detail {
 
-/// How ScanKernel::scan treats its piece.
+/// How ScanKernel::scan treats its range.
 struct ScanMode {
   bool exclusive = false;     ///< out[i] holds what precedes i
   bool non_temporal = false;  ///< the output is larger than the caches: store past them where the kernel can
@@ -29,15 +29,15 @@ struct ScanMode {
   void* beside_total = nullptr;
 };
 
-/// The operations on a piece of n elements that every rung is made of. Types are erased, so that a rung is compiled
+/// The operations on a range of n elements that every rung is made of. Types are erased, so that a rung is compiled
 /// once and runs compiled operators and a user's lambda alike. `op` points to the user's function object (unused by
 /// compiled ones), `carry` to a ScanCarry<Out>. In place (out == in) works.
 struct ScanKernel {
-  /// carry ← the fold of the piece.
+  /// carry ← the fold of the range.
   void (*reduce)(const void* op, const void* in, std::int64_t n, void* carry);
-  /// out ← the scan of the piece, `carry` preceding it; carry ← what precedes the next piece.
+  /// out ← the scan of the range, `carry` preceding it; carry ← what precedes the next range.
   void (*scan)(const void* op, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode);
-  /// out[i] ← carry ⊕ out[i] for a piece that scan() wrote with an empty carry; exclusive: out[0] ← carry.
+  /// out[i] ← carry ⊕ out[i] for a range that scan() wrote with an empty carry; exclusive: out[0] ← carry.
   void (*shift)(const void* op, void* out, std::int64_t n, const void* carry, bool exclusive);
   /// left ← left ⊕ right.
   void (*merge)(const void* op, void* left, const void* right);

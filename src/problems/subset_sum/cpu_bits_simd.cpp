@@ -5,7 +5,7 @@
 //        and only the words are touched that some sum can be in: with the items in ascending order the first few reach
 //        only the lowest. To decide, also those from which the target can no longer be reached are skipped, large items
 //        come first, and the search ends once the target is reached. A tile of which every sum is reached is skipped
-//        from then on: with many random items soon most of the bitmap. Threads take equal slices of the others.
+//        from then on: with many random items soon most of the bitmap. Threads take equal work units of the others.
 // Cost   S/8 bytes of memory; S/8 bytes read and written per pass of up to 16 items. Work n·S/512, depth n·S/(512·p).
 // Needs  AVX2 or AVX-512; SSE2 else.
 // Limit  The caches, and what is proportional to S: for few items and a large S, lists of sums (cpu.meet_in_the_middle).
@@ -24,7 +24,7 @@
 namespace upsweep::impl::subset_sum {
 namespace {
 
-/// do_part(first, last) for parts of so many words, by as many threads as that is worth.
+/// do_share(first, last) for shares of so many words, by as many threads as that is worth.
 template <class DoShare>
 void in_shares(std::int64_t words, int threads, DoShare do_share) {
   constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.bitmap_words;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cpu_schroeppel_shamir.cpp: the two lists of sums piece by piece, each made from the sums of two quarters.
+// problems/subset_sum/cpu_schroeppel_shamir.cpp: the two lists of sums block by block, each made from the sums of two
+// quarters.
 //
 // Idea   Modulo some M near 2^(n/4) the left half's sum has a remainder c, and then the right half's has that of S - c.
 //        For one c after the other: the pairs of the first two quarters with that remainder, about 2^(n/4), and those of
@@ -306,7 +307,7 @@ const char* refusal(const detail::SubsetSumCall& call, const Policy&) noexcept {
 }  // namespace
 
 extern const Rung cpu_schroeppel_shamir{.info = {.id = "cpu.schroeppel_shamir",
-                                                 .idea = "those lists piece by piece, from quarters",
+                                                 .idea = "those lists block by block, from quarters",
                                                  .needs = "any CPU; up to 72 items",
                                                  .traffic = "none: its lists fit the cache",
                                                  .cost = "2^(n/2), 2^(n/2)/p",

@@ -264,20 +264,20 @@ std::optional<double> SubsetInstance::estimate(const RungInfo& rung) {
     return 0;
   }
   if (items_.work() < kLeastEstimated || rung.id == "cpu.bits_simd") return 0;
-  Items part = items_;
-  part.values.resize(static_cast<std::size_t>(std::min(part.size(), kItems)));
-  part.target = std::min<std::int64_t>(items_.target, kSmallTarget * 4);
+  Items small = items_;
+  small.values.resize(static_cast<std::size_t>(std::min(small.size(), kItems)));
+  small.target = std::min<std::int64_t>(items_.target, kSmallTarget * 4);
   const double seconds = HostClock().seconds_of([&] {
     void* const at[] = {sums_.data()};
-    if (is_guest(rung)) return run_guest_on(part, cpu::worker_count(0), at, part.size());
-    (void)reachable_sums(par.with_rung(rung.id), part.values.data(), part.size(), part.target, sums_.data());
+    if (is_guest(rung)) return run_guest_on(small, cpu::worker_count(0), at, small.size());
+    (void)reachable_sums(par.with_rung(rung.id), small.values.data(), small.size(), small.target, sums_.data());
   });
-  return seconds * items_.work() / part.work();
+  return seconds * items_.work() / small.work();
 }
 
 // ----------------------------------------------------------------------------------------------------- beside the rungs
 
-/// The same as C++ programmers write it; for the targets of the usual instances, as its length is part of its type.
+/// The same as C++ programmers write it; for the targets of the usual instances, as its length belongs to its type.
 template <std::int64_t kTarget>
 void bitset_shift_or(const std::vector<std::int64_t>& items) {
   using Bits = std::bitset<static_cast<std::size_t>(kTarget) + 1>;

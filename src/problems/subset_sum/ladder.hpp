@@ -14,7 +14,7 @@ const Rung<detail::SubsetSumCall>& subset_sum_rung(const detail::SubsetSumCall& 
 
 namespace impl::subset_sum {
 
-/// Whether the rung, when it decides, says how the sum is made up from two parts of the items.
+/// Whether the rung, when it decides, says how the sum is made up from two sides of the items.
 bool tells_sides(std::string_view rung);
 
 /// Whether the rung can fill a bitmap; all can decide.

@@ -238,7 +238,7 @@ class Halves {
     if (middle_ < last) second_ = std::make_unique<Halves>(items, middle_, last, progress);
   }
 
-  /// Keeps every solution for the rest; `share` is the part of the whole search that this is, 0 where it is not reported.
+  /// Keeps every solution for the rest; `share` is how much of the whole search this is, 0 where it is not reported.
   void walk(std::int64_t rest, Solutions& solutions, const SearchProgress& progress, double share) {
     done_ = 0;
     walk(first_, rest, solutions, progress, share);

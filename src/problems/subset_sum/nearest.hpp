@@ -13,7 +13,7 @@ namespace upsweep::impl::subset_sum {
 using Sum = std::uint64_t;
 
 /// The nearest sum to the target so far; of two the lower one, or the upper one, and of equal sums the one with the
-/// smallest part on the left.
+/// smallest value on the left.
 class Nearest {
  public:
   explicit Nearest(const detail::SubsetSumCall& call)

@@ -86,7 +86,7 @@ std::vector<SubsetSumWay> ways_on_device(const Question& question, int device) {
       .rung = "cuda.bits_fused", .bytes = bits / 8 * 2, .reason = impl::subset_sum::memory_reason(on_host)};
   fused.seconds = costs.start + (question.witness ? 2 : 1) * bits * static_cast<double>(n) * costs.per_bit +
                   on_host * costs.per_byte_fetched;
-  // Of so few items the parts are enumerated.
+  // So few items are enumerated.
   SubsetSumWay slices{.rung = "cuda.slices", .seconds = costs.start, .bytes = bits / 8};
   if (!question.exact()) slices.seconds += bits / 8 * costs.per_byte_fetched;
   if (n > impl::subset_sum::kSlicesItems) slices.reason = impl::subset_sum::too_many(n, impl::subset_sum::kSlicesItems);
@@ -114,9 +114,9 @@ impl::subset_sum::Solver solver_on(gpu::Policy policy) {
           .ways = ways,
           // Mostly small: it runs wherever it is done soonest.
           .ways_left =
-              [=](const Question& part) {
-                std::vector<SubsetSumWay> all = impl::subset_sum::ways_for(part);
-                for (auto& way : ways(part)) all.push_back(std::move(way));
+              [=](const Question& question) {
+                std::vector<SubsetSumWay> all = impl::subset_sum::ways_for(question);
+                for (auto& way : ways(question)) all.push_back(std::move(way));
                 return all;
               }};
 }

@@ -22,7 +22,7 @@ class OpenRuns {
   /// All words of a bitmap.
   explicit OpenRuns(std::int64_t words) : runs_{{0, words}} {}
 
-  /// do_run(begin, end) for each stretch of open words among first … last - 1, from the top down.
+  /// do_run(begin, end) for each range of open words among first … last - 1, from the top down.
   template <class DoRun>
   void for_each_down(std::int64_t first, std::int64_t last, DoRun do_run) const {
     for (auto run = begin_from(last); run != runs_.begin();) {
@@ -47,7 +47,8 @@ class OpenRuns {
     return words;
   }
 
-  /// Takes out the tiles for which is_full(tile). Tiles are counted from word 0; those at the ends of a run may be cut.
+  /// Takes out the tiles for which is_full(tile). Tiles are counted from word 0; those at the ends of a run may be
+  /// partial.
   template <class IsFull>
   void remove(IsFull is_full) {
     std::vector<Run> left;

@@ -90,7 +90,7 @@ SubsetSumWay schroeppel_shamir(const Question& question) {
 
 SubsetSumWay bits_simd(const Question& question) {
   SubsetSumWay way{.rung = "cpu.bits_simd"};
-  // Which items: another bitmap, of a part of the items, and its parts, next to what was kept; about as long again.
+  // Which items: another bitmap, of some of the items, and what it is made from, next to what was kept; about as long again.
   way.bytes = bitmap_bytes(question) * (question.witness ? 2 + static_cast<double>(checkpoints_for(question)) : 1);
   way.seconds = kStartWithMemory + touched(question).seconds * (question.witness ? 2 : 1) + kPerNewByte * way.bytes;
   return way;

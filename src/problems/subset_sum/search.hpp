@@ -30,7 +30,7 @@ struct Solver {
   std::function<SubsetSumWay(const Question&)> cost = {};
 };
 
-/// A part of the whole work, as the progress reports it.
+/// A range of the whole work, as the progress reports it.
 struct ProgressRange {
   double begin = 0;
   double end = 1;

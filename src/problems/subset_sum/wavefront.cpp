@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/wavefront.cpp: slices, their halos, and the order in which items follow each other through a slice.
+// problems/subset_sum/wavefront.cpp: work units, their halos, and the order in which items follow each other through a
+// work unit.
 #include "problems/subset_sum/wavefront.hpp"
 
 #include <algorithm>
@@ -15,16 +16,16 @@ namespace {
 
 // Words of a block, which an item goes through before the next one does.
 constexpr std::int64_t kBlock = cpu::tuning::kWavefront.block_words;
-// Open words of a slice.
+// Open words of a work unit.
 constexpr std::int64_t kLeastWorkUnit = cpu::tuning::kWavefront.slice_tiles * kTile;
 // Words times items that are worth a thread.
 constexpr std::int64_t kLeastWork = cpu::tuning::kWavefront.least_work;
 // Items of a pass.
 constexpr std::int64_t kMostItems = cpu::tuning::kWavefront.most_items;
-// A slice's halo is done twice: further items join a pass as long as that is an eighth of what each of two threads does. For
-// any number of them: where a search ends, and so which items it finds, depends on it.
+// A work unit's halo is done twice: further items join a pass as long as that is an eighth of what each of two threads
+// does. For any number of them: where a search ends, and so which items it finds, depends on it.
 constexpr std::int64_t kPassShare = cpu::tuning::kWavefront.pass_share;
-// Of one item, which is in any case a pass, the halo may be half of a slice's open words.
+// Of one item, which is in any case a pass, the halo may be half of a work unit's open words.
 constexpr std::int64_t kLeastHalves = cpu::tuning::kWavefront.least_halves;
 // Words that the items of a pass may lie apart before what one leaves has left the cache of the next.
 constexpr std::int64_t kReach = cpu::tuning::kWavefront.reach_words;
@@ -40,7 +41,7 @@ constexpr std::int64_t kNowhere = std::numeric_limits<std::int64_t>::min() / 2;
 /// Words from a sum's own down to the last that it is made from.
 std::int64_t reach(std::int64_t item) { return item / 64 + 1; }
 
-/// Words from a slice's first down to the last that a pass reads.
+/// Words from a work unit's first down to the last that a pass reads.
 std::int64_t reach(const Wavefront::Pass& pass) {
   std::int64_t words = 0;
   for (std::int64_t j = 0; j < pass.count; ++j) words += reach(pass.items[j]);
@@ -53,7 +54,7 @@ constexpr std::int64_t round_up(std::int64_t words, std::int64_t multiple) {
   return (words + multiple - 1) / multiple * multiple;
 }
 
-/// An item on its way down through a slice.
+/// An item on its way down through a work unit.
 struct Follower {
   std::int64_t item;
   std::int64_t lag;    // how far it stays above the first one
@@ -79,7 +80,7 @@ std::int64_t Wavefront::items_of_pass(const std::int64_t* items, std::int64_t n,
 }
 
 /// Not where tiles fill up: borders stay where they are in a region. Nor where the sums reach much higher than before: the
-/// topmost slices would have to wait for them.
+/// topmost work units would have to wait for them.
 bool Wavefront::goes_with(const std::vector<Pass>& passes, const Pass& next) const {
   if (work_units_.size() == 1 || fills_ || passes.size() >= kMostPasses) return false;
   std::int64_t work = work_of(next);
@@ -130,16 +131,16 @@ void Wavefront::reserve(int work_units) {
   }
 }
 
-/// From the top down: slices get equal shares of the open words, and end where tiles do. So each has at least three
-/// quarters of kLeastSlice of them, and at least halo_.
+/// From the top down: work units get equal shares of the open words, and end where tiles do. So each has at least three
+/// quarters of kLeastWorkUnit of them, and at least halo_.
 void Wavefront::share(int work_units) noexcept {
   workers_ = work_units;
-  std::int64_t s = work_units - 1;  // the slice whose end is known
+  std::int64_t s = work_units - 1;  // the work unit whose end is known
   work_units_[static_cast<std::size_t>(s)].last = top_;
   std::int64_t above = 0;  // open words above the run
   open_.for_each_down(low_, top_, [&](std::int64_t first, std::int64_t last) {
     for (; s > 0; --s) {
-      const std::int64_t words = open_words_ * (work_units - s) / work_units;  // of the slices from s on
+      const std::int64_t words = open_words_ * (work_units - s) / work_units;  // of the work units from s on
       if (words > above + last - first) break;
       const std::int64_t border = std::max(first, (last - (words - above)) / kTile * kTile);
       work_units_[static_cast<std::size_t>(s)].first = border;
@@ -242,7 +243,7 @@ void Wavefront::look_for_full(WorkUnit& work_unit, std::int64_t first, std::int6
   }
 }
 
-/// Words first … last - 1 from those `item` below. A range begins and ends anywhere, in the halo or in the slice.
+/// Words first … last - 1 from those `item` below. A range begins and ends anywhere, in the halo or in the work unit.
 void Wavefront::shift_or(const WorkUnit& work_unit, std::int64_t item, std::int64_t first, std::int64_t last) const {
   const std::int64_t whole = item / 64;
   const auto shift = static_cast<int>(item % 64);
@@ -250,7 +251,7 @@ void Wavefront::shift_or(const WorkUnit& work_unit, std::int64_t item, std::int6
   const auto word = [&](std::int64_t i) -> Word& {
     return is_lowest || i >= work_unit.first ? sums_[i] : work_unit.copies[i];
   };
-  // Words for which both target and source lie in one piece of memory, from the top down.
+  // Words for which both target and source lie in one array, from the top down.
   while (first < last) {
     Word* const target = is_lowest || last > work_unit.first ? sums_ : work_unit.copies;
     const bool own = is_lowest || last - whole - 1 > work_unit.first;  // word and the one below it

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/subset_sum/wavefront.hpp: several items added to a bitmap of sums in one pass over it, in place, by every thread.
 //
-// Each thread has a slice of the words. In it item 1 goes from the top down, a block at a time, and every further item
-// follows those before it at the distance that it reads below: what it reads, they have done, and it is still in cache.
-// What a slice reads below its own first word is its neighbour's: copied before the neighbour goes on (its halo), and
-// advanced there once more. Where every sum of a tile is reached, nothing can be added: it is skipped from then on, and
-// slices are equal shares of what is left.
+// Each thread has a work unit of the words. In it item 1 goes from the top down, a block at a time, and every further
+// item follows those before it at the distance that it reads below: what it reads, they have done, and it is still in
+// cache. What a work unit reads below its own first word is its neighbour's: copied before the neighbour goes on (its
+// halo), and advanced there once more. Where every sum of a tile is reached, nothing can be added: it is skipped from
+// then on, and work units are equal shares of what is left.
 //
 // As long as nothing fills up, threads do several passes in one region: before a pass they wait for their neighbours
-// only, by two counts per slice.
+// only, by two counts per work unit.
 #pragma once
 
 #include <atomic>
@@ -45,11 +45,11 @@ class Wavefront {
   // What run() consists of, for threads of any kind: begin, reserve, share, work by so many threads at the same time, each
   // with a worker id of its own, end.
 
-  /// Returns how many slices there can be for these passes, `most` at most: at least one.
+  /// Returns how many work units there can be for these passes, `most` at most: at least one.
   int begin(const std::vector<Pass>& passes, int most);
-  /// Memory for so many slices. Throws std::bad_alloc.
+  /// Memory for so many work units. Throws std::bad_alloc.
   void reserve(int work_units);
-  /// Cuts slices, fewer than were reserved or as many.
+  /// Splits work units, fewer than were reserved or as many.
   void share(int work_units) noexcept;
   void work(int id) noexcept;
   void end();
@@ -82,7 +82,7 @@ class Wavefront {
   std::vector<Pass> passes_;
   std::int64_t low_ = 0;
   std::int64_t top_ = 0;
-  std::int64_t halo_ = 0;  // words, at most, that a slice reads below its own
+  std::int64_t halo_ = 0;  // words, at most, that a work unit reads below its own
   std::int64_t open_words_ = 0;
   int workers_ = 1;
 };

@@ -38,14 +38,14 @@ constexpr LanesTuning kLanes = chosen<kLanesTunings>();
 
 // ---------------------------------------------------------------------------------------------------------- cuda.pipeline
 
-/// How lists are cut into shares, and shares into tiles.
+/// How lists are split into shares, and shares into tiles.
 struct PipelineOrder {
   static constexpr bool kDeterminesFloatBits = true;
   int consumers;            ///< warps that fold a tile
   int stage_bytes;          ///< of shared memory: what a tile fits in
   int most_share_bits;      ///< a share is a power of two of bytes, about a thousandth of the work, between these;
   int least_share_bits;     ///< in the last eighth of the work a quarter of it, so that blocks end together
-  std::int64_t snap_bytes;  ///< lists of up to so many bytes are not cut by a border between shares
+  std::int64_t snap_bytes;  ///< lists of up to so many bytes are not split by a border between shares
   int most_unit;            ///< tiles begin at multiples of at most so many lists, of twice as many tiny ones
   std::int64_t tiny_bytes;  ///< of a tiny list
 };

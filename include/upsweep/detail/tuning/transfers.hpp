@@ -10,7 +10,7 @@ namespace upsweep::gpu::tuning {
 
 struct ChunksOrder {
   static constexpr bool kDeterminesFloatBits = true;
-  std::int64_t reduce_bytes;   ///< of a unit of a reduction: units are folded in order, whatever a chunk is
+  std::int64_t reduce_bytes;   ///< of a block of a reduction: blocks are folded in order, whatever a chunk is
   std::int64_t scan_elements;  ///< chunks of a scan, other than by look-ahead, are multiples of so many
 };
 // Derived: 8 MB take 0.15 ms at 55 GB/s, far longer than the start of their reduction.
@@ -39,7 +39,7 @@ constexpr StagingTuning kStaging{.slots = 2,
                                  // Not measured: a bound of what an idle process keeps.
                                  .pinned_bytes = std::int64_t{256} << 20};
 
-/// Columns of a filtered sum that are sent in parts.
+/// Columns of a filtered sum that are sent in chunks.
 struct SentTuning {
   int streams;
   int chunks;

@@ -54,7 +54,7 @@ class FilteredSumInstance : public Instance {
   std::int64_t sum_ = 0;       ///< of the last run
 
  private:
-  // The rung of the last call on a GPU, and whether the host does the last part.
+  // The rung of the last call on a GPU, and whether the host adds the last partials.
   std::string_view asked_;
   bool host_adds_ = false;
 };
@@ -63,7 +63,7 @@ class FilteredSumInstance : public Instance {
 enum class Transfer : std::uint8_t {
   pageable,  ///< from ordinary memory, then computed
   pinned,    ///< the same from pinned memory
-  streams,   ///< from pinned memory in parts, which are sent and computed at the same time
+  streams,   ///< from pinned memory in chunks, which are sent and computed at the same time
 };
 inline constexpr std::string_view kTransfers[] = {"pageable", "pinned", "streams"};
 

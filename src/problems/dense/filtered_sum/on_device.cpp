@@ -66,7 +66,7 @@ class SentInstance final : public FilteredSumInstance {
   gpu::DeviceBytes key_;
   gpu::DeviceBytes quantity_;
   gpu::DeviceBytes price_;
-  gpu::DeviceBytes out_;  // one for each part
+  gpu::DeviceBytes out_;  // one for each chunk
   cpu::Pages<std::uint64_t> partials_;
   std::vector<std::unique_ptr<gpu::Pinned>> pinned_;
   std::vector<std::unique_ptr<gpu::OwnStream>> streams_;
@@ -99,7 +99,7 @@ SentInstance::SentInstance(Table& table, std::uint32_t limit, Transfer transfer)
   for (int p = 0; p < chunks(); ++p) chunks_.push_back(std::make_unique<SentChunk>());
 }
 
-/// Gives every part its rows, stream and memory. Throws unsupported.
+/// Gives every chunk its rows, stream and memory. Throws unsupported.
 const Rung& SentInstance::prepare(const RungInfo& info) {
   const Rung* rung = nullptr;
   for (int p = 0; p < chunks(); ++p) {
@@ -182,8 +182,8 @@ Staged SentInstance::run_once(const Rung& rung) {
   return staged;
 }
 
-/// Of the run that is over. The link sends one part at a time, whatever the streams, and not always in the order in which they
-/// were asked for: a part begins when the one before it is sent and its own stream is free.
+/// Of the run that is over. The link sends one chunk at a time, whatever the streams, and not always in the order in
+/// which they were asked for: a chunk begins when the one before it is sent and its own stream is free.
 std::vector<Span> SentInstance::timeline() const {
   std::vector<std::pair<double, int>> sends;  // in the order in which they ended
   for (int p = 0; p < chunks(); ++p) {

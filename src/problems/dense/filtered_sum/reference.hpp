@@ -24,8 +24,8 @@ inline std::int64_t expected_rows(const std::uint32_t* key, std::int64_t n, std:
   return rows;
 }
 
-/// Bytes that must be read: all keys, and of both payload columns each piece of `piece` bytes, a cache line or a sector,
-/// that holds a row that is kept; pieces lie as in memory.
+/// Bytes that must be read: all keys, and of both payload columns each line of `line` bytes, a cache line or a sector,
+/// that holds a row that is kept.
 inline std::int64_t expected_bytes(const std::uint32_t* key, const std::int64_t* quantity, const std::int64_t* price,
                                    std::int64_t n, std::uint32_t limit, std::int64_t line) {
   const auto lines_of = [&](const std::int64_t* column) {

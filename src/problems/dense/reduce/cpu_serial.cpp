@@ -2,7 +2,7 @@
 // problems/dense/reduce/cpu_serial.cpp: the loop: one running value, combined with element after element.
 //
 // Idea   total = total ⊕ x[i], in blocks of 2^16 elements whose totals are folded in order, so that every rung of this
-//        ladder, and an input in chunks, cut the array at the same places.
+//        ladder, and an input in chunks, split the array at the same places.
 // Cost   One pass: n read. Work n - 1, depth n - 1.
 // Needs  Any CPU, any associative operator.
 // Limit  The latency of one operation per element: 4 cycles for a float addition. For integers the compiler breaks the
@@ -38,7 +38,7 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
 // cpu.threads: threads fold block after block; the block totals are folded in order.
 //
 // Idea   A reduction needs no broadcast, so threads cost no second pass. Blocks, not threads, decide where the array is
-//        cut: the bits of a float sum are the same for any number of threads. Whoever is done takes the next block, so
+//        split: the bits of a float sum are the same for any number of threads. Whoever is done takes the next block, so
 //        that a slow core holds up no other.
 // Cost   One pass: n read. Work n + n/2^16, depth n/p + n/2^16.
 // Needs  Any CPU, any associative operator.

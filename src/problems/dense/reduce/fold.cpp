@@ -69,7 +69,7 @@ void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, i
              [&]<class Out>(std::type_identity<Out>) { static_cast<ScanCarry<Out>*>(call.carry)->wraps = 0; });
 }
 
-/// The sum in 128 bits; the carry keeps what of it does not fit, as later parts may bring it back.
+/// The sum in 128 bits; the carry keeps what of it does not fit, as later chunks may bring it back.
 template <class Out>
 void fold_checked(const detail::ReduceCall& call, const cpu::KernelTable& table, int workers) {
   auto& carry = *static_cast<ScanCarry<Out>*>(call.carry);

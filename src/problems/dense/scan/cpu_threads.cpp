@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/scan/cpu_threads.cpp: threads scan segments on their own, the totals are scanned, and broadcast back.
+// problems/dense/scan/cpu_threads.cpp: threads scan blocks on their own, the totals are scanned, and broadcast back.
 //
-// Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): associativity lets every segment start at once, as if nothing preceded it. What did is
-//        combined in afterwards. Segments have a fixed length and threads take runs of them (cpu/segments.hpp).
+// Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): associativity lets every block start at once, as if nothing preceded it. What did is
+//        combined in afterwards. These blocks have a fixed length and threads take runs of them (cpu/segments.hpp).
 // Cost   Two passes: n read + n written, then n read + n written again: 4n bytes·size instead of 2n. Work 2n
-//        operations, depth n/p + n/segment + 1 on p threads.
+//        operations, depth n/p + n/block + 1 on p threads.
 // Needs  Any CPU, any associative operator. Checked overflow: not in place, as the broadcast must see the input.
 // Limit  Memory traffic. The source found this version no faster than the loop and could not say why ("Not sure
 //        what's wrong"). This is why: the second pass doubles the bytes, so p threads gain only where they have more
@@ -41,27 +41,27 @@ const char* refusal(const detail::ScanCall& call, const Policy& policy) noexcept
 }  // namespace
 
 extern const Rung cpu_threads{.info = {.id = "cpu.threads",
-                                       .idea = "segments alone, a scan of their totals, broadcast back",
+                                       .idea = "blocks alone, a scan of their totals, broadcast back",
                                        .needs = "any CPU",
                                        .traffic = "2n read, 2n written",
-                                       .cost = "2n, n/p + n/segment",
+                                       .cost = "2n, n/p + n/block",
                                        .limit = "the second pass"},
                               .refusal = broadcast_refusal,
                               .run = run};
 
 // cpu.simd_threads: the three phases of cpu.threads on the vectors of cpu.simd.
 //
-// Idea   Both at once: segments per thread, log-step scans within vectors; the broadcast is vectorised too.
-// Cost   Two passes: 2n read, 2n written. Work n·log2 w + n, depth n/(p·w) + n/segment + log2 w.
+// Idea   Both at once: blocks per thread, log-step scans within vectors; the broadcast is vectorised too.
+// Cost   Two passes: 2n read, 2n written. Work n·log2 w + n, depth n/(p·w) + n/block + log2 w.
 // Needs  A compiled operator. Checked overflow: not in place, as the broadcast must see the input.
 // Limit  Memory traffic: arithmetic has become free, and still every byte moves twice. The source's 6.54x for SIMD
 //        and six threads multiplies two speed-ups that compete for the same bandwidth. cpu.chained removes a pass.
 // From   "SIMD + Multi-threading" in the list of "Parallel Prefix Scan".
 extern const Rung cpu_simd_threads{.info = {.id = "cpu.simd_threads",
-                                            .idea = "segments of vectors: both at once",
+                                            .idea = "blocks of vectors: both at once",
                                             .needs = "compiled operator; AVX2, AVX-512 or baseline",
                                             .traffic = "2n read, 2n written",
-                                            .cost = "n·log w + n, n/(p·w) + n/segment",
+                                            .cost = "n·log w + n, n/(p·w) + n/block",
                                             .limit = "the second pass"},
                                    .refusal = refusal,
                                    .run = run_vectors};

@@ -128,8 +128,8 @@ bool ScanRanges::spoiled(const Carry& carry) const {
 Status ScanRanges::finish(std::int64_t bad, Carry& carry) const {
   if (bad != kNoIndex && bad < call_.n) return {Code::overflow, bad};
   if (call_.n == 0 || call_.op != Operator::add || !is_integer(call_.out_type)) return {};
-  // Where no prefix has left its type, totals of pieces may have, and a carry that they are merged into counts that. Where
-  // the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
+  // Where no prefix has left its type, totals of ranges may have, and a carry that they are merged into counts that.
+  // Where the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
   visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
     auto& end = *reinterpret_cast<ScanCarry<Out>*>(carry.bytes);
     end.wraps = 0;
@@ -150,7 +150,7 @@ std::int64_t ScanRanges::block() const {
 
 std::int64_t ScanRanges::strip() const { return std::max<std::int64_t>(1, block() / cpu::kStrips); }
 
-// Integers may be cut anywhere, custom types are not scanned by vectors.
+// Integers may be split anywhere, custom types are not scanned by vectors.
 std::int64_t ScanRanges::first_strip() const {
   if (call_.custom != nullptr || !exact()) return strip();
   return strip() + cpu::before_line(call_.out) / call_.out_size;

@@ -52,9 +52,9 @@ class ScanRanges {
   [[nodiscard]] bool prefers_scan(const Carry& before, const Carry& total) const;
   /// The outcome of a call that ended with `carry` and first bad output `bad`.
   Status finish(std::int64_t bad, Carry& carry) const;
-  /// Whether an overflow after the last output of an earlier part makes this one invalid.
+  /// Whether an overflow after the last output of an earlier range makes this one invalid.
   [[nodiscard]] bool spoiled(const Carry& carry) const;
-  /// Elements of a block that fits a core's own cache, of its strips, and of the first one.
+  /// Elements of a block that fits a core's own cache, of its steps, and of the first one.
   [[nodiscard]] std::int64_t block() const;
   [[nodiscard]] std::int64_t strip() const;
   [[nodiscard]] std::int64_t first_strip() const;
@@ -80,7 +80,7 @@ class ScanRanges {
   bool non_temporal_;
 };
 
-/// Runs one rung: schedule(pieces, carry) scans everything and returns the first bad output or kNoIndex.
+/// Runs one rung: schedule(ranges, carry) scans everything and returns the first bad output or kNoIndex.
 template <class Schedule>
 Status run_ranges(const detail::ScanCall& call, const Policy& policy, const cpu::KernelTable& table,
                   Schedule schedule) noexcept try {

@@ -4,9 +4,9 @@
 // Idea   One pass over the mask turns 64 booleans into a word of bits and notes how many are set before it. What precedes a
 //        block follows from the blocks' totals. Then nothing depends on anything: a new offset is the rank of an old one
 //        (three loads and a popcount), and each block of each column is compressed by vectors to where it belongs.
-//        Elements are cut by themselves and lists by themselves, so no pattern of lists unbalances the threads.
+//        Elements are split by themselves and lists by themselves, so no pattern of lists unbalances the threads.
 //        Lists that do not follow one another take two passes over their bounds instead: kept elements of each, as a
-//        difference of ranks; then pieces of equal work, which begin anywhere in a list.
+//        difference of ranks; then equal work units, which begin anywhere in a list.
 // Cost   The mask, the content, the lists and what is kept move once; 5/32 bytes per element are written and read besides,
 //        mostly in caches. Work n/8 + lists, depth n/(8p).
 // Needs  AVX-512, AVX2 or baseline.
@@ -153,7 +153,7 @@ Cover cover_of(const detail::SelectCall& call, const Bounds& bounds, int workers
   return {start, std::max<std::int64_t>(stop, start), bad};
 }
 
-/// A piece's work: offsets at once, ranges of content a thousand at a time, all columns of them.
+/// A work unit: offsets at once, ranges of content a thousand at a time, all columns of them.
 template <class Bounds>
 class SelectWorkUnit {
  public:

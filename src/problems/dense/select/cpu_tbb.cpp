@@ -5,7 +5,7 @@
 //        knows what precedes it, and moves elements and writes offsets.
 // Cost   The mask twice, the content once, by the loop of cpu.serial. Work 2n, depth 2n/p.
 // Needs  oneTBB. It runs on every core.
-// Limit  The loop's mispredicted branches; a range is cut by lists, however long they are.
+// Limit  The loop's mispredicted branches; a range is split by lists, however long they are.
 // From   oneAPI Threading Building Blocks, tbb::parallel_scan.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_scan.h>

@@ -22,7 +22,7 @@
 namespace upsweep::impl::select {
 namespace {
 
-/// What a thread has: units of a call, what it keeps of them, and what is wrong.
+/// What a thread has: lists or elements of a call, what it keeps of them, and what is wrong.
 struct ThreadShare {
   cpu::Share range = {};
   std::int64_t kept = 0;
@@ -36,7 +36,7 @@ void count(const detail::SelectCall& call, ThreadShare& share) {
   share.status = for_each_range(call, share.range.first, share.range.last, add, [](std::int64_t) {});
 }
 
-/// One column; `out` is where the part's output begins.
+/// One column; `out` is where the share's output begins.
 void fill(const detail::SelectCall& call, const ThreadShare& share, const SelectColumn& column, std::int64_t out) {
   const std::int64_t end = out + share.kept;
   std::int64_t k = out;

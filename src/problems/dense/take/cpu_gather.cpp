@@ -3,8 +3,8 @@
 //
 // Idea   A kernel checks indices and adds where their lists begin, without a branch but one for all: positions of 1024
 //        elements, in the first cache. Every column is gathered by them, whose misses do not wait for each other. Arrays are
-//        cut by indices; of lists, two passes over the bounds measure them, and then do pieces of equal work, which begin
-//        anywhere in a list.
+//        split by indices; of lists, two passes over the bounds measure them, and then do equal work units,
+//        which begin anywhere in a list.
 // Cost   Indices once, an element read and written for each; bounds of lists twice. Work n/w + n for vectors of w, that / p.
 // Needs  AVX-512, AVX2 or baseline.
 // Limit  Indices in disorder: a miss of every cache for each.
@@ -77,7 +77,7 @@ Status take_of_array(Call& call, const cpu::SelectKernels& kernels, int workers)
 
 // ------------------------------------------------------------------------------------------------------------- of lists
 
-/// A piece's work: ranges of indices become positions some hundred lists at a time, all columns are gathered by them.
+/// A work unit: ranges of indices become positions some hundred lists at a time, all columns are gathered by them.
 template <class Bounds, class IndexBounds>
 class TakeWorkUnit {
  public:
@@ -173,7 +173,7 @@ Status run(Call& call, const Policy& policy) noexcept try {
                         [&](auto of_indices) { return take_of_lists(call, lists, of_indices, kernels, workers); });
   });
 } catch (const std::bad_alloc&) {
-  return {.code = Code::out_of_memory, .reason = "no memory left for its pieces"};
+  return {.code = Code::out_of_memory, .reason = "no memory left for its work units"};
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // problems/keys/by_key/cpu_runs.cpp: a bit for each key that begins a run, by all threads, offsets from the bits, and then the runs are lists.
 //
 // Idea   Threads compare blocks of keys with those before them, by vectors, and leave a bit for each key; sums of how many are set
-//        say where each block's offsets go. Then the runs are lists, and the top rungs of lists take short ones one per SIMD lane and cut
+//        say where each block's offsets go. Then the runs are lists, and the top rungs of lists take short ones one per SIMD lane and split
 //        long ones.
 // Cost   Keys and values read once, results written; 1/8 of a byte a key and 8 bytes a run written and read; each run's key read
 //        once more. Work n, depth n/p.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/batches.cpp: pieces of the rows become entries, entries go into partitions by the hashes of their keys, each partition
-// becomes groups, and groups are written in the order of their first rows.
+// problems/keys/group_by/batches.cpp: batches of the rows become entries, entries go into partitions by the hashes of
+// their keys, each partition becomes groups, and groups are written in the order of their first rows.
 //
-// An entry is a key, the row where it was first seen, and what the piece has of it: a row, or the total of some. Entries of a
-// piece are stored partition after partition, and in each in the order of their rows. A partition reads its entries piece by
-// piece, so that its groups come in the order of their first rows too. What becomes an entry depends on the piece's keys alone:
-// the order of additions is that of the pieces whichever threads do them.
+// An entry is a key, the row where it was first seen, and what the batch has of it: a row, or the total of some.
+// Entries of a batch are stored partition after partition, and in each in the order of their rows. A partition reads
+// its entries batch by batch, so that its groups come in the order of their first rows too. What becomes an entry
+// depends on the batch's keys alone: the order of additions is that of the batches whichever threads do them.
 //
 // Memory follows the groups: once there are many times more entries than groups, a merge makes groups of them, which the next
-// merge goes on with. The last merge leaves new groups where the piece in which they were first seen had its entries: they are
-// the first ones in each of its partitions. Then a piece writes the groups first seen in it in order, by a bit for each of its
-// rows. Which pieces a merge has changes nothing but the memory.
+// merge goes on with. The last merge leaves new groups where the batch in which they were first seen had its entries:
+// they are the first ones in each of its partitions. Then a batch writes the groups first seen in it in order, by a bit
+// for each of its rows. Which batches a merge has changes nothing but the memory.
 #include "problems/keys/group_by/batches.hpp"
 
 #include <algorithm>
@@ -38,9 +38,9 @@
 namespace upsweep::impl::group_by {
 namespace {
 
-/// Rows of a piece: the last 16 bits of a row are its number in the piece.
+/// Rows of a batch: the last 16 bits of a row are its number in the batch.
 constexpr std::int64_t kBatch = cpu::tuning::kGroupsOrder.piece;
-/// Keys that a piece's table may have.
+/// Keys that a batch's table may have.
 constexpr std::int64_t kMostKeys = cpu::tuning::kGroupsOrder.most_keys;
 /// Keys between which there are fewer than so many find their numbers by their place.
 constexpr std::uint64_t kDense = 8192;
@@ -48,24 +48,25 @@ constexpr std::uint64_t kDense = 8192;
 constexpr std::int64_t kWorthOneOf = cpu::tuning::kGroupsOrder.worth_one_of;
 /// Entries of a partition, if all keys differ.
 constexpr std::int64_t kEntries = cpu::tuning::kGroupsOrder.entries;
-/// A piece writes to so many places at a time.
+/// A batch writes to so many places at a time.
 constexpr std::int64_t kMostPartitions = cpu::tuning::kGroupsOrder.most_partitions;
 /// Entries that one thread merges sooner than others come to help.
 constexpr std::int64_t kAlone = cpu::tuning::kGroups.alone;
-/// Entries that are merged at a time are no fewer than these, and four pieces of each thread.
+/// Entries that are merged at a time are no fewer than these, and four batches of each thread.
 constexpr std::int64_t kLeastMerged = cpu::tuning::kGroupsOrder.least_merged;
 constexpr std::int64_t kLeastMergedByThread = 4 * kBatch;
 /// And so many times the groups.
 constexpr std::int64_t kMergedByGroup = cpu::tuning::kGroupsOrder.merged_by_group;
-/// Pieces in a row that a thread writes the known groups of, after it has looked for the first of them in each partition.
+/// Batches in a row that a thread writes the known groups of, after it has looked for the first of them in each
+/// partition.
 constexpr std::int64_t kMostWritten = cpu::tuning::kGroups.most_written;
 
-/// What a thread works with, piece after piece.
+/// What a thread works with, batch after batch.
 template <class Key>
 struct BatchScratch {
   BatchScratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
 
-  Groups<Key> groups;                           ///< of a piece
+  Groups<Key> groups;                           ///< of a batch
   Groups<Key> merged;                           ///< of a partition
   std::uint32_t dense[kDense];                  ///< numbers and 1 by the place of a key
   std::uint16_t left[kBatch];                   ///< the rows that are no total's
@@ -160,9 +161,9 @@ class GroupsOfBatches {
     return write_in_order(call_, folds_, all);
   }
 
-  // ---------------------------------------------------------------------------------------------------- a piece's entries
+  // ---------------------------------------------------------------------------------------------------- a batch's entries
 
-  /// Makes entries of pieces from `first` on, until these are enough for a merge. Returns the end of these pieces.
+  /// Makes entries of batches from `first` on, until these are enough for a merge. Returns the end of these batches.
   std::int64_t fold_batches(std::int64_t first) {
     pending_ = 0;
     in_partitions_ = false;
@@ -289,7 +290,7 @@ class GroupsOfBatches {
     return at;
   }
 
-  /// The entries of a piece that has totals alone, which are few: in memory of their own, and not yet in partitions.
+  /// The entries of a batch that has totals alone, which are few: in memory of their own, and not yet in partitions.
   void keep_totals(std::int64_t i, BatchScratch<Key>& scratch) {
     const Groups<Key>& groups = scratch.groups;
     Entries<Key>& to = entry(i);
@@ -303,7 +304,7 @@ class GroupsOfBatches {
     if (is_counted()) std::copy_n(groups.counts(), to.count, to.counts);
   }
 
-  /// begins ← where each partition of the entries with these parts begins, and the end.
+  /// begins ← where each partition of the entries with these partitions begins, and the end.
   void begin_partitions(Entries<Key>& of, const std::uint16_t* partitions_of_entries) const {
     of.begins.assign(static_cast<std::size_t>(partitions()) + 1, 0);
     for (std::int64_t e = 0; e < of.count; ++e) ++of.begins[partitions_of_entries[e]];
@@ -315,7 +316,7 @@ class GroupsOfBatches {
     }
   }
 
-  /// The piece's totals, and after them the rows that are left, into a slab.
+  /// The batch's totals, and after them the rows that are left, into a slab.
   void partition_batch(std::int64_t i, std::int64_t left, BatchScratch<Key>& scratch) {
     const Batch rows = batch(i);
     const Groups<Key>& groups = scratch.groups;
@@ -387,7 +388,7 @@ class GroupsOfBatches {
 
   // --------------------------------------------------------------------------------------------------- entries to groups
 
-  /// The entries [begin, end) of piece i.
+  /// The entries [begin, end) of batch i.
   void merge(Groups<Key>& groups, std::int64_t i, std::int64_t begin, std::int64_t end) {
     const Entries<Key>& from = entry(i);
     groups.merge(from.keys + begin, from.totals + begin * folds_.size,
@@ -406,7 +407,8 @@ class GroupsOfBatches {
     groups.merge(from.keys, from.totals, from.counts, from.count, [&](std::int64_t g) { return from.rows[g]; });
   }
 
-  /// The entries of these pieces, and the known groups. All that there are then are known, or, of the last pieces, written.
+  /// The entries of these batches, and the known groups. All that there are then are known, or, of the last batches,
+  /// written.
   void merge_batches(std::int64_t first, std::int64_t end) {
     if (!in_partitions_) {
       set_partitions(pending_);
@@ -480,7 +482,8 @@ class GroupsOfBatches {
     }
   }
 
-  /// Known groups of a partition stay where they are, and new ones where the pieces, `first` and later ones, had its entries.
+  /// Known groups of a partition stay where they are, and new ones where the batches, `first` and later ones, had its
+  /// entries.
   void leave(const Groups<Key>& groups, std::int64_t p, std::int64_t first) {
     std::int64_t g = known(p).count;
     copy_totals(groups, 0, g, known(p).totals, known(p).counts);
@@ -509,7 +512,7 @@ class GroupsOfBatches {
 
   // ---------------------------------------------------------------------------------------------- groups to the outputs
 
-  /// `last`: the first of the pieces that the last merge had.
+  /// `last`: the first of the batches that the last merge had.
   Status write(std::int64_t last) {
     for (std::int64_t i = last; i < batches_; ++i) {
       for (const std::uint32_t count : entry(i).groups) new_groups_[static_cast<std::size_t>(i)] += count;
@@ -536,7 +539,7 @@ class GroupsOfBatches {
     return interruption_.is_stopped() ? kInterrupted : outcome(call_, bad.data(), batches_);
   }
 
-  /// The groups first seen before piece `end`.
+  /// The groups first seen before batch `end`.
   void write_known(std::int64_t end, const std::int64_t* befores, Bad* bad) {
     const std::int64_t length = std::clamp<std::int64_t>(end / (std::int64_t{8} * workers_), 1, kMostWritten);
     each(0, cpu::parts(end, length), [&](std::int64_t work_unit, auto& scratch) {
@@ -564,7 +567,7 @@ class GroupsOfBatches {
     });
   }
 
-  /// Groups of a partition that were first seen in one piece.
+  /// Groups of a partition that were first seen in one batch.
   template <class Row>
   struct Seen {
     const Arrays<Key, Row>& in;
@@ -574,7 +577,7 @@ class GroupsOfBatches {
     [[nodiscard]] std::uint16_t row(std::int64_t g) const { return static_cast<std::uint16_t>(in.rows[begin + g]); }
   };
 
-  /// The groups that were first seen in piece i, `before` of which come first: seen(p) are those of partition p.
+  /// The groups that were first seen in batch i, `before` of which come first: seen(p) are those of partition p.
   template <class SeenOf>
   Bad write_batch(std::int64_t i, std::int64_t before, BatchScratch<Key>& scratch, SeenOf seen) {
     constexpr std::int64_t kWords = kBatch / 64;
@@ -629,15 +632,15 @@ class GroupsOfBatches {
   std::vector<std::unique_ptr<BatchScratch<Key>>> scratches_;  ///< of each worker
   int bits_ = 0;                                               ///< of hashes, that say the partition of an entry
 
-  // Of the pieces that are merged next.
-  std::vector<Entries<Key>> entries_;  ///< of all pieces: others have none
+  // Of the batches that are merged next.
+  std::vector<Entries<Key>> entries_;  ///< of all batches: others have none
   std::atomic<std::int64_t> pending_{0};
   std::atomic<bool> in_partitions_{false};  ///< some of them
 
   std::vector<KnownGroups<Key>> known_;  ///< of each partition
   int known_bits_ = 0;
   std::int64_t known_groups_ = 0;
-  std::vector<std::int64_t> new_groups_;  ///< of each piece: how many were first seen there
+  std::vector<std::int64_t> new_groups_;  ///< of each batch: how many were first seen there
   Slabs<Key> slabs_;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cpu_adaptive.cpp: each piece of the rows is folded while that makes it smaller, and what is left goes into partitions.
+// problems/keys/group_by/cpu_adaptive.cpp: each batch of the rows is folded while that makes it smaller, and what is
+// left goes into partitions.
 //
-// Idea   A piece numbers its keys by their place while these are dense, else by a small table, and folds its rows. When the table
-//        is full, rows of keys that it has are still folded: they are those that come often. The others go into partitions, and
-//        once hardly a row is known, all do. Totals and rows are entries of the same kind: partitions merge them in the order of
-//        pieces. Few entries are merged by one thread.
+// Idea   A batch numbers its keys by their place while these are dense, else by a small table, and folds its rows. When
+//        the table is full, rows of keys that it has are still folded: they are those that come often. The others go
+//        into partitions, and once hardly a row is known, all do. Totals and rows are entries of the same kind:
+//        partitions merge them in the order of batches. Few entries are merged by one thread.
 // Cost   Of few keys: keys and values read. Of many: that of cpu.partitioned, and a look at a sixteenth of the rows. Work n, depth
 //        n/p.
 // Needs  Any CPU. Memory for what is left, at most that of cpu.partitioned.
@@ -24,7 +25,7 @@ Status run(Call& call, const Policy& policy) noexcept { return run_batches(call,
 
 extern const Rung cpu_adaptive{
     .info = {.id = "cpu.adaptive",
-             .idea = "tables of pieces while they fold rows, then partitions",
+             .idea = "tables of batches while they fold rows, then partitions",
              .needs = "any CPU",
              .traffic = "keys and values read; what tables do not fold both ways; groups written",
              .cost = "n, n/p",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/keys/group_by/cpu_partitioned.cpp: rows go into partitions by the hashes of their keys, and each partition has a table of its own.
 //
-// Idea   A key's rows all go to one partition. Threads take pieces of rows that fit the second cache and sort them by partition
-//        there; then they take partitions, whose groups fit it too, and read each piece's share of them in order. Groups are
-//        written by pieces again, ranked by a bit for each of a piece's rows, and not sorted.
+// Idea   A key's rows all go to one partition. Threads take batches of rows that fit the second cache and sort them by
+//        partition there; then they take partitions, whose groups fit it too, and read each batch's share of them in
+//        order. Groups are written by batches again, ranked by a bit for each of a batch's rows, and not sorted.
 // Cost   Keys and values read, entries of a key, a value and 2 bytes written and read, groups written. Work n, depth n/p.
 // Needs  Any CPU. Memory for entries of a key, a result and 2 bytes: at most 12 for each group, or some millions. Then they are
 //        merged. Never more than one for each row.

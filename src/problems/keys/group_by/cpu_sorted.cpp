@@ -2,8 +2,8 @@
 // problems/keys/group_by/cpu_sorted.cpp: the rows in the order of their keys, and each run of equal keys folded.
 //
 // Idea   A stable sort of the keys leaves the positions of their rows: those of a group stand side by side, in the order of the rows.
-//        Pieces of the positions count the runs that begin in them, and then fold these to their ends. A bit for each row ranks the
-//        groups by their first rows.
+//        Work units of the positions count the runs that begin in them, and then fold these to their ends. A bit for
+//        each row ranks the groups by their first rows.
 // Cost   A sort of n keys with positions; values and keys read in the order of the keys; groups written. Work n log n, depth
 //        n/p log n.
 // Needs  Any CPU. Memory for positions and sort: 40 bytes a row.
@@ -33,7 +33,7 @@ namespace upsweep::impl::group_by {
 
 namespace {
 
-/// Positions of a piece: a thread comes for so many.
+/// Positions of a work unit: a thread comes for so many.
 constexpr std::int64_t kWorkUnit = cpu::tuning::kGroups.sorted_piece;
 
 template <class Key>
@@ -86,7 +86,7 @@ class Sorted {
     return runs;
   }
 
-  /// The runs that begin in the piece, the last of which may end in another.
+  /// The runs that begin in the work unit, the last of which may end in another.
   void fold_runs(std::int64_t work_unit, FirstRows& order) {
     std::int64_t run = runs_before_[static_cast<std::size_t>(work_unit)];
     const std::int64_t runs = runs_before_[static_cast<std::size_t>(work_unit) + 1] - run;

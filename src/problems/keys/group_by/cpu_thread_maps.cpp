@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cpu_thread_maps.cpp: a table for each stretch of the rows, done by all threads, and then all tables merged in order.
+// problems/keys/group_by/cpu_thread_maps.cpp: a table for each work unit of the rows, done by all threads, and then all
+// tables merged in order.
 //
-// Idea   The rows are cut into stretches, as many as their number says. Threads fold stretches into tables of open addressing; one
-//        thread merges these in the order of the rows, so that groups come in the order of their first rows.
-// Cost   One pass: keys and values read, groups written. Work n and the groups of all stretches, depth n/p and these.
-// Needs  Any CPU. Memory for the groups of all stretches.
+// Idea   The rows are split into work units, as many as their number says. Threads fold work units into tables of open
+//        addressing; one thread merges these in the order of the rows, so that groups come in the order of their first
+//        rows.
+// Cost   One pass: keys and values read, groups written. Work n and the groups of all work units, depth n/p and these.
+// Needs  Any CPU. Memory for the groups of all work units.
 // Limit  Where there are many groups every table has most of them: nothing fits a cache, and one thread merges as much as all have
 //        folded. cpu.partitioned splits the keys and not the rows.
 // From   Cieslewicz and Ross, "Adaptive Aggregation on Chip Multiprocessors" (VLDB 2007): independent tables.
@@ -27,9 +29,9 @@ namespace upsweep::impl::group_by {
 
 namespace {
 
-/// Rows that a stretch has at least: a table of its own is worth it.
+/// Rows that a work unit has at least: a table of its own is worth it.
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
-/// Stretches at most. What they are does not depend on the threads, as sums of floats do on them.
+/// Work units at most. What they are does not depend on the threads, as sums of floats do on them.
 constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_stretches;
 
 template <class Key>
@@ -68,10 +70,10 @@ Status run(Call& call, const Policy& policy) noexcept try {
 }  // namespace
 
 extern const Rung cpu_thread_maps{.info = {.id = "cpu.thread_maps",
-                                           .idea = "a table for each stretch of rows, merged in order",
+                                           .idea = "a table for each work unit of rows, merged in order",
                                            .needs = "any CPU",
                                            .traffic = kOnePass,
-                                           .cost = "n + g per stretch, n/p + g per stretch",
+                                           .cost = "n + g per work unit, n/p + g per work unit",
                                            .limit = "every table has most groups, and one thread merges them"},
                                   .refusal = one_table_refusal,
                                   .run = run};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/entries.hpp: where pieces of the rows have their entries, and partitions their groups: see batches.cpp.
+// problems/keys/group_by/entries.hpp: where batches of the rows have their entries, and partitions their groups: see
+// batches.cpp.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct EntryShape {
   bool counted;
 };
 
-/// Entries of a piece, whose rows are counted from its first, or groups of a partition, whose rows are the call's.
+/// Entries of a batch, whose rows are counted from its first, or groups of a partition, whose rows are the call's.
 template <class Key, class Row>
 struct Arrays {
   Key* keys = nullptr;
@@ -48,20 +49,20 @@ struct Arrays {
 template <class Key>
 struct Entries : Arrays<Key, std::uint16_t> {
   std::vector<std::uint32_t> begins = {};  ///< of each partition, and the end; empty: not in partitions
-  std::vector<std::uint32_t> groups = {};  ///< of each partition: first seen in this piece
+  std::vector<std::uint32_t> groups = {};  ///< of each partition: first seen in this batch
 };
 
 /// In the order of their first rows.
 template <class Key>
 using KnownGroups = Arrays<Key, std::int64_t>;
 
-/// Memory for entries of pieces, mapped when they need it.
+/// Memory for entries of batches, mapped when they need it.
 template <class Key>
 class Slabs {
  public:
   Slabs(std::int64_t rows, const EntryShape& shape) : entries_(std::min(rows, kEntries)), shape_(shape) {}
 
-  /// Gives `to` arrays for so many entries, of one piece. From any thread. Throws std::bad_alloc.
+  /// Gives `to` arrays for so many entries, of one batch. From any thread. Throws std::bad_alloc.
   void take(Entries<Key>& to, std::int64_t count) {
     const std::lock_guard lock(mutex_);
     if (slabs_.empty() || used_ + count > entries_) {
@@ -80,8 +81,8 @@ class Slabs {
   void clear() { slabs_.clear(); }
 
  private:
-  /// Far more than a piece's: its arrays are on huge pages, and only those that are written take memory. On two cores of a Xeon
-  /// entries were made 5 to 8 % slower where a slab had a fourth of these.
+  /// Far more than a batch's: its arrays are on huge pages, and only those that are written take memory. On two cores
+  /// of a Xeon entries were made 5 to 8 % slower where a slab had a fourth of these.
   static constexpr std::int64_t kEntries = std::int64_t{1} << 24;
 
   struct Slab {

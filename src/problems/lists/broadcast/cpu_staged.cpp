@@ -36,7 +36,7 @@ bool write_kind(const Call& call, const Offsets& offsets, const Policy& policy) 
   switch (call.kind) {
     case Kind::local_index:
       return write([&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t) {
-        // Part of a list starts within it.
+        // A list that has begun starts within it.
         return run.starts == nullptr ? kernels.local_index(stage, run) : kernels.count_up(stage, run);
       });
     case Kind::parents:

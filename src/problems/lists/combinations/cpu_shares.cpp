@@ -2,7 +2,7 @@
 // problems/lists/combinations/cpu_shares.cpp: tuples of short lists from a table, by whole vectors; threads take shares of what is written.
 //
 // Idea   The tuples of a list of up to 15 elements, as far as they are at most 64, are those of the table for its length plus its
-//        start. Others are walked through in runs in which the last position alone grows. Work is cut by tuples,
+//        start. Others are walked through in runs in which the last position alone grows. Work is split by tuples,
 //        wherever in a list that is: the list is found by bisection, and so is the tuple in it. Tuples are gathered in
 //        the core's own cache, and leave it past the caches where the outputs are too large for these.
 // Cost   Bounds are read three times (counted, offsets, tuples), the tuples written once. Work n/8 per tuple where lists are short
@@ -108,7 +108,7 @@ class Writer {
  private:
   static constexpr std::int64_t kRow = kGathered + kTableTuples;
 
-  /// The lists of the unit from its tuple number `skipped` on, until none is left to write.
+  /// The lists of the work unit from its tuple number `skipped` on, until none is left to write.
   void write_work_unit(std::int64_t skipped) {
     std::int64_t i = 0;
     while (i < work_unit_.count() && skipped >= work_unit_.tuples(i)) skipped -= work_unit_.tuples(i++);
@@ -191,7 +191,7 @@ class Writer {
   std::int64_t left_ = 0;            // tuples of the share that are not in rows_ yet
 };
 
-/// The offsets of the lists of unit number `which`.
+/// The offsets of the lists of work unit number `which`.
 void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t which) {
   (void)work_unit.read(which);
   std::int64_t total = call.plan->first_tuple[static_cast<std::size_t>(which)];

@@ -73,7 +73,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_merge_path : &cpu_shares, call, policy);
 }
 
-/// The tuples of the first `lists` lists of a unit after `before` others, or where they no longer fit.
+/// The tuples of the first `lists` lists of a work unit after `before` others, or where they no longer fit.
 struct Count {
   std::int64_t total = 0;
   std::int64_t overflow = kNoIndex;  ///< the list with which they do not
@@ -103,12 +103,13 @@ Count count_of(const TupleWorkUnit& work_unit, std::int64_t lists, std::int64_t 
   throw_changed("list " + std::to_string(list));
 }
 
-/// Units of lists that a worker checks, at least.
+/// Work units of lists that a worker checks, at least.
 constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kCombinations.least_units;
 
-constexpr std::int64_t kOverflow = -1;  ///< instead of a unit's tuples
+constexpr std::int64_t kOverflow = -1;  ///< instead of a work unit's tuples
 
-/// The tuples of every unit, one place on; up to that with the first bad list, which is returned. Throws std::bad_alloc.
+/// The tuples of every work unit, one place on; up to that with the first bad list, which is returned. Throws
+/// std::bad_alloc.
 std::int64_t count_work_units(const Call& call, const Policy& policy, std::vector<std::int64_t>& tuples) {
   cpu::LowestIndex first_bad;
   std::atomic<bool> no_memory{false};

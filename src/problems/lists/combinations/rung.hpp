@@ -20,19 +20,19 @@ std::vector<RungInfo> rungs();
 
 /// What was found out when the lists were checked.
 struct TuplesPlan {
-  std::vector<std::int64_t> first_tuple;  ///< of every unit of lists, and past the last
+  std::vector<std::int64_t> first_tuple;  ///< of every work unit of lists, and past the last
 };
 
 inline std::int64_t list_count(const Call& call) { return call.inputs.front().lists.count; }
 inline std::int64_t work_unit_count(const Call& call) { return cpu::list_units(call.inputs.front().lists); }
 
-/// A unit of lists of every input, and how many tuples they have.
+/// A work unit of lists of every input, and how many tuples they have.
 class TupleWorkUnit {
  public:
   /// Throws std::bad_alloc.
   TupleWorkUnit(const Call& call, Isa isa);
 
-  /// Reads unit number `which`, up to the first list that is bad in any input: returns that, or kNoIndex.
+  /// Reads work unit number `which`, up to the first list that is bad in any input: returns that, or kNoIndex.
   std::int64_t read(std::int64_t which);
 
   [[nodiscard]] std::int64_t count() const { return inputs_.front().count; }

@@ -29,7 +29,7 @@ class OffsetsRanges {
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   static constexpr bool exact() { return true; }
   static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
-  /// Lists of a block whose bounds fit a core's own cache, of its strips, and of the first one.
+  /// Lists of a block whose bounds fit a core's own cache, of its steps, and of the first one.
   [[nodiscard]] std::int64_t block() const;
   [[nodiscard]] std::int64_t strip() const { return block() / cpu::kStrips; }
   [[nodiscard]] std::int64_t first_strip() const;
@@ -54,7 +54,7 @@ class OffsetsRanges {
   bool non_temporal_;
 };
 
-/// Runs one rung: schedule(pieces, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.
+/// Runs one rung: schedule(ranges, carry) writes offsets[1 … n] and returns the first bad list or kNoIndex.
 template <class Schedule>
 Status run_ranges(detail::OffsetsCall& call, const cpu::KernelTable& table, Schedule schedule) noexcept try {
   const OffsetsRanges ranges(call, table);

@@ -75,7 +75,7 @@ extern const Rung cpu_staged{.info = {.id = "cpu.staged",
                                       .needs = "AVX2, AVX-512 or baseline",
                                       .traffic = "bounds twice, content; offsets and outputs",
                                       .cost = "lists + elements/w, that / p",
-                                      .limit = "the memory; of permuted lists, whole cache lines for a part of each"},
+                                      .limit = "the memory; of permuted lists, partly used cache lines"},
                              .refusal = needs_isa,
                              .run = run};
 

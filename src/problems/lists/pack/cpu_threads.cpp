@@ -6,7 +6,7 @@
 //        that of the share that has most.
 // Needs  Any CPU.
 // Limit  Shares of as many lists may hold all of the content or none: one list of everything is one thread's. cpu.shares
-//        cuts content.
+//        splits content.
 // From   The split into awkward_ListArray_compact_offsets and a copy of the content, as Awkward Array makes it; here on threads.
 #include "cpu/blocks.hpp"
 #include "problems/lists/pack/moves.hpp"

@@ -4,8 +4,8 @@
 // Idea   Eight elements of each of 8 or 16 lists are loaded, whatever their lengths, and transposed in registers: a vector of
 //        first elements, one of second ones, and so on, which are combined lane by lane; a lane stops where its list ends.
 //        No branch depends on a list's length, and the order within a list is the loop's. Lists of more than 32 elements
-//        wait until there are enough of about their length; those of more than 4,096 are cut into blocks, which are done
-//        side by side. Threads take ranges of lists as they come, then blocks of the long ones.
+//        wait until there are enough of about their length; those of more than 4,096 are split into blocks, which are
+//        done side by side. Threads take ranges of lists as they come, then blocks of the long ones.
 //        Whether something is not zero becomes a bit per element, and a list is a few bits of a word.
 // Cost   One pass: content and bounds read, results written. Work n, depth n/p.
 // Needs  A compiled operator has vectors: AVX-512, AVX2 or baseline. Others run the plain loop, balanced the same way.

@@ -2,7 +2,7 @@
 // problems/lists/segmented_reduce/cpu_serial.cpp: the loop: list after list, element after element.
 //
 // Idea   total = init; for each element of the list: total = total ⊕ x; out[i] = total. Lists of more than 4,096 elements
-//        are cut every 4,096, and the folds of these blocks are folded in order, as on every rung of the CPU.
+//        are split every 4,096, and the folds of these blocks are folded in order, as on every rung of the CPU.
 // Cost   One pass: content and bounds read, results written. Work n, depth n.
 // Needs  Any CPU, any associative operator.
 // Limit  Of short lists the exit of the inner loop, which is mispredicted once per list: 9 ns, as much as adding a dozen
@@ -43,7 +43,7 @@ extern const Rung cpu_serial{.info = {.id = "cpu.serial",
 // Cost   One pass: content and bounds read, results written. Work n, depth that of the range with the most elements.
 // Needs  Any CPU, any associative operator.
 // Limit  Equal numbers of lists are not equal work: where one range has the long lists, its thread does most of it alone.
-//        cpu.shares cuts by elements.
+//        cpu.shares splits by elements.
 // From   The OpenMP loop over events that jagged arrays are usually given.
 extern const Rung cpu_threads{
     .info = {.id = "cpu.threads",

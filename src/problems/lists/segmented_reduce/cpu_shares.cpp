@@ -3,7 +3,7 @@
 //
 // Idea   The work up to list i is the bytes of its first element's position and of i bounds and results. A search in the
 //        offsets finds the list where each thread's equal share of all of it begins: a cut along the merge path of lists
-//        and elements. Lists that are longer than a share are cut by blocks.
+//        and elements. Lists that are longer than a share are split by blocks.
 // Cost   One pass: content and bounds read, results written, and log2 n offsets per thread. Work n, depth n/p.
 // Needs  Any CPU, any associative operator; lists one after the other.
 // Limit  The mispredicted exit of the loop over each list, on every core. cpu.columns gets rid of it.

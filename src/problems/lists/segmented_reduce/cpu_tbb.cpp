@@ -4,7 +4,7 @@
 // Idea   A parallel loop over the lists; each is folded by std::accumulate.
 // Cost   One pass: content and bounds read, results written.
 // Needs  A fold by a compiled operator with the same 4- or 8-byte type in and out; wrap-around overflow; no nulls. It runs
-//        on every core: it takes no thread count. A list is never cut.
+//        on every core: it takes no thread count. A list is never split.
 // Limit  The mispredicted exit of the loop over each list; one list of everything is done by one thread.
 // From   oneTBB's parallel_reduce, whose result is the first bad list.
 #include <tbb/blocked_range.h>

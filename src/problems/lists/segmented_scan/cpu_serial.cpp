@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_scan/cpu_serial.cpp: the loop: list after list, element after element.
 //
-// Idea   total = init; for each element of the list: out[j] = total = total ⊕ x[j]. Lists of more than 4,096 elements are cut
-//        every 4,096: what precedes a block is the folds of those before it, in order, as on every rung of the CPU.
+// Idea   total = init; for each element of the list: out[j] = total = total ⊕ x[j]. Lists of more than 4,096 elements
+//        are split every 4,096: what precedes a block is the folds of those before it, in order, as on every rung of
+//        the CPU.
 // Cost   One pass: content and bounds read, as much content written. Work n, depth n.
 // Needs  Any CPU, any associative operator; lists one after the other.
 // Limit  The exit of the inner loop, which is mispredicted once per list, and the latency of one operation per element.

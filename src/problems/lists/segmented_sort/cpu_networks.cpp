@@ -2,9 +2,9 @@
 // problems/lists/segmented_sort/cpu_networks.cpp: lists sorted in registers by networks, long ones merged from such blocks, on every core.
 //
 // Idea   A list of up to 64 elements is a row of lanes that a bitonic network sorts without a branch; the next list's row overlaps
-//        what this one leaves past its end. Longer lists are sorted in blocks of 64, which are merged. Threads take units of
-//        lists as they come, the longest lists by themselves before; what is a good share of all is sorted by
-//        all threads together.
+//        what this one leaves past its end. Longer lists are sorted in blocks of 64, which are merged. Threads take
+//        work units of lists as they come, the longest lists by themselves before; what is a good share of all is
+//        sorted by all threads together.
 // Cost   One pass over the content for lists of up to 64. A row of 8 takes 6 steps, of 64 21 steps of 8 vectors. Longer lists
 //        m·log2(m/64) merge steps besides. Bounds are read twice: when they are checked, and here.
 // Needs  AVX-512, AVX2 or baseline.
@@ -39,7 +39,7 @@ class Sorter {
         order_{call.descending, call.nan_first},
         size_(size_of(call.type)) {}
 
-  /// List number `at` of a unit, of any length, by so many workers.
+  /// List number `at` of a work unit, of any length, by so many workers.
   void sort_alone(const cpu::ListUnit& work_unit, std::int64_t at, std::int64_t out, int workers,
                   LongListScratch& scratch) const {
     sort_long_list({&kernel_, size_, element(work_unit.starts[at]), work_unit.lengths[at], order_,
@@ -48,7 +48,7 @@ class Sorter {
                    workers, scratch);
   }
 
-  /// All lists of a unit but those that are long.
+  /// All lists of a work unit but those that are long.
   void sort_work_unit(const WorkUnitPlaces& work_unit, LongListScratch& scratch) const {
     for (std::int64_t first = 0; first < work_unit.count;) {
       const std::int64_t last = short_run(work_unit, first);
@@ -129,7 +129,7 @@ class Sorter {
   int size_;
 };
 
-/// The work of a call: long lists one by one, then units, as threads come for them.
+/// The work of a call: long lists one by one, then work units, as threads come for them.
 class Work {
  public:
   Work(const Call& call, const Policy& policy)

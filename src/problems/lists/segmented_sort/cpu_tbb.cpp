@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/segmented_sort/cpu_tbb.cpp: what a user would write with oneTBB: parallel_for over units of lists, std::stable_sort in it.
+// problems/lists/segmented_sort/cpu_tbb.cpp: what a user would write with oneTBB: parallel_for over work units of
+// lists, std::stable_sort in it.
 //
 // Idea   oneTBB's tasks of as many lists as it finds right, stolen by threads that have none left.
 // Cost   As cpu.serial, divided by the threads.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_sort/long_list.cpp: a merge sort of keys that begins with sorted blocks.
 //
-// Each worker sorts a part of the list: the kernel leaves blocks of keys in order, which are merged two by two, depth
-// first, so that most merges stay in the core's own cache. Then the parts are merged two by two, each worker writing equal
-// shares of what comes out: where a share begins in both inputs is found by bisection (merge path). Merges have no
-// branch that depends on the keys.
+// Each worker sorts a share of the list: the kernel leaves blocks of keys in order, which are merged two by two, depth
+// first, so that most merges stay in the core's own cache. Then the shares are merged two by two, each worker writing
+// equal shares of what comes out: where a share begins in both inputs is found by bisection (merge path). Merges have
+// no branch that depends on the keys.
 #include "problems/lists/segmented_sort/long_list.hpp"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ void merge_blocks(const cpu::SortKernel& kernel, Run run, Run spare, std::int64_
   merge_whole_blocks(kernel, from, half, from + half, n - half, into_spare ? spare : run);
 }
 
-/// Cuts `blocks` into parts, of which every 2^k that follow one another are merged in k rounds.
+/// Splits `blocks` into shares, of which every 2^k that follow one another are merged in k rounds.
 struct Shares {
   std::int64_t blocks;
   std::int64_t count;
@@ -119,7 +119,7 @@ struct Shares {
   }
 };
 
-/// The outputs first … last - 1 of the merges of every two runs of `width` parts.
+/// The outputs first … last - 1 of the merges of every two runs of `width` shares.
 template <class Run>
 void merge_share(const Shares& shares, std::int64_t width, Run from, Run to, std::int64_t first, std::int64_t last) {
   for (std::int64_t share = 0; share < shares.count; share += 2 * width) {

@@ -38,7 +38,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
   return usable(call.launch != nullptr ? &cuda_tiles : &cpu_networks, call, policy);
 }
 
-/// Units of lists that a worker checks, at least.
+/// Work units of lists that a worker checks, at least.
 constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_units;
 
 /// Of lists that overlap.

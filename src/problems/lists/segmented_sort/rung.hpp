@@ -22,22 +22,22 @@ using Rung = upsweep::Rung<Call>;
 /// The ladder, from the naive loop up.
 std::vector<RungInfo> rungs();
 
-/// Lists that are not sorted beside others of their unit, but by themselves.
+/// Lists that are not sorted beside others of their work unit, but by themselves.
 inline constexpr std::int64_t kLongList = cpu::tuning::kListSort.long_list;
 
 /// What was found out when the lists were checked.
 struct SortPlan {
-  /// Of every unit of lists: where its first list goes, if they go one after the other; else empty.
+  /// Of every work unit of lists: where its first list goes, if they go one after the other; else empty.
   std::vector<std::int64_t> first_out = {};
   std::vector<std::int64_t> long_lists = {};  ///< the longest first
   std::int64_t elements = 0;
 };
 
-/// Where the lists of a unit lie and where they go.
+/// Where the lists of a work unit lie and where they go.
 struct WorkUnitPlaces : cpu::ListUnit {
   std::int64_t outs[cpu::kUnitLists];
 
-  /// Reads unit number `which` of lists that are known to be good.
+  /// Reads work unit number `which` of lists that are known to be good.
   WorkUnitPlaces(const Call& call, std::int64_t which) {
     (void)cpu::read_unit(call.lists, which, call.n, *this);
     std::int64_t out = call.plan->first_out.empty() ? 0 : call.plan->first_out[static_cast<std::size_t>(which)];
@@ -60,7 +60,7 @@ struct ComesBefore {
   }
 };
 
-/// Sorts the lists of a unit, one after the other, by std::stable_sort. Throws std::bad_alloc.
+/// Sorts the lists of a work unit, one after the other, by std::stable_sort. Throws std::bad_alloc.
 void sort_work_unit(const Call& call, std::int64_t work_unit);
 
 }  // namespace upsweep::impl::segmented_sort
