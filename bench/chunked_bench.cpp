@@ -6,7 +6,7 @@
 // Prints a line of JSON for each call, kind of memory and limit of the device's memory: medians by the host's clock, all of a line
 // taken in turn. `gbps`: bytes of the input a second. `link_gbps`: of copies of pinned memory, one way for reduce, each of both for
 // scan; `host_gbps`: what the host's memory can move, by the copy rate that was measured, where it reads, writes and
-// reads again what is not pinned, and nothing stays in its caches. `of_limit`: the part that gbps is of the smaller
+// reads again what is not pinned, and nothing stays in its caches. `of_limit`: the fraction that gbps is of the smaller
 // one.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

@@ -97,8 +97,8 @@ std::int64_t decode(const Input& input) {
 std::int64_t batches(const std::string& path, const std::vector<int>& columns) {
   const auto table = io::open_table(path);
   std::int64_t bytes = 0;
-  for (int part = 0; part < table->parts(); ++part) {
-    const auto reader = table->open(part, columns);
+  for (int row_group = 0; row_group < table->row_groups(); ++row_group) {
+    const auto reader = table->open(row_group, columns);
     for (Batch batch; reader->next(batch);) {
       for (const int column : columns) {
         bytes += batch.rows * width_of(table->fields()[static_cast<std::size_t>(column)].storage) / 8;

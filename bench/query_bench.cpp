@@ -69,7 +69,7 @@ std::vector<Ask> asks(const std::string& only) {
 constexpr std::string_view kColumns[] = {"l_suppkey", "l_quantity", "l_extendedprice", "l_discount",
                                          "l_tax",     "l_shipdate", "l_returnflag",    "l_linestatus"};
 
-/// A table's columns, each in one piece.
+/// A table's columns, each contiguous.
 class Columns {
  public:
   explicit Columns(const Table& source) {
@@ -80,8 +80,8 @@ class Columns {
       wanted.push_back(static_cast<int>(c));
       columns_.push_back({.field = field});
     }
-    for (int part = 0; part < source.parts(); ++part) {
-      const auto reader = source.open(part, wanted);
+    for (int row_group = 0; row_group < source.row_groups(); ++row_group) {
+      const auto reader = source.open(row_group, wanted);
       for (Batch batch; reader->next(batch);) append(batch);
     }
   }

@@ -148,7 +148,7 @@ TEST(Utf8, TheFirstInvalidByteIsFound) {
       {"\xF4\x90\x80\x80", 0},      // past it
       {"\xF5\x80\x80\x80", 0},
       {"\x80", 0},
-      {"a\xE2\x82", 1},            // cut short
+      {"a\xE2\x82", 1},            // truncated
       {"a\xE2\x82 b\xC3\xBC", 1},  // the same before other text
   };
   for (const auto& [text, expected] : cases) {

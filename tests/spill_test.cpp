@@ -228,7 +228,7 @@ TEST_F(Spill, OrdersAndCutsOffAsEver) {
   };
   for (const std::string& end : ends) {
     const std::string sql = "SELECT maybe, SUM(f), COUNT(*), MIN(word), MAX(other) FROM t GROUP BY maybe " + end;
-    // All rows, ordered and cut off here.
+    // All rows, ordered and limited here.
     const Answer expected = run(sql, 1, {});
     for (const int threads : {1, 7}) {
       const Answer kept = run(sql, threads, {});

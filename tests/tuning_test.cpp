@@ -56,7 +56,8 @@ TEST(Tuning, OrdersAreMarkedAndTuningsAreNot) {
   EXPECT_TRUE((kIsMarked<LookaheadOrder> && kIsMarked<SmallScanOrder> && kIsMarked<ReduceOrder>));
   EXPECT_TRUE((kIsMarked<LanesOrder> && kIsMarked<PipelineOrder> && kIsMarked<SharesOrder>));
   EXPECT_TRUE((kIsMarked<ListTilesOrder> && kIsMarked<ListLookaheadOrder> && kIsMarked<ShardsOrder>));
-  EXPECT_TRUE((kIsMarked<FewOrder> && kIsMarked<PartsOrder> && kIsMarked<ChunksOrder> && kIsMarked<TeachingOrder>));
+  EXPECT_TRUE(
+      (kIsMarked<FewOrder> && kIsMarked<PartitionsOrder> && kIsMarked<ChunksOrder> && kIsMarked<TeachingOrder>));
   EXPECT_FALSE((kIsMarked<LookaheadTuning> || kIsMarked<ReduceTuning> || kIsMarked<LanesTuning>));
 }
 
@@ -66,8 +67,8 @@ TEST(Tuning, OrdersAreAsReleased) {
   EXPECT_EQ(kReduceOrder.blocks, 1056);
   EXPECT_EQ(kReduceOrder.rows, 4);
   EXPECT_EQ(kLookaheadOrder.warps, 10);
-  EXPECT_EQ(kLookaheadOrder.units, 5);
-  EXPECT_EQ(kLookaheadOrder.wide_units, 3);
+  EXPECT_EQ(kLookaheadOrder.loads, 5);
+  EXPECT_EQ(kLookaheadOrder.wide_loads, 3);
   EXPECT_EQ(kLookaheadOrder.shared_bytes, 232'448);
   EXPECT_EQ(kLookaheadOrder.group_tiles, 128);
   EXPECT_EQ(kSmallScanOrder.least_threads, 256);

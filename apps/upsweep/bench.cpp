@@ -185,11 +185,11 @@ class Results {
 
   void add(const Cell& cell, const std::vector<Group>& groups) {
     Json climbed = climb_json(cell.problem->name, groups);
-    for (const char* part : {"rows", "groups"}) {
-      for (Json& one : climbed[part]) {
+    for (const char* field : {"rows", "groups"}) {
+      for (Json& one : climbed[field]) {
         Json placed{{"problem", cell.problem->name}, {"study", cell.study->name}};
         placed.update(one);
-        all_[part].push_back(std::move(placed));
+        all_[field].push_back(std::move(placed));
       }
     }
     finish(cell);
@@ -238,19 +238,19 @@ class Results {
   void resume() {
     std::ifstream file(partial());
     Json before = Json::parse(file, nullptr, false);
-    const auto has = [&](const char* part) {
-      return before.is_object() && before.contains(part) && before[part].is_array();
+    const auto has = [&](const char* field) {
+      return before.is_object() && before.contains(field) && before[field].is_array();
     };
     if (!has("cells") || !has("rows") || !has("groups") || !has("failures") || !is_complete(before)) {
       throw Error(Code::malformed,
                   fmt::format("{}: no results of upsweep bench: remove it, or name another -o", partial()));
     }
     use_current_names(before);
-    for (const char* part : {"schema", "upsweep", "machine", "method"}) {
-      if (before[part] == all_[part]) continue;
+    for (const char* field : {"schema", "upsweep", "machine", "method"}) {
+      if (before[field] == all_[field]) continue;
       throw Error(Code::invalid_argument,
-                  fmt::format("{} was begun with another {}{}: go on as it was begun, or remove it", partial(), part,
-                              differing(before[part], all_[part])));
+                  fmt::format("{} was begun with another {}{}: go on as it was begun, or remove it", partial(), field,
+                              differing(before[field], all_[field])));
     }
     resumed_ = before["cells"].size();
     all_ = std::move(before);

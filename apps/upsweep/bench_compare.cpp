@@ -213,8 +213,8 @@ bool Change::is_noise() const { return std::abs(std::log(ratio)) <= limit; }
 bool Change::is_judged() const { return measurements >= kFewest; }
 
 void use_current_names(Json& results) {
-  for (const char* const part : {"rows", "groups"}) {
-    for (Json& one : results[part]) one["problem"] = current_name(one["problem"].get<std::string>());
+  for (const char* const field : {"rows", "groups"}) {
+    for (Json& one : results[field]) one["problem"] = current_name(one["problem"].get<std::string>());
   }
   const auto method = results.find("method");
   if (method != results.end() && method->is_object() && method->contains("problems")) {
@@ -235,8 +235,8 @@ Json load_results(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) io::throw_read_error(path, errno);
   Json results = Json::parse(file, nullptr, false);
-  if (results.is_discarded()) throw Error(Code::malformed, fmt::format("{}: no JSON, or it is cut short", path));
-  const auto has_array = [&](const char* part) { return results.contains(part) && results[part].is_array(); };
+  if (results.is_discarded()) throw Error(Code::malformed, fmt::format("{}: no JSON, or it is truncated", path));
+  const auto has_array = [&](const char* field) { return results.contains(field) && results[field].is_array(); };
   if (!results.is_object() || !has_array("rows") || !has_array("groups") || !has_array("cells")) {
     throw Error(Code::malformed, fmt::format("{}: no results of upsweep bench", path));
   }

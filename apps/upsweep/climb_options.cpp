@@ -17,13 +17,13 @@ namespace upsweep::command {
 namespace {
 
 std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> parts;
+  std::vector<std::string> names;
   while (!list.empty()) {
     const auto comma = list.find(',');
-    parts.emplace_back(list.substr(0, comma));
+    names.emplace_back(list.substr(0, comma));
     list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
   }
-  return parts;
+  return names;
 }
 
 Setting parse_choice(const SettingInfo& info, const std::string& text) {

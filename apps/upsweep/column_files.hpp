@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/column_files.hpp: a column that is cut into files, one after the other over the ranks of a run.
+// apps/upsweep/column_files.hpp: a column that is split into files, one after the other over the ranks of a run.
 #pragma once
 
 #include <cstdint>

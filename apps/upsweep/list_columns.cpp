@@ -16,7 +16,7 @@
 namespace upsweep::command {
 namespace {
 
-Mask slice(Mask mask, std::int64_t first, std::int64_t n) {
+Mask range_of(Mask mask, std::int64_t first, std::int64_t n) {
   if (!mask.is_given()) return mask;
   if (mask.is_bitmap) {
     mask.first_bit += first;
@@ -28,22 +28,22 @@ Mask slice(Mask mask, std::int64_t first, std::int64_t n) {
 }
 
 /// `n` of the lists, from `first` on; elements are of `size` bytes.
-io::ListBatch part_of(const io::ListBatch& all, std::int64_t first, std::int64_t n, std::int64_t size) {
-  io::ListBatch part = all;
-  part.first_list += first;
-  part.lists.count = n;
-  part.lists.valid = slice(all.lists.valid, first, n);
+io::ListBatch lists_of(const io::ListBatch& all, std::int64_t first, std::int64_t n, std::int64_t size) {
+  io::ListBatch some = all;
+  some.first_list += first;
+  some.lists.count = n;
+  some.lists.valid = range_of(all.lists.valid, first, n);
   if (all.lists.has_size) {
     const std::int64_t elements = first * all.lists.size;
-    part.content = static_cast<const std::byte*>(all.content) + elements * size;
-    part.length -= elements;
-    part.valid = slice(all.valid, elements, part.length);
-    return part;
+    some.content = static_cast<const std::byte*>(all.content) + elements * size;
+    some.length -= elements;
+    some.valid = range_of(all.valid, elements, some.length);
+    return some;
   }
   const std::int64_t bytes = first * size_of(all.lists.type);
-  part.lists.starts = static_cast<const std::byte*>(all.lists.starts) + bytes;
-  part.lists.stops = static_cast<const std::byte*>(all.lists.stops) + bytes;
-  return part;
+  some.lists.starts = static_cast<const std::byte*>(all.lists.starts) + bytes;
+  some.lists.stops = static_cast<const std::byte*>(all.lists.stops) + bytes;
+  return some;
 }
 
 void unpack_validity(Mask& valid, std::vector<std::uint8_t>& bytes) {
@@ -133,8 +133,8 @@ bool ListColumns::next() {
   }
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     const std::int64_t size = size_of(readers_[i]->info().type);
-    batches_[i] = part_of(left_[i], 0, n, size);
-    left_[i] = part_of(left_[i], n, left_[i].lists.count - n, size);
+    batches_[i] = lists_of(left_[i], 0, n, size);
+    left_[i] = lists_of(left_[i], n, left_[i].lists.count - n, size);
   }
   given_ += n;
   return true;

@@ -76,7 +76,7 @@ class ListColumns {
  private:
   std::vector<io::ListReader*> readers_;
   std::vector<io::ListBatch> left_;               // of each column what is read and was not given out
-  std::vector<std::vector<std::uint8_t>> valid_;  // of its elements, a byte each: once, not for every part
+  std::vector<std::vector<std::uint8_t>> valid_;  // of its elements, a byte each: once, not for every some
   std::vector<io::ListBatch> batches_;
   std::int64_t given_ = 0;
 };

@@ -18,8 +18,8 @@ mpi::Signature signature(const std::string& command_line) {
   return {.call = static_cast<std::uint64_t>(mpi::Function::command), .arguments = words.sum()};
 }
 
-// MPI counts bytes in an int: longer ones go in pieces.
-constexpr std::size_t kPiece = std::size_t{1} << 30;
+// MPI counts bytes in an int: longer ones are sent in chunks.
+constexpr std::size_t kChunk = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -94,8 +94,8 @@ std::string Ranks::from_first(const std::string& text) const {
 void Ranks::send(int rank, const std::string& bytes) const {
   const auto length = static_cast<std::uint64_t>(bytes.size());
   mpi::check(MPI_Send(&length, 1, MPI_UINT64_T, rank, 0, MPI_COMM_WORLD), "MPI_Send");
-  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-    const auto count = static_cast<int>(std::min(kPiece, bytes.size() - at));
+  for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
+    const auto count = static_cast<int>(std::min(kChunk, bytes.size() - at));
     mpi::check(MPI_Send(bytes.data() + at, count, MPI_BYTE, rank, 0, MPI_COMM_WORLD), "MPI_Send");
   }
 }
@@ -104,8 +104,8 @@ std::string Ranks::receive(int rank) const {
   std::uint64_t length = 0;
   mpi::check(MPI_Recv(&length, 1, MPI_UINT64_T, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
   std::string bytes(length, '\0');
-  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-    const auto count = static_cast<int>(std::min(kPiece, bytes.size() - at));
+  for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
+    const auto count = static_cast<int>(std::min(kChunk, bytes.size() - at));
     mpi::check(MPI_Recv(bytes.data() + at, count, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
   }
   return bytes;

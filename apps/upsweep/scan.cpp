@@ -246,9 +246,9 @@ class OwnFile final : public RankOutput {
 };
 
 /// Rank 0 makes the file, into which the others write at their offsets, and gives it its name.
-class PartOfFile final : public RankOutput {
+class RangeOfFile final : public RankOutput {
  public:
-  PartOfFile(Ranks& ranks, const std::string& path, const io::ResultColumn& column, std::int64_t first)
+  RangeOfFile(Ranks& ranks, const std::string& path, const io::ResultColumn& column, std::int64_t first)
       : is_first_(ranks.rank() == 0) {
     ranks.run([&] {
       if (!is_first_) return;
@@ -279,7 +279,7 @@ class PartOfFile final : public RankOutput {
 std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, const Plan& plan,
                                              std::int64_t first) {
   if (!options.output) return std::make_unique<NoFile>();
-  if (options.one_file) return std::make_unique<PartOfFile>(ranks, *options.output, output_column(plan), first);
+  if (options.one_file) return std::make_unique<RangeOfFile>(ranks, *options.output, output_column(plan), first);
   std::unique_ptr<RankOutput> own;
   ranks.run(
       [&] { own = std::make_unique<OwnFile>(name_for_rank(*options.output, std::to_string(ranks.rank())), plan); });

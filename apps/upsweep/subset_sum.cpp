@@ -395,9 +395,9 @@ Json solution_json(const SubsetProblem& problem, const Solution& solution, const
 class LongText {
  public:
   void add(std::string_view text) {
-    constexpr std::size_t kPiece = 1 << 20;
+    constexpr std::size_t kChunk = 1 << 20;
     text_ += text;
-    if (text_.size() >= kPiece) flush();
+    if (text_.size() >= kChunk) flush();
   }
   void flush() { print(std::exchange(text_, {})); }
 

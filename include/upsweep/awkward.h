@@ -219,7 +219,7 @@ struct upsweep_awkward_error awkward_RegularArray_combinations_64(int64_t** toca
 /* -------------------------------------------------------------------------------------------------- order: sort.cpp
  * awkward_sort_{bool,int8,...,float64}                       each list's elements in order
  * awkward_argsort_{bool,...}_{int32,uint32,int64,uint64}     their positions in their lists; the second type is the offsets'
- * NaN come first in both directions. Lists are cut off after `length` elements. */
+ * NaN come first in both directions. Lists are truncated after `length` elements. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                               \
   struct upsweep_awkward_error awkward_sort_##NAME(T* toptr, const T* fromptr, int64_t length, const int64_t* offsets, \
                                                    int64_t offsetslength, bool ascending, bool stable);                \
@@ -319,7 +319,7 @@ UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
 
 /* ------------------------------------------------------------------------------------------------ padding: padding.cpp
- * Lists are filled up to `target` elements with -1; with clip, they are cut there, too.
+ * Lists are filled up to `target` elements with -1; with clip, longer ones are truncated there.
  * awkward_ListOffsetArray{32,U32,64}_rpad_length_axis1       how long they become, as offsets
  * awkward_ListOffsetArray{32,U32,64}_rpad_axis1_64           where their elements are
  * awkward_ListOffsetArray{32,U32,64}_rpad_and_clip_axis1_64

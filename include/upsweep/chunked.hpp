@@ -33,7 +33,8 @@
 namespace upsweep {
 namespace gpu {
 
-/// What calls have taken so far: of each part of the way the seconds that it was at work, all of them at the same time.
+/// What calls have taken so far: of each step of a transfer the seconds that it was at work, all of them at the same
+/// time.
 struct ChunkedUse {
   double seconds = 0;             ///< of the calls
   StagingTimes times;             ///< of the copy engines and of kernels

@@ -70,7 +70,7 @@ struct Variant {
   double median_s = 0;
 };
 
-/// From when to when a stream copied, or computed, a part of the input, in seconds from the start of the run.
+/// From when to when a stream copied, or computed, a chunk of the input, in seconds from the start of the run.
 struct Span {
   std::string_view what;  ///< "send", "compute" or "fetch"
   int stream = 0;
@@ -81,8 +81,8 @@ struct Span {
 /// A run that begins with the input in the host's memory.
 struct UPSWEEP_CONTAINERS Staged {
   double total_s = 0;     ///< by the host's clock
-  double transfer_s = 0;  ///< to the device and back; of overlapping parts, until the last input is there
-  double kernel_s = 0;    ///< kernels, and what the host adds up; of overlapping parts, what is left of the total
+  double transfer_s = 0;  ///< to the device and back; of overlapping steps, until the last input is there
+  double kernel_s = 0;    ///< kernels, and what the host adds up; of overlapping steps, what is left of the total
   std::vector<Span> timeline = {};  ///< of the last run
 };
 

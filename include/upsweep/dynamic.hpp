@@ -2,7 +2,7 @@
 // upsweep/dynamic.hpp: the library by types and operators known at run time only: what the command and other languages call.
 //
 // Arrays are a pointer, a length and an element type. Where they are says the policy: a Policy takes the host's memory, a
-// gpu::Policy a device's, and Staged the host's by way of a GPU. A scan, a reduction or offsets may come in pieces: the
+// gpu::Policy a device's, and Staged the host's by way of a GPU. A scan, a reduction or offsets may come in chunks: the
 // carry holds what precedes, and is advanced. Errors are those of scan.hpp, reduce.hpp, offsets.hpp, segmented_reduce.hpp,
 // segmented_scan.hpp and segmented_sort.hpp; invalid_argument are floats folded into integers, and min and max of integers in
 // a type that does not hold all of the elements' type. select.hpp and pack.hpp move elements by their size, and subset_sum.hpp,
@@ -173,9 +173,9 @@ Grouped group_by(const gpu::Policy& policy, Operator op, ConstArray keys, ConstA
 
 // -------------------------------------------------------------------------------------------------------------- on a GPU
 
-/// Calls on the host's arrays by way of a GPU: a piece goes there, is computed, and comes back. Once a rung has run, all
-/// pieces run it, but of lists, where each call chooses. Checked sums of lists are exact ones; others are run where no order of
-/// the elements could overflow, and refused (unsupported) else.
+/// Calls on the host's arrays by way of a GPU: a chunk goes there, is computed, and comes back. Once a rung has run,
+/// all chunks run it, but of lists, where each call chooses. Checked sums of lists are exact ones; others are run where
+/// no order of the elements could overflow, and refused (unsupported) else.
 class Staged {
  public:
   /// Scans and reductions go there as chunked.hpp says, with at most `device_bytes` of the device's memory; `threads` copy. Throws

@@ -33,7 +33,7 @@ enum class Code : std::uint8_t {
   bad_sql,           ///< a query that is no SQL; index: the byte in it
   unsupported_sql,   ///< a query beyond the subset that is run; index: the byte in it
   unsupported,       ///< what was asked for by name (a rung, of this ladder or another, a check) cannot be done
-  not_built,         ///< a part of upsweep that this build leaves out
+  not_built,         ///< something that this build leaves out
   // The system refused (exit status 3).
   not_found,      ///< no such file
   unreadable,     ///< a file that cannot be opened or read

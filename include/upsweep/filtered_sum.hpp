@@ -8,7 +8,7 @@
 // Types     uint32 keys, int64 quantities (whole units) and prices (the smallest unit of the currency).
 // Integers  wrap around: the sum is exact modulo 2^64, whatever the order of the rows, so it has the same bits for any
 //           rung, thread count, alignment, instruction set and device. Overflow::checked is not offered (unsupported).
-// Parts     the sum is its own carry: sums of parts of the columns, added modulo 2^64, are the sum of the whole.
+// Chunks    the sum is its own carry: sums of chunks of the columns, added modulo 2^64, are the sum of the whole.
 // Memory    rows that are not kept need not be read: see the traffic of the rungs in ladder.hpp.
 // GPU       the same with a gpu::Policy and device memory: see gpu.hpp. filtered_sum() waits for the stream, as it returns the sum.
 //           cuda.zero_copy takes pinned host memory too.

@@ -58,7 +58,7 @@ MemoryResource& pool() noexcept;
 /// What rungs leave in the kept bytes of a workspace for their next call.
 enum class Kept : std::uint8_t {
   tagged_words,  ///< values that carry the number of the launch: scans, reductions, offsets, filtered sums
-  list_counts,   ///< how many parts of lists are missing: segmented_reduce by cuda.pipeline
+  list_counts,   ///< how many partial folds of lists are missing: segmented_reduce by cuda.pipeline
 };
 
 /// Bytes of device memory that a rung needs besides the arrays.

@@ -53,7 +53,7 @@ struct RungInfo {
   Threads threads = Threads::asked;
   Determinism determinism = Determinism::always;
   FloatBound float_bound = {};
-  bool host_adds = false;    ///< on a GPU: the host does the last part, so that only calls that wait run it
+  bool host_adds = false;    ///< on a GPU: the host adds the last partials, so that only calls that wait run it
   bool host_memory = false;  ///< on a GPU: takes pinned host memory too
 
   [[nodiscard]] constexpr Backend backend() const noexcept {

@@ -44,9 +44,10 @@ struct OffsetsShard {
   const std::int64_t* n_at = nullptr;  ///< where the number of lists is, up to n, if it is in memory of the device
 };
 
-/// A member's part of the content of lists, and the lists that begin in it, for segmented_reduce(). They are given by offsets that
-/// count over all shards: where the last one ends, the next shard's first one begins. A shard without lists has the one
-/// offset where the next list begins, unless it has no elements either. `out` has an element for each list.
+/// A member's shard of the content of lists, and the lists that begin in it, for segmented_reduce(). They are given by
+/// offsets that count over all shards: where the last one ends, the next shard's first one begins. A shard without
+/// lists has the one offset where the next list begins, unless it has no elements either. `out` has an element for each
+/// list.
 template <class In, class Out = In>
 struct ListsShard {
   Lists lists = {};
@@ -110,7 +111,7 @@ static ListsResult segmented_reduce(const gpu::Group& group, const std::vector<g
   return fold_shards(OnDevice{}, group, shards, op, begin, status);
 }
 
-/// By what results of parts of a list become that of the list.
+/// By what results of the ranges of a list become that of the list.
 template <Reducer kReducer>
 using MergeOf =
     std::conditional_t<kReducer == Reducer::any, Max, std::conditional_t<kReducer == Reducer::all, Min, Add>>;
@@ -153,7 +154,7 @@ std::string_view offsets_async(const gpu::Group& group, const std::vector<gpu::O
 }
 
 /// out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented_reduce.hpp. What of it lies in later shards
-/// is folded there, part by part. Waits, as a bad list is an error.
+/// is folded there, shard by shard. Waits, as a bad list is an error.
 template <class In, class Out, class Op>
 ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                              std::type_identity_t<Out> init, Op op) {

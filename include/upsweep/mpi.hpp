@@ -268,8 +268,8 @@ FilteredSum filtered_sum(MPI_Comm comm, const Policy& policy, const std::uint32_
 
 /// Whether some of the items of all ranks add up to the target, and which: positions over all ranks. n items are given here.
 /// Rank 0 does what needs no long search, and all that by which bitmaps are filled; a search among lists of sums, for an exact
-/// target, is done by all, each its part, by cpu.schroeppel_shamir. The answer is the same for any number of ranks, unless
-/// memory or a rung that is asked for makes rank 0 go another way.
+/// target, is done by all, each its share, by cpu.schroeppel_shamir. The answer is the same for any number of ranks,
+/// unless memory or a rung that is asked for makes rank 0 go another way.
 inline SubsetSum find_subset(MPI_Comm comm, const Policy& policy, const std::int64_t* items, std::int64_t n,
                              std::int64_t target, const SubsetSumOptions& options = {}) {
   using detail::Function;

@@ -121,7 +121,7 @@ inline constexpr ArgumentRules kOffsetsRules{.alike = 4, .integers = true};
 }  // namespace detail
 
 /// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
-/// in parts. An error's index counts from the first list of the sequence. offsets holds n + 1.
+/// in chunks. An error's index counts from the first list of the sequence. offsets holds n + 1.
 template <ListBound T, detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict, OffsetsCarry& carry) {

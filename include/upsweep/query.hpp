@@ -188,7 +188,7 @@ struct UPSWEEP_CONTAINERS Answer {
   std::int64_t groups = 0;           ///< before LIMIT; without GROUP BY 1
   std::string_view rung;             ///< what ran: "cpu.blocks" or "cuda.generated"
   std::int64_t rows_read = 0;        ///< those that are passed over, as no condition keeps them, are not
-  std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: those of the pieces that were left to the CPU
+  std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: those of the chunks that were left to the CPU
   std::int64_t bytes_to_device = 0;  ///< of a table that does not lie there
   /// Written to temporary files, as memory could not hold all groups.
   std::int64_t bytes_spilled = 0;
@@ -216,8 +216,9 @@ struct QueryMemory {
   /// Empty: $TMPDIR, or the system's folder for temporary files.
   std::string spill_folder = {};
   /// Of a query on a GPU, at most so much of its memory for rows of a table that does not lie there, and for groups: kLeastDeviceBytes or
-  /// more, otherwise an invalid_argument error. 0: what it takes to have sixteen pieces of four million rows there. Sums of floats have other last bits with another limit, and the CPU computes pieces
-  /// of which the groups do not fit. Of a table that lies there: besides four bytes for each row of its longest chunk.
+  /// more, otherwise an invalid_argument error. 0: what it takes to have sixteen chunks of four million rows there.
+  /// Sums of floats have other last bits with another limit, and the CPU computes chunks of which the groups do not
+  /// fit. Of a table that lies there: besides four bytes for each row of its longest chunk.
   std::int64_t device_bytes = 0;
   /// What messages call `bytes` and `spill_folder`: the command says --memory.
   std::string_view bytes_word = "QueryMemory::bytes";
@@ -265,8 +266,8 @@ class UPSWEEP_CONTAINERS Statement {
   std::unique_ptr<query::Syntax> syntax_;
 };
 
-/// What a query comes to on some rows. Carries of a table's pieces, merged in the order of the rows, are that of the table,
-/// wherever they were computed, but for the last bits of float sums, which are rounded where pieces meet:
+/// What a query comes to on some rows. Carries of a table's chunks, merged in the order of the rows, are that of the
+/// table, wherever they were computed, but for the last bits of float sums, which are rounded where chunks meet:
 ///
 /// ```
 /// upsweep::QueryCarry all = query.fold(upsweep::par, january);

@@ -42,17 +42,17 @@ struct Reduction {
   Reduction(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
-/// The carry of n elements that follow `carry`, which is advanced. Parts reduced apart are put together with
+/// The carry of n elements that follow `carry`, which is advanced. Chunks reduced apart are put together with
 /// merge_carries(), or in order by handing the carry on. A checked sum that does not fit is no error here, as later
-/// parts may bring it back: see ScanCarry::wraps.
+/// chunks may bring it back: see ScanCarry::wraps.
 template <class In, class Out, class Op>
 std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n, Op op, ScanCarry<Out>& carry) {
   detail::require_array(in, n, "input");
   if (detail::runs_inline(policy, n)) {
-    ScanCarry<Out> part{};
+    ScanCarry<Out> own{};
     const auto combine = detail::wrapping<Out>(op);
-    detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &part);
-    detail::merge(op, carry, part);
+    detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &own);
+    detail::merge(op, carry, own);
     if (std::is_integral_v<Out>) carry.wraps = 0;  // only calls that wrap around run here
     return detail::kInlineRung;
   }

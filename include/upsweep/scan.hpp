@@ -243,8 +243,9 @@ ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n
   return detail::scan(policy, in, n, out, op, false, carry_of(Out{}), init.at);
 }
 
-/// Inclusive scan that continues from `carry` and advances it: scanning an array in parts, each with the carry of those
-/// before it, writes what one scan of the whole would (floats: the same bits where parts end at multiples of 2^18).
+/// Inclusive scan that continues from `carry` and advances it: scanning an array in chunks, each with the carry of
+/// those before it, writes what one scan of the whole would (floats: the same bits where chunks end at multiples of
+/// 2^18).
 template <class In, class Out, class Op>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op, ScanCarry<Out>& carry) {

@@ -12,10 +12,10 @@
 // Init      takes part as an element does. Without it the fold is that of the elements: the sum of -0.0 alone is -0.0.
 // Nulls     lists that are null give what empty ones do; elements that are null are skipped, but count as positions.
 // NaN       min and max propagate it; argmin and argmax give the first one; it is not zero.
-// Floats    of a list of up to 4,096 elements are folded one after the other, as a loop does; longer lists are cut every
-//           4,096 elements, and the folds of these blocks are folded in order, after init. Not cut, and so folded by one
-//           thread, are lists with null elements by an operator of one's own. The bits do not depend on the threads, the
-//           alignment, the instruction set and the lists around, but for which NaN a result is.
+// Floats    of a list of up to 4,096 elements are folded one after the other, as a loop does; longer lists are split
+//           every 4,096 elements, and the folds of these blocks are folded in order, after init. Not split, and so
+//           folded by one thread, are lists with null elements by an operator of one's own. The bits do not depend on
+//           the threads, the alignment, the instruction set and the lists around, but for which NaN a result is.
 // Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list whose exact sum
 //           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),

@@ -10,9 +10,10 @@
 // Init      takes part as an element does. Without it an output is the fold of the elements alone: the sum of -0.0 alone is -0.0,
 //           and of none the operator's identity, of sums 0.
 // Nulls     elements that are null add nothing; their output is what precedes them, whatever the scan.
-// Floats    up to 4,096 elements of a list are scanned one after the other, as a loop does; longer lists are cut every 4,096
-//           elements, and a block begins with the folds of those before it, folded in order. The bits do not depend on the
-//           threads, the alignment, the instruction set and the lists around, but for which NaN an output is.
+// Floats    up to 4,096 elements of a list are scanned one after the other, as a loop does; longer lists are split
+//           every 4,096 elements, and a block begins with the folds of those before it, folded in order. The bits do
+//           not depend on the threads, the alignment, the instruction set and the lists around, but for which NaN an
+//           output is.
 // Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list that has an output that
 //           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,

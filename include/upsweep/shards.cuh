@@ -45,7 +45,7 @@ namespace gpu {
 template <class In, class Out, class Op>
   requires upsweep::detail::RunsCustom<In, Out, Op>
 std::vector<std::int64_t> split(const Group& group, std::int64_t n, const Op& /*op*/) {
-  return upsweep::detail::split_by_units(group, n, detail::kShardUnit<detail::ScanProblem<In, Out, Op, false>>);
+  return upsweep::detail::split_by_blocks(group, n, detail::kShardBlock<detail::ScanProblem<In, Out, Op, false>>);
 }
 
 }  // namespace gpu

@@ -68,7 +68,7 @@ class Group {
   std::unique_ptr<State> state_;
 };
 
-/// A member's part of an array, and of the results where there are as many: device memory of the member's device.
+/// A member's shard of an array, and of the results where there are as many: device memory of the member's device.
 template <class In, class Out = In>
 struct Shard {
   const In* in = nullptr;
@@ -172,12 +172,12 @@ static void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<I
 }
 
 /// As equal as multiples of so many elements are.
-inline std::vector<std::int64_t> split_by_units(const gpu::Group& group, std::int64_t n, std::int64_t unit) {
-  require_array(&unit, n, "array");
-  const std::int64_t units = (n + unit - 1) / unit;
+inline std::vector<std::int64_t> split_by_blocks(const gpu::Group& group, std::int64_t n, std::int64_t block) {
+  require_array(&block, n, "array");
+  const std::int64_t blocks = (n + block - 1) / block;
   std::vector<std::int64_t> begin;
   begin.reserve(static_cast<std::size_t>(group.size()) + 1);
-  for (int member = 0; member < group.size(); ++member) begin.push_back(units * member / group.size() * unit);
+  for (int member = 0; member < group.size(); ++member) begin.push_back(blocks * member / group.size() * block);
   begin.push_back(n);
   return begin;
 }
@@ -191,7 +191,7 @@ namespace gpu {
 template <class In, class Out>
   requires upsweep::detail::RunsCompiled<In, Out, Add>
 std::vector<std::int64_t> split(const Group& group, std::int64_t n) {
-  return upsweep::detail::split_by_units(group, n, upsweep::detail::shard_unit(type_of<In>(), type_of<Out>()));
+  return upsweep::detail::split_by_blocks(group, n, upsweep::detail::shard_block(type_of<In>(), type_of<Out>()));
 }
 
 }  // namespace gpu

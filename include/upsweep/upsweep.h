@@ -53,7 +53,7 @@ typedef struct upsweep_result {
   char code[24];     /* "ok", "overflow", …: stable, for programs */
   int64_t index;     /* the first offending element or list; -1 where the error is not about one */
   char rung[40];     /* the rung that ran; "" after an error, and of calls that have no ladder */
-  char message[512]; /* what was wrong, where, and what to do; cut off at its end */
+  char message[512]; /* what was wrong, where, and what to do; truncated at its end */
 } upsweep_result;
 
 /* out[i] = init ⊕ in[0] ⊕ … ⊕ in[i], without the last where `exclusive`. `op` is the name of an operator, such as

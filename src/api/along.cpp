@@ -35,7 +35,7 @@ constexpr std::int64_t kFewestColumns = 16;
 /// Rows that are folded in order. Floats of longer columns are added in blocks, as those of long lists are.
 constexpr std::int64_t kRowBlock = cpu::kListBlock;
 /// Rows that are looked at, and folded while they are in the first cache.
-constexpr std::int64_t kStripRows = 4;
+constexpr std::int64_t kBlockRows = 4;
 
 struct AlongCall : detail::ElementsCall {
   Axis axis;
@@ -156,12 +156,12 @@ class Worker {
   }
 
  private:
-  [[nodiscard]] std::byte* part(int i) const { return memory_.get() + i * row_bytes_; }
-  [[nodiscard]] std::byte* total() const { return part(0); }
-  [[nodiscard]] std::byte* block() const { return part(1); }
-  [[nodiscard]] std::byte* running() const { return part(2); }
-  [[nodiscard]] std::byte* elements() const { return part(3); }
-  [[nodiscard]] std::byte* outputs() const { return part(4); }
+  [[nodiscard]] std::byte* row(int i) const { return memory_.get() + i * row_bytes_; }
+  [[nodiscard]] std::byte* total() const { return row(0); }
+  [[nodiscard]] std::byte* block() const { return row(1); }
+  [[nodiscard]] std::byte* running() const { return row(2); }
+  [[nodiscard]] std::byte* elements() const { return row(3); }
+  [[nodiscard]] std::byte* outputs() const { return row(4); }
 
   [[nodiscard]] std::int64_t index(const Columns& columns, std::int64_t row) const {
     return (columns.outer * call_.axis.length + row) * call_.axis.inner + columns.first;
@@ -199,7 +199,7 @@ class Worker {
 
   void fold_rows(const Columns& columns, std::int64_t first, std::int64_t last, std::byte* to, bool writes) {
     const bool staged = converts() || (writes && narrows());
-    const std::int64_t step = staged ? 1 : is_checked_ ? kStripRows : last - first;
+    const std::int64_t step = staged ? 1 : is_checked_ ? kBlockRows : last - first;
     for (std::int64_t row = first; row < last; row += step) {
       const std::int64_t rows = std::min(step, last - row);
       if (is_checked_) add_magnitudes(columns, row, rows);
@@ -213,7 +213,7 @@ class Worker {
     }
   }
 
-  /// A part of a row, whose elements or outputs are not of the type that is computed in.
+  /// A block of a row, whose elements or outputs are not of the type that is computed in.
   void fold_staged(std::int64_t at, std::int64_t count, std::byte* to, bool writes) {
     if (converts()) convert(call_.in_type, in_at(at), computed_, elements(), count);
     const void* const from = converts() ? elements() : in_at(at);
@@ -257,17 +257,17 @@ void run(const Policy& policy, const AlongCall& call, const detail::GoOn& go_on)
   if (axis.outer * axis.inner == 0) return;
   const int threads = cpu::list_workers(0, call.n * call.in_size, policy.threads);
   const std::int64_t each = columns_at_once(axis, threads);
-  const std::int64_t parts = cpu::parts(axis.inner, each);
+  const std::int64_t blocks = cpu::parts(axis.inner, each);
   // With nothing left to do for it, the caller's thread would ask nobody whether to go on.
-  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, axis.outer * parts));
+  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, axis.outer * blocks));
   Interruption interruption(&go_on);
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> next{0};
   cpu::run_allocating_workers(workers, [&](int) {
     Worker worker(call, policy, each, interruption);
-    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < axis.outer * parts;) {
-      const std::int64_t first = i % parts * each;
-      first_bad.add(worker.run({i / parts, first, std::min(each, axis.inner - first)}));
+    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < axis.outer * blocks;) {
+      const std::int64_t first = i % blocks * each;
+      first_bad.add(worker.run({i / blocks, first, std::min(each, axis.inner - first)}));
     }
   });
   if (interruption.is_stopped()) throw Error(Code::interrupted, "interrupted");

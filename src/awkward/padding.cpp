@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/padding.cpp: Awkward Array's kernels that fill lists up to a length with -1, and cut them there.
+// awkward/padding.cpp: Awkward Array's kernels that fill lists up to a length with -1, or truncate them there.
 #include "awkward/ranges.hpp"
 
 namespace upsweep::awkward {

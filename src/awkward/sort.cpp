@@ -9,7 +9,7 @@
 namespace upsweep::awkward {
 namespace {
 
-/// The offsets, or a copy of them in `shorter` with lists cut off after `length` elements, as Awkward has it.
+/// The offsets, or a copy of them in `shorter` with lists truncated after `length` elements, as Awkward has it.
 template <class Offset>
 const Offset* within(std::int64_t length, const Offset* offsets, std::int64_t n, std::vector<Offset>& shorter) {
   detail::require_array(offsets, n + 1, "offsets");

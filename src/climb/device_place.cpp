@@ -22,7 +22,7 @@ namespace {
 
 using gpu::require;
 
-// Up to here launching is a good part of the time: calls are also timed in a graph, and on arrays in the cache.
+// Up to here launching is much of the time: calls are also timed in a graph, and on arrays in the cache.
 constexpr double kGraphSeconds = 1e-4;
 constexpr std::size_t kMostSets = 32;
 

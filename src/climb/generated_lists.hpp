@@ -122,7 +122,8 @@ class ListLengths {
   std::mt19937_64 random_{45};
 };
 
-/// Offsets of lists that hold so many elements together; of empty lists, as many lists. The last list is cut where it ends.
+/// Offsets of lists that hold so many elements together; of empty lists, as many lists. The last list is truncated at
+/// the end.
 inline std::vector<std::int64_t> generated_offsets(ListPattern pattern, std::int64_t elements) {
   if (pattern == ListPattern::empty) return std::vector<std::int64_t>(static_cast<std::size_t>(elements) + 1, 0);
   std::vector<std::int64_t> offsets{0};

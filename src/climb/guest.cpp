@@ -82,7 +82,7 @@ void* load_library(const std::string& path) {
   const bool is_other =
       reason.starts_with(std::filesystem::absolute(path).string()) && reason.ends_with("such file or directory");
   refuse("no shared library that can be loaded: " +
-         (is_other ? path + " is cut short, or made for another processor" : reason));
+         (is_other ? path + " is truncated, or made for another processor" : reason));
 }
 
 void require_version(void* library, const std::string& path) {

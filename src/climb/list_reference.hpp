@@ -10,7 +10,7 @@
 
 namespace upsweep::reference {
 
-/// Elements that are folded or scanned one after the other, before the list is cut.
+/// Elements that are folded or scanned one after the other, before the list is split.
 inline constexpr std::int64_t kSerialElements = 4096;
 
 /// init ⊕ x[first] ⊕ … ⊕ x[last - 1]; of longer lists init ⊕ the folds of blocks of kSerialElements.
@@ -22,11 +22,11 @@ Out expected_fold(const In* x, std::int64_t first, std::int64_t last, Op op, Out
     return total;
   }
   for (std::int64_t block = first; block < last; block += kSerialElements) {
-    Out part = static_cast<Out>(x[block]);
+    Out of_block = static_cast<Out>(x[block]);
     for (std::int64_t j = block + 1; j < std::min(last, block + kSerialElements); ++j) {
-      part = op(part, static_cast<Out>(x[j]));
+      of_block = op(of_block, static_cast<Out>(x[j]));
     }
-    total = op(total, part);
+    total = op(total, of_block);
   }
   return total;
 }

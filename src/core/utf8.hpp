@@ -68,8 +68,8 @@ inline std::size_t length_of_code_point(std::string_view text, std::size_t at) n
 
 }  // namespace detail
 
-/// Returns the index of the first byte that is not part of valid UTF-8, or npos where all of the text is valid. Overlong forms,
-/// surrogates and code points past U+10FFFF are not valid. This is the rule for text in every reader.
+/// Returns the index of the first byte that does not belong to valid UTF-8, or npos where all of the text is valid.
+/// Overlong forms, surrogates and code points past U+10FFFF are not valid. This is the rule for text in every reader.
 inline std::size_t first_invalid_utf8(std::string_view text) noexcept {
   std::size_t at = 0;
   for (;;) {

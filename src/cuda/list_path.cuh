@@ -237,7 +237,7 @@ constexpr std::int64_t pieces_of(std::int64_t lists, std::int64_t room, std::int
 template <class Offsets, class Sink>
 cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t room, const PathScratch& scratch,
                         Stream stream) {
-  constexpr int kCutThreads = tuning::kPath.cut_threads;
+  constexpr int kCutThreads = tuning::kPath.split_threads;
   const std::int64_t pieces = pieces_of(offsets.count, room, Sink::kPiece);
   const auto cut_blocks = static_cast<unsigned>(divided_up(pieces + 1, kCutThreads));
   const cudaError_t error =

@@ -26,7 +26,7 @@ void throw_status(const std::string& name, const arrow::Status& status) {
                     "the integers ({}); write it without this encoding",
                     name, text));
   }
-  throw Error(Code::malformed, fmt::format("{}: is damaged or cut short: {}; write it again", name, text));
+  throw Error(Code::malformed, fmt::format("{}: is damaged or truncated: {}; write it again", name, text));
 }
 
 }  // namespace upsweep::io

@@ -45,7 +45,7 @@ struct NpyFile {
     const std::int64_t whole = std::max<std::int64_t>(bytes, 0) / width;
     if (whole < layout.count) {
       throw_bad_npy(name,
-                    fmt::format("is cut short: {} of {} elements are missing", layout.count - whole, layout.count));
+                    fmt::format("is truncated: {} of {} elements are missing", layout.count - whole, layout.count));
     }
     if (bytes > layout.count * width) {
       throw_bad_npy(name,
@@ -187,7 +187,7 @@ class NpyBatches final : public BatchReader {
     const std::int64_t got = read_fully(file_->stream.get(), to, n * width_, file_->name) / width_;
     if (got == n) return;
     throw_bad_npy(file_->name,
-                  fmt::format("is cut short: {} of {} elements are missing", end_ - position_ - got, end_));
+                  fmt::format("is truncated: {} of {} elements are missing", end_ - position_ - got, end_));
   }
 
   void expect_end() const {

@@ -60,7 +60,7 @@ std::string_view upsweep::detail::run_segmented_reduce(const gpu::Group&, ShardL
   gpu::refuse();
 }
 void upsweep::detail::for_each_member(const gpu::Group&, const std::function<void(std::size_t)>&) { gpu::refuse(); }
-std::int64_t upsweep::detail::shard_unit(Type, Type) { gpu::refuse(); }
+std::int64_t upsweep::detail::shard_block(Type, Type) { gpu::refuse(); }
 
 // In chunked/:
 std::string_view upsweep::detail::run_scan(const gpu::Chunked&, const gpu::Policy&, const ScanCall&) { gpu::refuse(); }

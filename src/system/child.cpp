@@ -31,13 +31,13 @@ namespace {
 /// All that comes until the end; false: nothing came for so long. The clock is the listener's, as a child may block its
 /// signals.
 bool listen(int from, int most_seconds, std::string& all) {
-  std::array<char, 4096> part{};
+  std::array<char, 4096> buffer{};
   for (;;) {
     pollfd one = {.fd = from, .events = POLLIN, .revents = 0};
     const int ready = poll(&one, 1, most_seconds * 1000);
     if (ready == 0) return false;
-    const ssize_t got = ready < 0 ? ready : read(from, part.data(), part.size());
-    if (got > 0) all.append(part.data(), static_cast<std::size_t>(got));
+    const ssize_t got = ready < 0 ? ready : read(from, buffer.data(), buffer.size());
+    if (got > 0) all.append(buffer.data(), static_cast<std::size_t>(got));
     if (got == 0 || (got < 0 && errno != EINTR)) return true;
   }
 }

@@ -29,33 +29,33 @@ constexpr bool kIsWatched = true;  // sanitizers watch malloc()'s memory alone
 constexpr bool kIsWatched = false;
 #endif
 
-constexpr std::size_t kUnit = std::size_t{64} << 10;
+constexpr std::size_t kBlock = std::size_t{64} << 10;
 constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, where the system makes them
-constexpr std::size_t kUnits = kChunk / kUnit;        // of a chunk
-static_assert(kUnits == 32);                          // a bit each
+constexpr std::size_t kBlocks = kChunk / kBlock;      // of a chunk
+static_assert(kBlocks == 32);                         // a bit each
 constexpr std::uint32_t kFull = ~std::uint32_t{0};
-// What stays when nobody is about to use it: of the memory that is available such a part, and no more than these chunks. To let a
-// gigabyte go takes 20 to 40 ms.
+// What stays when nobody is about to use it: of the memory that is available such a share, and no more than these
+// chunks. To let a gigabyte go takes 20 to 40 ms.
 constexpr std::int64_t kSpareShare = 32;
 constexpr std::size_t kMostSpare = 256;
-// Units of vectors of about one size that are kept for the next one: 8 MB.
+// Blocks of vectors of about one size that are kept for the next one: 8 MB.
 constexpr std::size_t kMostRecent = 128;
 
-constexpr std::size_t parts(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
+constexpr std::size_t ceil_div(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
 
-constexpr std::uint32_t mask_of(std::size_t units) {
-  return static_cast<std::uint32_t>((std::uint64_t{1} << units) - 1);
+constexpr std::uint32_t mask_of(std::size_t blocks) {
+  return static_cast<std::uint32_t>((std::uint64_t{1} << blocks) - 1);
 }
 
-/// The first of so many units that are free and follow each other; kUnits: there are none.
-std::size_t first_free(std::uint32_t used, std::size_t units) {
+/// The first of so many blocks that are free and follow each other; kBlocks: there are none.
+std::size_t first_free(std::uint32_t used, std::size_t blocks) {
   std::uint32_t begins = ~used;  // where so many free ones begin
-  for (std::size_t has = 1; has < units;) {
-    const std::size_t more = std::min(has, units - has);
+  for (std::size_t has = 1; has < blocks;) {
+    const std::size_t more = std::min(has, blocks - has);
     begins &= begins >> more;
     has += more;
   }
-  return begins == 0 ? kUnits : static_cast<std::size_t>(std::countr_zero(begins));
+  return begins == 0 ? kBlocks : static_cast<std::size_t>(std::countr_zero(begins));
 }
 
 /// Addresses for twice the machine's memory, in chunks. Who takes some gets what was given back last, or else the first that are free, as
@@ -64,22 +64,22 @@ class Arena {
  public:
   Arena() noexcept {
     const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
-    const std::size_t chunks = parts(2 * pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kChunk);
+    const std::size_t chunks = ceil_div(2 * pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), kChunk);
     void* const all =
         mmap(nullptr, (chunks + 1) * kChunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return;
     const auto first = std::bit_cast<std::uintptr_t>(all);
-    memory_ = static_cast<std::byte*>(all) + (parts(first, kChunk) * kChunk - first);
+    memory_ = static_cast<std::byte*>(all) + (ceil_div(first, kChunk) * kChunk - first);
     chunks_ = chunks;
   }
 
   /// Null: there is none.
   void* take(std::size_t bytes) {
     const std::lock_guard lock(changing_);
-    if (bytes > kChunk / 2) return take_chunks(parts(bytes, kChunk));
-    const std::size_t units = parts(bytes, kUnit);
-    std::vector<std::byte*>& recent = recent_[units];
-    if (recent.empty()) return take_units(units);
+    if (bytes > kChunk / 2) return take_chunks(ceil_div(bytes, kChunk));
+    const std::size_t blocks = ceil_div(bytes, kBlock);
+    std::vector<std::byte*>& recent = recent_[blocks];
+    if (recent.empty()) return take_blocks(blocks);
     std::byte* const last = recent.back();
     recent.pop_back();
     return last;
@@ -94,12 +94,12 @@ class Arena {
     auto* const begin = static_cast<std::byte*>(memory);
     const std::lock_guard lock(changing_);
     if (bytes > kChunk / 2) {
-      give_chunks(static_cast<std::size_t>(begin - memory_) / kChunk, parts(bytes, kChunk));
+      give_chunks(static_cast<std::size_t>(begin - memory_) / kChunk, ceil_div(bytes, kChunk));
     } else {
-      const std::size_t units = parts(bytes, kUnit);
-      std::vector<std::byte*>& recent = recent_[units];
+      const std::size_t blocks = ceil_div(bytes, kBlock);
+      std::vector<std::byte*>& recent = recent_[blocks];
       if (uses_ > 0 && recent.size() < recent.capacity()) return recent.push_back(begin);
-      give_units(begin, units);
+      give_blocks(begin, blocks);
     }
     if (uses_ == 0) let_spare_go();
   }
@@ -107,15 +107,15 @@ class Arena {
   void begin_use() {
     const std::lock_guard lock(changing_);
     if (++uses_ > 1 || most_spare_ > 0) return;
-    for (std::size_t units = 1; units < recent_.size(); ++units) recent_[units].reserve(kMostRecent / units);
+    for (std::size_t blocks = 1; blocks < recent_.size(); ++blocks) recent_[blocks].reserve(kMostRecent / blocks);
     most_spare_ = std::min(static_cast<std::size_t>(available_memory() / kSpareShare) / kChunk, kMostSpare);
   }
   void end_use() noexcept {
     const std::lock_guard lock(changing_);
     if (--uses_ > 0) return;
-    for (std::size_t units = 1; units < recent_.size(); ++units) {
-      for (const std::byte* begin : recent_[units]) give_units(begin, units);
-      recent_[units].clear();
+    for (std::size_t blocks = 1; blocks < recent_.size(); ++blocks) {
+      for (const std::byte* begin : recent_[blocks]) give_blocks(begin, blocks);
+      recent_[blocks].clear();
     }
     let_spare_go();
   }
@@ -123,32 +123,32 @@ class Arena {
   std::mutex& mutex() { return changing_; }
 
  private:
-  void* take_units(std::size_t units) {
-    std::size_t& chunk = first_with_[units];
+  void* take_blocks(std::size_t blocks) {
+    std::size_t& chunk = first_with_[blocks];
     for (; chunk < used_.size(); ++chunk) {
-      const std::size_t unit = first_free(used_[chunk], units);
-      if (unit == kUnits) continue;
+      const std::size_t block = first_free(used_[chunk], blocks);
+      if (block == kBlocks) continue;
       if (used_[chunk] == 0) write(chunk);
-      used_[chunk] |= mask_of(units) << unit;
-      return memory_ + chunk * kChunk + unit * kUnit;
+      used_[chunk] |= mask_of(blocks) << block;
+      return memory_ + chunk * kChunk + block * kBlock;
     }
     if (!has_chunks(chunk + 1)) return nullptr;
     write(chunk);
-    used_[chunk] = mask_of(units);
+    used_[chunk] = mask_of(blocks);
     return memory_ + chunk * kChunk;
   }
 
   void* take_chunks(std::size_t count) {
-    std::size_t first = first_with_[kUnits];
+    std::size_t first = first_with_[kBlocks];
     bool is_first = true;
     for (std::size_t chunk = first; chunk < used_.size() && chunk - first < count; ++chunk) {
       if (used_[chunk] == 0) {
-        if (std::exchange(is_first, false)) first_with_[kUnits] = chunk;
+        if (std::exchange(is_first, false)) first_with_[kBlocks] = chunk;
         continue;
       }
       first = chunk + 1;
     }
-    if (is_first) first_with_[kUnits] = used_.size();
+    if (is_first) first_with_[kBlocks] = used_.size();
     if (!has_chunks(first + count)) return nullptr;
     for (std::size_t chunk = first; chunk < first + count; ++chunk) {
       write(chunk);
@@ -174,10 +174,10 @@ class Arena {
     is_written_[chunk] = 1;
   }
 
-  void give_units(const std::byte* begin, std::size_t units) noexcept {
+  void give_blocks(const std::byte* begin, std::size_t blocks) noexcept {
     const auto at = static_cast<std::size_t>(begin - memory_);
     const std::size_t chunk = at / kChunk;
-    used_[chunk] &= ~(mask_of(units) << (at % kChunk / kUnit));
+    used_[chunk] &= ~(mask_of(blocks) << (at % kChunk / kBlock));
     for (std::size_t& from : first_with_) from = std::min(from, chunk);
     if (used_[chunk] == 0) give_chunks(chunk, 1);
   }
@@ -206,13 +206,13 @@ class Arena {
   std::mutex changing_;
   int uses_ = 0;
   std::size_t most_spare_ = 0;            ///< chunks
-  std::vector<std::uint32_t> used_;       ///< of each chunk up to the last that has been used, its units that are
+  std::vector<std::uint32_t> used_;       ///< of each chunk up to the last that has been used, its blocks that are
   std::vector<std::uint8_t> is_written_;  ///< likewise, whether it takes memory
   std::size_t spare_ = 0;                 ///< chunks that nothing is in and that take memory
-  /// By their number, units that were given back last: the next one takes them, while they are in the cache.
-  std::array<std::vector<std::byte*>, kUnits / 2 + 1> recent_;
-  /// By a number of units: chunks before it have not so many that follow each other.
-  std::array<std::size_t, kUnits + 1> first_with_ = {};
+  /// By their number, blocks that were given back last: the next one takes them, while they are in the cache.
+  std::array<std::vector<std::byte*>, kBlocks / 2 + 1> recent_;
+  /// By a number of blocks: chunks before it have not so many that follow each other.
+  std::array<std::size_t, kBlocks + 1> first_with_ = {};
 };
 
 /// Null where there is none, and before the library is initialised. Never destroyed: vectors of static objects may be later.
@@ -232,12 +232,12 @@ const Made made;
 }  // namespace
 
 void* take_memory(std::size_t bytes) {
-  void* const memory = bytes < kUnit || arena == nullptr ? nullptr : arena->take(bytes);
+  void* const memory = bytes < kBlock || arena == nullptr ? nullptr : arena->take(bytes);
   return memory != nullptr ? memory : ::operator new(bytes);
 }
 
 void give_memory(void* memory, std::size_t bytes) noexcept {
-  if (bytes < kUnit || arena == nullptr || !arena->has(memory)) return ::operator delete(memory);
+  if (bytes < kBlock || arena == nullptr || !arena->has(memory)) return ::operator delete(memory);
   arena->give(memory, bytes);
 }
 

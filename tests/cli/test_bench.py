@@ -327,7 +327,7 @@ def test_measurements_without_their_like_are_counted(upsweep):
 def test_results_that_cannot_be_compared(upsweep):
     good = upsweep.write("good.json", json.dumps(REPEATS[0]))
     for name, content, code, says in (
-        ("cut.json", json.dumps(REPEATS[0])[:-1000], "malformed", "cut short"),
+        ("cut.json", json.dumps(REPEATS[0])[:-1000], "malformed", "truncated"),
         ("newer.json", json.dumps(dict(REPEATS[0], schema=2)), "malformed", "schema 2"),
         ("list.json", "[]", "malformed", "no results"),
         ("ladder.json", '{"schema": 1, "rows": []}', "malformed", "no results"),

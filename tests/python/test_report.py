@@ -72,7 +72,7 @@ def report(made, tmp_path):
 @pytest.mark.parametrize(
     "spoil, message",
     [
-        (lambda text: text[:-500], "cut short"),
+        (lambda text: text[:-500], "truncated"),
         (lambda text: "[]", "no results"),
         (lambda text: '{"schema": 1, "rows": []}', "it has no rows"),
         (lambda text: '{"schema": 1, "machine": {}, "problem": "scan", "rows": [], "groups": []}', "of `upsweep ladder`"),

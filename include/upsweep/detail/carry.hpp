@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/carry.hpp: the carry of a scan: what one piece of work hands to the next, at every scale.
+// upsweep/detail/carry.hpp: the carry of a scan: what the work on one block hands to the next, at every scale.
 #pragma once
 
 #include <cmath>
@@ -58,8 +58,8 @@ constexpr T value_of(const ScanCarry<T>& carry) {
 template <class T>
 void add_compensated(ScanCarry<T>& left, const ScanCarry<T>& right) {
   const T sum = left.total + right.total;
-  const T part = sum - left.total;
-  const T error = (left.total - (sum - part)) + (right.total - part);
+  const T added = sum - left.total;
+  const T error = (left.total - (sum - added)) + (right.total - added);
   left.lost = std::isfinite(sum) ? left.lost + right.lost + error : T{0};
   left.total = sum;
 }

@@ -22,8 +22,8 @@ namespace upsweep::gpu::detail {
 constexpr int lane_units(int in_bytes, int out_bytes) {
   const int whole = in_bytes / common_divisor(in_bytes, 16);
   if (whole > 1) return whole;
-  if (out_bytes <= in_bytes) return tuning::kLookaheadOrder.units;
-  return out_bytes <= 2 * in_bytes ? tuning::kLookaheadOrder.wide_units : 1;
+  if (out_bytes <= in_bytes) return tuning::kLookaheadOrder.loads;
+  return out_bytes <= 2 * in_bytes ? tuning::kLookaheadOrder.wide_loads : 1;
 }
 
 /// A scan of one array. kCompiled: one of the library's operators, which may see any bits.

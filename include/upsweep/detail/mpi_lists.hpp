@@ -221,12 +221,12 @@ class LocalLists {
   std::int64_t begin_of_last_ = 0;
 };
 
-// ---- How lists are folded, and parts of one that crosses.
+// ---- How lists are folded, and the partial folds of one that crosses.
 
 /// By an operator.
 template <class In, class Out, class Op>
 struct ListFold {
-  using Part = ScanCarry<Out>;
+  using Partial = ScanCarry<Out>;
   using Element = upsweep::detail::ElementType<In>;
 
   Op op;
@@ -239,7 +239,7 @@ struct ListFold {
     if (init) hash << *init;
     return detail::signature<Element, Out, Op>(Function::segmented_reduce, policy.overflow, hash.sum());
   }
-  [[nodiscard]] Part begin() const {
+  [[nodiscard]] Partial begin() const {
     if (init) return carry_of<Out>(*init);
     if constexpr (operator_of<Op, Out>() == Operator::add || operator_of<Op, Out>() == Operator::custom) {
       return empty_carry<Out>();  // of which a sum is 0
@@ -247,14 +247,14 @@ struct ListFold {
       return carry_of(identity<Out>(operator_of<Op, Out>()));
     }
   }
-  [[nodiscard]] static Part nothing() { return empty_carry<Out>(); }
+  [[nodiscard]] static Partial nothing() { return empty_carry<Out>(); }
 
   /// The elements from `begin` to before `end`.
   void add(const In* content, std::int64_t begin, std::int64_t end, const Mask& valid, std::int64_t /*position*/,
-           std::int64_t /*n*/, Part& part) const {
+           std::int64_t /*n*/, Partial& partial) const {
     const Policy folds = policy.with_rung({});  // a rung that is asked for is one of the lists' ladder
     if (!valid.is_given()) {
-      reduce_into(folds, content + begin, end - begin, op, part);
+      reduce_into(folds, content + begin, end - begin, op, partial);
       return;
     }
     constexpr std::size_t kMost = std::size_t{1} << 16;
@@ -262,21 +262,21 @@ struct ListFold {
     for (std::int64_t i = begin; i < end; ++i) {
       if (valid[i]) kept.push_back(content[i]);
       if (kept.size() == kMost || i + 1 == end) {
-        reduce_into(folds, kept.data(), std::ssize(kept), op, part);
+        reduce_into(folds, kept.data(), std::ssize(kept), op, partial);
         kept.clear();
       }
     }
   }
-  void merge(Part& left, const Part& right) const { upsweep::detail::merge(op, left, right); }
+  void merge(Partial& left, const Partial& right) const { upsweep::detail::merge(op, left, right); }
 
-  [[nodiscard]] Out value(const Part& part, std::int64_t list) const {
-    if (std::is_integral_v<Out> && policy.overflow == Overflow::checked && part.wraps != 0) {
+  [[nodiscard]] Out value(const Partial& partial, std::int64_t list) const {
+    if (std::is_integral_v<Out> && policy.overflow == Overflow::checked && partial.wraps != 0) {
       throw Error(Code::overflow,
                   "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(type_of<Out>())) +
                       ": reduce into a wider type, or let it wrap around",
                   list);
     }
-    return upsweep::detail::value_of(part);
+    return upsweep::detail::value_of(partial);
   }
   std::string_view whole_lists(const Lists& lists, const In* content, std::int64_t n, Out* out,
                                const Mask& valid) const {
@@ -289,7 +289,7 @@ struct ListFold {
 
 /// A count, a boolean, or a position with the element that is there.
 template <class Element>
-struct NamedPart {
+struct NamedPartial {
   std::int64_t value;
   Element element;
   bool is_there;  ///< of positions
@@ -299,7 +299,7 @@ struct NamedPart {
 template <class In, class Out, upsweep::detail::NamedReducer Op>
 struct NamedFold {
   using Element = upsweep::detail::ElementType<In>;
-  using Part = NamedPart<Element>;
+  using Partial = NamedPartial<Element>;
   static constexpr Reducer kReducer = Op::kReducer;
   static constexpr bool kIsPosition = kReducer == Reducer::argmin || kReducer == Reducer::argmax;
 
@@ -308,22 +308,22 @@ struct NamedFold {
   [[nodiscard]] static Signature signature() {
     return detail::signature<Element, upsweep::detail::ElementType<Out>, Op>();
   }
-  [[nodiscard]] static Part begin() { return nothing(); }
-  [[nodiscard]] static Part nothing() { return {kReducer == Reducer::all ? 1 : kIsPosition ? -1 : 0, {}, false}; }
+  [[nodiscard]] static Partial begin() { return nothing(); }
+  [[nodiscard]] static Partial nothing() { return {kReducer == Reducer::all ? 1 : kIsPosition ? -1 : 0, {}, false}; }
 
   /// `position`: in its list, of the first of the elements. There are n in `content`.
   void add(const In* content, std::int64_t begin, std::int64_t end, const Mask& valid, std::int64_t position,
-           std::int64_t n, Part& part) const {
+           std::int64_t n, Partial& partial) const {
     const std::array<std::int64_t, 2> offsets{begin, end};
     Out out{};
     whole_lists(Lists::by_offsets(offsets.data(), 1), content, n, &out, valid);
     if constexpr (!kIsPosition) {
-      merge(part, {static_cast<std::int64_t>(out), {}, true});
+      merge(partial, {static_cast<std::int64_t>(out), {}, true});
     } else if (out >= 0) {
-      merge(part, {position + out, content[begin + out], true});
+      merge(partial, {position + out, content[begin + out], true});
     }
   }
-  static void merge(Part& left, const Part& right) {
+  static void merge(Partial& left, const Partial& right) {
     if constexpr (kIsPosition) {
       if (right.is_there && (!left.is_there || comes_first(right.element, left.element))) left = right;
     } else if constexpr (kReducer == Reducer::any) {
@@ -336,7 +336,9 @@ struct NamedFold {
       left.value += right.value;
     }
   }
-  [[nodiscard]] static Out value(const Part& part, std::int64_t /*list*/) { return static_cast<Out>(part.value); }
+  [[nodiscard]] static Out value(const Partial& partial, std::int64_t /*list*/) {
+    return static_cast<Out>(partial.value);
+  }
   std::string_view whole_lists(const Lists& lists, const In* content, std::int64_t n, Out* out,
                                const Mask& valid) const {
     return upsweep::segmented_reduce(policy, lists, content, n, out, Op{}, valid).rung;

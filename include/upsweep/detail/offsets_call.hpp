@@ -12,7 +12,7 @@
 
 namespace upsweep {
 
-/// All that must be known about the lists before a point. Parts are merged in order with merge_carries().
+/// All that must be known about the lists before a point. Chunks are merged in order with merge_carries().
 struct OffsetsCarry {
   std::int64_t total = 0;             ///< elements in those lists
   std::int64_t lists = 0;             ///< how many lists they are

@@ -79,7 +79,7 @@ struct SegmentedReduceCall : ElementsCall {
   const DeviceKernel<SegmentedReduceCall>* device =
       nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
   /// There: the content's first element is number `first` of those that bounds count, and what of the last list is past the end is
-  /// not here: a part of an array whose offsets count over all parts.
+  /// not here: a shard of an array whose offsets count over all shards.
   std::int64_t first = 0;
   bool cuts_last = false;
   bool out_is_reached = false;  ///< there: by kernels, as the caller has seen to; `out` may be another device's memory

@@ -15,7 +15,7 @@ namespace upsweep::impl::segmented_reduce {
 inline constexpr std::int64_t kLaneList = gpu::tuning::kLanesOrder.lane_list;
 inline constexpr std::int64_t kGroupList = gpu::tuning::kLanesOrder.group_list;
 inline constexpr std::int64_t kWarpList = gpu::tuning::kLanesOrder.warp_list;
-inline constexpr std::int64_t kPiece = gpu::tuning::kLanesOrder.piece;
+inline constexpr std::int64_t kPiece = gpu::tuning::kLanesOrder.work_unit;
 inline constexpr int kLanesLoads = gpu::tuning::kLanesOrder.loads;
 inline constexpr int kWarpLoads = gpu::tuning::kLanesOrder.warp_loads;
 

@@ -97,7 +97,7 @@ class ShardScan {
 std::string_view run_scan(const gpu::Group& group, std::span<const ScanCall> shards, const DeviceShards* custom);
 /// As run_reduce(), where the caller has seen to it that kernels reach call.out, which may be another device's memory.
 std::string_view run_reduce_in_reach(const gpu::Policy& policy, const ReduceCall& call);
-/// The same of a member's part of a call, in memory that the group keeps.
+/// The same of a member's shard of a call, in memory that the group keeps.
 std::string_view run_reduce(const gpu::Group& group, std::size_t member, const ReduceCall& call);
 /// Puts the value of a member's shard there, which its kernels reach, by work in its stream; false: the shard has none.
 using ValueOfShard = std::function<bool(std::size_t member, const gpu::Policy& policy, void* out)>;
@@ -134,7 +134,7 @@ void for_each_member(const gpu::Group& group, const std::function<void(std::size
 /// Throws invalid_argument where there is not one for each member.
 void require_members(const gpu::Group& group, std::size_t shards);
 /// Shards of multiples of so many elements leave the order in which floats are added as it is, in such calls.
-std::int64_t shard_unit(Type in, Type out);
+std::int64_t shard_block(Type in, Type out);
 
 }  // namespace detail
 }  // namespace upsweep

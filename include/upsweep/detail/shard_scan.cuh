@@ -31,7 +31,7 @@ struct ShardOf : Base {
 
 /// Elements of a group of tiles where groups make a difference, else of a row: shards of so many are folded as one array is.
 template <class Problem>
-inline constexpr std::int64_t kShardUnit =
+inline constexpr std::int64_t kShardBlock =
     std::int64_t{kFoldsGroups<Problem> ? kGroupTiles : kRowTiles<typename Problem::T>} * Shape<Problem>::kTile;
 
 /// Bytes of workspace of a shard of any length: where it is short, too, its tiles are published.

@@ -116,7 +116,7 @@ def _parsed(name: str, text: bytes) -> Results:
     try:
         found = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{name}: no JSON, or it is cut short: {error}") from None
+        raise ResultsError(f"{name}: no JSON, or it is truncated: {error}") from None
     if not isinstance(found, dict) or not all(isinstance(found.get(part), list) for part in ("rows", "groups", "cells")):
         of_ladder = isinstance(found, dict) and "problem" in found and "rows" in found
         what = "it is of `upsweep ladder`; a page is made of what `upsweep bench` writes" if of_ladder else "it has no rows"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/chunked/reduce.cpp: a reduction of the host's array on a GPU: units of fixed length there, their totals in order here.
+// scale/chunked/reduce.cpp: a reduction of the host's array on a GPU: blocks of fixed length there, their totals in
+// order here.
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -13,8 +14,8 @@
 namespace upsweep {
 namespace {
 
-/// Floats are added up in the order of units, whatever is a chunk.
-constexpr std::int64_t kUnitBytes = gpu::tuning::kChunksOrder.reduce_bytes;
+/// Floats are added up in the order of blocks, whatever is a chunk.
+constexpr std::int64_t kBlockBytes = gpu::tuning::kChunksOrder.reduce_bytes;
 
 }  // namespace
 
@@ -24,26 +25,27 @@ std::string_view detail::run_reduce(const gpu::Chunked& chunked, const gpu::Poli
   chunked::Ring& ring = chunked.state().ring;
   const gpu::Policy wraps = ring.policy().with_rung(how.rung).with_overflow(Overflow::wrap);
   CarryBytes nothing{};
-  const std::int64_t length = kUnitBytes / call.in_size;
-  ReduceCall unit = call;
-  unit.carry = nothing.bytes;
-  unit.n = std::min(call.n, length);
-  gpu::Workspace workspace(reduce_workspace(wraps, unit), wraps.device, wraps.stream, *wraps.memory);
+  const std::int64_t length = kBlockBytes / call.in_size;
+  ReduceCall block = call;
+  block.carry = nothing.bytes;
+  block.n = std::min(call.n, length);
+  gpu::Workspace workspace(reduce_workspace(wraps, block), wraps.device, wraps.stream, *wraps.memory);
   const gpu::Policy in_workspace = wraps.with_workspace(workspace);
-  if (call.n == 0) return run_reduce_and_wait(wraps, unit);  // what cannot run is refused, all the same
+  if (call.n == 0) return run_reduce_and_wait(wraps, block);  // what cannot run is refused, all the same
   const bool checks = chunked::checks(call, how.overflow);
   const std::int64_t before_totals = checks ? chunked::kExtremes * kWord : 0;
-  const std::int64_t in_chunk = ring.length(call.in_size, 0, std::min(call.n, length));  // whole units, or all there is
+  // whole blocks, or all there is
+  const std::int64_t in_chunk = ring.length(call.in_size, 0, std::min(call.n, length));
   std::string_view rung;
   const auto compute = [&](const gpu::Policy& policy, const chunked::Chunk& chunk) {
     const auto* const in = static_cast<const std::byte*>(chunk.in);
     auto* const results = static_cast<std::byte*>(chunk.results);
     if (checks) chunked::put_extremes(policy, call, in, chunk.count, results);
     for (std::int64_t first = 0; first < chunk.count; first += length) {
-      unit.in = in + first * call.in_size;
-      unit.n = std::min(length, chunk.count - first);
-      unit.out = results + before_totals + first / length * call.out_size;
-      rung = run_reduce(in_workspace, unit);
+      block.in = in + first * call.in_size;
+      block.n = std::min(length, chunk.count - first);
+      block.out = results + before_totals + first / length * call.out_size;
+      rung = run_reduce(in_workspace, block);
     }
   };
   const auto done = [&](const chunked::Chunk& chunk, const std::byte* results) {

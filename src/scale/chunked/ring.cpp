@@ -231,14 +231,14 @@ Ring::~Ring() {
 
 const gpu::Policy& Ring::policy() const { return state_->policy; }
 
-std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int64_t unit) const {
+std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int64_t block) const {
   const std::int64_t wide = std::max(in_size, out_size);
-  const std::int64_t most = std::max<std::int64_t>(kChunkBytes / (unit * wide), 1);
-  if (state_->device_bytes == 0) return most * unit;
+  const std::int64_t most = std::max<std::int64_t>(kChunkBytes / (block * wide), 1);
+  if (state_->device_bytes == 0) return most * block;
   // An eighth is left to what the kernels need besides.
-  const std::int64_t each = kSlots * unit * (in_size + out_size);
+  const std::int64_t each = kSlots * block * (in_size + out_size);
   const std::int64_t fit = state_->device_bytes / 8 * 7 / each;
-  if (fit >= 1) return std::min(fit, most) * unit;
+  if (fit >= 1) return std::min(fit, most) * block;
   throw Error(Code::invalid_argument, bytes_text(static_cast<double>(state_->device_bytes)) +
                                           " of the device's memory are too few for " + std::to_string(kSlots) +
                                           " chunks: it takes " +

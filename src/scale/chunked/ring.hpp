@@ -51,9 +51,9 @@ class Ring {
 
   /// With the stream that compute() puts work into.
   [[nodiscard]] const gpu::Policy& policy() const;
-  /// The most elements that a chunk may have, in whole `unit`s, of up to kChunkBytes where they are larger. Throws
-  /// invalid_argument where one unit does not fit.
-  [[nodiscard]] std::int64_t length(std::int64_t in_size, std::int64_t out_size, std::int64_t unit) const;
+  /// The most elements that a chunk may have, in whole `block`s, of up to kChunkBytes where they are larger. Throws
+  /// invalid_argument where one block does not fit.
+  [[nodiscard]] std::int64_t length(std::int64_t in_size, std::int64_t out_size, std::int64_t block) const;
   /// Returns when all is done. Throws what compute() and done() throw, and Error device_memory, out_of_memory, device_failed.
   void run(const Job& job);
   [[nodiscard]] const gpu::ChunkedUse& use() const;

@@ -40,8 +40,8 @@ class ChunkedScan {
     policy_.rung =
         detail::run_scan(policy_, none);  // what cannot run is refused; a shorter last chunk must not change it
     const bool by_shards = policy_.rung == kLookahead;
-    const std::int64_t unit = by_shards ? detail::shard_unit(call_.in_type, call_.out_type) : kBlock;
-    const std::int64_t length = ring_.length(call_.in_size, call_.out_size, unit);
+    const std::int64_t block = by_shards ? detail::shard_block(call_.in_type, call_.out_type) : kBlock;
+    const std::int64_t length = ring_.length(call_.in_size, call_.out_size, block);
     if (by_shards && call_.n > length) {
       // What the chunks before one come to, and then those before the next one, in turn.
       rows_.emplace(gpu::WorkspaceSize{.scratch = 2 * detail::kRowsBytes}, policy_.device, policy_.stream,

@@ -222,9 +222,9 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
   return shards::kRung;
 }
 
-std::int64_t detail::shard_unit(Type in, Type out) {
+std::int64_t detail::shard_block(Type in, Type out) {
   return shards::with_problem(
-      in, out, []<class Problem>(std::type_identity<Problem>) { return gpu::detail::kShardUnit<Problem>; });
+      in, out, []<class Problem>(std::type_identity<Problem>) { return gpu::detail::kShardBlock<Problem>; });
 }
 
 }  // namespace upsweep

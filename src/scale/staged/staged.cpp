@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale/staged/staged.cpp: calls on the host's arrays by way of gpu::Staging, and the carry from one piece to the next.
+// scale/staged/staged.cpp: calls on the host's arrays by way of gpu::Staging, and the carry from one chunk to the next.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,7 +29,7 @@ T extreme_of(Operator op, ConstArray in, const gpu::Policy& policy) {
 }
 
 /// The carry after a scan whose last output, of an input that ends with `element`, has been computed elsewhere. `last`: null where
-/// nothing precedes that element in an exclusive scan, whose output, 0.0 of sums, is no part of any sum.
+/// nothing precedes that element in an exclusive scan, whose output, 0.0 of sums, does not enter any sum.
 void advance(Carry& carry, const ScanOptions& options, ConstArray element, const void* last) {
   carry = last != nullptr ? Carry::of(carry.type(), last) : Carry(carry.type());
   // An exclusive scan's last output does not hold the last element yet.

@@ -12,7 +12,7 @@
 namespace upsweep::dynamic {
 
 struct Staged::State {
-  std::string rung;  // what is asked for; once a piece has run, all others run it too
+  std::string rung;  // what is asked for; once a chunk has run, all others run it too
   gpu::Staging staging;
   gpu::Chunked chunked;
 
@@ -22,7 +22,7 @@ struct Staged::State {
     rung = ran;
     return ran;
   }
-  /// Of a piece that is nothing to the others: lists with nulls and lists without are different rungs'.
+  /// Of a chunk that is nothing to the others: lists with nulls and lists without are different rungs'.
   template <class Run>
   std::string_view run_alone(Run run_it) {
     std::string_view ran;

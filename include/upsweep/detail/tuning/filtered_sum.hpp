@@ -10,7 +10,7 @@ namespace upsweep::gpu::tuning {
 struct FusedTuning {
   int threads;
   int resident;  ///< blocks of a multiprocessor that the compiler is asked for
-  int units;     ///< loads of 16 bytes of keys per lane and tile; twice as many are in flight
+  int loads;     ///< loads of 16 bytes of keys per lane and tile; twice as many are in flight
   int many;      ///< kept rows of 128 from which these are read in order
   int queue;     ///< rows that a warp keeps waiting, at most
 };
@@ -21,7 +21,7 @@ constexpr From<FusedTuning> kFusedTunings[] = {
       // of keys are in flight at most; 40 KB hide the memory (35 KB per us and multiprocessor, about 1 us).
       .threads = 384,
       .resident = 2,
-      .units = 4,
+      .loads = 4,
       // Derived: then half of the sectors, of four rows, have a kept one.
       .many = 20,
       // Derived: 31 that wait and fewer than `many` new ones.

@@ -12,17 +12,18 @@ namespace upsweep::gpu::tuning {
 struct LookaheadOrder {
   static constexpr bool kDeterminesFloatBits = true;
   int warps;  ///< that scan a tile; as many others reduce it
-  int units;  ///< of 16 bytes per lane, where results are not wider than elements: odd, so that lanes use different banks
-  int wide_units;    ///< where results are up to twice as wide
+  /// of 16 bytes per lane, where results are not wider than elements: odd, so that lanes use different banks
+  int loads;
+  int wide_loads;    ///< where results are up to twice as wide
   int shared_bytes;  ///< of a block. Wide elements have fewer warps, so that min_stages tiles fit
   int min_stages;    ///< one each to be loaded, scanned and stored
   int group_tiles;   ///< tiles of a group: groups of an array in shards are folded at the same time
 };
-// H200, 2^28 int32: tiles of 25 KB (ten warps, five units); 20 KB are 0.5 % slower, 12 KB 7 %, 35 KB 1 to 5 %. A block
+// H200, 2^28 int32: tiles of 25 KB (ten warps, five loads); 20 KB are 0.5 % slower, 12 KB 7 %, 35 KB 1 to 5 %. A block
 // of capability 9.0 has 227 KB of shared memory. Groups: two H200, 2^29 float64, 3.25 ms by rows from GPU to GPU, 3.15
 // by groups.
 constexpr LookaheadOrder kLookaheadOrder{
-    .warps = 10, .units = 5, .wide_units = 3, .shared_bytes = 227 * 1024, .min_stages = 3, .group_tiles = 128};
+    .warps = 10, .loads = 5, .wide_loads = 3, .shared_bytes = 227 * 1024, .min_stages = 3, .group_tiles = 128};
 
 struct LookaheadTuning {
   int max_stages;

@@ -16,7 +16,7 @@ struct LanesOrder {
   std::int64_t lane_list;   ///< lists of up to so many elements are folded by a lane
   std::int64_t group_list;  ///< by eight lanes
   std::int64_t warp_list;   ///< by a warp; longer ones by blocks
-  std::int64_t piece;       ///< elements of a long list that a block folds
+  std::int64_t work_unit;   ///< elements of a long list that a block folds
   int threads;              ///< of a block
   int loads;                ///< of a lane in flight
   int warp_loads;           ///< where a warp or a block folds a list, and the operator commutes
@@ -24,8 +24,13 @@ struct LanesOrder {
 // Each step is the length from which eight times as many lanes have an element each. 16,384 elements are 64 of a
 // thread: eight rounds of eight loads. 256 threads leave eight blocks to a multiprocessor. Other values were not
 // measured.
-constexpr LanesOrder kLanesOrder{
-    .lane_list = 8, .group_list = 64, .warp_list = 2048, .piece = 16384, .threads = 256, .loads = 4, .warp_loads = 8};
+constexpr LanesOrder kLanesOrder{.lane_list = 8,
+                                 .group_list = 64,
+                                 .warp_list = 2048,
+                                 .work_unit = 16384,
+                                 .threads = 256,
+                                 .loads = 4,
+                                 .warp_loads = 8};
 
 struct LanesTuning {
   int blocks;  ///< of the kernel for long lists, on a multiprocessor

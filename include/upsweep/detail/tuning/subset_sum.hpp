@@ -19,7 +19,7 @@ struct BitsFusedTuning {
 constexpr From<BitsFusedTuning> kBitsFusedTunings[] = {
     {80,
      {// H200, a thousand items, S = 10^9, even, random, ms: two blocks of 512 27.9, 1.88; four of 256 28.1, 2.08; one
-      // of 1,024 28.1, 1.89; three of 384 27.6, 1.96; one of 768 29.9, 2.22. The seven loads of a unit are in flight in
+      // of 1,024 28.1, 1.89; three of 384 27.6, 1.96; one of 768 29.9, 2.22. The seven loads of a tile are in flight in
       // 64 registers.
       .threads = 512,
       .resident = 2,
@@ -33,7 +33,7 @@ constexpr BitsFusedTuning kBitsFused = chosen<kBitsFusedTunings>();
 /// cuda.slices.
 struct SlicesTuning {
   int first_items;           ///< whose subsets are the threads of a block
-  std::int64_t most_words;   ///< of a slice
+  std::int64_t most_words;   ///< of the words that a block owns
   std::int64_t least_words;  ///< so that a small bitmap still has several blocks
 };
 constexpr From<SlicesTuning> kSlicesTunings[] = {

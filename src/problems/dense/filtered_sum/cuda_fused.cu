@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kFusedThreads = gpu::tuning::kFused.threads;
 constexpr int kFusedWarps = kFusedThreads / 32;
-constexpr int kUnits = gpu::tuning::kFused.units;  // loads of keys per lane and tile; twice as many are in flight
+constexpr int kUnits = gpu::tuning::kFused.loads;  // loads of keys per lane and tile; twice as many are in flight
 constexpr int kUnitRows = 32 * 4;
 constexpr int kTileRows = kUnits * kUnitRows;
 // Kept rows of a unit from which it is read in order.

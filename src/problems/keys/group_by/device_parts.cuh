@@ -19,8 +19,8 @@ namespace upsweep::impl::group_by {
 
 /// How numbers of groups are split: their first bits say the part, the last `local_bits` the group in it.
 struct PartBits {
-  static constexpr int kMostLocal = gpu::tuning::kPartsOrder.most_local;
-  static constexpr int kPassBits = gpu::tuning::kPartsOrder.pass_bits;  // of the sort
+  static constexpr int kMostLocal = gpu::tuning::kPartitionsOrder.most_local;
+  static constexpr int kPassBits = gpu::tuning::kPartitionsOrder.pass_bits;  // of the sort
 
   /// As few passes as there can be, and then as few groups of a part.
   explicit PartBits(int bits) {
@@ -35,7 +35,7 @@ struct PartBits {
 };
 
 /// Rows of a piece, and of a part that is one piece.
-inline constexpr std::int64_t kPieceRows = gpu::tuning::kPartsOrder.piece_rows;
+inline constexpr std::int64_t kPieceRows = gpu::tuning::kPartitionsOrder.work_unit_rows;
 
 /// pieces[p] ← how many pieces part p has.
 inline __global__ void __launch_bounds__(kThreads)
