@@ -163,28 +163,29 @@ std::uint8_t* allocate(std::int64_t bytes, io::Memory& memory) {
 
 std::uint8_t* allocate_bits(std::int64_t rows, io::Memory& memory) { return allocate((rows + 7) / 8, memory); }
 
-// Those of the pieces for which of(piece, i) holds.
+// Those of the ranges for which of(range, i) holds.
 template <class Of>
-const std::uint8_t* bits_of(const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory, Of of) {
+const std::uint8_t* bits_of(const std::vector<ChunkRange>& ranges, std::int64_t rows, io::Memory& memory, Of of) {
   std::uint8_t* const bits = allocate_bits(rows, memory);
   std::int64_t row = 0;
-  for (const Piece& piece : pieces) {
-    for (std::int64_t i = 0; i < piece.rows; ++i, ++row) {
-      bits[row / 8] = static_cast<std::uint8_t>(bits[row / 8] | (of(piece, i) ? 1 : 0) << (row % 8));
+  for (const ChunkRange& range : ranges) {
+    for (std::int64_t i = 0; i < range.rows; ++i, ++row) {
+      bits[row / 8] = static_cast<std::uint8_t>(bits[row / 8] | (of(range, i) ? 1 : 0) << (row % 8));
     }
   }
   return bits;
 }
 
-// Which rows are NULL, where they lie if they are one piece.
-void pass_validity(const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory, ColumnData& data) {
-  const auto has_validity = [](const Piece& piece) { return piece.validity() != nullptr; };
-  if (std::none_of(pieces.begin(), pieces.end(), has_validity)) return;
-  if (pieces.size() == 1) {
-    data.validity = pieces[0].validity();
-    data.offset = pieces[0].first;
+// Which rows are NULL, where they lie if they are one range.
+void pass_validity(const std::vector<ChunkRange>& ranges, std::int64_t rows, io::Memory& memory, ColumnData& data) {
+  const auto has_validity = [](const ChunkRange& range) { return range.validity() != nullptr; };
+  if (std::none_of(ranges.begin(), ranges.end(), has_validity)) return;
+  if (ranges.size() == 1) {
+    data.validity = ranges[0].validity();
+    data.offset = ranges[0].first;
   } else {
-    data.validity = bits_of(pieces, rows, memory, [](const Piece& piece, std::int64_t i) { return !piece.is_null(i); });
+    data.validity =
+        bits_of(ranges, rows, memory, [](const ChunkRange& range, std::int64_t i) { return !range.is_null(i); });
   }
 }
 
@@ -195,42 +196,43 @@ const std::uint8_t* at(const ArrowArray& array, std::int64_t element, std::int64
 }
 
 // Rows that are NULL may hold what does not fit.
-void convert(const ColumnType& type, const Piece& piece, std::int64_t first_row, std::uint8_t* to) {
+void convert(const ColumnType& type, const ChunkRange& range, std::int64_t first_row, std::uint8_t* to) {
   const std::int64_t width = width_of(type.field.storage) / 8;
-  const std::uint8_t* const from = at(*piece.array, piece.first, type.width);
-  std::int64_t i = io::convert_elements(type.stored, width, from, piece.rows, to);
-  for (; i < piece.rows; ++i) {
+  const std::uint8_t* const from = at(*range.array, range.first, type.width);
+  std::int64_t i = io::convert_elements(type.stored, width, from, range.rows, to);
+  for (; i < range.rows; ++i) {
     const bool fits = io::convert_elements(type.stored, width, from + i * type.width, 1, to + i * width) == 1;
-    if (!fits && !piece.is_null(i)) io::throw_misfit(type.stored, type.place, first_row + i);
+    if (!fits && !range.is_null(i)) io::throw_misfit(type.stored, type.place, first_row + i);
   }
 }
 
-const void* numbers_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+const void* numbers_of(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                        std::int64_t first_row, io::Memory& memory) {
   const std::int64_t width = width_of(type.field.storage) / 8;
-  if (pieces.size() == 1 && type.stored == io::Stored::as_computed) {
-    const std::uint8_t* const first = at(*pieces[0].array, pieces[0].first, width);
+  if (ranges.size() == 1 && type.stored == io::Stored::as_computed) {
+    const std::uint8_t* const first = at(*ranges[0].array, ranges[0].first, width);
     if (reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(width) == 0) return first;
   }
   std::uint8_t* const values = allocate(rows * width, memory);
   std::int64_t done = 0;
-  for (const Piece& piece : pieces) {
-    convert(type, piece, first_row + done, values + done * width);
-    done += piece.rows;
+  for (const ChunkRange& range : ranges) {
+    convert(type, range, first_row + done, values + done * width);
+    done += range.rows;
   }
   return values;
 }
 
-ColumnData bits_column(const std::vector<Piece>& pieces, std::int64_t rows, io::Memory& memory) {
+ColumnData bits_column(const std::vector<ChunkRange>& ranges, std::int64_t rows, io::Memory& memory) {
   ColumnData data;
-  pass_validity(pieces, rows, memory, data);
-  const auto bits = [](const Piece& piece) { return static_cast<const std::uint8_t*>(piece.array->buffers[1]); };
-  if (pieces.size() == 1) {
-    data.values = bits(pieces[0]);
-    data.offset = pieces[0].first;
+  pass_validity(ranges, rows, memory, data);
+  const auto bits = [](const ChunkRange& range) { return static_cast<const std::uint8_t*>(range.array->buffers[1]); };
+  if (ranges.size() == 1) {
+    data.values = bits(ranges[0]);
+    data.offset = ranges[0].first;
   } else {
-    data.values = bits_of(pieces, rows, memory,
-                          [&](const Piece& piece, std::int64_t i) { return is_set(bits(piece), piece.first + i); });
+    data.values = bits_of(ranges, rows, memory, [&](const ChunkRange& range, std::int64_t i) {
+      return is_set(bits(range), range.first + i);
+    });
   }
   return data;
 }
@@ -242,23 +244,24 @@ ColumnData nulls_column(std::int64_t rows, io::Memory& memory) {
 
 // ---------------------------------------------------------------------------------------------------- dictionaries
 
-// All entries of a piece's dictionary.
-Piece entries_of(const Piece& piece) {
-  const ArrowArray* const dictionary = piece.array->dictionary;
-  return {piece.chunk, dictionary, dictionary->offset, dictionary->length};
+// All entries of a range's dictionary.
+ChunkRange entries_of(const ChunkRange& range) {
+  const ArrowArray* const dictionary = range.array->dictionary;
+  return {range.chunk, dictionary, dictionary->offset, dictionary->length};
 }
 
-// each(row, entry) for the rows of all pieces; entry: -1 where it is NULL. Throws malformed for an index that is past the end.
+// each(row, entry) for the rows of all ranges; entry: -1 where it is NULL. Throws malformed for an index that is past
+// the end.
 template <class Each>
-void visit_entries(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t first_row, Each each) {
+void visit_entries(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t first_row, Each each) {
   std::int64_t row = 0;
-  for (const Piece& piece : pieces) {
-    const auto entries = static_cast<std::uint64_t>(piece.array->dictionary->length);
+  for (const ChunkRange& range : ranges) {
+    const auto entries = static_cast<std::uint64_t>(range.array->dictionary->length);
     visit_type(*type.indices, [&]<class T>(std::type_identity<T>) {
-      const T* const indices = static_cast<const T*>(piece.array->buffers[1]) + piece.first;
-      for (std::int64_t i = 0; i < piece.rows; ++i, ++row) {
-        if (piece.is_null(i)) {
-          each(piece, row, kNull);
+      const T* const indices = static_cast<const T*>(range.array->buffers[1]) + range.first;
+      for (std::int64_t i = 0; i < range.rows; ++i, ++row) {
+        if (range.is_null(i)) {
+          each(range, row, kNull);
           continue;
         }
         const auto index = static_cast<std::uint64_t>(indices[i]);
@@ -267,22 +270,22 @@ void visit_entries(const ColumnType& type, const std::vector<Piece>& pieces, std
                       type.place + ": row " + std::to_string(first_row + row) + " points past its dictionary",
                       first_row + row);
         }
-        each(piece, row, static_cast<std::int64_t>(index));
+        each(range, row, static_cast<std::int64_t>(index));
       }
     });
   }
 }
 
-// Entries as they are computed with, of each array that pieces point to.
-ColumnData decoded_numbers(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+// Entries as they are computed with, of each array that ranges point to.
+ColumnData decoded_numbers(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                            std::int64_t first_row, io::Memory& memory) {
   const std::int64_t width = width_of(type.field.storage) / 8;
   std::uint8_t* const values = allocate(rows * width, memory);
   std::uint8_t* const validity = allocate_bits(rows, memory);
   const ArrowArray* dictionary = nullptr;
   std::vector<std::uint8_t> elements;
-  visit_entries(type, pieces, first_row, [&](const Piece& piece, std::int64_t row, std::int64_t entry) {
-    const Piece entries = entries_of(piece);
+  visit_entries(type, ranges, first_row, [&](const ChunkRange& range, std::int64_t row, std::int64_t entry) {
+    const ChunkRange entries = entries_of(range);
     if (entries.array != std::exchange(dictionary, entries.array)) {
       elements.resize(static_cast<std::size_t>(entries.rows * width));
       convert(type, entries, first_row + row, elements.data());
@@ -334,14 +337,14 @@ std::string_view text_at(TextLayout layout, const ArrowArray& array, std::int64_
   return viewed_text(array, element, name);
 }
 
-// Indices of a piece's texts from row `row` of the table on; of NULLs 0.
-void add_texts(const Piece& piece, TextLayout layout, const std::string& name, std::int64_t row,
+// Indices of a range's texts from row `row` of the table on; of NULLs 0.
+void add_texts(const ChunkRange& range, TextLayout layout, const std::string& name, std::int64_t row,
                io::Vocabulary& vocabulary, std::int32_t* to) {
-  vocabulary.memory.push_back(piece.chunk);
-  for (std::int64_t i = 0; i < piece.rows; ++i) {
-    to[i] = piece.is_null(i)
+  vocabulary.memory.push_back(range.chunk);
+  for (std::int64_t i = 0; i < range.rows; ++i) {
+    to[i] = range.is_null(i)
                 ? 0
-                : vocabulary.find_or_add(text_at(layout, *piece.array, piece.first + i, name), name, row + i);
+                : vocabulary.find_or_add(text_at(layout, *range.array, range.first + i, name), name, row + i);
   }
 }
 
@@ -349,7 +352,7 @@ void add_texts(const Piece& piece, TextLayout layout, const std::string& name, s
 constexpr std::size_t kMostKept = 1 << 14;
 constexpr std::size_t kMostKeptBytes = 1 << 20;
 
-std::vector<std::int32_t> translated(const Piece& entries, TextLayout layout, const std::string& name,
+std::vector<std::int32_t> translated(const ChunkRange& entries, TextLayout layout, const std::string& name,
                                      io::Vocabulary& vocabulary) {
   vocabulary.memory.push_back(entries.chunk);
   std::vector<std::int32_t> indices;
@@ -367,19 +370,19 @@ std::shared_ptr<const Dictionary> dictionary_of(const std::shared_ptr<io::Vocabu
   return {vocabulary, &vocabulary->words};
 }
 
-ColumnData plain_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+ColumnData plain_text(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                       std::int64_t first_row, bool may_repeat, KeptTexts& kept, io::Memory& memory) {
   ColumnData data;
-  pass_validity(pieces, rows, memory, data);
+  pass_validity(ranges, rows, memory, data);
   auto* const indices = reinterpret_cast<std::int32_t*>(allocate(rows * std::int64_t{sizeof(std::int32_t)}, memory));
-  data.dictionary = kept.add(pieces, type.text, type.place, first_row, indices);
+  data.dictionary = kept.add(ranges, type.text, type.place, first_row, indices);
   data.values = indices;
   if (data.dictionary != nullptr) return data;
   const auto vocabulary = std::make_shared<io::Vocabulary>(may_repeat);
   std::int64_t row = 0;
-  for (const Piece& piece : pieces) {
-    add_texts(piece, type.text, type.place, first_row + row, *vocabulary, indices + row);
-    row += piece.rows;
+  for (const ChunkRange& range : ranges) {
+    add_texts(range, type.text, type.place, first_row + row, *vocabulary, indices + row);
+    row += range.rows;
   }
   data.dictionary = dictionary_of(vocabulary);
   return data;
@@ -392,25 +395,25 @@ bool is_same(const ArrowArray& a, const ArrowArray& b) {
 }
 
 // The indices where they lie, if they can be used there: none is past the dictionary, also in rows that are NULL.
-const std::int32_t* in_place(const ColumnType& type, const Piece& piece, const Translation& translation) {
+const std::int32_t* in_place(const ColumnType& type, const ChunkRange& range, const Translation& translation) {
   if (!translation.same || *type.indices != Type::int32) return nullptr;
-  const std::int32_t* const indices = static_cast<const std::int32_t*>(piece.array->buffers[1]) + piece.first;
+  const std::int32_t* const indices = static_cast<const std::int32_t*>(range.array->buffers[1]) + range.first;
   std::uint32_t greatest = 0;
-  for (std::int64_t i = 0; i < piece.rows; ++i) greatest = std::max(greatest, static_cast<std::uint32_t>(indices[i]));
+  for (std::int64_t i = 0; i < range.rows; ++i) greatest = std::max(greatest, static_cast<std::uint32_t>(indices[i]));
   return greatest < translation.vocabulary->words.size() ? indices : nullptr;
 }
 
-ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+ColumnData encoded_text(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                         std::int64_t first_row, LastDictionary& last, io::Memory& memory) {
   ColumnData data;
-  const ArrowArray& first = *pieces[0].array->dictionary;
-  const bool common = std::all_of(pieces.begin(), pieces.end(),
-                                  [&](const Piece& piece) { return is_same(*piece.array->dictionary, first); });
+  const ArrowArray& first = *ranges[0].array->dictionary;
+  const bool common = std::all_of(ranges.begin(), ranges.end(),
+                                  [&](const ChunkRange& range) { return is_same(*range.array->dictionary, first); });
   const std::shared_ptr<const Translation> shared =
-      common ? last.translation(pieces[0], type.text, type.place) : nullptr;
-  if (common && pieces.size() == 1) {
-    if (const std::int32_t* const indices = in_place(type, pieces[0], *shared)) {
-      pass_validity(pieces, rows, memory, data);
+      common ? last.translation(ranges[0], type.text, type.place) : nullptr;
+  if (common && ranges.size() == 1) {
+    if (const std::int32_t* const indices = in_place(type, ranges[0], *shared)) {
+      pass_validity(ranges, rows, memory, data);
       data.values = indices;
       data.dictionary = {shared, &shared->vocabulary->words};
       return data;
@@ -421,10 +424,10 @@ ColumnData encoded_text(const ColumnType& type, const std::vector<Piece>& pieces
   std::uint8_t* const validity = allocate_bits(rows, memory);
   const ArrowArray* dictionary = nullptr;
   std::vector<std::int32_t> own;
-  visit_entries(type, pieces, first_row, [&](const Piece& piece, std::int64_t row, std::int64_t entry) {
-    const ArrowArray* const at_hand = piece.array->dictionary;
+  visit_entries(type, ranges, first_row, [&](const ChunkRange& range, std::int64_t row, std::int64_t entry) {
+    const ArrowArray* const at_hand = range.array->dictionary;
     if (!common && at_hand != std::exchange(dictionary, at_hand)) {
-      own = translated(entries_of(piece), type.text, type.place, *vocabulary);
+      own = translated(entries_of(range), type.text, type.place, *vocabulary);
     }
     const std::int32_t index = entry < 0 ? kNull : (common ? shared->indices : own)[static_cast<std::size_t>(entry)];
     if (index == kNull) return;
@@ -520,16 +523,16 @@ std::string misfit_of(const ColumnType& type, const ArrowArray& array) {
   return of_entries.empty() ? "" : "has a dictionary that " + of_entries;
 }
 
-std::shared_ptr<const Translation> LastDictionary::translation(const Piece& piece, TextLayout layout,
+std::shared_ptr<const Translation> LastDictionary::translation(const ChunkRange& range, TextLayout layout,
                                                                const std::string& name) {
   const std::lock_guard lock(mutex_);
-  const ArrowArray* const array = piece.array->dictionary;
+  const ArrowArray* const array = range.array->dictionary;
   if (last_ && is_same(*last_->array, *array)) return last_;
   const auto made = std::make_shared<Translation>();
   made->array = array;
   made->vocabulary = std::make_shared<io::Vocabulary>();
-  made->vocabulary->memory.push_back(piece.chunk);  // also where it has no entries
-  made->indices = translated(entries_of(piece), layout, name, *made->vocabulary);
+  made->vocabulary->memory.push_back(range.chunk);  // also where it has no entries
+  made->indices = translated(entries_of(range), layout, name, *made->vocabulary);
   made->same = true;
   for (std::size_t i = 0; i < made->indices.size(); ++i) {
     made->same = made->same && made->indices[i] == static_cast<std::int32_t>(i);
@@ -551,12 +554,12 @@ std::int32_t KeptTexts::entry(std::string_view text, const std::string& name, st
   return entry;
 }
 
-std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<Piece>& pieces, TextLayout layout,
+std::shared_ptr<const Dictionary> KeptTexts::add(const std::vector<ChunkRange>& ranges, TextLayout layout,
                                                  const std::string& name, std::int64_t first_row, std::int32_t* to) {
   std::int64_t row = first_row;
-  for (const Piece& piece : pieces) {
-    for (std::int64_t i = 0; i < piece.rows && !are_many_; ++i, ++row) {
-      *to++ = piece.is_null(i) ? 0 : entry(text_at(layout, *piece.array, piece.first + i, name), name, row);
+  for (const ChunkRange& range : ranges) {
+    for (std::int64_t i = 0; i < range.rows && !are_many_; ++i, ++row) {
+      *to++ = range.is_null(i) ? 0 : entry(text_at(layout, *range.array, range.first + i, name), name, row);
     }
   }
   if (are_many_) {
@@ -593,18 +596,18 @@ void KeptTextsPool::give(std::unique_ptr<KeptTexts> texts) noexcept {
   free_.push_back(std::move(texts));
 }
 
-ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+ColumnData elements_of(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                        std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
                        io::Memory& memory) {
   const bool is_text = type.field.kind == ValueKind::text;
   if (type.all_null) return nulls_column(rows, memory);
-  if (type.indices && is_text) return encoded_text(type, pieces, rows, first_row, dictionary, memory);
-  if (type.indices) return decoded_numbers(type, pieces, rows, first_row, memory);
-  if (is_text) return plain_text(type, pieces, rows, first_row, may_repeat_texts, kept, memory);
-  if (type.field.storage == Storage::bit) return bits_column(pieces, rows, memory);
+  if (type.indices && is_text) return encoded_text(type, ranges, rows, first_row, dictionary, memory);
+  if (type.indices) return decoded_numbers(type, ranges, rows, first_row, memory);
+  if (is_text) return plain_text(type, ranges, rows, first_row, may_repeat_texts, kept, memory);
+  if (type.field.storage == Storage::bit) return bits_column(ranges, rows, memory);
   ColumnData data;
-  pass_validity(pieces, rows, memory, data);
-  data.values = numbers_of(type, pieces, rows, first_row, memory);
+  pass_validity(ranges, rows, memory, data);
+  data.values = numbers_of(type, ranges, rows, first_row, memory);
   return data;
 }
 

@@ -46,7 +46,7 @@ std::string misfit_of(const ColumnType& type, const ArrowArray& array);
 using Chunk = Held<ArrowArray>;
 
 /// Some of a chunk's rows in one column.
-struct Piece {
+struct ChunkRange {
   std::shared_ptr<const Chunk> chunk;
   const ArrowArray* array;
   std::int64_t first;  ///< element of the array's buffers
@@ -73,8 +73,8 @@ struct Translation {
 /// The dictionary that a column had last, for all that read it at the same time.
 class LastDictionary {
  public:
-  /// That of the piece, translated before or now. `name` is for messages.
-  std::shared_ptr<const Translation> translation(const Piece& piece, TextLayout layout, const std::string& name);
+  /// That of the range, translated before or now. `name` is for messages.
+  std::shared_ptr<const Translation> translation(const ChunkRange& range, TextLayout layout, const std::string& name);
 
  private:
   std::mutex mutex_;
@@ -87,8 +87,8 @@ class KeptTexts {
  public:
   /// Writes the texts' indices, of NULLs 0. Returns their dictionary; null: they are too many to be kept. Throws malformed for one
   /// that is not UTF-8.
-  std::shared_ptr<const Dictionary> add(const std::vector<Piece>& pieces, TextLayout layout, const std::string& name,
-                                        std::int64_t first_row, std::int32_t* to);
+  std::shared_ptr<const Dictionary> add(const std::vector<ChunkRange>& ranges, TextLayout layout,
+                                        const std::string& name, std::int64_t first_row, std::int32_t* to);
 
  private:
   std::int32_t entry(std::string_view text, const std::string& name, std::int64_t row);
@@ -112,10 +112,10 @@ class KeptTextsPool {
   int taken_ = 0;
 };
 
-/// The elements of pieces that follow each other, `rows` in all, from row `first_row` of the table on: where they lie if they
-/// are one piece and are stored as they are computed with, else in `memory`. `may_repeat_texts`: in the dictionary that texts
-/// get where `kept` does not keep them. Throws Error malformed, unsupported_type.
-ColumnData elements_of(const ColumnType& type, const std::vector<Piece>& pieces, std::int64_t rows,
+/// The elements of ranges that follow each other, `rows` in all, from row `first_row` of the table on: where they lie
+/// if they are one range and are stored as they are computed with, else in `memory`. `may_repeat_texts`: in the
+/// dictionary that texts get where `kept` does not keep them. Throws Error malformed, unsupported_type.
+ColumnData elements_of(const ColumnType& type, const std::vector<ChunkRange>& ranges, std::int64_t rows,
                        std::int64_t first_row, bool may_repeat_texts, LastDictionary& dictionary, KeptTexts& kept,
                        io::Memory& memory);
 

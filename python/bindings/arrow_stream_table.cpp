@@ -138,11 +138,11 @@ class Reader final : public BatchReader {
 
   bool next(Batch& batch) override {
     batch = {.first_row = row_};
-    const std::vector<Rows> pieces = gather(batch);
+    const std::vector<Rows> ranges = gather(batch);
     if (batch.rows == 0) return false;
     const auto memory = std::make_shared<io::Memory>();
-    for (const Rows& rows : pieces) memory->push_back(rows.chunk);
-    for (const int column : wanted_) batch.columns.push_back(elements(column, pieces, batch, *memory));
+    for (const Rows& rows : ranges) memory->push_back(rows.chunk);
+    for (const int column : wanted_) batch.columns.push_back(elements(column, ranges, batch, *memory));
     batch.memory = memory;
     row_ += batch.rows;
     return true;
@@ -159,15 +159,15 @@ class Reader final : public BatchReader {
  private:
   // As many rows as a batch has, where there are so many left.
   std::vector<Rows> gather(Batch& batch) {
-    std::vector<Rows> pieces;
+    std::vector<Rows> ranges;
     while (batch.rows < kBatchRows && load()) {
       const std::int64_t n = std::min(left_.count, kBatchRows - batch.rows);
-      pieces.push_back({left_.chunk, left_.first, n});
+      ranges.push_back({left_.chunk, left_.first, n});
       left_.first += n;
       left_.count -= n;
       batch.rows += n;
     }
-    return pieces;
+    return ranges;
   }
 
   // Makes sure that there are rows left at hand; false at the end of the row group.
@@ -181,15 +181,15 @@ class Reader final : public BatchReader {
 
   ColumnData elements(int column, const std::vector<Rows>& rows, const Batch& batch, io::Memory& memory) {
     const auto which = static_cast<std::size_t>(column);
-    std::vector<Piece> pieces;
+    std::vector<ChunkRange> ranges;
     for (const Rows& some : rows) {
       const ArrowArray& chunk = some.chunk->value;
       const ArrowArray* const array = chunk.children[which];
-      pieces.push_back({some.chunk, array, array->offset + chunk.offset + some.first, some.count});
+      ranges.push_back({some.chunk, array, array->offset + chunk.offset + some.first, some.count});
     }
     std::unique_ptr<KeptTexts>& texts = texts_[which];
     if (texts == nullptr) texts = table_.texts_[which].take();
-    return elements_of(table_.columns_[which], pieces, batch.rows, batch.first_row, may_repeat_texts_,
+    return elements_of(table_.columns_[which], ranges, batch.rows, batch.first_row, may_repeat_texts_,
                        table_.dictionaries_[which], *texts, memory);
   }
 
@@ -224,30 +224,30 @@ class ChunkTable final : public ArrowColumns {
     return row_groups_[static_cast<std::size_t>(row_group)].rows;
   }
   [[nodiscard]] std::unique_ptr<BatchReader> open(int row_group, const std::vector<int>& columns) const override {
-    const Part& opened = row_groups_[static_cast<std::size_t>(row_group)];
+    const RowGroup& opened = row_groups_[static_cast<std::size_t>(row_group)];
     return read(columns, opened.first_row, [&opened, at = std::size_t{0}]() mutable {
-      return at < opened.pieces.size() ? opened.pieces[at++] : Rows();
+      return at < opened.ranges.size() ? opened.ranges[at++] : Rows();
     });
   }
 
  private:
-  struct Part {
+  struct RowGroup {
     std::int64_t first_row = 0;
     std::int64_t rows = 0;
-    std::vector<Rows> pieces = {};
+    std::vector<Rows> ranges = {};
   };
 
   void add(const std::shared_ptr<const Chunk>& chunk) {
     const std::int64_t length = chunk->value.length;
     if (length < kAloneRows) {
-      if (row_groups_.empty() || !takes_more_) begin_part();
-      takes_more_ = add_piece({chunk, 0, length}) < kRowGroupRows;
+      if (row_groups_.empty() || !takes_more_) begin_row_group();
+      takes_more_ = add_rows({chunk, 0, length}) < kRowGroupRows;
       return;
     }
     const std::int64_t each = has_plain_text() ? kBatchRows : kRowGroupRows;
     for (std::int64_t first = 0; first < length; first += each) {
-      begin_part();
-      add_piece({chunk, first, std::min(each, length - first)});
+      begin_row_group();
+      add_rows({chunk, first, std::min(each, length - first)});
     }
     takes_more_ = false;
   }
@@ -257,17 +257,17 @@ class ChunkTable final : public ArrowColumns {
     return std::any_of(columns().begin(), columns().end(),
                        [](const ColumnType& type) { return type.text != TextLayout::none && !type.indices; });
   }
-  void begin_part() { row_groups_.push_back({.first_row = rows_}); }
+  void begin_row_group() { row_groups_.push_back({.first_row = rows_}); }
   /// The rows that the last row group has now.
-  std::int64_t add_piece(Rows rows) {
-    Part& last = row_groups_.back();
+  std::int64_t add_rows(Rows rows) {
+    RowGroup& last = row_groups_.back();
     last.rows += rows.count;
     rows_ += rows.count;
-    last.pieces.push_back(std::move(rows));
+    last.ranges.push_back(std::move(rows));
     return last.rows;
   }
 
-  std::vector<Part> row_groups_;
+  std::vector<RowGroup> row_groups_;
   std::int64_t rows_ = 0;
   bool takes_more_ = false;  // the last row group is of short chunks
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/bindings.hpp: the parts of the module upsweep._core, each of which defines its functions, and what all modules need.
+// bindings/bindings.hpp: the files of the module upsweep._core, each of which defines its functions, and what all
+// modules need.
 #pragma once
 
 #include <chrono>

@@ -41,7 +41,7 @@ std::optional<Reducer> parse_reducer(std::string_view text) {
 std::int64_t work_of(const Lists& lists, const dynamic::ConstArray& content) { return lists.count + content.length; }
 
 // A tenth of a second or less where lists are short; then signals are looked at.
-constexpr std::int64_t kPieceOfWork = std::int64_t{1} << 25;
+constexpr std::int64_t kWorkUnit = std::int64_t{1} << 25;
 
 /// Some of lists that have bounds.
 Lists lists_from(const Lists& all, std::int64_t first, std::int64_t count) {
@@ -59,17 +59,17 @@ Lists lists_from(const Lists& all, std::int64_t first, std::int64_t count) {
   return some;
 }
 
-/// run(lists, first) of consecutive pieces of lists on the host, with a look at signals between them; else of all at once. What
-/// is wrong in a piece is reported by a run of all, which knows its number.
+/// run(lists, first) of consecutive work units of lists on the host, with a look at signals between them; else of all
+/// at once. What is wrong in a work unit is reported by a run of all, which knows its number.
 template <class Policy, class Run>
-std::string_view in_pieces(const Policy& policy, const Lists& all, std::int64_t work, const Run& run) {
-  const std::int64_t pieces = std::min(work / kPieceOfWork, all.count);
-  if (!std::is_same_v<Policy, upsweep::Policy> || all.has_size || pieces < 2) return run(policy, all, 0);
+std::string_view in_work_units(const Policy& policy, const Lists& all, std::int64_t work, const Run& run) {
+  const std::int64_t work_units = std::min(work / kWorkUnit, all.count);
+  if (!std::is_same_v<Policy, upsweep::Policy> || all.has_size || work_units < 2) return run(policy, all, 0);
   std::string_view rung;
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    const std::int64_t first = all.count * piece / pieces;
-    const std::int64_t end = all.count * (piece + 1) / pieces;
-    if (piece > 0) look_at_signals();
+  for (std::int64_t work_unit = 0; work_unit < work_units; ++work_unit) {
+    const std::int64_t first = all.count * work_unit / work_units;
+    const std::int64_t end = all.count * (work_unit + 1) / work_units;
+    if (work_unit > 0) look_at_signals();
     try {
       rung = run(policy, lists_from(all, first, end - first), first);
     } catch (const Error& error) {
@@ -101,7 +101,7 @@ struct ListCall {
 
 std::string_view segmented_reduce(const Place& place, Reducer reducer, const ListCall& call) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
-    return in_pieces(
+    return in_work_units(
         host_or_gpu, call.lists, call.work(), [&](const auto& policy, const Lists& some, std::int64_t first) {
           return dynamic::segmented_reduce(policy, reducer, some, call.content, call.results(some, first), call.valid);
         });
@@ -110,11 +110,11 @@ std::string_view segmented_reduce(const Place& place, Reducer reducer, const Lis
 
 std::string_view segmented_reduce(const Place& place, Operator op, const ListCall& call) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
-    return in_pieces(host_or_gpu, call.lists, call.work(),
-                     [&](const auto& policy, const Lists& some, std::int64_t first) {
-                       return dynamic::segmented_reduce(policy_for(policy, op), op, some, call.content,
-                                                        call.results(some, first), call.initial, call.valid);
-                     });
+    return in_work_units(host_or_gpu, call.lists, call.work(),
+                         [&](const auto& policy, const Lists& some, std::int64_t first) {
+                           return dynamic::segmented_reduce(policy_for(policy, op), op, some, call.content,
+                                                            call.results(some, first), call.initial, call.valid);
+                         });
   });
 }
 
@@ -130,13 +130,13 @@ std::string_view segmented_scan(const Place& place, const dynamic::ScanOptions& 
 std::string_view segmented_sort(const Place& place, bool positions, const SortOptions& options, const ListCall& call,
                                 const std::int64_t* offsets = nullptr) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
-    return in_pieces(host_or_gpu, call.lists, call.work(),
-                     [&](const auto& policy, const Lists& some, std::int64_t first) {
-                       const std::int64_t begin = offsets == nullptr ? 0 : offsets[first];
-                       const dynamic::Array out = results_from(call.out, begin, call.out.length - begin);
-                       return positions ? dynamic::segmented_argsort(policy, some, call.content, out, options)
-                                        : dynamic::segmented_sort(policy, some, call.content, out, options);
-                     });
+    return in_work_units(host_or_gpu, call.lists, call.work(),
+                         [&](const auto& policy, const Lists& some, std::int64_t first) {
+                           const std::int64_t begin = offsets == nullptr ? 0 : offsets[first];
+                           const dynamic::Array out = results_from(call.out, begin, call.out.length - begin);
+                           return positions ? dynamic::segmented_argsort(policy, some, call.content, out, options)
+                                            : dynamic::segmented_sort(policy, some, call.content, out, options);
+                         });
   });
 }
 
@@ -256,8 +256,8 @@ std::string_view segmented_sort_array(const Place& place, bool positions, nb::ha
 // -------------------------------------------------------------------------------------------------------- runs of equal keys
 
 /// Keys between two looks at signals: a tenth of a second or less where runs are short.
-constexpr std::int64_t kPieceOfKeys = std::int64_t{1} << 22;
-/// Keys among which a piece may end. Where none of them begins a run, runs are long, and soon done.
+constexpr std::int64_t kKeysOfWorkUnit = std::int64_t{1} << 22;
+/// Keys among which a work unit may end. Where none of them begins a run, runs are long, and soon done.
 constexpr std::int64_t kEndsAmong = std::int64_t{1} << 16;
 
 /// The first key from `first` on at which one of some keys begins a run, or the end of those.
@@ -270,9 +270,9 @@ std::int64_t run_from(const dynamic::ConstArray& keys, std::int64_t first, std::
   });
 }
 
-/// Where a piece that begins at that key ends: where a run does, so that pieces have whole runs.
-std::int64_t end_of_piece(const dynamic::ConstArray& keys, std::int64_t begin) {
-  for (std::int64_t at = begin + kPieceOfKeys; at < keys.length; at += kPieceOfKeys) {
+/// Where a work unit that begins at that key ends: where a run does, so that work units have whole runs.
+std::int64_t end_of_work_unit(const dynamic::ConstArray& keys, std::int64_t begin) {
+  for (std::int64_t at = begin + kKeysOfWorkUnit; at < keys.length; at += kKeysOfWorkUnit) {
     const std::int64_t last = std::min(at + kEndsAmong, keys.length);
     const std::int64_t end = run_from(keys, at, last);
     if (end < last) return end;
@@ -280,14 +280,14 @@ std::int64_t end_of_piece(const dynamic::ConstArray& keys, std::int64_t begin) {
   return keys.length;
 }
 
-/// run(policy, first, count) of consecutive pieces of keys on the host, with a look at signals between them; else of all at once.
-/// What is wrong in a piece is reported by a run of all, which knows its number.
+/// run(policy, first, count) of consecutive work units of keys on the host, with a look at signals between them; else
+/// of all at once. What is wrong in a work unit is reported by a run of all, which knows its number.
 template <class Policy, class Run>
-void in_pieces(const Policy& policy, const dynamic::ConstArray& keys, const Run& run) {
+void in_work_units(const Policy& policy, const dynamic::ConstArray& keys, const Run& run) {
   if (!std::is_same_v<Policy, upsweep::Policy>) return run(policy, 0, keys.length);
   std::int64_t first = 0;
   do {
-    const std::int64_t end = end_of_piece(keys, first);
+    const std::int64_t end = end_of_work_unit(keys, first);
     if (first > 0) look_at_signals();
     try {
       run(policy, first, end - first);
@@ -299,7 +299,7 @@ void in_pieces(const Policy& policy, const dynamic::ConstArray& keys, const Run&
   } while (first < keys.length);
 }
 
-dynamic::ConstArray piece_of(const dynamic::ConstArray& array, std::int64_t first, std::int64_t count) {
+dynamic::ConstArray range_of(const dynamic::ConstArray& array, std::int64_t first, std::int64_t count) {
   return {static_cast<const std::byte*>(array.data) + first * size_of(array.type), count, array.type};
 }
 
@@ -310,10 +310,10 @@ std::int64_t reduce_by_key(const Place& place, Operator op, const dynamic::Const
   detail::require_equal_lengths(keys.length, values.length);
   return place.run(keys.length, [&](const auto& host_or_gpu) {
     std::int64_t runs = 0;
-    in_pieces(host_or_gpu, keys, [&](const auto& policy, std::int64_t first, std::int64_t count) {
+    in_work_units(host_or_gpu, keys, [&](const auto& policy, std::int64_t first, std::int64_t count) {
       if (first == 0) runs = 0;
-      runs += dynamic::reduce_by_key(policy_for(policy, op), op, piece_of(keys, first, count),
-                                     piece_of(values, first, count), results_from(to_keys, runs, to_keys.length - runs),
+      runs += dynamic::reduce_by_key(policy_for(policy, op), op, range_of(keys, first, count),
+                                     range_of(values, first, count), results_from(to_keys, runs, to_keys.length - runs),
                                      results_from(to, runs, to.length - runs), init)
                   .runs;
     });
@@ -326,9 +326,9 @@ void scan_by_key(const Place& place, const dynamic::ScanOptions& options, const 
   detail::require_equal_lengths(keys.length, values.length);
   detail::require_equal_lengths(keys.length, to.length);
   place.run(keys.length, [&](const auto& host_or_gpu) {
-    in_pieces(host_or_gpu, keys, [&](const auto& policy, std::int64_t first, std::int64_t count) {
-      dynamic::scan_by_key(policy_for(policy, options.op), options, piece_of(keys, first, count),
-                           piece_of(values, first, count), results_from(to, first, count), init);
+    in_work_units(host_or_gpu, keys, [&](const auto& policy, std::int64_t first, std::int64_t count) {
+      dynamic::scan_by_key(policy_for(policy, options.op), options, range_of(keys, first, count),
+                           range_of(values, first, count), results_from(to, first, count), init);
     });
   });
 }

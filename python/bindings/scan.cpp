@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bindings/scan.cpp: scans, reductions and offsets, in pieces between which Ctrl-C is looked at.
+// bindings/scan.cpp: scans, reductions and offsets, in chunks between which Ctrl-C is looked at.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,29 +27,29 @@ namespace nb = nanobind;
 namespace upsweep::python {
 namespace {
 
-/// Elements between two looks at signals: some 50 ms. A multiple of every block and segment.
-constexpr std::int64_t kPiece = std::int64_t{1} << 26;
+/// Elements between two looks at signals: some 50 ms. A multiple of every block.
+constexpr std::int64_t kChunk = std::int64_t{1} << 26;
 
 dynamic::Carry carry_of(nb::handle initial, Type type) {
   const void* const element = initial_of(initial, type);
   return element == nullptr ? dynamic::Carry(type) : dynamic::Carry::of(type, element);
 }
 
-/// run(first, length) of consecutive pieces of n elements.
+/// run(first, length) of consecutive chunks of n elements.
 template <class Run>
-std::string_view in_pieces(std::int64_t n, const Run& run) {
-  std::string_view rung = run(std::int64_t{0}, std::min(n, kPiece));
-  for (std::int64_t first = kPiece; first < n; first += kPiece) {
+std::string_view in_chunks(std::int64_t n, const Run& run) {
+  std::string_view rung = run(std::int64_t{0}, std::min(n, kChunk));
+  for (std::int64_t first = kChunk; first < n; first += kChunk) {
     look_at_signals();
-    rung = run(first, std::min(n - first, kPiece));
+    rung = run(first, std::min(n - first, kChunk));
   }
   return rung;
 }
 
-dynamic::ConstArray piece(dynamic::ConstArray array, std::int64_t first, std::int64_t length) {
+dynamic::ConstArray chunk(dynamic::ConstArray array, std::int64_t first, std::int64_t length) {
   return {static_cast<const std::byte*>(array.data) + first * size_of(array.type), length, array.type};
 }
-dynamic::Array piece(dynamic::Array array, std::int64_t first, std::int64_t length) {
+dynamic::Array chunk(dynamic::Array array, std::int64_t first, std::int64_t length) {
   return {static_cast<std::byte*>(array.data) + first * size_of(array.type), length, array.type};
 }
 
@@ -76,9 +76,9 @@ void run_on_host(const Place& place, std::int64_t elements, Type type, const Cal
 std::string_view scan_on(const Policy& policy, const dynamic::ScanOptions& options, dynamic::ConstArray in,
                          dynamic::Array out, dynamic::Carry& carry) {
   if (in.length != out.length) return dynamic::scan(policy, options, in, out, carry);  // refuses it
-  return in_pieces(in.length, [&](std::int64_t first, std::int64_t length) {
+  return in_chunks(in.length, [&](std::int64_t first, std::int64_t length) {
     try {
-      return dynamic::scan(policy, options, piece(in, first, length), piece(out, first, length), carry);
+      return dynamic::scan(policy, options, chunk(in, first, length), chunk(out, first, length), carry);
     } catch (const Error& error) {
       if (error.code() == Code::overflow) throw_overflow(out.type, first + error.index());
       throw;
@@ -131,8 +131,8 @@ void reduce_along(const Place& place, std::string_view op, nb::handle initial,
 }
 
 std::string_view reduce_on(const Policy& policy, Operator op, dynamic::ConstArray in, dynamic::Carry& carry) {
-  return in_pieces(in.length, [&](std::int64_t first, std::int64_t length) {
-    return dynamic::reduce(policy, op, piece(in, first, length), carry);
+  return in_chunks(in.length, [&](std::int64_t first, std::int64_t length) {
+    return dynamic::reduce(policy, op, chunk(in, first, length), carry);
   });
 }
 std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::ConstArray in, dynamic::Carry& carry) {
@@ -242,7 +242,7 @@ nb::object plain_cumulative(PlainCall& call) {
   dynamic::Carry::identity(kOp, to.type).value(to.data);
   dynamic::Carry carry(to.type);
   call.place().run(in.length, [&](const auto& policy) {
-    return scan_on(policy_for(policy, kOp), {kOp, false}, as_input(in), piece(as_output(to), 1, in.length), carry);
+    return scan_on(policy_for(policy, kOp), {kOp, false}, as_input(in), chunk(as_output(to), 1, in.length), carry);
   });
   return out;
 }

@@ -26,7 +26,15 @@ from ._moves import (
 from ._options import options
 from ._query import query
 from ._scan import cumulative_prod, cumulative_sum, offsets, reduce, scan
-from ._segments import group_by, reduce_by_key, scan_by_key, segmented_argsort, segmented_reduce, segmented_scan, segmented_sort
+from ._segmented import (
+    group_by,
+    reduce_by_key,
+    scan_by_key,
+    segmented_argsort,
+    segmented_reduce,
+    segmented_scan,
+    segmented_sort,
+)
 from ._subset_sum import subset_sum
 
 __all__ = [

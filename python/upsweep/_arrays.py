@@ -754,7 +754,7 @@ def _way_back(library: str) -> Callable[[Any], Any] | None:
 
 
 def _to_jax(result: Any) -> Any:
-    """JAX cuts integers of 64 bits down to 32 without a word unless jax_enable_x64 is set."""
+    """JAX narrows integers of 64 bits to 32 without a word unless jax_enable_x64 is set."""
     import jax
 
     if not jax.config.jax_enable_x64 and result.dtype.name in ("int64", "uint64") and result.size:

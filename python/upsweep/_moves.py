@@ -10,7 +10,7 @@ from . import _core, _options
 from ._arrays import BOOLEANS, MOVED, MOVED_SIZES, Array, flag, output_in, shown, take_in, tuple_of, whole, written_to
 from ._lists import UNKNOWN_LENGTH, Lists, in_place_of, mask, take_in_bounds, take_in_lists
 from ._plain import plain
-from ._segments import _give, _result
+from ._segmented import _give, _result
 
 # NumPy has no words for more bytes than an int64 counts.
 MOST_ELEMENTS = 1 << 58

@@ -190,7 +190,7 @@ def query(
         a type that holds all of them. What can be read but once (readers, DuckDB's relations) is read a chunk at a time. Columns
         that the query does not name are not looked at.
 
-    At most so many threads as `options` says take part.
+    At most so many threads as `options` says are used.
 
     Returns
     -------

@@ -730,8 +730,8 @@ WHOLE = {"with two results", "of dates"}
 
 
 @pytest.fixture
-def in_pieces(monkeypatch):
-    """The names of ufuncs that were done in pieces."""
+def in_blocks(monkeypatch):
+    """The names of ufuncs that were done in blocks."""
     done, apply = [], _ufuncs._apply
 
     def spy(ufunc, *args):
@@ -743,15 +743,15 @@ def in_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize("name", UFUNCS)
-def test_ufuncs_in_pieces(name, in_pieces):
+def test_ufuncs_in_blocks(name, in_blocks):
     array = ak.Array(REAL)
     same(lambda: UFUNCS[name](array))
-    assert (len(in_pieces) > 0) == (name not in WHOLE)
+    assert (len(in_blocks) > 0) == (name not in WHOLE)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 @pytest.mark.parametrize("ufunc", [np.fmin, np.fmax, np.minimum, np.maximum])
-def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_pieces):
+def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_blocks):
     """NumPy's vectors and what it does to the rest of an array give other zeros: pieces must not have such rests."""
     zeros = np.zeros(700_001)
     zeros[1::2] = -0.0
@@ -759,20 +759,20 @@ def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_pieces):
     theirs = np.signbit(ufunc(one, other).layout.data)
     with upsweep.options(threads=threads), upsweep.awkward.kernels():
         ours = np.signbit(ufunc(one, other).layout.data)
-    assert in_pieces == [ufunc.__name__]
+    assert in_blocks == [ufunc.__name__]
     assert np.array_equal(theirs, ours)
 
 
-def test_ufuncs_on_one_thread(in_pieces):
+def test_ufuncs_on_one_thread(in_blocks):
     with upsweep.options(threads=1):
         same(lambda: ak.Array(REAL) * 2)
-    assert in_pieces == []
+    assert in_blocks == []
 
 
 ROOTS = np.concatenate([np.ones(300_000), [-1.0, 0.0], np.ones(300_000), [-2.0]])
 
 
-def test_ufuncs_warn_once(in_pieces):
+def test_ufuncs_warn_once(in_blocks):
     def warned():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -787,7 +787,7 @@ def test_ufuncs_warn_once(in_pieces):
     assert len(theirs) == 4
     with upsweep.awkward.kernels():
         assert warned() == theirs
-    assert in_pieces == ["sqrt", "log", "multiply", "sqrt"]
+    assert in_blocks == ["sqrt", "log", "multiply", "sqrt"]
 
 
 def test_ufuncs_raise_what_the_caller_wants_raised():
@@ -801,7 +801,7 @@ DIVIDENDS = np.ones(3_000_000)
 DIVIDENDS[10] = 0.0
 
 
-def test_ufuncs_tell_of_errors_in_numpys_order(in_pieces):
+def test_ufuncs_tell_of_errors_in_numpys_order(in_blocks):
     x, y, reported = ak.Array(DIVIDENDS), ak.Array(DIVISORS), []
 
     def note(*error):
@@ -819,10 +819,10 @@ def test_ufuncs_tell_of_errors_in_numpys_order(in_pieces):
             with np.errstate(divide="ignore", invalid="call", call=note):
                 x / y
             assert reported == [("invalid value", 9)]
-    assert in_pieces == ["divide"] * 60
+    assert in_blocks == ["divide"] * 60
 
 
-def test_ufuncs_warn_where_awkward_does(in_pieces):
+def test_ufuncs_warn_where_awkward_does(in_blocks):
     def warned(*filters):
         with warnings.catch_warnings(record=True) as caught:
             warnings.resetwarnings()
@@ -840,7 +840,7 @@ def test_ufuncs_warn_where_awkward_does(in_pieces):
         assert warned(("always", "")) == always
         assert warned(("default", "")) == always[:4]
         assert warned(("always", ""), ("ignore", "awkward")) == []
-    assert in_pieces == ["divide"] * 6  # where a number is reported, all is Awkward's
+    assert in_blocks == ["divide"] * 6  # where a number is reported, all is Awkward's
 
 
 def in_another_process(code):
@@ -903,7 +903,7 @@ def test_ufuncs_raise_what_a_helper_raises():
         _ufuncs.Pool().run(work, 2)
 
 
-def test_ufuncs_of_threads(in_pieces):
+def test_ufuncs_of_threads(in_blocks):
     array = ak.Array(REAL)
     expected = np.cos(array).to_numpy()
     differ = []
@@ -919,7 +919,7 @@ def test_ufuncs_of_threads(in_pieces):
             thread.start()
         for thread in threads:
             thread.join()
-    assert not differ and len(in_pieces) == 80
+    assert not differ and len(in_blocks) == 80
 
 
 # ----------------------------------------------------------------------------------------------------------- memory that is kept

@@ -312,11 +312,11 @@ def test_subset_sums_are_right(items, target):
         assert found(sums.bits(items, target, word), word) == expected, "and none past the target"
         assert found(sum_lists.enumerate_subsets(items, target, word), word) == expected
         for threads, block, together in itertools.product((1, 2, 3), (1, 2, 3), (1, 2, 4)):
-            assert found(sums.bits_by_slices(items, target, threads, word, block, together), word) == expected
+            assert found(sums.bits_by_work_units(items, target, threads, word, block, together), word) == expected
         for threads in (1, 2, 5):
             assert found(sums.bits_two_items(items, target, threads, word), word) == expected
-        for first, slice_words in ((2, 2), (0, 1), (3, 2), (4, 3)):
-            assert found(sum_lists.fill_slices(items, target, first, slice_words, word), word) == expected
+        for first, tile_words in ((2, 2), (0, 1), (3, 2), (4, 3)):
+            assert found(sum_lists.fill_tiles(items, target, first, tile_words, word), word) == expected
     a, b = sum_lists.meet_in_the_middle(items, target).final
     assert (a + b == target) == (target in expected)
 
@@ -346,10 +346,10 @@ def moves_to(trace, array):
 
 
 def test_full_words_are_left_alone():
-    simd = sums.bits_by_slices([2, 2, 3, 3, 3, 3], 19)
+    simd = sums.bits_by_work_units([2, 2, 3, 3, 3, 3], 19)
     last_pass = [step for step in simd.steps if step.text.startswith("a pass of 3 and 3")][4:]
     assert {move.target[1] for step in last_pass for move in step.moves if move.target[0] == "sums"} == {0, 2, 3, 4}
-    assert [{move.thread for move in step.moves} for step in last_pass] == [{0, 1}] * 4, "a slice each of what is left"
+    assert [{move.thread for move in step.moves} for step in last_pass] == [{0, 1}] * 4, "a work unit each of what is left"
     assert len(moves_to(simd, "halo")) > 2, "a halo is copied, and goes on with the items"
     assert all(move.thread == 1 for move in moves_to(simd, "halo"))
     fused = sums.bits_two_items([1, 2, 3, 4, 5, 6], 21)
@@ -360,11 +360,11 @@ def test_full_words_are_left_alone():
 
 
 def test_sums_are_looked_for_and_not_filled():
-    slices = sum_lists.fill_slices([3, 5, 2, 6], 15)
-    found = [move for move in moves_to(slices, "slice") if move.sources]
-    assert len(found) == 15, "every subset's sum in one slice, but 16, which is past the target"
-    assert len(moves_to(slices, "sums")) == 4, "every word once"
-    assert any(step.waiting for step in slices.steps), "for a word that another thread changes"
+    tiles = sum_lists.fill_tiles([3, 5, 2, 6], 15)
+    found = [move for move in moves_to(tiles, "tile") if move.sources]
+    assert len(found) == 15, "every subset's sum in one tile, but 16, which is past the target"
+    assert len(moves_to(tiles, "sums")) == 4, "every word once"
+    assert any(step.waiting for step in tiles.steps), "for a word that another thread changes"
     few = sum_lists.meet_by_remainders([3, 5, 2, 6, 9, 4, 8, 7], 33)
     pairs = [move for array in ("lefts", "lacks") for move in moves_to(few, array) if len(move.sources) == 2]
     assert 0 < len(pairs) < 16, "of two remainders, not of all five"

@@ -53,16 +53,16 @@ def _test_and_add(machine: Machine, rows: Rows, thread: int, i: int, total: Cell
 
 def rows_threads(rows: Rows, threads: int = 2, block: int = 3) -> Trace:
     """`cpu.threads`: threads take block after block, row after row, and add a block's sum to that of all."""
-    machine = rows.machine(threads, kept=[None] * threads, part=[0] * threads, sum=[0])
+    machine = rows.machine(threads, kept=[None] * threads, partial=[0] * threads, sum=[0])
 
     def work(thread: int) -> Iterator[str | None]:
         for own in _blocks(len(rows.key), block)[thread::threads]:
-            machine.write(thread, ("part", thread), 0)
+            machine.write(thread, ("partial", thread), 0)
             yield "a thread takes the next block"
             for i in own:
-                _test_and_add(machine, rows, thread, i, ("part", thread))
+                _test_and_add(machine, rows, thread, i, ("partial", thread))
                 yield "it goes on to its block's next row, whose product it adds if the row is kept"
-            yield from _add_part(machine, thread)
+            yield from _add_partial(machine, thread)
 
     machine.run(Worker((thread,), work(thread)) for thread in range(threads))
     return machine.trace("sum")
@@ -72,10 +72,10 @@ def _blocks(n: int, block: int) -> list[range]:
     return [range(first, min(first + block, n)) for first in range(0, n, block)]
 
 
-def _add_part(machine: Machine, thread: int) -> Iterator[str | None]:
+def _add_partial(machine: Machine, thread: int) -> Iterator[str | None]:
     while machine.is_written(("sum", 0)):
         yield None
-    machine.fold(thread, ("sum", 0), int.__add__, ("sum", 0), ("part", thread))
+    machine.fold(thread, ("sum", 0), int.__add__, ("sum", 0), ("partial", thread))
     yield "at the end of its block it adds to the sum of all, by an atomic addition"
 
 
@@ -85,34 +85,34 @@ def rows_noted(rows: Rows, threads: int = 2, block: int = 8, chunk: int = 4, man
     Where more than `many` of a chunk are kept, it is read in order, and so is the next one.
     """
     noted = [None] * (threads * 2 * chunk)
-    machine = rows.machine(threads, kept=[None] * threads, noted=noted, part=[0] * threads, sum=[0])
+    machine = rows.machine(threads, kept=[None] * threads, noted=noted, partial=[0] * threads, sum=[0])
 
     def work(thread: int) -> Iterator[str | None]:
         for own in _blocks(len(rows.key), block)[thread::threads]:
-            machine.write(thread, ("part", thread), 0)
+            machine.write(thread, ("partial", thread), 0)
             yield "a thread takes the next block"
             yield from _sum_block(
                 machine, rows, thread, [own[first : first + chunk] for first in range(0, len(own), chunk)], many
             )
-            yield from _add_part(machine, thread)
+            yield from _add_partial(machine, thread)
 
     machine.run(Worker((thread,), work(thread)) for thread in range(threads))
     return machine.trace("sum")
 
 
 def _sum_block(machine: Machine, rows: Rows, thread: int, chunks: list[range], many: int) -> Iterator[str | None]:
-    part = ("part", thread)
-    room = len(machine.cells("noted")) // (2 * machine.threads)
+    partial = ("partial", thread)
+    capacity = len(machine.cells("noted")) // (2 * machine.threads)
     noted: tuple[list[int], list[int]] = ([], [])  # of two chunks in turn
     now, reads_all = 0, False
 
     def cells(which: int) -> range:
-        return range((2 * thread + which) * room, (2 * thread + which + 1) * room)
+        return range((2 * thread + which) * capacity, (2 * thread + which + 1) * capacity)
 
     def add_noted(which: int) -> Iterator[str | None]:
         if noted[which]:
             read = [cell for at, i in zip(cells(which), noted[which]) for cell in (("noted", at), *_payload(i))]
-            machine.write(thread, part, machine[part] + sum(map(rows.product, noted[which])), part, *read)
+            machine.write(thread, partial, machine[partial] + sum(map(rows.product, noted[which])), partial, *read)
             yield "the payload of rows that were noted before has arrived meanwhile: it is added"
         noted[which].clear()
 
@@ -132,7 +132,7 @@ def _sum_block(machine: Machine, rows: Rows, thread: int, chunks: list[range], m
                 continue
             yield "a vector of keys is compared: many are kept"
         read = [cell for i in chunk for cell in (("key", i), *_payload(i))]
-        machine.write(thread, part, machine[part] + sum(map(rows.product, kept)), part, *read)
+        machine.write(thread, partial, machine[partial] + sum(map(rows.product, kept)), partial, *read)
         yield "where many are kept all columns are read in order, and products of other rows are masked out"
         reads_all = len(kept) > many
     yield from add_noted(0)
@@ -234,10 +234,10 @@ class _Payload(NamedTuple):
 def fused(rows: Rows, blocks: int = 2, lanes: int = 2, each: int = 2, many: int = 3, over_link: bool = False) -> Trace:
     """`cuda.fused`: keys by several at a time, those of the next tile ahead; kept rows queue until there is one for each lane.
 
-    With `over_link` `cuda.zero_copy`: the same kernel, whose columns are in the host's memory, so that every load crosses the link. A block is a warp here, a tile a unit.
+    With `over_link` `cuda.zero_copy`: the same kernel, whose columns are in the host's memory, so that every load crosses the link. A block is a warp here, a tile a tile.
     """
-    units = len(rows.key) // (lanes * each)
-    model = _Fused(rows, max(1, min(blocks, units)), lanes, each, many, over_link)
+    tile_count = len(rows.key) // (lanes * each)
+    model = _Fused(rows, max(1, min(blocks, tile_count)), lanes, each, many, over_link)
     own = [tuple(range(block * lanes, (block + 1) * lanes)) for block in range(model.blocks)]
     model.machine.run(Worker(threads, model.work(block)) for block, threads in enumerate(own))
     return model.machine.trace("out")
@@ -246,14 +246,14 @@ def fused(rows: Rows, blocks: int = 2, lanes: int = 2, each: int = 2, many: int 
 class _Fused:
     def __init__(self, rows: Rows, blocks: int, lanes: int, each: int, many: int, over_link: bool):
         self.rows, self.blocks, self.lanes, self.each, self.many = rows, blocks, lanes, each, many
-        self.room = lanes + many - 1  # of a queue: fewer than a lane each that wait, and fewer than many new ones
+        self.capacity = lanes + many - 1  # of a queue: fewer than a lane each that wait, and fewer than many new ones
         self.source = " over the link" if over_link else ""
         threads = blocks * lanes
         self.machine = rows.machine(
             threads,
             keys=[None] * (threads * 2 * each),  # of the tile at hand, and of the next one
             kept=[None] * blocks,
-            queue=[None] * (blocks * self.room),
+            queue=[None] * (blocks * self.capacity),
             payload=[None] * threads,
             sum=[0] * threads,
             sums=[None] * blocks,
@@ -265,20 +265,20 @@ class _Fused:
         return block * self.lanes + lane
 
     def work(self, block: int) -> Iterator[str | None]:
-        unit = self.lanes * self.each
-        units = len(self.rows.key) // unit
-        tiles = range(block, units, self.blocks)
+        tile_rows = self.lanes * self.each
+        tile_count = len(self.rows.key) // tile_rows
+        tiles = range(block, tile_count, self.blocks)
         if tiles:
-            self.load(block, tiles[0] * unit, 0)
+            self.load(block, tiles[0] * tile_rows, 0)
             yield f"every lane loads {self.each} keys at once{self.source}"
-        if block == self.blocks - 1 and units * unit < len(self.rows.key):
-            yield from self.add_rest(block, range(units * unit, len(self.rows.key)))
+        if block == self.blocks - 1 and tile_count * tile_rows < len(self.rows.key):
+            yield from self.add_rest(block, range(tile_count * tile_rows, len(self.rows.key)))
         waiting: list[int] = []  # rows in the warp's queue
         for turn, tile in enumerate(tiles):
-            if tile + self.blocks < units:
-                self.load(block, (tile + self.blocks) * unit, turn + 1)
+            if tile + self.blocks < tile_count:
+                self.load(block, (tile + self.blocks) * tile_rows, turn + 1)
                 yield f"the keys of the next tile are asked for{self.source}, before those of this one are tested"
-            yield from self.test(block, range(tile * unit, (tile + 1) * unit), turn, waiting)
+            yield from self.test(block, range(tile * tile_rows, (tile + 1) * tile_rows), turn, waiting)
         if waiting:
             yield from self.take(block, waiting)
         yield from self.add_payload(block)
@@ -302,27 +302,27 @@ class _Fused:
                 self.machine.write(thread, ("sum", thread), total, ("sum", thread), ("key", i), *_payload(i))
             yield "rows that fill no tile are added one by one"
 
-    def test(self, block: int, unit: range, turn: int, waiting: list[int]) -> Iterator[str | None]:
-        bits = "".join(str(int(self.rows.is_kept(i))) for i in reversed(unit))
+    def test(self, block: int, tile_rows: range, turn: int, waiting: list[int]) -> Iterator[str | None]:
+        bits = "".join(str(int(self.rows.is_kept(i))) for i in reversed(tile_rows))
         keys = [("keys", cell) for cell in self.key_cells(block, turn)]
         self.machine.write(self.thread(block, 0), ("kept", block), bits, *keys)
-        yield "a vote of the warp: which rows of the unit are kept, the first one at the right"
-        kept = [i for k in range(self.each) for i in unit[k :: self.each] if self.rows.is_kept(i)]
+        yield "a vote of the warp: which rows of the tile are kept, the first one at the right"
+        kept = [i for k in range(self.each) for i in tile_rows[k :: self.each] if self.rows.is_kept(i)]
         if len(kept) >= self.many:
-            yield from self.stream(block, unit)
+            yield from self.stream(block, tile_rows)
         elif kept:
-            for at, i in enumerate(kept, block * self.room + len(waiting)):
-                thread = self.thread(block, (i - unit.start) // self.each)
+            for at, i in enumerate(kept, block * self.capacity + len(waiting)):
+                thread = self.thread(block, (i - tile_rows.start) // self.each)
                 self.machine.write(thread, ("queue", at), i, ("kept", block))
             waiting.extend(kept)
             yield "few are kept: their numbers go into the warp's queue"
             if len(waiting) >= self.lanes:
                 yield from self.take(block, waiting)
 
-    def stream(self, block: int, unit: range) -> Iterator[str | None]:
+    def stream(self, block: int, tile_rows: range) -> Iterator[str | None]:
         for lane in range(self.lanes):
             thread = self.thread(block, lane)
-            own = [i for i in unit[lane :: self.lanes] if self.rows.is_kept(i)]
+            own = [i for i in tile_rows[lane :: self.lanes] if self.rows.is_kept(i)]
             if own:
                 total = self.machine["sum", thread] + sum(map(self.rows.product, own))
                 read = [cell for i in own for cell in _payload(i)]
@@ -336,11 +336,11 @@ class _Fused:
             thread = self.thread(block, lane)
             self.add_loaded(thread)
             payload = _Payload(self.rows.quantity[i], self.rows.price[i])
-            self.machine.write(thread, ("payload", thread), payload, ("queue", block * self.room + lane), *_payload(i))
+            self.machine.write(thread, ("payload", thread), payload, ("queue", block * self.capacity + lane), *_payload(i))
         yield f"a row for each lane: it adds the payload that it asked for before, and asks for this row's{self.source}"
         del waiting[: self.lanes]
-        for at in range(block * self.room, block * self.room + len(waiting)):
-            self.machine.copy(self.thread(block, at - block * self.room), ("queue", at), ("queue", at + self.lanes))
+        for at in range(block * self.capacity, block * self.capacity + len(waiting)):
+            self.machine.copy(self.thread(block, at - block * self.capacity), ("queue", at), ("queue", at + self.lanes))
         if waiting:
             yield "what is left in the queue moves to its front"
 

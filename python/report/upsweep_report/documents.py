@@ -315,13 +315,13 @@ def _balkesen(here: Here) -> list[Drawn]:
     """In all, the copies, and the kernel with what the host adds up."""
     lines = read("balkesen2012_select_sum.csv")
     variants = [line["variant"] for line in lines]
-    parts = (
+    steps = (
         ("SELECT SUM, in all", "total_ms", lambda row: row.seconds),
         ("SELECT SUM, the copies", "memcpy_ms", lambda row: row.details.get("transfer_s")),
         ("SELECT SUM, kernel and host's sum", "kernel_and_cpu_sum_ms", lambda row: row.details.get("kernel_s")),
     )
     drawn = []
-    for title, column, seconds in parts:
+    for title, column, seconds in steps:
         published = [(line["variant"], float(line[column]) / 1e3) for line in lines if line[column]]
         series = [("published", published)]
         for transfer in ("pageable", "pinned", "streams"):
@@ -445,8 +445,8 @@ def _timeline(here: Here) -> Drawn:
                 lane = name if study == "pinned" else f"{name} {span['stream'] + 1}"
                 lanes.append((lane, span["what"], span["begin_s"], span["end_s"]))
     text = (
-        f"{BALKESEN.source} It draws how copies and kernels overlap in several streams, and gives no figures. Here the parts of one run of "
-        f"{rung} from pinned memory, in one stream and in four: the link sends one part at a time, kernels run while it sends the next."
+        f"{BALKESEN.source} It draws how copies and kernels overlap in several streams, and gives no figures. Here the steps of one run of "
+        f"{rung} from pinned memory, in one stream and in four: the link sends one chunk at a time, kernels run while it sends the next."
     )
     one, several = (here.of(f"{BALKESEN.study}-{study}", rung)[:1] for study in ("pinned", "streams"))
     said = ""
@@ -498,7 +498,7 @@ def _predictions(here: Here) -> Drawn:
         if times:
             traces.append(plain_line(f"{rung}, here", sorted(times), [times[count] for count in sorted(times)], number))
     text = (
-        "Parallel Prefix Scan, a tutorial: p threads scan a part each and then add what came before it, which gains p²/(2p − 1), "
+        "Parallel Prefix Scan, a tutorial: p threads scan a block each and then add what came before it, which gains p²/(2p − 1), "
         f"{two_passes(2):.2f} of two and {two_passes(6):.2f} of six; vectors gain {vectors:g}, and both together the product. It counts "
         "additions. From memory both passes read and write every element, so that memory is the limit, whatever adds."
     )

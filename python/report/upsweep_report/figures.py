@@ -95,8 +95,8 @@ def _by(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
 
 
 def _place(row: Row) -> str:
-    parts = [row.place, row.type, *([row.input] if row.input else [])]
-    return ", ".join(parts)
+    names = [row.place, row.type, *([row.input] if row.input else [])]
+    return ", ".join(names)
 
 
 def _case(row: Row) -> tuple[str, str, str, int]:

@@ -249,29 +249,29 @@ def shuffle_strides(x: list[Any], op: Operator, threads: int = 8, lanes: int = 4
 
 
 def one_kernel(x: list[Any], op: Operator, blocks: int = 2, warps: int = 2, lanes: int = 2) -> Trace:
-    """`cuda.one_kernel` of reduce: long parts by warps, shuffles once, and the last block to end folds the sums of all. It must commute.
+    """`cuda.one_kernel` of reduce: long shares by warps, shuffles once, and the last block to end folds the sums of all. It must commute.
 
     A lane of the rung reads 16 bytes at a time, with four such loads in flight.
     """
     n = len(x)
     rows = -(-n // lanes)
     blocks = max(1, min(rows // warps, blocks))
-    parts = [range(own.start * lanes, min(own.stop * lanes, n)) for own in equal_shares(rows, blocks * warps)]
+    shares = [range(own.start * lanes, min(own.stop * lanes, n)) for own in equal_shares(rows, blocks * warps)]
     threads = blocks * warps * lanes
     totals: dict[str, list[Any]] = {"total": [None] * (blocks * warps), "sums": [None] * blocks, "done": [0], "out": [None]}
     machine = Machine(threads, x=x, register=[None] * threads, **totals)
-    for k in range(0, max(len(part) for part in parts), lanes):
+    for k in range(0, max(len(share) for share in shares), lanes):
         what = "adds one to its register" if k else "takes one"
-        with machine.step(f"every warp reads a row of its own part, neighbouring elements: each lane {what}"):
-            for warp, part in enumerate(parts):
-                for lane, i in enumerate(part[k : k + lanes]):
+        with machine.step(f"every warp reads a row of its own share, neighbouring elements: each lane {what}"):
+            for warp, share in enumerate(shares):
+                for lane, i in enumerate(share[k : k + lanes]):
                     register = ("register", warp * lanes + lane)
                     if k == 0:
                         machine.copy(register[1], register, ("x", i))
                     else:
                         machine.fold(register[1], register, op, register, ("x", i))
-    held = [range(warp * lanes, warp * lanes + min(len(part), lanes)) for warp, part in enumerate(parts) if part]
-    _fold_lanes(machine, op, "register", held, "once, at the end of its part, every warp folds")
+    held = [range(warp * lanes, warp * lanes + min(len(share), lanes)) for warp, share in enumerate(shares) if share]
+    _fold_lanes(machine, op, "register", held, "once, at the end of its share, every warp folds")
     _fold_warps(machine, op, "register", held, blocks)
     if blocks == 1:
         with machine.step("the only block has the result"):

@@ -113,16 +113,16 @@ def map_one(keys: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def map_stretches(keys: list[int], x: list[Any], op: Operator, threads: int = 3) -> Trace:
-    """`cpu.thread_maps`: a table for each stretch of the rows; one thread merges them in the order of the rows."""
-    stretches = equal_shares(len(keys), threads)
-    room = max(len({keys[i] for i in stretch}) for stretch in stretches)
-    machine = Machine(threads, keys=keys, x=x, tables=[None] * (threads * room), groups=[None] * len(set(keys)))
-    tables = [_Table(machine, op, "tables", thread * room) for thread in range(threads)]
-    for k in range(max(len(stretch) for stretch in stretches)):
-        with machine.step("every thread folds its stretch into a table of its own"):
-            for thread, stretch in enumerate(stretches):
-                if k < len(stretch):
-                    tables[thread].fold(thread, _row(keys, x, stretch[k]))
+    """`cpu.thread_maps`: a table for each work unit of the rows; one thread merges them in the order of the rows."""
+    work_units = equal_shares(len(keys), threads)
+    capacity = max(len({keys[i] for i in work_unit}) for work_unit in work_units)
+    machine = Machine(threads, keys=keys, x=x, tables=[None] * (threads * capacity), groups=[None] * len(set(keys)))
+    tables = [_Table(machine, op, "tables", thread * capacity) for thread in range(threads)]
+    for k in range(max(len(work_unit) for work_unit in work_units)):
+        with machine.step("every thread folds its work unit into a table of its own"):
+            for thread, work_unit in enumerate(work_units):
+                if k < len(work_unit):
+                    tables[thread].fold(thread, _row(keys, x, work_unit[k]))
     merged = _Table(machine, op, "groups")
     for entry in (entry for table in tables for entry in table.entries()):
         with machine.step("one thread merges the tables, in the order of the rows"):
@@ -131,49 +131,49 @@ def map_stretches(keys: list[int], x: list[Any], op: Operator, threads: int = 3)
 
 
 def partition_rows(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.partitioned`: pieces put their rows into partitions, and each partition has a table."""
-    return _by_pieces(keys, x, op, room=0)
+    """`cpu.partitioned`: batches put their rows into partitions, and each partition has a table."""
+    return _by_batches(keys, x, op, capacity=0)
 
 
 def fold_then_partition(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cpu.adaptive`: pieces fold rows while their small tables have room for the keys; totals and other rows go into partitions.
+    """`cpu.adaptive`: batches fold rows while their small tables have capacity for the keys; totals and other rows go into partitions.
 
-    The rung's pieces also have places for keys that are near one another, and stop looking where hardly a row's key is known.
+    The rung's batches also have places for keys that are near one another, and stop looking where hardly a row's key is known.
     """
-    return _by_pieces(keys, x, op, room=2)
+    return _by_batches(keys, x, op, capacity=2)
 
 
-def _by_pieces(keys: list[int], x: list[Any], op: Operator, room: int, threads: int = 2) -> Trace:
-    """A piece of the rows for each thread, then a partition for each; `room` is that of a piece's table, 0 where it has none."""
+def _by_batches(keys: list[int], x: list[Any], op: Operator, capacity: int, threads: int = 2) -> Trace:
+    """A batch of the rows for each thread, then a partition for each; `capacity` is that of a batch's table, 0 where it has none."""
     n = len(keys)
-    pieces = equal_shares(n, threads)
-    own = {"of pieces": [None] * (threads * room)} if room else {}
+    batches = equal_shares(n, threads)
+    own = {"of batches": [None] * (threads * capacity)} if capacity else {}
     machine = _machine(threads, keys, x, **own, entries=[None] * n, tables=[None] * len(set(keys)))
-    tables = [_Table(machine, op, "of pieces", thread * room) for thread in range(threads)]
-    left = _fold_known(machine, tables, [[_row(keys, x, i) for i in piece] for piece in pieces], room)
+    tables = [_Table(machine, op, "of batches", thread * capacity) for thread in range(threads)]
+    left = _fold_known(machine, tables, [[_row(keys, x, i) for i in batch] for batch in batches], capacity)
     entries = [[*table.entries(), *rest] for table, rest in zip(tables, left, strict=True)]
-    shares = _to_partitions(machine, entries, [piece.start for piece in pieces])
+    shares = _to_partitions(machine, entries, [batch.start for batch in batches])
     found = _merge_partitions(machine, op, shares)
-    return _put_in_order(machine, [each._replace(thread=_thread_of(each.row, pieces)) for each in found])
+    return _put_in_order(machine, [each._replace(thread=_thread_of(each.row, batches)) for each in found])
 
 
-def _thread_of(row: int, pieces: list[range]) -> int:
-    return next(thread for thread, piece in enumerate(pieces) if row in piece)
+def _thread_of(row: int, batches: list[range]) -> int:
+    return next(thread for thread, batch in enumerate(batches) if row in batch)
 
 
-def _fold_known(machine: Machine, tables: list[_Table], rows: list[list[_Entry]], room: int) -> list[list[_Entry]]:
-    """Rows into the tables of their pieces, whose keys these have or have room for. Returns the others of each piece."""
+def _fold_known(machine: Machine, tables: list[_Table], rows: list[list[_Entry]], capacity: int) -> list[list[_Entry]]:
+    """Rows into the tables of their batches, whose keys these have or have capacity for. Returns the others of each batch."""
     left: list[list[_Entry]] = [[] for _ in rows]
-    if room == 0:
+    if capacity == 0:
         return rows
     for k in range(max(len(own) for own in rows)):
         with machine.step(
-            f"every thread folds its piece: a row whose key is not in the table of {room} when that is full is left"
+            f"every thread folds its batch: a row whose key is not in the table of {capacity} when that is full is left"
         ):
             for thread, (table, own) in enumerate(zip(tables, rows, strict=True)):
                 if k >= len(own):
                     continue
-                if own[k].group.key in table or len(table) < room:
+                if own[k].group.key in table or len(table) < capacity:
                     table.fold(thread, own[k])
                 else:
                     left[thread].append(own[k])
@@ -181,10 +181,10 @@ def _fold_known(machine: Machine, tables: list[_Table], rows: list[list[_Entry]]
 
 
 def _to_partitions(machine: Machine, entries: list[list[_Entry]], begins: list[int]) -> list[list[_Entry]]:
-    """The entries of each piece into its part of the area, by partition. Returns those of each partition, piece after piece."""
+    """The entries of each batch into its range of the area, by partition. Returns those of each partition, batch after batch."""
     partitions = len(entries)
     shares: list[list[_Entry]] = [[] for _ in range(partitions)]
-    places: list[dict[int, int]] = []  # of a piece's entries
+    places: list[dict[int, int]] = []  # of a batch's entries
     for own, begin in zip(entries, begins, strict=True):
         order = sorted(range(len(own)), key=lambda e: own[e].group.key % partitions)
         places.append({e: begin + at for at, e in enumerate(order)})
@@ -192,7 +192,7 @@ def _to_partitions(machine: Machine, entries: list[list[_Entry]], begins: list[i
             shares[own[e].group.key % partitions].append(own[e]._replace(sources=(("entries", places[-1][e]),)))
     for k in range(max(len(own) for own in entries)):
         with machine.step(
-            "every thread moves what its piece has to its partitions, which are within the piece: even keys, then odd ones"
+            "every thread moves what its batch has to its partitions, which are within the batch: even keys, then odd ones"
         ):
             for thread, own in enumerate(entries):
                 if k < len(own):
@@ -205,7 +205,7 @@ def _merge_partitions(machine: Machine, op: Operator, shares: list[list[_Entry]]
     sizes = [len({entry.group.key for entry in share}) for share in shares]
     tables = [_Table(machine, op, "tables", sum(sizes[:p])) for p in range(len(shares))]
     for k in range(max(len(share) for share in shares)):
-        with machine.step("every thread takes a partition, and reads its share of each piece, in order, into one table"):
+        with machine.step("every thread takes a partition, and reads its share of each batch, in order, into one table"):
             for thread, share in enumerate(shares):
                 if k < len(share):
                     tables[thread].fold(thread, share[k])
@@ -221,22 +221,24 @@ def _merge_partitions(machine: Machine, op: Operator, shares: list[list[_Entry]]
 
 def by_places(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> Trace:
     """`cpu.direct`: a total for each key that there may be between the least and the greatest."""
-    stretches = [stretch for stretch in equal_shares(len(keys), threads) if stretch]
+    work_units = [work_unit for work_unit in equal_shares(len(keys), threads) if work_unit]
     least, places = min(keys), max(keys) - min(keys) + 1
-    machine = _machine(len(stretches), keys, x, range=[None] * (2 * len(stretches)), tables=[None] * (len(stretches) * places))
-    with machine.step("every thread finds the least and the greatest key of its stretch"):
-        for thread, stretch in enumerate(stretches):
-            sources = [("keys", i) for i in stretch]
-            machine.write(thread, ("range", 2 * thread), min(keys[i] for i in stretch), *sources)
-            machine.write(thread, ("range", 2 * thread + 1), max(keys[i] for i in stretch), *sources)
-    for k in range(max(len(stretch) for stretch in stretches)):
-        with machine.step(f"a key, less the least one, {least}, is the place of its total in the stretch's table: no hash"):
-            for thread, stretch in enumerate(stretches):
-                if k < len(stretch):
-                    i = stretch[k]
+    machine = _machine(
+        len(work_units), keys, x, range=[None] * (2 * len(work_units)), tables=[None] * (len(work_units) * places)
+    )
+    with machine.step("every thread finds the least and the greatest key of its work unit"):
+        for thread, work_unit in enumerate(work_units):
+            sources = [("keys", i) for i in work_unit]
+            machine.write(thread, ("range", 2 * thread), min(keys[i] for i in work_unit), *sources)
+            machine.write(thread, ("range", 2 * thread + 1), max(keys[i] for i in work_unit), *sources)
+    for k in range(max(len(work_unit) for work_unit in work_units)):
+        with machine.step(f"a key, less the least one, {least}, is the place of its total in the work unit's table: no hash"):
+            for thread, work_unit in enumerate(work_units):
+                if k < len(work_unit):
+                    i = work_unit[k]
                     _add_at(machine, op, thread, ("tables", thread * places + keys[i] - least), ("x", i), ("keys", i))
-    _merge_slices(machine, op, len(stretches), places)
-    seen = [(place, thread) for thread, own in enumerate(equal_shares(places, len(stretches))) for place in own]
+    _merge_ranges(machine, op, len(work_units), places)
+    seen = [(place, thread) for thread, own in enumerate(equal_shares(places, len(work_units))) for place in own]
     return _put_in_order(
         machine,
         [
@@ -247,13 +249,13 @@ def by_places(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> 
     )
 
 
-def _merge_slices(machine: Machine, op: Operator, tables: int, places: int) -> None:
-    """All tables into the first, a slice of the places for each thread."""
-    slices = equal_shares(places, tables)
+def _merge_ranges(machine: Machine, op: Operator, tables: int, places: int) -> None:
+    """All tables into the first, a range of the places for each thread."""
+    ranges = equal_shares(places, tables)
     for table in range(1, tables):
-        for k in range(max(len(own) for own in slices)):
-            with machine.step("every thread merges a slice of all tables into the first, in the order of the stretches"):
-                for thread, own in enumerate(slices):
+        for k in range(max(len(own) for own in ranges)):
+            with machine.step("every thread merges a range of all tables into the first, in the order of the work units"):
+                for thread, own in enumerate(ranges):
                     if k < len(own) and machine["tables", table * places + own[k]] is not None:
                         _add_at(machine, op, thread, ("tables", own[k]), ("tables", table * places + own[k]))
 
@@ -270,18 +272,18 @@ def _add_at(machine: Machine, op: Operator, thread: int, at: Cell, value: Cell, 
 
 
 def sort_positions(keys: list[int], x: list[Any], op: Operator, threads: int = 2) -> Trace:
-    """`cpu.sorted`: positions sorted by their keys; a thread folds the runs that begin in its piece of them."""
+    """`cpu.sorted`: positions sorted by their keys; a thread folds the runs that begin in its batch of them."""
     n = len(keys)
     rows = sorted(range(n), key=lambda i: keys[i])
-    pieces = equal_shares(n, threads)
+    batches = equal_shares(n, threads)
     machine = _machine(threads, keys, x, rows=[None] * n, runs=[None] * len(set(keys)))
     with machine.step("a stable sort of positions by their keys: the rows of a group stand side by side, in their order"):
-        for thread, piece in enumerate(pieces):
-            for at in piece:
+        for thread, batch in enumerate(batches):
+            for at in batch:
                 machine.write(thread, ("rows", at), rows[at], ("keys", rows[at]))
     runs = _runs(rows, keys)
-    owners = [_thread_of(run.start, pieces) for run in runs]
-    text = "every thread folds the runs that begin in its piece, the last one to its end; values are read at random"
+    owners = [_thread_of(run.start, batches) for run in runs]
+    text = "every thread folds the runs that begin in its batch, the last one to its end; values are read at random"
     _fold_runs(machine, op, text, runs, owners, lambda at: (("rows", at), ("x", rows[at])))
     return _put_in_order(machine, [_found_run(machine, number, *each, rows) for number, each in enumerate(zip(owners, runs))])
 
@@ -430,16 +432,16 @@ def _found_slots(machine: Machine, table: _Slots) -> list[_Found]:
     return [_Found(number % machine.threads, entry.sources[1], entry.group, entry.row) for number, entry in found]
 
 
-def _room(keys: list[int]) -> int:
+def _capacity(keys: list[int]) -> int:
     """Slots of a table of all groups: half as many again."""
     return len(set(keys)) * 3 // 2
 
 
 def add_by_atomics(keys: list[int], x: list[Any], op: Operator) -> Trace:
     """`cuda.hash`: one table, a thread for each row."""
-    n, room = len(keys), _room(keys)
-    machine = _machine(n, keys, x, at=[None] * n, slots=[None] * room, totals=[None] * room)
-    table = _Slots("slots", "totals", range(room))
+    n, capacity = len(keys), _capacity(keys)
+    machine = _machine(n, keys, x, at=[None] * n, slots=[None] * capacity, totals=[None] * capacity)
+    table = _Slots("slots", "totals", range(capacity))
     _add_by_atomics(machine, op, [_Thread([_row(keys, x, i)], [table]) for i in range(n)])
     return _put_in_order(machine, _found_slots(machine, table))
 
@@ -455,7 +457,7 @@ def add_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
 
 
 def add_partitions_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Trace:
-    """`cuda.partitioned`: rows are sorted by the partitions of their keys, and each block takes a piece of them, with few keys."""
+    """`cuda.partitioned`: rows are sorted by the partitions of their keys, and each block takes a batch of them, with few keys."""
     n = len(keys)
     rows = sorted(range(n), key=lambda i: keys[i] % 2)
     machine = _machine_of_blocks(keys, x, rows=[None] * n)
@@ -463,23 +465,23 @@ def add_partitions_in_blocks(keys: list[int], x: list[Any], op: Operator) -> Tra
         for at, i in enumerate(rows):
             machine.write(at % machine.threads, ("rows", at), i, ("keys", i))
     work: list[list[_Entry]] = []
-    for piece in equal_shares(n, _BLOCKS):
+    for batch in equal_shares(n, _BLOCKS):
         entries = [
-            _row(keys, x, rows[at])._replace(sources=(("rows", at), ("keys", rows[at]), ("x", rows[at]))) for at in piece
+            _row(keys, x, rows[at])._replace(sources=(("rows", at), ("keys", rows[at]), ("x", rows[at]))) for at in batch
         ]
         work += [entries[thread::_THREADS] for thread in range(_THREADS)]
     return _empty_blocks(machine, keys, op, work)
 
 
 def _machine_of_blocks(keys: list[int], x: list[Any], **arrays: list[Any]) -> Machine:
-    threads, own, room = _BLOCKS * _THREADS, [None] * (_BLOCKS * _OWN), [None] * _room(keys)
-    tables: dict[str, list[Any]] = {"own slots": own, "own totals": own, "slots": room, "totals": room}
+    threads, own, capacity = _BLOCKS * _THREADS, [None] * (_BLOCKS * _OWN), [None] * _capacity(keys)
+    tables: dict[str, list[Any]] = {"own slots": own, "own totals": own, "slots": capacity, "totals": capacity}
     return Machine(threads, keys=keys, x=x, **arrays, at=[None] * threads, **tables, groups=[None] * len(set(keys)))
 
 
 def _empty_blocks(machine: Machine, keys: list[int], op: Operator, work: list[list[_Entry]]) -> Trace:
     """The work of all threads into the tables of their blocks, or else into that of all; and those into this one."""
-    everyone = _Slots("slots", "totals", range(_room(keys)))
+    everyone = _Slots("slots", "totals", range(_capacity(keys)))
     own = [_Slots("own slots", "own totals", range(b * _OWN, (b + 1) * _OWN)) for b in range(_BLOCKS)]
     _add_by_atomics(machine, op, [_Thread(each, [own[t // _THREADS], everyone]) for t, each in enumerate(work)])
     emptied = [entries[thread::_THREADS] for entries in (table.entries(machine) for table in own) for thread in range(_THREADS)]

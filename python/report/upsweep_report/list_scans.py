@@ -26,7 +26,7 @@ def scan_lists_columns(
 ) -> Trace:
     """`cpu.columns` of segmented-scan: the same, and the columns go back to where they came from, as far as their lists go.
 
-    Groups with a list of more than `most` elements are done by the loop; the rung cuts the longest into blocks.
+    Groups with a list of more than `most` elements are done by the loop; the rung splits the longest into blocks.
     """
     return by_columns(offsets, x, op, threads, lanes, depth, scans=True, most=most)
 

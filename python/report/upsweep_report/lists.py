@@ -42,7 +42,7 @@ def lists_by_counts(offsets: list[int], x: list[Any], op: Operator, threads: int
 def lists_by_ranges(offsets: list[int], x: list[Any], op: Operator, threads: int = 4, weight: int = 2) -> Trace:
     """`cpu.shares`: a list is as much work as its elements and `weight` more; where each thread's share of it begins is searched for.
 
-    The rung cuts lists that are longer than a share; here they stay whole.
+    the rung splits lists that are longer than a share; here they stay whole.
     """
     lists = len(offsets) - 1
     share = (offsets[-1] + weight * lists) // threads + 1
@@ -78,7 +78,7 @@ def _add_element(machine: Machine, thread: int, op: Operator, total: Cell, eleme
 def lists_by_columns(offsets: list[int], x: list[Any], op: Operator, threads: int = 2, lanes: int = 4, depth: int = 2) -> Trace:
     """`cpu.columns`: lists side by side in the lanes of a vector; `depth` elements of each are loaded, whatever their lengths.
 
-    The rung has long lists wait for others of about their length, and cuts the longest into blocks that are done side by side.
+    The rung has long lists wait for others of about their length, and splits the longest into blocks that are done side by side.
     """
     return by_columns(offsets, x, op, threads, lanes, depth, scans=False)
 
@@ -185,7 +185,7 @@ def _spread(
 
 
 def _fold_xor(machine: Machine, op: Operator, cells: range) -> Iterator[str | None]:
-    """The registers of the lanes of a warp, or of part of one ← the fold of all of them; of any order."""
+    """The registers of the lanes of a warp, or of some of one ← the fold of all of them; of any order."""
     stride = 1
     while stride < len(cells):
         for lane, cell in enumerate(cells):
@@ -231,9 +231,9 @@ def _by_groups(offsets: list[int], x: list[Any], op: Operator, warps: int, lanes
     return machine.trace("out")
 
 
-def _together(parts: Iterable[Iterator[str | None]]) -> Iterator[str | None]:
+def _together(workers: Iterable[Iterator[str | None]]) -> Iterator[str | None]:
     """Moves that are made in the same steps, as many of each."""
-    for texts in zip(*parts, strict=True):
+    for texts in zip(*workers, strict=True):
         yield texts[0]
 
 
@@ -245,12 +245,12 @@ class _Lanes:
     ):
         self.machine, self.op, self.lanes, self.group, self.limits = machine, op, lanes, group, limits
         self.lists = [range(*bounds) for bounds in pairwise(offsets)]
-        self.noted = 0  # pieces so far
+        self.noted = 0  # work units so far
 
     def of_length(self, own: range, least: int, most: int) -> list[int]:
         return [i for i in own if least < len(self.lists[i]) <= most]
 
-    def warp(self, own: range, pieces: list[list[range]]) -> Iterator[str | None]:
+    def warp(self, own: range, work_units: list[list[range]]) -> Iterator[str | None]:
         """The lists of a warp: the first one's number is that of its first thread, whose list it is."""
         by_lane, by_group, by_warp = self.limits
         short = self.of_length(own, 0, by_lane)
@@ -270,11 +270,11 @@ class _Lanes:
             self.machine.copy(i, ("value", i), ("register", i))
             yield "the list's own lane keeps the result"
         for i in (i for i in own if len(self.lists[i]) > by_warp):
-            for number in range(len(pieces[i])):
-                at = ("pieces", self.noted + number)
+            for number in range(len(work_units[i])):
+                at = ("work units", self.noted + number)
                 self.machine.write(own.start + number % self.lanes, at, f"{i}.{number}", ("offsets", i), ("offsets", i + 1))
-            self.noted += len(pieces[i])
-            yield "what is longer is noted, in pieces, for the blocks of a second launch"
+            self.noted += len(work_units[i])
+            yield "what is longer is noted, in work units, for the blocks of a second launch"
         done = [i for i in own if len(self.lists[i]) <= by_warp]
         for i in done:
             self.machine.copy(i, ("out", i), ("value", i))
@@ -296,9 +296,9 @@ class _Lanes:
         yield "the list's own lane takes the result from the first of them"
 
     def block(self, threads: range, work: list[tuple[int, int, range, range]]) -> Iterator[str | None]:
-        """Pieces: of a list, which slot, what elements, and the slots of all pieces of the list."""
+        """Work units: of a list, which slot, what elements, and the slots of all work units of the list."""
         for i, slot, elements, slots in work:
-            text = "second launch: a block folds a piece"
+            text = "second launch: a block folds a work unit"
             yield from _spread(self.machine, self.op, threads, "x", elements, text)
             yield from _fold_xor(self.machine, self.op, threads)
             arrived = ("arrived", slots.start)
@@ -307,10 +307,10 @@ class _Lanes:
             count = self.machine[arrived] + 1
             self.machine.copy(threads[0], ("slots", slot), ("register", threads[0]))
             self.machine.write(threads[0], arrived, count, arrived)
-            yield "it leaves the fold in the piece's slot, and counts itself"
+            yield "it leaves the fold in the work unit's slot, and counts itself"
             if count == len(slots):
                 yield from _spread(
-                    self.machine, self.op, threads, "slots", slots, "the last of a list's pieces reads the folds of all"
+                    self.machine, self.op, threads, "slots", slots, "the last of a list's work units reads the folds of all"
                 )
                 yield from _fold_xor(self.machine, self.op, threads)
                 self.machine.copy(threads[0], ("out", i), ("register", threads[0]))
@@ -324,29 +324,32 @@ def lists_by_lanes(
     lanes: int = 4,
     group: int = 2,
     limits: tuple[int, int, int] = (2, 4, 6),
-    piece: int = 4,
+    work_unit: int = 4,
     blocks: int = 2,
 ) -> Trace:
     """`cuda.lanes`: as many lanes for a list as it has elements for; the operator must commute.
 
-    A block of the second launch is a warp here, and a list of one piece has a slot too.
+    A block of the second launch is a warp here, and a list of one work unit has a slot too.
     """
     lists = len(offsets) - 1
     warps = -(-lists // lanes)
-    cut = [[range(first, min(first + piece, stop)) for first in range(start, stop, piece)] for start, stop in pairwise(offsets)]
+    split = [
+        [range(first, min(first + work_unit, stop)) for first in range(start, stop, work_unit)]
+        for start, stop in pairwise(offsets)
+    ]
     long = [i for i in range(lists) if offsets[i + 1] - offsets[i] > limits[2]]
-    noted = [(i, number) for i in long for number in range(len(cut[i]))]
+    noted = [(i, number) for i in long for number in range(len(split[i]))]
     threads = max(warps, min(blocks, len(noted))) * lanes
     none = [None] * len(noted)
-    notes: dict[str, list[Any]] = {"pieces": none, "slots": none, "arrived": [0] * len(noted)} if noted else {}
+    notes: dict[str, list[Any]] = {"work units": none, "slots": none, "arrived": [0] * len(noted)} if noted else {}
     machine = Machine(
         threads, offsets=offsets, x=x, register=[None] * threads, value=[None] * lists, **notes, out=[None] * lists
     )
     model = _Lanes(machine, op, offsets, lanes, group, limits)
     own = [range(first, min(first + lanes, lists)) for first in range(0, lists, lanes)]
-    machine.run(Worker(tuple(range(warp.start, warp.start + lanes)), model.warp(warp, cut)) for warp in own)
-    slots = {i: range(noted.index((i, 0)), noted.index((i, 0)) + len(cut[i])) for i in long}
-    work = [(i, slot, cut[i][number], slots[i]) for slot, (i, number) in enumerate(noted)]
+    machine.run(Worker(tuple(range(warp.start, warp.start + lanes)), model.warp(warp, split)) for warp in own)
+    slots = {i: range(noted.index((i, 0)), noted.index((i, 0)) + len(split[i])) for i in long}
+    work = [(i, slot, split[i][number], slots[i]) for slot, (i, number) in enumerate(noted)]
     of_blocks = [range(block * lanes, (block + 1) * lanes) for block in range(min(blocks, len(noted)))]
     machine.run(Worker(tuple(of), model.block(of, work[block::blocks])) for block, of in enumerate(of_blocks))
     return machine.trace("out")
@@ -362,7 +365,7 @@ def merge_path(offsets: list[int], at: int) -> tuple[int, int]:
 
 
 def lists_by_shares(offsets: list[int], x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cuda.shares`: each thread gets as many lists and elements together as the others; cut lists are joined."""
+    """`cuda.shares`: each thread gets as many lists and elements together as the others; lists that are split are joined."""
     lists = len(offsets) - 1
     total = lists + offsets[-1]
     length = max(-(-total // threads), 1)
@@ -392,7 +395,7 @@ def lists_by_shares(offsets: list[int], x: list[Any], op: Operator, threads: int
         i = place[t][0]
         if not held[t]:
             continue
-        with machine.step("a list that was cut is joined: what came before goes in front"):
+        with machine.step("a list that was split is joined: what came before goes in front"):
             if machine["out", i] is None:
                 machine.copy(0, ("out", i), ("rest", t))
             else:

@@ -120,7 +120,7 @@ class _Stage:
 
     def __init__(self, machine: Machine, thread: int, out: int, line: int):
         self.machine, self.thread, self.line = machine, thread, line
-        self.first = thread * 3 * line  # of its cells: room for two lines, and a vector that begins in the second
+        self.first = thread * 3 * line  # of its cells: two lines, and a vector that begins in the second
         self.out = out // line * line  # where its first cell goes
         self.own = self.at = out % line  # cells before that are not this share's; where the next element goes
 
@@ -169,12 +169,12 @@ def _stages(threads: int, line: int) -> list[None]:
     return [None] * (threads * 3 * line)
 
 
-def _parts_of(offsets: list[int], share: range) -> Iterator[tuple[int, range]]:
-    """The lists that a share of their elements has part of, and which of their elements."""
+def _places_of(offsets: list[int], share: range) -> Iterator[tuple[int, range]]:
+    """The lists that a share of their elements has elements of, and which of their elements."""
     for number, (start, stop) in enumerate(pairwise(offsets)):
-        part = range(max(start, share.start) - start, min(stop, share.stop) - start)
-        if part or start == stop in share:
-            yield number, part
+        inside = range(max(start, share.start) - start, min(stop, share.stop) - start)
+        if inside or start == stop in share:
+            yield number, inside
 
 
 def pack_staged(starts: list[int], stops: list[int], x: list[Any], threads: int = 2, line: int = 3) -> Trace:
@@ -189,10 +189,10 @@ def pack_staged(starts: list[int], stops: list[int], x: list[Any], threads: int 
 
     def work(thread: int, share: range) -> Iterator[str | None]:
         stage = _Stage(machine, thread, share.start, line)
-        for number, part in _parts_of(offsets, share):
-            begin = starts[number] + part.start
-            content = range(begin, min(begin + max(len(part), line), len(x)))
-            yield from stage.put([_Element(x[i], (("starts", number), ("x", i))) for i in content], len(part))
+        for number, inside in _places_of(offsets, share):
+            begin = starts[number] + inside.start
+            content = range(begin, min(begin + max(len(inside), line), len(x)))
+            yield from stage.put([_Element(x[i], (("starts", number), ("x", i))) for i in content], len(inside))
         yield from stage.finish()
 
     machine.run(Worker((thread,), work(thread, share)) for thread, share in enumerate(equal_shares(offsets[-1], threads)))
@@ -205,9 +205,9 @@ def positions_staged(offsets: list[int], threads: int = 2, line: int = 3) -> Tra
 
     def work(thread: int, share: range) -> Iterator[str | None]:
         stage = _Stage(machine, thread, share.start, line)
-        for number, part in _parts_of(offsets, share):
-            places = range(part.start, part.start + max(len(part), line))
-            yield from stage.put([_Element(place, (("offsets", number),)) for place in places], len(part))
+        for number, inside in _places_of(offsets, share):
+            places = range(inside.start, inside.start + max(len(inside), line))
+            yield from stage.put([_Element(place, (("offsets", number),)) for place in places], len(inside))
         yield from stage.finish()
 
     machine.run(Worker((thread,), work(thread, share)) for thread, share in enumerate(equal_shares(offsets[-1], threads)))

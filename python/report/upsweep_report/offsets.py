@@ -37,7 +37,7 @@ def hillis_steele_blocks(starts: list[int], stops: list[int]) -> Trace:
 
 
 def two_passes(starts: list[int], stops: list[int]) -> Trace:
-    """`cpu.threads`: lengths summed in segments, each alone, and what precedes each added in a second pass."""
+    """`cpu.threads`: lengths summed in blocks, each alone, and what precedes each added in a second pass."""
     return _scanned(starts, stops, scans.two_passes)
 
 

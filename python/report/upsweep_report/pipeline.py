@@ -22,7 +22,7 @@ class _Share(NamedTuple):
     ends: int
 
 
-class _Part(NamedTuple):
+class _Partial(NamedTuple):
     """The fold of what a share has of a list that lies in several: it ends here, or goes on in the next share."""
 
     share: int
@@ -31,7 +31,7 @@ class _Part(NamedTuple):
 
 
 def shares_of(offsets: list[int], size: int, snap: int) -> list[_Share]:
-    """Equal shares of the work, which is an element or a list each; a list of up to `snap` elements is not cut."""
+    """Equal shares of the work, which is an element or a list each; a list of up to `snap` elements is not split."""
     lists = len(offsets) - 1
     positions = [start + i for i, start in enumerate(offsets)]  # the work before each list
 
@@ -47,8 +47,8 @@ def shares_of(offsets: list[int], size: int, snap: int) -> list[_Share]:
     borders = [border(at) for at in range(0, positions[-1], size)] + [(lists, offsets[-1])]
     found = []
     for (i, first), (end, last) in pairwise(borders):
-        is_cut = end < lists and last > offsets[end]
-        found.append(_Share(range(first, last), range(i, end + is_cut), end))
+        is_split = end < lists and last > offsets[end]
+        found.append(_Share(range(first, last), range(i, end + is_split), end))
     return found
 
 
@@ -59,7 +59,7 @@ class _Block:
         self.model, self.machine, self.number = model, model.machine, number
         self.found: list[tuple[int, int]] = []  # shares whose borders are known, and the slot of each
         self.loaded: list[tuple[int, int]] = []  # and those that are in a stage
-        self.mail: list[_Part] = []
+        self.mail: list[_Partial] = []
         self.taken = self.freed = 0  # shares that are loaded; stages that were folded
         self.is_found = self.is_loaded = self.is_folded = False  # all of them
 
@@ -100,7 +100,7 @@ class _Block:
         self.is_loaded = True
 
     def stage(self, slot: int, k: int) -> Cell:
-        return "stage", (self.number * _STAGES + slot % _STAGES) * self.model.room + k
+        return "stage", (self.number * _STAGES + slot % _STAGES) * self.model.capacity + k
 
     def consume(self) -> Iterator[str | None]:
         while self.loaded or not self.is_loaded:
@@ -113,8 +113,8 @@ class _Block:
             for first in range(0, len(whole), _CONSUMERS):
                 yield from self.fold_lists(share, slot, whole[first : first + _CONSUMERS])
             for i in (i for i in share.lists if i not in whole):
-                yield from self.fold_part(share, slot, i)
-                yield from self.send(_Part(number, i, i < share.ends))
+                yield from self.fold_range(share, slot, i)
+                yield from self.send(_Partial(number, i, i < share.ends))
             self.freed += 1
         self.is_folded = True
 
@@ -133,24 +133,24 @@ class _Block:
                 self.machine.copy(self.thread(2 + c), ("out", i), self.register(c))
         yield "their results are written"
 
-    def fold_part(self, share: _Share, slot: int, i: int) -> Iterator[str | None]:
+    def fold_range(self, share: _Share, slot: int, i: int) -> Iterator[str | None]:
         """What the share has of a list by all consumers, which take elements in turn."""
-        part = self.model.part(i, share)
-        for first in range(0, len(part), _CONSUMERS):
-            for c, element in enumerate(part[first : first + _CONSUMERS]):
+        elements = self.model.range_in(i, share)
+        for first in range(0, len(elements), _CONSUMERS):
+            for c, element in enumerate(elements[first : first + _CONSUMERS]):
                 self.add(c, self.stage(slot, element - share.elements.start), first == 0)
-            yield "threads 2 and 3 fold part of a list together"
+            yield "threads 2 and 3 fold a range of a list together"
 
-    def send(self, part: _Part) -> Iterator[str | None]:
+    def send(self, partial: _Partial) -> Iterator[str | None]:
         while self.mail:
             yield None
-        held = min(len(self.model.part(part.list, self.model.shares[part.share])), _CONSUMERS)
+        held = min(len(self.model.range_in(partial.list, self.model.shares[partial.share])), _CONSUMERS)
         registers = [self.register(c) for c in range(held)]
         value = None
         for register in registers:
             value = self.model.op(value, self.machine[register])
         self.machine.write(self.thread(2), ("mail", self.number), value, *registers)
-        self.mail.append(part)
+        self.mail.append(partial)
         yield "what they have of it is joined, and handed to thread 4"
 
     def register(self, c: int) -> Cell:
@@ -168,25 +168,25 @@ class _Block:
             if not self.mail:
                 yield None
                 continue
-            part = self.mail[0]
-            first = self.model.first_share(part.list)
+            partial = self.mail[0]
+            first = self.model.first_share(partial.list)
             missing = ("missing", first)
             while self.machine.is_written(missing):
                 yield None
-            change = part.share - first if part.ends else -1
+            change = partial.share - first if partial.ends else -1
             count = self.machine[missing] + change
-            self.machine.copy(thread, ("ends" if part.ends else "goes on", part.share), ("mail", self.number))
+            self.machine.copy(thread, ("ends" if partial.ends else "goes on", partial.share), ("mail", self.number))
             self.machine.write(thread, missing, count, missing)
-            yield "thread 4 leaves a part by its share, and counts those that are missing"
+            yield "thread 4 leaves a partial fold by its share, and counts those that are missing"
             self.mail.pop(0)
             if count == 0:
-                last = self.model.last_share(part.list)
+                last = self.model.last_share(partial.list)
                 cells: list[Cell] = [*(("goes on", s) for s in range(first, last)), ("ends", last)]
                 value = None
                 for cell in cells:
                     value = self.model.op(value, self.machine[cell])
-                self.machine.write(thread, ("out", part.list), value, *cells)
-                yield "none is missing: who came last folds the list's parts, in order"
+                self.machine.write(thread, ("out", partial.list), value, *cells)
+                yield "none is missing: who came last folds the list's partial folds, in order"
 
 
 class _Model:
@@ -195,14 +195,14 @@ class _Model:
     def __init__(self, offsets: list[int], x: list[Any], op: Operator, blocks: int, size: int, snap: int):
         self.offsets, self.op, self.blocks = offsets, passing_none(op), blocks
         self.shares = shares_of(offsets, size, snap)
-        self.room = max((len(share.elements) for share in self.shares), default=0)
+        self.capacity = max((len(share.elements) for share in self.shares), default=0)
         shares = [None] * len(self.shares)
         self.machine = Machine(
             blocks * _ROLES,
             offsets=offsets,
             x=x,
             share=[None] * (2 * blocks),
-            stage=[None] * (blocks * _STAGES * self.room),
+            stage=[None] * (blocks * _STAGES * self.capacity),
             register=[None] * (blocks * _CONSUMERS),
             mail=[None] * blocks,
             **{"goes on": shares, "ends": shares},
@@ -210,24 +210,24 @@ class _Model:
             out=[None] * (len(offsets) - 1),
         )
 
-    def part(self, i: int, share: _Share) -> range:
+    def range_in(self, i: int, share: _Share) -> range:
         return range(max(self.offsets[i], share.elements.start), min(self.offsets[i + 1], share.elements.stop))
 
     def is_whole(self, i: int, share: _Share) -> bool:
-        return len(self.part(i, share)) == self.offsets[i + 1] - self.offsets[i]
+        return len(self.range_in(i, share)) == self.offsets[i + 1] - self.offsets[i]
 
     def first_share(self, i: int) -> int:
-        return next(s for s, share in enumerate(self.shares) if len(self.part(i, share)) > 0)
+        return next(s for s, share in enumerate(self.shares) if len(self.range_in(i, share)) > 0)
 
     def last_share(self, i: int) -> int:
-        return max(s for s, share in enumerate(self.shares) if len(self.part(i, share)) > 0)
+        return max(s for s, share in enumerate(self.shares) if len(self.range_in(i, share)) > 0)
 
 
 def lists_by_roles(offsets: list[int], x: list[Any], op: Operator, blocks: int = 2, size: int = 4, snap: int = 2) -> Trace:
     """`cuda.pipeline`: equal shares of elements and lists, each searched, loaded, folded and published by threads of their own.
 
     Blocks take shares in turn, where the rung has tickets. A role is a thread, of which the rung has warps; a stage holds a whole
-    share, which the rung cuts into tiles. The operator must commute.
+    share, which the rung splits into tiles. The operator must commute.
     """
     model = _Model(offsets, x, op, blocks, size, snap)
     model.machine.run(worker for number in range(blocks) for worker in _Block(model, number).workers())

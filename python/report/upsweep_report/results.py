@@ -117,7 +117,7 @@ def _parsed(name: str, text: bytes) -> Results:
         found = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{name}: no JSON, or it is truncated: {error}") from None
-    if not isinstance(found, dict) or not all(isinstance(found.get(part), list) for part in ("rows", "groups", "cells")):
+    if not isinstance(found, dict) or not all(isinstance(found.get(field), list) for field in ("rows", "groups", "cells")):
         of_ladder = isinstance(found, dict) and "problem" in found and "rows" in found
         what = "it is of `upsweep ladder`; a page is made of what `upsweep bench` writes" if of_ladder else "it has no rows"
         raise ResultsError(f"{name}: no results of upsweep bench: {what}")
@@ -179,7 +179,7 @@ def _require_row(row: dict[str, Any]) -> None:
     for span in _list_in(row, "timeline"):
         _require(span, what=str, stream=int, begin_s=(int, float), end_s=(int, float))
         if span["end_s"] < span["begin_s"]:
-            raise TypeError(f"a timeline has a part from {span['begin_s']} to {span['end_s']}")
+            raise TypeError(f"a timeline has a span from {span['begin_s']} to {span['end_s']}")
     for kernel in _list_in(row, "kernels"):
         _require(kernel, name=str, launches=int, registers=int, shared_bytes=int, occupancy=(int, float))
 

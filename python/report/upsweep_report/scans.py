@@ -177,29 +177,29 @@ def vectors(x: list[Any], op: Operator, lanes: int = 4) -> Trace:
 
 
 def two_passes(x: list[Any], op: Operator, threads: int = 4) -> Trace:
-    """`cpu.threads`, `cpu.simd_threads`: every segment is scanned alone; the totals are scanned, and combined into the segments."""
+    """`cpu.threads`, `cpu.simd_threads`: every block is scanned alone; the totals are scanned, and combined into the blocks."""
     n = len(x)
     length = -(-n // threads)
-    segments = [range(begin, min(begin + length, n)) for begin in range(0, n, length)]
-    machine = Machine(len(segments), x=x, out=[None] * n, total=[None] * len(segments))
+    blocks = [range(begin, min(begin + length, n)) for begin in range(0, n, length)]
+    machine = Machine(len(blocks), x=x, out=[None] * n, total=[None] * len(blocks))
     for k in range(length):
-        with machine.step("first pass: every thread scans its segment, as if nothing preceded it"):
-            for thread, segment in enumerate(segments):
+        with machine.step("first pass: every thread scans its block, as if nothing preceded it"):
+            for thread, block in enumerate(blocks):
                 if k == 0:
-                    machine.copy(thread, ("out", segment[0]), ("x", segment[0]))
-                elif k < len(segment):
-                    machine.fold(thread, ("out", segment[k]), op, ("out", segment[k] - 1), ("x", segment[k]))
-    with machine.step("the last value of each segment is its total"):
-        for thread, segment in enumerate(segments):
-            machine.copy(thread, ("total", thread), ("out", segment[-1]))
-    for thread in range(1, len(segments)):
+                    machine.copy(thread, ("out", block[0]), ("x", block[0]))
+                elif k < len(block):
+                    machine.fold(thread, ("out", block[k]), op, ("out", block[k] - 1), ("x", block[k]))
+    with machine.step("the last value of each block is its total"):
+        for thread, block in enumerate(blocks):
+            machine.copy(thread, ("total", thread), ("out", block[-1]))
+    for thread in range(1, len(blocks)):
         with machine.step("the totals are scanned by one thread"):
             machine.fold(0, ("total", thread), op, ("total", thread - 1), ("total", thread))
-    for k in range(length if len(segments) > 1 else 0):
-        with machine.step("second pass: what precedes a segment is combined into all of it; nothing precedes the first"):
-            for thread, segment in enumerate(segments[1:], 1):
-                if k < len(segment):
-                    machine.fold(thread, ("out", segment[k]), op, ("total", thread - 1), ("out", segment[k]))
+    for k in range(length if len(blocks) > 1 else 0):
+        with machine.step("second pass: what precedes a block is combined into all of it; nothing precedes the first"):
+            for thread, block in enumerate(blocks[1:], 1):
+                if k < len(block):
+                    machine.fold(thread, ("out", block[k]), op, ("total", thread - 1), ("out", block[k]))
     return machine.trace("out")
 
 

@@ -92,7 +92,7 @@ def select_ranks(mask: list[int], x: list[Any], rest: bool = False) -> Trace:
 def select_lists(offsets: list[int], mask: list[int], x: list[Any], warps: int = 1, lanes: int = 1) -> Trace:
     """`cuda.thread_per_list`, `cuda.warp_per_list`, `cuda.block_per_list` of select: count what each list keeps, scan the counts, move.
 
-    A list is done by one thread, by the lanes of a warp, or by several warps. Without lists, pieces of the array are lists.
+    A list is done by one thread, by the lanes of a warp, or by several warps. Without lists, ranges of the array are lists.
     """
     lists = len(offsets) - 1
     none = [None] * (lists * warps)

@@ -189,7 +189,7 @@ class _Tile:
             return
         for to, source in moved:
             self.machine.copy(self.first_thread + to // self.items, self.cell(to, "register"), self.cell(source))
-        yield "every thread searches where its part of a merge of two runs begins in both, and merges it into registers"
+        yield "every thread searches where its share of a merge of two runs begins in both, and merges it into registers"
         for to, _ in moved:
             self.machine.copy(self.first_thread + to // self.items, self.cell(to), self.cell(to, "register"))
         yield "after a barrier it puts them back"

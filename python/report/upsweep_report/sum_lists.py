@@ -99,10 +99,10 @@ class _Quarters:
         self.next_class = 0
         self.found: dict[int, int] = {}  # by the class: the thread that found a solution
         classes = range(self.modulus)
-        room = max([len(self.pairs(which, c)) for which in (0, 2) for c in classes], default=0)
+        capacity = max([len(self.pairs(which, c)) for which in (0, 2) for c in classes], default=0)
         quarters = {f"quarter {k}": sums for k, sums in enumerate(self.sums)}
-        none = [None] * (threads * room)
-        self.room = room
+        none = [None] * (threads * capacity)
+        self.capacity = capacity
         self.machine = Machine(
             threads,
             **quarters,
@@ -131,7 +131,7 @@ class _Quarters:
             yield from self.match(thread, c)
 
     def match(self, thread: int, c: int) -> Iterator[str | None]:
-        first = thread * self.room
+        first = thread * self.capacity
         lefts = self.pairs(0, c)
         for k, (value, *cells) in enumerate(lefts):
             self.machine.write(thread, ("lefts", first + k), value, *cells)
@@ -211,14 +211,14 @@ def sorted_sums(machine: Machine, threads: range, lists: tuple[Cell, Cell], item
             yield f"the list doubles: a sum's place in it merged with itself, {item} up, is its own and how many others come before it"
 
 
-def fill_slices(items: list[int], target: int, first: int = 2, slice_words: int = 2, word: int = 4) -> Trace:
-    """`cuda.slices`: a block has a slice of the bitmap in shared memory, a thread a subset of the first items; it looks for what fits.
+def fill_tiles(items: list[int], target: int, first: int = 2, tile_words: int = 2, word: int = 4) -> Trace:
+    """`cuda.tiles`: a block has a tile of the bitmap in shared memory, a thread a subset of the first items; it looks for what fits.
 
-    The sums of the other items are in order, so that those that bring a thread's sum into the slice follow each other.
+    The sums of the other items are in order, so that those that bring a thread's sum into the tile follow each other.
     """
     items = [item for item in items if item <= target]
     words = target // word + 1
-    blocks = -(-words // slice_words)
+    blocks = -(-words // tile_words)
     threads, listed = 1 << first, 1 << max(len(items) - first, 0)
     lists = [None] * (blocks * listed)
     machine = Machine(
@@ -226,24 +226,24 @@ def fill_slices(items: list[int], target: int, first: int = 2, slice_words: int 
         list=lists,
         **{"in turn": lists},
         sum=[None] * (blocks * threads),
-        slice=[None] * (blocks * slice_words),
+        tile=[None] * (blocks * tile_words),
         sums=[None] * words,
     )
     in_order = ("list", "in turn")[max(len(items) - first, 0) % 2]
 
     def prepare(block: int) -> Iterator[str | None]:
         own = range(block * threads, (block + 1) * threads)
-        for start in range(0, slice_words, threads):
-            for thread, at in zip(own, range(start, slice_words)):
-                machine.write(thread, ("slice", block * slice_words + at), bits_text(0, word))
-            yield "the threads of a block clear its slice"
+        for start in range(0, tile_words, threads):
+            for thread, at in zip(own, range(start, tile_words)):
+                machine.write(thread, ("tile", block * tile_words + at), bits_text(0, word))
+            yield "the threads of a block clear its tile"
         yield from sorted_sums(machine, own, (("list", block * listed), ("in turn", block * listed)), items[first:])
 
     def find(block: int, thread: int) -> Iterator[str | None]:
         if thread >> len(items):
             return  # it has no subset
-        least = block * slice_words * word
-        most = min(least + slice_words * word - 1, target)
+        least = block * tile_words * word
+        most = min(least + tile_words * word - 1, target)
         cell = ("sum", block * threads + thread)
         own = sum(item for j, item in enumerate(items[:first]) if thread >> j & 1)
         machine.write(cell[1], cell, own)
@@ -252,16 +252,16 @@ def fill_slices(items: list[int], target: int, first: int = 2, slice_words: int 
             other = machine[in_order, block * listed + i]
             if not least <= own + other <= most:
                 continue
-            at = ("slice", (own + other) // word)
+            at = ("tile", (own + other) // word)
             while machine.is_written(at):
                 yield None
             bits = int(machine[at], 2) | 1 << (own + other) % word
             machine.write(cell[1], at, bits_text(bits, word), at, cell, (in_order, block * listed + i))
-            yield f"of the list those that bring it into the slice, by atomics ({layout_text(word)})"
+            yield f"of the list those that bring it into the tile, by atomics ({layout_text(word)})"
 
     machine.run(Worker(tuple(range(b * threads, (b + 1) * threads)), prepare(b)) for b in range(blocks))
     machine.run(Worker((b * threads + t,), find(b, t)) for b in range(blocks) for t in range(threads))
-    with machine.step("every slice is written once, whatever the number of items"):
+    with machine.step("every tile is written once, whatever the number of items"):
         for at in range(words):
-            machine.copy(at // slice_words * threads + at % slice_words % threads, ("sums", at), ("slice", at))
+            machine.copy(at // tile_words * threads + at % tile_words % threads, ("sums", at), ("tile", at))
     return machine.trace("sums")

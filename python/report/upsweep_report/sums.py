@@ -115,17 +115,17 @@ class _Pass(NamedTuple):
 
     @property
     def halo(self) -> int:
-        """Words below a slice that it reads."""
+        """Words below a work unit that it reads."""
         return sum(self.reach(item) for item in self.items)
 
 
-class _Slice:
+class _WorkUnit:
     """The words that a thread has in a pass, and a copy of those below that it reads, in which it also adds what they lack."""
 
     def __init__(self, machine: Machine, number: int, words: range, of: _Pass, open_words: list[int], block: int):
         self.machine, self.number, self.words, self.of, self.open, self.block = machine, number, words, of, open_words, block
-        room = len(machine.cells("halo")) // max(machine.threads - 1, 1)
-        self.halo_cell = (number - 1) * room - (words.start - of.halo)  # of word 0, as it were
+        capacity = len(machine.cells("halo")) // max(machine.threads - 1, 1)
+        self.halo_cell = (number - 1) * capacity - (words.start - of.halo)  # of word 0, as it were
 
     def cell(self, at: int) -> Cell:
         return ("sums", at) if self.number == 0 or at >= self.words.start else ("halo", self.halo_cell + at)
@@ -164,8 +164,10 @@ class _Slice:
         return max(ends, default=None)
 
 
-def bits_by_slices(items: list[int], target: int, threads: int = 2, word: int = 4, block: int = 2, together: int = 2) -> Trace:
-    """`cpu.bits_simd`: several items pass through a block of words, which only goes down once; each thread has a slice of the words.
+def bits_by_work_units(
+    items: list[int], target: int, threads: int = 2, word: int = 4, block: int = 2, together: int = 2
+) -> Trace:
+    """`cpu.bits_simd`: several items pass through a block of words, which only goes down once; each thread has a work unit of the words.
 
     Words that are full are left out, and so are those that no sum reaches yet. A step is a block of words, which vectors do at once.
     """
@@ -181,22 +183,22 @@ def bits_by_slices(items: list[int], target: int, threads: int = 2, word: int = 
         reached = min(target, reached + sum(taken))
         of = _Pass(taken, min(taken) // word, reached // word + 1, word)
         open_words = [at for at in range(of.low, of.top) if at not in full]
-        slices = [
-            _Slice(machine, number, own, of, [at for at in range(of.top) if at not in full], block)
-            for number, own in enumerate(_slices_of(open_words, of, threads))
+        work_units = [
+            _WorkUnit(machine, number, own, of, [at for at in range(of.top) if at not in full], block)
+            for number, own in enumerate(_work_units_of(open_words, of, threads))
         ]
-        if len(slices) > 1:
-            with machine.step("each slice but the lowest copies the words below that it will read, before they change"):
-                for each in slices:
+        if len(work_units) > 1:
+            with machine.step("each work unit but the lowest copies the words below that it will read, before they change"):
+                for each in work_units:
                     each.copy_halo()
         said = " and ".join(map(str, taken))
-        machine.run((Worker((each.number,), each.work()) for each in slices), f"a pass of {said} ({layout_text(word)}): ")
+        machine.run((Worker((each.number,), each.work()) for each in work_units), f"a pass of {said} ({layout_text(word)}): ")
         full |= {at for at in open_words if "0" not in machine["sums", at]}
     _clear_past(machine, target, word)
     return machine.trace("sums")
 
 
-def _slices_of(open_words: list[int], of: _Pass, threads: int) -> list[range]:
+def _work_units_of(open_words: list[int], of: _Pass, threads: int) -> list[range]:
     """As many open words for each thread, but no fewer than a halo has."""
     count = max(1, min(len(open_words) // of.halo, threads))
     begins = [of.low, *(open_words[len(open_words) * number // count] for number in range(1, count))]
@@ -297,10 +299,10 @@ def bits_by_threads(items: list[int], target: int, word: int = 4) -> Trace:
 
 def _shift(machine: Machine, thread: int, cell: Callable[[int], Cell], at: int, item: int, word: int, other: str = "") -> None:
     """Word `at` ← itself, or all moved up by an item; into another array where that is named."""
-    whole, part = divmod(item, word)
+    whole, rest = divmod(item, word)
     value = int(machine[cell(at)], 2)
     read = [cell(at)]
-    for lower, by in ((at - whole, part), (at - whole - 1, part - word)):
+    for lower, by in ((at - whole, rest), (at - whole - 1, rest - word)):
         if lower < 0 or by == -word:
             continue
         moved = int(machine[cell(lower)], 2)

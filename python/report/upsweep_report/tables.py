@@ -125,7 +125,7 @@ def _gains(seconds: Sequence[Value]) -> list[Value]:
 
 # ------------------------------------------------------------------------------------------------------------- SELECT SUM
 
-_PARTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
+_STEPS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("in all", "total_ms", lambda row: row.seconds),
     ("copies", "memcpy_ms", lambda row: row.details.get("transfer_s")),
     ("kernel and host's sum", "kernel_and_cpu_sum_ms", lambda row: row.details.get("kernel_s")),
@@ -139,12 +139,12 @@ def _filtered_sum(here: list[Here]) -> Table:
     columns = [
         _labels("variant", variants),
         _labels("rung here", [SELECT_SUM.get(variant, SELECT_SUM["occupancy"]) for variant in variants]),
-        *(Column(name, hardware, "s", _numbers(lines, key, 1e-3)) for name, key, _ in _PARTS),
+        *(Column(name, hardware, "s", _numbers(lines, key, 1e-3)) for name, key, _ in _STEPS),
     ]
     measured = []
     for one in here:
         for transfer in ("pageable", "pinned", "streams"):
-            for name, _, seconds in _PARTS:
+            for name, _, seconds in _STEPS:
                 times = dict(filtered_sum(one, f"{BALKESEN.study}-{transfer}", seconds))
                 measured.append(Column(f"{name}, {_SENT[transfer]}", one.label, "s", [times.get(each) for each in variants]))
         times = dict(filtered_sum(one, BALKESEN.study, lambda row: row.seconds))

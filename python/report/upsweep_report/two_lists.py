@@ -26,7 +26,7 @@ class _Side(NamedTuple):
 
 
 class _TwoLists:
-    """`cuda.two_list`: merges of two sides, cut into tiles of equal length, of which each block has one in shared memory."""
+    """`cuda.two_list`: merges of two sides, split into tiles of equal length, of which each block has one in shared memory."""
 
     def __init__(self, items: list[int], target: int, seeded: int, threads: int, each: int):
         items = [item for item in items if item <= target]
@@ -65,7 +65,7 @@ class _TwoLists:
             self.machine.copy(own[i % self.threads], (self.array(half, len(items)), i), ("tile", first + i))
         yield "a block for each half has made the list of its first items"
 
-    def cut(self, which: int, sides: tuple[_Side, _Side], first_thread: int) -> Iterator[str | None]:
+    def split(self, which: int, sides: tuple[_Side, _Side], first_thread: int) -> Iterator[str | None]:
         """ends ← how many elements of the left side are before the end of each tile of the merge."""
         left, right = sides
         for tile in range(-(-(left.count + right.count) // self.tile)):
@@ -138,7 +138,7 @@ class _TwoLists:
         tiles = {half: -(-2 * self.counts[half] // self.tile) for half in halves}
         self.tiles_of_left = tiles.get(0, 0)
         text = f"item {done + 1} of each half: "
-        self.machine.run((Worker((), self.cut(half, sides[half], half * self.tiles_of_left)) for half in halves), text)
+        self.machine.run((Worker((), self.split(half, sides[half], half * self.tiles_of_left)) for half in halves), text)
         own = [(half, number) for half in halves for number in range(tiles[half])]
         self.machine.run((Worker((), self.merge(half, number, done, sides[half])) for half, number in own), text)
         for half in halves:
@@ -151,7 +151,7 @@ class _TwoLists:
         arrays = [self.array(half, len(self.halves[half])) for half in (0, 1)]
         sides = (_Side(arrays[0], self.counts[0]), _Side(arrays[1], self.counts[1], target=self.target))
         text = "the first half's sums, and what the second's lack to the target: "
-        self.machine.run([Worker((), self.cut(0, sides, 0))], text)
+        self.machine.run([Worker((), self.split(0, sides, 0))], text)
         tiles = range(-(-(self.counts[0] + self.counts[1]) // self.tile))
         self.machine.run((Worker((), self.load(tile, 0, tile, sides)) for tile in tiles), text)
         self.machine.run(

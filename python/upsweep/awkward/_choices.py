@@ -48,15 +48,15 @@ def _elements(fill: Any, bounds: list, columns: list[np.ndarray], count: int) ->
     scratch = np.empty(int(np.max(ends - begins)) + 1, np.int64)
     for begin, end in zip(begins.tolist(), ends.tolist()):
         first, last = int(offsets[begin]), int(offsets[end])
-        parts = [place[: last - first] for place in places]
-        fill([_between(each, begin, end) for each in bounds], scratch[: end - begin + 1], parts)
-        for part, column, result in zip(parts, columns, results):
-            upsweep.take(part, column, out=result[first:last])
+        choices = [place[: last - first] for place in places]
+        fill([_between(each, begin, end) for each in bounds], scratch[: end - begin + 1], choices)
+        for choice, column, result in zip(choices, columns, results):
+            upsweep.take(choice, column, out=result[first:last])
     return offsets, results
 
 
 def _ends(offsets: np.ndarray, total: int) -> np.ndarray:
-    """After which lists to stop: each part has about AT_ONCE choices, and one at least."""
+    """After which lists to stop: each batch has about AT_ONCE choices, and one at least."""
     if total == 0:
         return np.empty(0, np.int64)
     wanted = np.arange(AT_ONCE, total + AT_ONCE, AT_ONCE)

@@ -8,7 +8,7 @@ from upsweep.awkward._native import Native
 from upsweep.awkward._signatures import AWKWARD
 
 # Those for GPUs first: of two hooks of one function the last one comes first.
-PARTS = (_cuda, _masks, _carries, _ufuncs, _joins, _memory)
+MODULES = (_cuda, _masks, _carries, _ufuncs, _joins, _memory)
 
 
 class Hook(NamedTuple):
@@ -35,7 +35,7 @@ class Hooks:
         native = Native(library)
         self.functions = native.functions
         self.tested = version == AWKWARD
-        self._hooks = [Hook(*each) for part in PARTS for each in part.hooks(native)] if self.tested else []
+        self._hooks = [Hook(*each) for module in MODULES for each in module.hooks(native)] if self.tested else []
         self.changed = list(dict.fromkeys(hook.path for hook in self._hooks if not hook.is_known()))  # some have two hooks
         self._undo = []
 

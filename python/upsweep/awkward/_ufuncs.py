@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/awkward/_ufuncs.py: NumPy's ufuncs on large arrays, a piece at a time, by several threads.
+# upsweep/awkward/_ufuncs.py: NumPy's ufuncs on large arrays, a block at a time, by several threads.
 import collections
 import concurrent.futures
 import os
@@ -13,12 +13,13 @@ from upsweep.awkward._memory import memory
 
 # From so many elements on it is worth it to wake a thread (some 50 us).
 LARGE = 128 * 1024
-# Bytes of a piece's output, a page of the larger kind: two threads that write to one both wait for it. Where there are few
-# pages, pieces have as many elements as give each thread four, and LEAST at least: some 20 us of the fastest ufuncs.
+# Bytes of a block's output, a page of the larger kind: two threads that write to one both wait for it. Where there are
+# few pages, blocks have as many elements as give each thread four, and LEAST at least: some 20 us of the fastest
+# ufuncs.
 PAGE, LEAST = 2 * 1024 * 1024, 32 * 1024
-# Pieces are whole numbers of NumPy's buffers, and so of its vectors: what NumPy does to the rest of an array may have other bits
-# (fmin of 0.0 and -0.0), and must come at the same place as in a call on all elements.
-UNIT = 8 * 1024
+# Blocks are whole numbers of NumPy's buffers, and so of its vectors: what NumPy does to the rest of an array may have
+# other bits (fmin of 0.0 and -0.0), and must come at the same place as in a call on all elements.
+MULTIPLE = 8 * 1024
 # What NumPy calls these where it tells of them, and in its settings.
 ERRORS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 
@@ -82,7 +83,7 @@ def hooks(native):
             if method == "__call__" and not kwargs:
                 for x in args:
                     if type(x) is np.ndarray and x.size >= LARGE:
-                        result = in_pieces(ufunc, args, x.shape, lambda parts: theirs(self, ufunc, method, parts, kwargs))
+                        result = in_blocks(ufunc, args, x.shape, lambda elements: theirs(self, ufunc, method, elements, kwargs))
                         if result is not None:
                             return result
                         break
@@ -93,9 +94,9 @@ def hooks(native):
     return [(numpy_like, "apply_ufunc", make, "self ufunc method args kwargs")]
 
 
-def in_pieces(ufunc, args, shape, theirs):
+def in_blocks(ufunc, args, shape, theirs):
     """ufunc(*args) as Awkward calls it: arguments have the types that the ufunc is for. None where that is not for us. Errors are
-    reported by theirs(parts), Awkward's own call on parts of the arguments."""
+    reported by theirs(elements), Awkward's own call on some elements of the arguments."""
     threads = current().threads or len(os.sched_getaffinity(0))
     if threads < 2 or len(shape) != 1 or type(ufunc) is not np.ufunc or ufunc.nout != 1 or ufunc.signature is not None:
         return None
@@ -114,13 +115,13 @@ def in_pieces(ufunc, args, shape, theirs):
     noted = _apply(ufunc, wholes, types, out, threads)
     # NumPy gives the caller's function all errors, those that are ignored, too.
     if any(np.geterr()[kind] != "ignore" for kind in noted):
-        theirs([_parts(x, noted.values()) for x in args])
+        theirs([_elements_of(x, noted.values()) for x in args])
     return out
 
 
-def _parts(x, pieces):
-    """The elements of an argument that are in these pieces."""
-    return np.concatenate([x[begin:end] for begin, end in sorted(set(pieces))]) if np.ndim(x) else x
+def _elements_of(x, blocks):
+    """The elements of an argument that are in these blocks."""
+    return np.concatenate([x[begin:end] for begin, end in sorted(set(blocks))]) if np.ndim(x) else x
 
 
 def _type_of(x, shape):
@@ -135,31 +136,31 @@ def _type_of(x, shape):
 
 
 def _apply(ufunc, wholes, types, out, threads):
-    """Returns the kinds of errors, and for each a piece that has it."""
-    pieces = collections.deque(_pieces(out, threads))
+    """Returns the kinds of errors, and for each a block that has it."""
+    blocks = collections.deque(_blocks(out, threads))
     noted = {}
 
     def work():
         while True:
             try:
-                piece = begin, end = pieces.popleft()
+                block = begin, end = blocks.popleft()
             except IndexError:
                 return
-            with np.errstate(all="call", call=lambda error, _, piece=piece: noted.setdefault(ERRORS[error], piece)):
-                parts = (np.asarray(x[begin:end], dtype=kind) if x.ndim else x for x, kind in zip(wholes, types))
-                ufunc(*parts, out=out[begin:end])
+            with np.errstate(all="call", call=lambda error, _, block=block: noted.setdefault(ERRORS[error], block)):
+                elements = (np.asarray(x[begin:end], dtype=kind) if x.ndim else x for x, kind in zip(wholes, types))
+                ufunc(*elements, out=out[begin:end])
 
     _pool.run(work, threads)
     return noted
 
 
-def _pieces(out, threads):
-    """Where pieces begin and end: near pages, where each thread has four and more."""
+def _blocks(out, threads):
+    """Where blocks begin and end: near pages, where each thread has four and more."""
     size = len(out)
     if out.nbytes >= 4 * threads * PAGE:
         step = PAGE // out.itemsize
-        ends = list(range(-out.ctypes.data % PAGE // out.itemsize // UNIT * UNIT or step, size, step))
+        ends = list(range(-out.ctypes.data % PAGE // out.itemsize // MULTIPLE * MULTIPLE or step, size, step))
     else:
-        step = max(LEAST, -(-size // (4 * threads * UNIT)) * UNIT)
+        step = max(LEAST, -(-size // (4 * threads * MULTIPLE)) * MULTIPLE)
         ends = list(range(step, size, step))
     return zip([0, *ends], [*ends, size])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/dask/__init__.py: upsweep's functions over the collections of Dask.
-"""The functions of `upsweep` for data in pieces that Dask's workers hold, on this machine or many:
+"""The functions of `upsweep` for data in blocks that Dask's workers hold, on this machine or many:
 
 >>> import upsweep.dask
 >>> upsweep.dask.query("SELECT shop, SUM(price) FROM 'sales/*.parquet' GROUP BY shop")
 
-Every task folds one piece to a carry, a few bytes, and carries are merged in the order of the pieces. So answers have the same bits
+Every task folds one block to a carry, a few bytes, and carries are merged in the order of the blocks. So answers have the same bits
 on every run, with any number of workers, also where a worker dies and Dask does its tasks again. Tasks run on one thread each, as
 Dask means them to; `upsweep.options` around a call says otherwise.
 """

@@ -238,7 +238,7 @@ def _total(block: np.ndarray, op: str, along: int, dtype: str, options: dict) ->
 def _scan_block(
     block: np.ndarray, carry: Any, op: str, exclusive: bool, ends: bool, dtype: str, checked: bool, place: _Place, options: dict
 ) -> Any:
-    """The block's part of the result, or its first error. `ends`: no elements come after it, which would begin with its fold."""
+    """The block's share of the result, or its first error. `ends`: no elements come after it, which would begin with its fold."""
     how = {"op": op, "dtype": dtype, "overflow": "checked" if checked else "wrap"}
     with upsweep.options(**options):
         if block.ndim == 1:
@@ -325,7 +325,7 @@ def reduce(x: Any, /, *, op: str = "add", initial: Any = None, dtype: Any = None
     fold = exact_sum if checked else folded
     keys = [(totals, *key) for key in itertools.product(*map(range, x.numblocks))]
     graph: dict = {key: (fold, (x.name, *key[1:]), op, wanted, how()) for key in keys}
-    last = tree(graph, keys, new_name("merge"), _folded_pieces, op)
+    last = tree(graph, keys, new_name("merge"), _folded_blocks, op)
     graph[(name,)] = (_finished, op, first, last, wanted)
     return array(graph, name, [x], (), wanted)
 
@@ -359,10 +359,10 @@ def added(op: str, a: Any, b: Any) -> Any:
     return a + b if isinstance(a, int) and isinstance(b, int) else combined(op, a, b)
 
 
-def _folded_pieces(op: str, pieces: list) -> Any:
+def _folded_blocks(op: str, blocks: list) -> Any:
     total = None
-    for piece in pieces:
-        total = added(op, total, piece)
+    for block in blocks:
+        total = added(op, total, block)
     return total
 
 

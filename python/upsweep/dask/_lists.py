@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # upsweep/dask/_lists.py: reductions of lists whose content is an array of Dask's: each block folds its lists, and those that go on
-# from one block to the next are folded of their pieces.
+# from one block to the next are folded from their ranges.
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import upsweep
 from upsweep import _core, _options, _scan
 from upsweep._lists import take_in_bounds
-from upsweep._segments import REDUCERS
+from upsweep._segmented import REDUCERS
 from upsweep.dask import _awkward
 from upsweep.dask._arrays import (
     added,
@@ -95,17 +95,17 @@ def _type(content: Any, op: str, initial: Any, dtype: Any, overflow: str | None)
 
 
 class Lists:
-    """Lists in a content, some at a time: `parts` are (how many, their first offset, their end, where all of their offsets are)."""
+    """Lists in a content, some at a time: `chunks` are (how many, their first offset, their end, where all of their offsets are)."""
 
     def __init__(self, lists: Any, sizes: tuple[int, ...]):
         self.ends = list(itertools.accumulate(sizes))  # of the content's blocks
-        self.parts: list[tuple[int, int, int, Any]] = []
+        self.chunks: list[tuple[int, int, int, Any]] = []
         self.inputs: list = []
         if isinstance(lists, dask.array.Array):
             self._of_array(one_dimension(array_of(lists, "lists"), "lists"))
         else:
             self._of_offsets(take_in_bounds(lists, "offsets").data)
-        self.range = (self.parts[0][1], self.parts[-1][2])
+        self.range = (self.chunks[0][1], self.chunks[-1][2])
 
     def _of_offsets(self, offsets: np.ndarray) -> None:
         if len(offsets) == 0:
@@ -113,10 +113,10 @@ class Lists:
         _, _, bad = _survey(offsets, self.ends[-1])
         if bad is not None:
             raise bad
-        cuts = [0, *np.searchsorted(offsets[:-1], self.ends[:-1]).tolist(), len(offsets) - 1]
-        for begin, end in itertools.pairwise(cuts):
-            part = offsets[begin : end + 1].astype(np.int64, copy=False)
-            self.parts.append((end - begin, int(part[0]), int(part[-1]), part))
+        borders = [0, *np.searchsorted(offsets[:-1], self.ends[:-1]).tolist(), len(offsets) - 1]
+        for begin, end in itertools.pairwise(borders):
+            chunk = offsets[begin : end + 1].astype(np.int64, copy=False)
+            self.chunks.append((end - begin, int(chunk[0]), int(chunk[-1]), chunk))
 
     def _of_array(self, offsets: Any) -> None:
         sizes = offsets.chunks[0]
@@ -138,7 +138,7 @@ class Lists:
         for i, after in itertools.zip_longest(filled, filled[1:]):
             following = None if after is None else surveys[after][0]
             count, end = (sizes[i] - 1, surveys[i][1]) if after is None else (sizes[i], following)
-            self.parts.append((count, surveys[i][0], end, (_with_next, (offsets.name, i), following)))
+            self.chunks.append((count, surveys[i][0], end, (_with_next, (offsets.name, i), following)))
         self.inputs = [offsets]
 
     def blocks(self, begin: int, end: int) -> range:
@@ -166,23 +166,23 @@ def _with_next(offsets: np.ndarray, after: int | None) -> np.ndarray:
 
 
 def reduced(content: Any, lists: Lists, op: str, initial: Any, dtype: str, checked: bool) -> Any:
-    """An array with a chunk for each part of the lists."""
-    name, parts, pieces = new_name("lists"), new_name("part"), new_name("piece")
+    """An array with a chunk for each chunk of the lists."""
+    name, chunks, partials = new_name("lists"), new_name("chunk"), new_name("partial")
     results, options = name if not checked else new_name("joined"), how()
     graph: dict = {}
     before = 0
-    for i, (count, begin, end, offsets) in enumerate(lists.parts):
-        graph[(parts, i)] = offsets
+    for i, (count, begin, end, offsets) in enumerate(lists.chunks):
+        graph[(chunks, i)] = offsets
         keys = []
         for block in lists.blocks(begin, end):
-            keys.append((pieces, i, block))
+            keys.append((partials, i, block))
             start = lists.ends[block] - content.chunks[0][block]
-            graph[keys[-1]] = (_reduce_block, (content.name, block), (parts, i), start, op, initial, dtype, checked, options)
+            graph[keys[-1]] = (_reduce_block, (content.name, block), (chunks, i), start, op, initial, dtype, checked, options)
         graph[(results, i)] = (_joined, keys, count, before, op, initial, dtype, checked, content.dtype)
         before += count
     if checked:
-        in_order(graph, name, [(results, i) for i in range(len(lists.parts))])
-    sizes = tuple(count for count, *_ in lists.parts)
+        in_order(graph, name, [(results, i) for i in range(len(lists.chunks))])
+    sizes = tuple(count for count, *_ in lists.chunks)
     return array(graph, name, [content, *lists.inputs], (sizes,), dtype)
 
 
@@ -202,17 +202,17 @@ def _reduce_block(
             )  # fmt: skip
         except OverflowError as error:
             within = moved(error, first)
-    pieces = []
+    partials = []
     for number in sorted({first - 1, last} & set(range(len(bounds) - 1))):
         begin, end = max(int(bounds[number]), 0), min(int(bounds[number + 1]), len(block))
         if begin < end:
             elements = block[begin:end]
-            pieces.append((number, _fold_piece(elements, begin - int(bounds[number]), op, dtype, checked, options)))
-    return first, within, pieces
+            partials.append((number, _fold_range(elements, begin - int(bounds[number]), op, dtype, checked, options)))
+    return first, within, partials
 
 
-def _fold_piece(elements: np.ndarray, position: int, op: str, dtype: str, checked: bool, options: dict) -> Any:
-    """The fold of a piece of a list that begins at that position of it."""
+def _fold_range(elements: np.ndarray, position: int, op: str, dtype: str, checked: bool, options: dict) -> Any:
+    """The fold of a range of a list that begins at that position of it."""
     if op not in REDUCERS:
         return exact_sum(elements, op, dtype, options) if checked else folded(elements, op, dtype, options)
     with upsweep.options(**options):
@@ -220,8 +220,8 @@ def _fold_piece(elements: np.ndarray, position: int, op: str, dtype: str, checke
     return (position + int(value), elements[value]) if op in ("argmin", "argmax") else value
 
 
-def _join_pieces(op: str, a: Any, b: Any) -> Any:
-    """The folds of two pieces of a list, one after the other, as one."""
+def _join_ranges(op: str, a: Any, b: Any) -> Any:
+    """The folds of two ranges of a list, one after the other, as one."""
     if op in ("argmin", "argmax"):
         is_first = a[1] != a[1] or not (b[1] != b[1] or (b[1] < a[1] if op == "argmin" else b[1] > a[1]))  # NaN comes first
         return a if is_first else b
@@ -230,19 +230,21 @@ def _join_pieces(op: str, a: Any, b: Any) -> Any:
     return added(op, a, b)
 
 
-def _joined(pieces: list, count: int, before: int, op: str, initial: Any, dtype: str, checked: bool, content: np.dtype) -> Any:
-    """The results of a part's lists, of which the first has that number, or the first error."""
+def _joined(
+    partials: list, count: int, before: int, op: str, initial: Any, dtype: str, checked: bool, content: np.dtype
+) -> Any:
+    """The results of a chunk's lists, of which the first has that number, or the first error."""
     nothing = np.zeros(count + 1, np.int64)
     start = None if initial is None else initial[0]
     result = upsweep.segmented_reduce(np.empty(0, content), nothing, op=op, initial=start, dtype=dtype)
     errors, split = [], {}
-    for first, within, parts in pieces:
+    for first, within, folds in partials:
         if isinstance(within, Exception):
             errors.append(within)
         else:
             result[first : first + len(within)] = within
-        for number, fold in parts:
-            split[number] = _join_pieces(op, split[number], fold) if number in split else fold
+        for number, fold in folds:
+            split[number] = _join_ranges(op, split[number], fold) if number in split else fold
     for number, fold in split.items():
         value = _result(fold, op, initial, dtype, checked)
         if value is None:

@@ -19,7 +19,7 @@ from upsweep.dask._tasks import how, moved, new_name, tree
 
 
 class Plan:
-    """The query as tasks have it: its text, and the columns that all pieces have. It is sent to every worker once."""
+    """The query as tasks have it: its text, and the columns that all partitions have. It is sent to every worker once."""
 
     def __init__(self, sql: str, fields: tuple, options: dict[str, Any]):
         self.sql = sql
@@ -53,14 +53,14 @@ def query(
         them, which workers see by the same paths: their columns are joined by name, as those of `upsweep.query` are. Or a Dask
         DataFrame, of which no columns are computed that the query does not name.
 
-    At most one thread for each task takes part, or as many as `options` says. A worker holds one piece at a time for each of its
+    At most one thread for each task is used, or as many as `options` says. A worker holds one partition at a time for each of its
     threads, some batches of a file or a partition, and the groups found in it; the answer's groups fit the memory of one worker.
 
     Returns
     -------
     Answer
         As `upsweep.query` returns it; `seconds` is all the time that the tasks took, and `rung` is empty. Sums of integers and
-        decimals are exact. Sums of floats have the same bits on every run, on any workers, but are rounded where pieces meet: in
+        decimals are exact. Sums of floats have the same bits on every run, on any workers, but are rounded where partitions meet: in
         their last bits they may differ from those of `upsweep.query`.
 
     Raises
@@ -145,10 +145,10 @@ def _of_frame(sql: str, statement: Any, frame: Any, name: str, client: Any) -> t
     schema = _schema(frame[wanted])
     table = _query.stream(schema.empty_table(), name)
     _query.typed(statement, table, lambda: _query.stream(_schema(frame).empty_table(), name))
-    parts = frame[wanted].to_delayed()
-    tasks = [(_fold_partition, part.key, i, schema) for i, part in enumerate(parts)]
+    partitions = frame[wanted].to_delayed()
+    tasks = [(_fold_partition, partition.key, i, schema) for i, partition in enumerate(partitions)]
     plan = Plan(sql, table.fields, how())
-    return plan, _computed(plan, tasks, parts, client)
+    return plan, _computed(plan, tasks, partitions, client)
 
 
 def _schema(frame: Any) -> Any:
@@ -163,13 +163,13 @@ def _schema(frame: Any) -> Any:
     return schema
 
 
-def _computed(plan: Plan, tasks: list[tuple], parts: list, client: Any) -> Any:
-    """The carry of all pieces, or the first error of one. Tasks are (function, arguments…), and the function takes the plan first."""
+def _computed(plan: Plan, tasks: list[tuple], partitions: list, client: Any) -> Any:
+    """The carry of all partitions, or the first error of one. Tasks are (function, arguments…), and the function takes the plan first."""
     folds, given = new_name("fold"), new_name("plan")
     graph: dict = {given: plan}
     graph.update({(folds, i): (function, given, *arguments) for i, (function, *arguments) in enumerate(tasks)})
     last = tree(graph, [(folds, i) for i in range(len(tasks))], new_name("merge"), _merge, given)
-    layers = HighLevelGraph.from_collections(folds, graph, dependencies=parts)
+    layers = HighLevelGraph.from_collections(folds, graph, dependencies=partitions)
     return dask.compute(Delayed(last, layers, layer=folds), scheduler=client)[0][1]
 
 
@@ -187,31 +187,31 @@ def _fold_file(path: str, fields: tuple | None, places: list[int] | None, plan: 
 def _fold_partition(plan: Plan, frame: Any, number: int, schema: Any) -> tuple[int, Any]:
     import pyarrow
 
-    piece = f"partition {number}"
+    partition = f"partition {number}"
     with upsweep.options(**plan.options):
         try:
             rows = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         except (KeyError, pyarrow.ArrowException, UnicodeEncodeError) as error:
-            _query.arrow_columns(frame, piece)  # whose error names the column and the row
-            raise ValueError(f"{piece}: its columns are not those of the DataFrame: {error}") from None
-        return _folded(plan, _query.stream(rows, piece))
+            _query.arrow_columns(frame, partition)  # whose error names the column and the row
+            raise ValueError(f"{partition}: its columns are not those of the DataFrame: {error}") from None
+        return _folded(plan, _query.stream(rows, partition))
 
 
 def _folded(plan: Plan, table: Any) -> tuple[int, Any]:
-    """A piece's rows, -1 where they have not been counted, and its carry or, of a row, an error: an earlier piece may have one."""
+    """A partition's rows, -1 where they have not been counted, and its carry or, of a row, an error: an earlier partition may have one."""
     try:
         return table.rows, plan.query.fold(table, _options.place())
     except (OverflowError, ZeroDivisionError) as error:
         return 0, moved(error, 0)
 
 
-def _merge(plan: Plan, pieces: list[tuple[int, Any]]) -> tuple[int, Any]:
-    """The rows and the carry of pieces in their order, or the first one's error; its row is moved as far as rows were counted."""
-    others = [carry.fields for _, carry in pieces if isinstance(carry, _OtherColumns)]
+def _merge(plan: Plan, partitions: list[tuple[int, Any]]) -> tuple[int, Any]:
+    """The rows and the carry of partitions in their order, or the first one's error; its row is moved as far as rows were counted."""
+    others = [carry.fields for _, carry in partitions if isinstance(carry, _OtherColumns)]
     if others:
         return 0, _OtherColumns({path: fields for each in others for path, fields in each.items()})
     rows, carries = 0, []
-    for more, carry in pieces:
+    for more, carry in partitions:
         is_counted = rows >= 0 and more >= 0
         if isinstance(carry, Exception):
             return (0, moved(carry, rows)) if is_counted else (-1, carry)

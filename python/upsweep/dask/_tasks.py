@@ -10,7 +10,7 @@ from typing import Any
 
 from upsweep import _options
 
-# Carries that a task merges: few enough to begin while others are folded, and few levels for thousands of pieces.
+# Carries that a task merges: few enough to begin while others are folded, and few levels for thousands of blocks.
 MERGED_AT_ONCE = 8
 
 
@@ -26,7 +26,7 @@ def how() -> dict[str, Any]:
 
 
 def tree(graph: dict, keys: list, name: str, merge: Callable[..., Any], *arguments: Any) -> Any:
-    """Adds tasks merge(*arguments, pieces in their order) to a graph, level by level; the key of the last one."""
+    """Adds tasks merge(*arguments, blocks in their order) to a graph, level by level; the key of the last one."""
     level = 0
     while len(keys) > 1 or level == 0:
         groups = [keys[i : i + MERGED_AT_ONCE] for i in range(0, len(keys), MERGED_AT_ONCE)]
@@ -37,7 +37,7 @@ def tree(graph: dict, keys: list, name: str, merge: Callable[..., Any], *argumen
 
 
 def moved(error: Any, by: int) -> Any:
-    """The error of a piece, whose index counts from the piece's start, as that of the whole, which has so many rows or elements
+    """The error of a block, whose index counts from the block's start, as that of the whole, which has so many rows or elements
     before; without its traceback, whose frames hold data. That of a row of a file is as it is: it names the file."""
     if hasattr(error, "file"):
         return error.with_traceback(None)

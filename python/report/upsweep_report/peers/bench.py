@@ -62,10 +62,10 @@ class Cell(NamedTuple):
 
     @property
     def name(self) -> str:
-        parts = [self.problem.name, self.study.name, self.type]
+        names = [self.problem.name, self.study.name, self.type]
         if self.study.name == "lists":
-            parts.insert(2, f"lists={self.study.pattern}")
-        return "/".join([*parts, str(self.n)])
+            names.insert(2, f"lists={self.study.pattern}")
+        return "/".join([*names, str(self.n)])
 
     def cases(self, n: int) -> Iterator[Case]:
         return self.problem.cases(self.type, n, self.study.pattern)
@@ -208,12 +208,12 @@ def wrong(got: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> str:
 
 
 def _reason(error: Exception) -> tuple[str, str]:
-    """The status and the reason of an error: what a library does not have, or has no room for, is no failure of its own."""
+    """The status and the reason of an error: what a library does not have, or has no memory for, is no failure of its own."""
     said = " ".join(str(error).split())[:200]
     if isinstance(error, Skip):
         return "skipped", said
-    no_room = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
-    status = "skipped" if no_room or isinstance(error, (NotImplementedError, AttributeError, ImportError)) else "failed"
+    no_memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
+    status = "skipped" if no_memory or isinstance(error, (NotImplementedError, AttributeError, ImportError)) else "failed"
     return status, f"{type(error).__name__}: {said}"
 
 

@@ -71,8 +71,8 @@ def _of_awkward(array: Any) -> tuple[np.ndarray, ...]:
     if not layout.is_list:
         return (np.asarray(layout.data),)
     content = layout.content
-    parts = content.contents if content.is_record else [content]
-    return (np.asarray(layout.offsets.data), *(np.asarray(part.data) for part in parts))
+    fields = content.contents if content.is_record else [content]
+    return (np.asarray(layout.offsets.data), *(np.asarray(field.data) for field in fields))
 
 
 def _content(result: Any) -> tuple[np.ndarray, ...]:

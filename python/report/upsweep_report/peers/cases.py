@@ -44,9 +44,9 @@ def _whole(n: int, dtype: str) -> np.ndarray:
 
 
 def lists_of(pattern: str, elements: int) -> np.ndarray:
-    """Offsets of lists that hold so many elements together; the last list is cut where they end."""
+    """Offsets of lists that hold so many elements together; the last list is truncated where they end."""
     random = np.random.default_rng(45)
-    parts, total = [], 0
+    lengths_so_far, total = [], 0
     while total < elements:
         count = min(elements, 1 << 20)
         if pattern == "poisson":
@@ -59,9 +59,9 @@ def lists_of(pattern: str, elements: int) -> np.ndarray:
             lengths[between // 2 :: between] = max(elements // 128, 1)
         else:
             lengths = np.full(elements // int(pattern.removeprefix("fixed")) + 1, int(pattern.removeprefix("fixed")))
-        parts.append(lengths)
+        lengths_so_far.append(lengths)
         total += int(lengths.sum())
-    ends = np.cumsum(np.concatenate(parts), dtype=np.int64)
+    ends = np.cumsum(np.concatenate(lengths_so_far), dtype=np.int64)
     used = int(np.searchsorted(ends, elements)) + 1
     return np.concatenate([np.zeros(1, np.int64), np.minimum(ends[:used], elements)])
 

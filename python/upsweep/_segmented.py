@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# upsweep/_segments.py: reductions, scans and sorts of every list of a ragged array, and of every run of equal keys.
+# upsweep/_segmented.py: reductions, scans and sorts of every list of a ragged array, and of every run of equal keys.
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._arrays import (
     Array,
     dtype_name,
     flag,
-    require_numbers,
     output_in,
+    require_numbers,
     take_in,
     take_in_numbers,
     take_out,
