@@ -57,7 +57,7 @@ class Parts {
 /// What a call throws: its code and index, and that its text has some words.
 // ---- Offsets.
 
-/// Bounds of all lists, cut into shards, and buffers for their offsets.
+/// Bounds of all lists, split into shards, and buffers for their offsets.
 template <class T>
 class BoundsInShards {
  public:
@@ -287,7 +287,7 @@ TEST_F(CudaShardsLists, OffsetsOfAsManyListsAsDeviceMemorySays) {
 
 // ---- Reductions.
 
-/// Content cut into shards, the lists that begin in each, and buffers for their results.
+/// Content split into shards, the lists that begin in each, and buffers for their results.
 template <class In, class Out, class Bound>
 class ListsInShards {
  public:

@@ -39,7 +39,7 @@ constexpr int kSplits = 4;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-/// Where the ranks' shares of n elements begin, and the last ends: cut anywhere, so that some are empty. Split 0 gives the
+/// Where the ranks' shares of n elements begin, and the last ends: split anywhere, so that some are empty. Split 0 gives the
 /// last rank all, split 1 the first.
 std::vector<Index> borders(Index n, int split) {
   std::vector<Index> cuts(at(World().size + 1), split == 1 ? n : 0);
@@ -86,7 +86,7 @@ std::vector<Matrix> matrices(Index n) {
   return all;
 }
 
-/// f(cuts) for every length and split.
+/// f(splits) for every length and split.
 template <class F>
 void for_each_split(F f) {
   for (const Index n : kLengths) {

@@ -707,7 +707,7 @@ TEST(Query, QuotientsAreRoundedOnce) {
   }
 }
 
-/// Rows of a table that is cut in pieces: text, dates, NULLs, and values that need more than 64 bits when added up.
+/// Rows of a table that is split in pieces: text, dates, NULLs, and values that need more than 64 bits when added up.
 struct Pieces {
   std::vector<std::int32_t> word;
   std::vector<std::int32_t> day;

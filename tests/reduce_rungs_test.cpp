@@ -833,7 +833,7 @@ TEST(ReduceRungs, ChecksAreRefusedWhereThereAreNone) {
 
 // ------------------------------------------------------------------------------------------------------------ carries
 
-/// Where an array is cut: unevenly, with an empty part.
+/// Where an array is split: unevenly, with an empty part.
 std::vector<std::int64_t> cuts(std::int64_t n) { return {0, 1, 1, n / 7, n / 3 + 1, n / 2, n - 1, n}; }
 
 template <class In, class T, class Op>

@@ -265,7 +265,7 @@ TYPED_TEST(SegmentedScans, SkipNullElementsAndNullLists) {
         scan_by(policy, Lists(offsets).with_validity(is_list), content.data(), n, out.data(), add, T{2}, exclusive,
                 valid);
         for (std::size_t i = 0; i < is_list.size(); ++i) {
-          // Floats of longer lists are cut: they are looked at below, as integers.
+          // Floats of longer lists are split: they are looked at below, as integers.
           if (std::is_floating_point_v<T> && offsets[i + 1] - offsets[i] > reference::kSerialElements) continue;
           T total{2};
           for (auto j = static_cast<std::size_t>(offsets[i]); j < static_cast<std::size_t>(offsets[i + 1]); ++j) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/shards.hpp: groups of the GPUs that there are, or of one that is several members, and how arrays are cut into shards.
+// tests/shards.hpp: groups of the GPUs that there are, or of one that is several members, and how arrays are split into shards.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -63,7 +63,7 @@ class OwnGroup {
   gpu::Group group_;
 };
 
-/// Some cuts of n elements for so many members: equal, all to the first, all to the last, anywhere, and with shards between that
+/// Some splits of n elements for so many members: equal, all to the first, all to the last, anywhere, and with shards between that
 /// are empty.
 inline std::vector<std::vector<std::int64_t>> cuts(std::int64_t n, int members) {
   const auto size = static_cast<std::size_t>(members) + 1;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/calls.hpp"
+#include "core/lists.hpp"
 #include "core/reducer_kind.hpp"
 #include "core/visit.hpp"
 #include "upsweep/detail/by_key_call.hpp"
@@ -166,12 +167,7 @@ Lists lists_of_offsets(ConstArray offsets) {
 Lists lists_of_bounds(ConstArray starts, ConstArray stops) {
   require_bounds(starts.type, stops.type, Code::unsupported_type);
   detail::require_as_many_stops(starts.length, stops.length);
-  Lists lists;
-  lists.starts = starts.data;
-  lists.stops = stops.data;
-  lists.type = starts.type;
-  lists.count = starts.length;
-  return lists;
+  return lists_between(starts.type, starts.data, stops.data, starts.length);
 }
 
 std::string_view segmented_reduce(const Policy& policy, Operator op, const Lists& lists, ConstArray content, Array out,

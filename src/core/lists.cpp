@@ -116,6 +116,19 @@ void throw_changed(const std::string& what) {
               what + " changed while the call ran: inputs must stay as they are until the call returns");
 }
 
+void require_capacity(const std::string& output, std::int64_t capacity, std::int64_t needed) {
+  if (needed > capacity) throw_too_small(output, capacity, needed);
+}
+
+Lists lists_between(Type type, const void* starts, const void* stops, std::int64_t count) {
+  Lists lists;
+  lists.type = type;
+  lists.starts = starts;
+  lists.stops = stops;
+  lists.count = count;
+  return lists;
+}
+
 namespace {
 
 /// Whether offsets may be lengths, which some pass in their place: none is negative, and together they are the content.

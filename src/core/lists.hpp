@@ -12,6 +12,9 @@
 
 namespace upsweep {
 
+/// Returns `count` lists between starts and stops of that type.
+[[nodiscard]] Lists lists_between(Type type, const void* starts, const void* stops, std::int64_t count);
+
 /// Bounds in memory.
 template <class T>
 struct GivenBounds {
@@ -64,5 +67,7 @@ Code check_list(const Lists& lists, std::int64_t i, std::int64_t content);
 
 /// Throws unequal_lengths: `output` holds `capacity` elements and needs more.
 [[noreturn]] void throw_too_small(const std::string& output, std::int64_t capacity, std::int64_t needed);
+/// Throws as throw_too_small() does where `needed` elements do not fit.
+void require_capacity(const std::string& output, std::int64_t capacity, std::int64_t needed);
 
 }  // namespace upsweep

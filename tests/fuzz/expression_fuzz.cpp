@@ -59,7 +59,7 @@ struct Shown {
     const auto all = expressions();
     return std::any_of(all.begin(), all.end(), [](const NodePtr& node) { return node->overflows; });
   }
-  /// Float sums are folded batch by batch, and round as the table is cut.
+  /// Float sums are folded batch by batch, and round as the table is split.
   [[nodiscard]] bool sums_floats() const {
     return std::any_of(aggregates.begin(), aggregates.end(), [](const Aggregate& a) {
       return a.input && a.input->kind == ValueKind::real && (a.function == "SUM" || a.function == "AVG");
@@ -106,7 +106,7 @@ struct Outcome {
   std::string text;  ///< of the answer or the error
 
   bool operator==(const Outcome&) const = default;
-  /// Sums of 128 bits may pass their end on the way or not, as the table is cut.
+  /// Sums of 128 bits may pass their end on the way or not, as the table is split.
   [[nodiscard]] bool is_too_large_a_sum() const { return text.find("adds up to more") != std::string::npos; }
 };
 
@@ -249,7 +249,7 @@ class Expectation {
 
 struct Case {
   std::string sql;
-  std::vector<std::int64_t> ends;  ///< of the parts of the table that is cut
+  std::vector<std::int64_t> ends;  ///< of the parts of the table that is split
 
   [[noreturn]] void fail(const std::string& what, const std::string& a, const std::string& b) const {
     std::string cuts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/rows.hpp: generated rows of every kind of column, with NULLs and extremes, as tables cut at any place.
+// tests/fuzz/rows.hpp: generated rows of every kind of column, with NULLs and extremes, as tables split at any place.
 #pragma once
 
 #include <algorithm>

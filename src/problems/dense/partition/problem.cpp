@@ -39,7 +39,7 @@ void require_call(const Call& call, ArraysAre arrays = ArraysAre::there) {
   add_columns(call.columns, given);
   given.read(call.mask);
   given.require_apart();
-  if (capacity < n) throw_too_small("an output", capacity, n);
+  require_capacity("an output", capacity, n);
 }
 
 }  // namespace

@@ -136,8 +136,7 @@ void require_call(Call& call) {
     arrays.write(call.positions, call.capacity, sizeof(std::int64_t));
   }
   arrays.require_apart();
-  if (!call.has_lists && call.capacity < call.indices.length)
-    throw_too_small("an output", call.capacity, call.indices.length);
+  if (!call.has_lists) require_capacity("an output", call.capacity, call.indices.length);
 }
 
 // ---- On a GPU.

@@ -134,10 +134,6 @@ auto with_runs(const Policy& policy, const detail::Keys& keys, Use use) try {
 
 }  // namespace
 
-void require_capacity(std::int64_t runs, std::int64_t capacity, const char* what) {
-  if (runs > capacity) throw_too_small(std::string("the output of ") + what, capacity, runs);
-}
-
 void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t capacity) {
   CallArrays arrays;
   arrays.read(keys.data, keys.length, size_of(keys.type));
@@ -177,7 +173,7 @@ std::int64_t detail::write_key_offsets(const Policy& policy, const Keys& keys, s
   return impl::by_key::with_runs(policy, keys, [&](const auto& runs) {
     require_array(offsets, capacity, "offsets");
     impl::by_key::require_apart(keys, offsets, capacity);
-    impl::by_key::require_capacity(runs.count(), capacity - 1, "offsets");
+    require_capacity("the output of offsets", capacity - 1, runs.count());
     runs.write(offsets);
     return runs.count();
   });

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/lists.hpp"
 #include "core/no_ladder.hpp"
 #include "cuda/check.hpp"
 #include "cuda/device_call.hpp"
@@ -233,12 +234,12 @@ std::int64_t detail::count_key_runs(const gpu::Policy& policy, const Keys& keys)
 }
 
 std::int64_t detail::write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
-                                       std::int64_t room) {
+                                       std::int64_t capacity) {
   impl::by_key::require_keys(policy, keys);
-  require_array(offsets, room, "offsets");
-  impl::by_key::require_apart(keys, offsets, room);
+  require_array(offsets, capacity, "offsets");
+  impl::by_key::require_apart(keys, offsets, capacity);
   const impl::by_key::MarkedRuns runs(policy, keys);
-  impl::by_key::require_capacity(runs.count(), room - 1, "offsets");
+  require_capacity("the output of offsets", capacity - 1, runs.count());
   gpu::require_device_memory(offsets, policy.device, "offsets");
   runs.write(offsets);
   gpu::require(cudaStreamSynchronize(policy.stream), "writing where runs of keys begin");

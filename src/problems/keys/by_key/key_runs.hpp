@@ -21,9 +21,6 @@ UPSWEEP_HOST_DEVICE constexpr bool differ(T a, T b) {
   return a != b;
 }
 
-/// Throws unequal_lengths where `what` has capacity for fewer runs than there are.
-void require_capacity(std::int64_t runs, std::int64_t capacity, const char* what);
-
 /// Throws for offsets that would be written to where the keys are.
 void require_apart(const detail::Keys& keys, const std::int64_t* offsets, std::int64_t capacity);
 

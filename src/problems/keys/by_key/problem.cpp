@@ -5,6 +5,7 @@
 
 #include "core/apart.hpp"
 #include "core/checked.hpp"
+#include "core/lists.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/keys/by_key/key_runs.hpp"
 #include "problems/keys/by_key/rung.hpp"
@@ -63,8 +64,8 @@ template <class Count>
 void throw_known(Code code, std::int64_t index, const Call& call, Count count) {
   if (code == Code::unequal_lengths) {
     const std::int64_t runs = count();
-    require_capacity(runs, call.keys_capacity, "keys");
-    require_capacity(runs, call.capacity, "values");
+    require_capacity("the output of keys", call.keys_capacity, runs);
+    require_capacity("the output of values", call.capacity, runs);
   }
   if (code == Code::overflow && index != kNoIndex) {
     throw Error(code,

@@ -70,17 +70,13 @@ void require_memory(const gpu::Policy& policy, const Call& call) {
   gpu::require_device_array(call.out_counts, call.counts_capacity, policy.device, "counts");
 }
 
-void require_capacity(std::int64_t groups, std::int64_t capacity, const char* what) {
-  if (groups > capacity) throw_too_small(std::string("the output of ") + what, capacity, groups);
-}
-
 /// Throws what is known of a rung's failure; key_of(row) is a key as text.
 template <class KeyOf>
 void throw_known(Code code, std::int64_t index, const Call& call, KeyOf key_of) {
   if (code == Code::unequal_lengths) {
-    require_capacity(call.groups, call.keys_capacity, "keys");
-    require_capacity(call.groups, call.capacity, "values");
-    if (call.out_counts != nullptr) require_capacity(call.groups, call.counts_capacity, "counts");
+    require_capacity("the output of keys", call.keys_capacity, call.groups);
+    require_capacity("the output of values", call.capacity, call.groups);
+    if (call.out_counts != nullptr) require_capacity("the output of counts", call.counts_capacity, call.groups);
   }
   if (code == Code::overflow && index != kNoIndex) {
     throw Error(code,

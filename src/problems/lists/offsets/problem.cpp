@@ -70,14 +70,7 @@ std::vector<const Rung*> possible_rungs(const detail::OffsetsCall& call, std::st
 // ---- What is wrong.
 
 /// The call's lists; the first is list call.carry.lists of the offsets.
-Lists lists_of(const detail::OffsetsCall& call) {
-  Lists lists;
-  lists.count = call.n;
-  lists.type = call.type;
-  lists.starts = call.starts;
-  lists.stops = call.stops;
-  return lists;
-}
+Lists lists_of(const detail::OffsetsCall& call) { return lists_between(call.type, call.starts, call.stops, call.n); }
 
 void require_arrays(const detail::OffsetsCall& call) {
   detail::require_array(call.starts, call.n, "starts");

@@ -107,8 +107,7 @@ void require_arrays(const Call& call) {
 
 /// Lists that are packed have so many elements.
 void require_capacity(const Call& call, bool is_packed, std::int64_t elements) {
-  const std::int64_t needed = is_packed ? elements : call.n;
-  if (call.capacity < needed) throw_too_small("the output", call.capacity, needed);
+  upsweep::require_capacity("the output", call.capacity, is_packed ? elements : call.n);
 }
 
 /// Nor the bounds of the lists.
