@@ -38,13 +38,13 @@ struct Barrier {
   int passed = 0;
 };
 
-using Place = std::array<void*, 5>;  // what __builtin_setjmp() notes
+using JumpBuffer = std::array<void*, 5>;  // what __builtin_setjmp() notes
 
 /// Runs one thread of a block after the other, until the block's size is another one.
 struct Fiber {
   ucontext_t context = {};
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
-  Place place = {};
+  JumpBuffer place = {};
   bool started = false;
   bool done = false;
 };
@@ -55,7 +55,7 @@ struct Block {
   std::vector<Barrier> warps;
   std::vector<std::array<std::uint64_t, kWarp>> exchange;
   Barrier all;
-  Place scheduler = {};
+  JumpBuffer scheduler = {};
   int now = 0;
   const std::function<void()>* kernel = nullptr;
 };
@@ -72,11 +72,11 @@ Fiber& running() { return block.fibers[static_cast<std::size_t>(block.now)]; }
 #endif
 }
 
-[[gnu::noinline]] void go_on_at(Place& there) { __builtin_longjmp(there.data(), 1); }
+[[gnu::noinline]] void go_on_at(JumpBuffer& there) { __builtin_longjmp(there.data(), 1); }
 
 /// Leaves here and goes on there. swapcontext() would change the signal mask as well: a system call each time, which took
 /// half of the time of the tests.
-[[gnu::noinline]] void jump(Place& here, Place& there) {
+[[gnu::noinline]] void jump(JumpBuffer& here, JumpBuffer& there) {
   if (__builtin_setjmp(here.data()) == 0) go_on_at(there);  // not in one function: GCC sees no way back to it
   forget();
 }

@@ -1026,12 +1026,12 @@ struct PackInput {
 };
 using Pack = std::function<void(const PackInput& in, std::int64_t* offsets, std::uint32_t* out)>;
 /// Where element j of list i is taken from, and where it goes.
-using Place = std::function<std::int64_t(const PackInput& in, std::size_t i, std::int64_t j)>;
+using PackSource = std::function<std::int64_t(const PackInput& in, std::size_t i, std::int64_t j)>;
 
 std::int64_t right_source(const PackInput& in, std::size_t i, std::int64_t j) { return in.starts[i] + j; }
 
 /// What every mutant is made from: the loop.
-Pack pack_by(const Place& source) {
+Pack pack_by(const PackSource& source) {
   return [source](const PackInput& in, std::int64_t* offsets, std::uint32_t* out) {
     std::int64_t at = 0;
     offsets[0] = 0;

@@ -62,9 +62,9 @@ std::vector<int> doubling_threads() {
   return counts;
 }
 
-class Plan {
+class BenchPlan {
  public:
-  Plan(const Common& common, const BenchOptions& options)
+  BenchPlan(const Common& common, const BenchOptions& options)
       : common_(common),
         options_(options),
         sizes_(parse_sizes(options.sizes)),
@@ -262,7 +262,7 @@ class Results {
   io::Descriptor lock_;
 };
 
-Json about(const Common& common, const BenchOptions& options, const Plan& plan) {
+Json about(const Common& common, const BenchOptions& options, const BenchPlan& plan) {
   Json links = Json::array();
   for (const gpu::LinkTimes& link : plan.uses_gpu() ? measure_links() : std::vector<gpu::LinkTimes>()) {
     links.push_back(link_json(link));
@@ -296,7 +296,7 @@ std::string bar_text(double share, std::size_t done, std::size_t total, double s
   return text + ", " + what;
 }
 
-void measure(const Plan& plan, Results& results, bool quiet) {
+void measure(const BenchPlan& plan, Results& results, bool quiet) {
   double total = 0;
   std::vector<const Cell*> left;
   for (const Cell& cell : plan.cells()) {
@@ -379,7 +379,7 @@ int run_bench(const Common& common, const BenchOptions& options) {
   (void)common.policy();  // refuses a device that is not there
   for (const std::string& name : options.problems) (void)problem(name);
   if (*options.output == "-") refuse("-o: a file is needed, as a measurement that was stopped goes on there");
-  const Plan plan(common, options);
+  const BenchPlan plan(common, options);
   Results results(*options.output, about(common, options, plan));
   measure(plan, results, common.quiet);
   results.close();

@@ -63,7 +63,7 @@ dynamic::Carry carry_of_all(const Folded& folded, Operator op, const io::ColumnI
 }
 
 /// What is done with every file.
-struct Plan {
+struct ReducePlan {
   io::ColumnInfo info;
   Type type;
   Type given;
@@ -72,7 +72,7 @@ struct Plan {
   std::int64_t device_bytes;
 };
 
-Plan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
+ReducePlan plan_of(const Common& common, const ReduceOptions& options, const io::ColumnInfo& read) {
   const io::ColumnInfo info = meaning_of(read, options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const Operator op = parse_op(options.op, info, type);
@@ -84,7 +84,7 @@ Plan plan_of(const Common& common, const ReduceOptions& options, const io::Colum
           .device_bytes = parse_device_memory(options.device_memory)};
 }
 
-void report(const Common& common, const Plan& plan, const Folded& folded, const Work& work) {
+void report(const Common& common, const ReducePlan& plan, const Folded& folded, const Work& work) {
   const Reduced reduced = result_of(carry_of_all(folded, plan.op, plan.info), plan.given, plan.info);
   if (common.json) {
     Json result{{"value", reduced.json}, {"dtype", reduced.dtype}, {"count", folded.count}, {"rung", work.rung}};
@@ -99,7 +99,7 @@ void report(const Common& common, const Plan& plan, const Folded& folded, const 
 
 int reduce_on_ranks(const Common& common, const ReduceOptions& options) {
   Ranks ranks(common.command_line);
-  std::optional<Plan> plan;
+  std::optional<ReducePlan> plan;
   std::optional<Folded> mine;
   Work work;
   ranks.run([&] {
@@ -128,7 +128,7 @@ int run_reduce(const Common& asked, const ReduceOptions& options) {
   if (!options.files.empty()) return reduce_on_ranks(asked, options);
   const auto reader = io::open_column(options.input, asked.threads);
   const Common common = with_device(asked, bytes_of(reader->info()));
-  const Plan plan = plan_of(common, options, reader->info());
+  const ReducePlan plan = plan_of(common, options, reader->info());
   Folded folded{dynamic::Carry(plan.type)};
   const Work work = fold_column(common, plan.policy, plan.op, *reader, folded.carry, plan.device_bytes);
   folded.count = work.count;

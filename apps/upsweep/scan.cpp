@@ -76,7 +76,7 @@ class Unscaled {
 };
 
 /// What is done with every file.
-struct Plan {
+struct ScanPlan {
   io::ColumnInfo info;
   Type type;
   Type given;
@@ -88,7 +88,7 @@ struct Plan {
   [[nodiscard]] bool gives_floats() const { return given != type; }
 };
 
-Plan plan_of(const Common& common, const ScanOptions& options, const io::ColumnInfo& read) {
+ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::ColumnInfo& read) {
   const io::ColumnInfo info = meaning_of(read, options.dtype);
   const Type type = parse_dtype(options.dtype, info);
   const dynamic::ScanOptions how{.op = parse_op(options.op, info, type), .exclusive = options.exclusive};
@@ -111,7 +111,7 @@ Plan plan_of(const Common& common, const ScanOptions& options, const io::ColumnI
 using Write = std::function<void(const std::byte* outputs, std::int64_t count)>;
 
 /// One file's column, after so many elements of the files before it, whose carry is advanced.
-Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& plan, std::int64_t before,
+Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPlan& plan, std::int64_t before,
                     dynamic::Carry& carry, const Write& write) {
   const io::ColumnInfo& info = reader.info();
   const auto size = static_cast<std::size_t>(size_of(plan.type));
@@ -144,9 +144,9 @@ Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const Plan& 
   return scanned;
 }
 
-io::ResultColumn output_column(const Plan& plan) { return column_of(plan.info, plan.given, plan.how.op); }
+io::ResultColumn output_column(const ScanPlan& plan) { return column_of(plan.info, plan.given, plan.how.op); }
 
-std::unique_ptr<io::ResultWriter> open_output(const std::string& path, const Plan& plan, std::int64_t count) {
+std::unique_ptr<io::ResultWriter> open_output(const std::string& path, const ScanPlan& plan, std::int64_t count) {
   return io::open_results(path, io::Shape::values, {output_column(plan)}, count);
 }
 
@@ -235,7 +235,7 @@ class NoFile final : public RankOutput {
 
 class OwnFile final : public RankOutput {
  public:
-  OwnFile(const std::string& path, const Plan& plan) : writer_(open_output(path, plan, -1)) {}
+  OwnFile(const std::string& path, const ScanPlan& plan) : writer_(open_output(path, plan, -1)) {}
   void write(const std::byte* outputs, std::int64_t count) override { write_to(writer_.get())(outputs, count); }
   void complete() override { writer_->complete(); }
   void name(std::int64_t /*count*/) override { writer_->close(); }
@@ -276,7 +276,7 @@ class RangeOfFile final : public RankOutput {
 };
 
 /// `first`: which of all outputs is this rank's first one.
-std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, const Plan& plan,
+std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, const ScanPlan& plan,
                                              std::int64_t first) {
   if (!options.output) return std::make_unique<NoFile>();
   if (options.one_file) return std::make_unique<RangeOfFile>(ranks, *options.output, output_column(plan), first);
@@ -312,7 +312,7 @@ void require_output_of_ranks(const ScanOptions& options) {
 int scan_on_ranks(const Common& common, const ScanOptions& options) {
   Ranks ranks(common.command_line);
   const std::vector<std::string> files = ranks.share_of(options.files);
-  std::optional<Plan> plan;
+  std::optional<ScanPlan> plan;
   std::optional<Folded> mine;
   ranks.run([&] {
     require_output_of_ranks(options);
@@ -360,7 +360,7 @@ int run_scan(const Common& common, const ScanOptions& asked) {
   options.output = output_of(common, asked.output);
   if (!options.files.empty()) return scan_on_ranks(common, options);
   const auto reader = io::open_column(options.input, common.threads);
-  const Plan plan = plan_of(common, options, reader->info());
+  const ScanPlan plan = plan_of(common, options, reader->info());
   std::unique_ptr<io::ResultWriter> writer;
   if (options.output) writer = open_output(*options.output, plan, plan.info.count);
   dynamic::Carry carry = plan.carry;

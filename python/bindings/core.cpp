@@ -44,11 +44,11 @@ void define_arrays(nb::module_& module) {
             new (bits) Bits{elements_of(bytes, "bitmap"), length, first_bit};
           },
           nb::arg("bytes"), nb::arg("length"), nb::arg("first_bit") = 0, nb::keep_alive<1, 2>());
-  nb::class_<Place>(module, "Place", "Where and how a call runs.")
+  nb::class_<CallPlace>(module, "Place", "Where and how a call runs.")
       .def(
           "__init__",
-          [](Place* place, int threads, std::string rung, bool checked, int device, std::uintptr_t stream) {
-            new (place) Place{threads, std::move(rung), checked, device, stream};
+          [](CallPlace* place, int threads, std::string rung, bool checked, int device, std::uintptr_t stream) {
+            new (place) CallPlace{threads, std::move(rung), checked, device, stream};
           },
           nb::arg("threads") = 0, nb::arg("rung") = "", nb::arg("checked") = false, nb::arg("device") = -1,
           nb::arg("stream") = 0);

@@ -99,7 +99,7 @@ struct ListCall {
   }
 };
 
-std::string_view segmented_reduce(const Place& place, Reducer reducer, const ListCall& call) {
+std::string_view segmented_reduce(const CallPlace& place, Reducer reducer, const ListCall& call) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
     return in_work_units(
         host_or_gpu, call.lists, call.work(), [&](const auto& policy, const Lists& some, std::int64_t first) {
@@ -108,7 +108,7 @@ std::string_view segmented_reduce(const Place& place, Reducer reducer, const Lis
   });
 }
 
-std::string_view segmented_reduce(const Place& place, Operator op, const ListCall& call) {
+std::string_view segmented_reduce(const CallPlace& place, Operator op, const ListCall& call) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
     return in_work_units(host_or_gpu, call.lists, call.work(),
                          [&](const auto& policy, const Lists& some, std::int64_t first) {
@@ -118,7 +118,7 @@ std::string_view segmented_reduce(const Place& place, Operator op, const ListCal
   });
 }
 
-std::string_view segmented_scan(const Place& place, const dynamic::ScanOptions& options, const ListCall& call) {
+std::string_view segmented_scan(const CallPlace& place, const dynamic::ScanOptions& options, const ListCall& call) {
   return place.run(call.work(), [&](const auto& policy) {
     return dynamic::segmented_scan(policy_for(policy, options.op), options, call.lists, call.content, call.out,
                                    call.initial, call.valid);
@@ -127,8 +127,8 @@ std::string_view segmented_scan(const Place& place, const dynamic::ScanOptions& 
 
 /// `positions`: what is written is where the elements lie, not these themselves. `offsets`: where lists by starts and stops go in the
 /// output; null for other lists, which go where they lie.
-std::string_view segmented_sort(const Place& place, bool positions, const SortOptions& options, const ListCall& call,
-                                const std::int64_t* offsets = nullptr) {
+std::string_view segmented_sort(const CallPlace& place, bool positions, const SortOptions& options,
+                                const ListCall& call, const std::int64_t* offsets = nullptr) {
   return place.run(call.work(), [&](const auto& host_or_gpu) {
     return in_work_units(host_or_gpu, call.lists, call.work(),
                          [&](const auto& policy, const Lists& some, std::int64_t first) {
@@ -192,7 +192,7 @@ void require_apart(const Lists& lists, std::int64_t length) {
 }
 
 /// Sorts lists of the host by starts and stops: one after the other, from where each goes back to its place. Returns the rung.
-std::string_view sort_apart(const Place& place, bool positions, const SortOptions& options, const ListCall& call) {
+std::string_view sort_apart(const CallPlace& place, bool positions, const SortOptions& options, const ListCall& call) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(call.lists.count) + 1);
   place.run(call.work(), [&](const auto& /*policy*/) {
     (void)pack_offsets(par.with_threads(place.threads), call.lists, call.content.length, offsets.data());
@@ -215,13 +215,14 @@ std::string_view sort_apart(const Place& place, bool positions, const SortOption
 }
 
 /// Sorts lists of the host, to where they lie. Elements in no list stay as they are; their positions are 0. Returns the rung.
-std::string_view sort_parallel(const Place& place, bool positions, const SortOptions& options, const ListCall& call) {
+std::string_view sort_parallel(const CallPlace& place, bool positions, const SortOptions& options,
+                               const ListCall& call) {
   if (!call.lists.are_adjacent()) return sort_apart(place, positions, options, call);
   if (!covers(call.lists, call.content)) fill_outside(positions, call);
   return segmented_sort(place, positions, options, call);
 }
 
-std::string_view segmented_reduce_array(const Place& place, std::string_view op, nb::handle lists,
+std::string_view segmented_reduce_array(const CallPlace& place, std::string_view op, nb::handle lists,
                                         nb::handle lists_valid, nb::handle content, nb::handle valid,
                                         nb::handle initial, nb::handle out) {
   ListCall call{.lists = lists_of(lists, lists_valid),
@@ -233,7 +234,7 @@ std::string_view segmented_reduce_array(const Place& place, std::string_view op,
   return segmented_reduce(place, operator_named(op), call);
 }
 
-std::string_view segmented_scan_array(const Place& place, std::string_view op, Truth exclusive, nb::handle lists,
+std::string_view segmented_scan_array(const CallPlace& place, std::string_view op, Truth exclusive, nb::handle lists,
                                       nb::handle lists_valid, nb::handle content, nb::handle valid, nb::handle initial,
                                       nb::handle out) {
   ListCall call{.lists = lists_of(lists, lists_valid),
@@ -244,7 +245,7 @@ std::string_view segmented_scan_array(const Place& place, std::string_view op, T
   return segmented_scan(place, {operator_named(op), exclusive}, call);
 }
 
-std::string_view segmented_sort_array(const Place& place, bool positions, nb::handle lists, nb::handle lists_valid,
+std::string_view segmented_sort_array(const CallPlace& place, bool positions, nb::handle lists, nb::handle lists_valid,
                                       nb::handle content, Truth descending, Truth nan_first, nb::handle out) {
   const SortOptions options{.descending = descending, .nan_first = nan_first};
   const ListCall call{
@@ -304,7 +305,7 @@ dynamic::ConstArray range_of(const dynamic::ConstArray& array, std::int64_t firs
 }
 
 /// Returns how many runs there are.
-std::int64_t reduce_by_key(const Place& place, Operator op, const dynamic::ConstArray& keys,
+std::int64_t reduce_by_key(const CallPlace& place, Operator op, const dynamic::ConstArray& keys,
                            const dynamic::ConstArray& values, const void* init, const dynamic::Array& to_keys,
                            const dynamic::Array& to) {
   detail::require_equal_lengths(keys.length, values.length);
@@ -321,7 +322,7 @@ std::int64_t reduce_by_key(const Place& place, Operator op, const dynamic::Const
   });
 }
 
-void scan_by_key(const Place& place, const dynamic::ScanOptions& options, const dynamic::ConstArray& keys,
+void scan_by_key(const CallPlace& place, const dynamic::ScanOptions& options, const dynamic::ConstArray& keys,
                  const dynamic::ConstArray& values, const void* init, const dynamic::Array& to) {
   detail::require_equal_lengths(keys.length, values.length);
   detail::require_equal_lengths(keys.length, to.length);
@@ -336,7 +337,7 @@ void scan_by_key(const Place& place, const dynamic::ScanOptions& options, const 
 // ----------------------------------------------------------------------------------------------------------------- groups
 
 /// Returns how many groups there are.
-std::int64_t group_by(const Place& place, Operator op, const dynamic::ConstArray& keys,
+std::int64_t group_by(const CallPlace& place, Operator op, const dynamic::ConstArray& keys,
                       const dynamic::ConstArray& values, const dynamic::Array& to_keys, const dynamic::Array& to,
                       const dynamic::Array& to_counts) {
   SignalWatch watch;
@@ -540,7 +541,7 @@ void define_lists(nb::module_& module) {
                    {"group_by", kGroups, &plain_group_by}});
   module.def(
       "group_by",
-      [](const Place& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle out_keys,
+      [](const CallPlace& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle out_keys,
          nb::handle out, nb::handle counts) {
         return group_by(place, operator_named(op), input(keys, "keys"), input(values, "values"),
                         output(out_keys, "out_keys"), output(out, "out"),
@@ -550,7 +551,7 @@ void define_lists(nb::module_& module) {
       nb::arg("counts").none());
   module.def(
       "reduce_by_key",
-      [](const Place& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle initial,
+      [](const CallPlace& place, std::string_view op, nb::handle keys, nb::handle values, nb::handle initial,
          nb::handle out_keys, nb::handle out) {
         const dynamic::Array to = output(out, "out");
         return reduce_by_key(place, operator_named(op), input(keys, "keys"), input(values, "values"),
@@ -560,7 +561,7 @@ void define_lists(nb::module_& module) {
       nb::arg("out_keys"), nb::arg("out"));
   module.def(
       "scan_by_key",
-      [](const Place& place, std::string_view op, Truth exclusive, nb::handle keys, nb::handle values,
+      [](const CallPlace& place, std::string_view op, Truth exclusive, nb::handle keys, nb::handle values,
          nb::handle initial, nb::handle out) {
         const dynamic::Array to = output(out, "out");
         scan_by_key(place, {operator_named(op), exclusive}, input(keys, "keys"), input(values, "values"),

@@ -60,7 +60,7 @@ auto visit_elements(const dynamic::ConstArray& array, F&& f) {
 }
 // ------------------------------------------------------------------------------------------------- selections and takes
 
-std::int64_t run_select(const Place& place, detail::SelectCall& call) {
+std::int64_t run_select(const CallPlace& place, detail::SelectCall& call) {
   place.run(call.mask.length, [&](const auto& policy) { detail::run_select(policy, call); });
   return call.kept;
 }
@@ -75,8 +75,8 @@ detail::AllocateOutputs allocator_of(std::vector<ContentColumn>& columns, nb::ha
 }
 
 /// `lists`: None for plain compaction. Without columns what is kept is counted.
-std::int64_t select(const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle mask, nb::handle offsets,
-                    const nb::list& pairs, nb::handle make_outputs) {
+std::int64_t select(const CallPlace& place, nb::handle lists, nb::handle lists_valid, nb::handle mask,
+                    nb::handle offsets, const nb::list& pairs, nb::handle make_outputs) {
   auto columns = columns_of(pairs);
   detail::SelectCall call{
       .mask = mask_of(mask, "mask"), .columns = columns, .allocate_outputs = allocator_of(columns, make_outputs)};
@@ -88,18 +88,18 @@ std::int64_t select(const Place& place, nb::handle lists, nb::handle lists_valid
   return run_select(place, call);
 }
 
-std::int64_t run_take(const Place& place, detail::TakeCall& call) {
+std::int64_t run_take(const CallPlace& place, detail::TakeCall& call) {
   place.run(call.indices.length, [&](const auto& policy) { detail::run_take(policy, call); });
   return call.taken;
 }
 
-std::int64_t partition(const Place& place, const Mask& kept, const std::vector<ContentColumn>& columns) {
+std::int64_t partition(const CallPlace& place, const Mask& kept, const std::vector<ContentColumn>& columns) {
   return place.run(kept.length, [&](const auto& policy) {
     return upsweep::partition(policy, kept, std::span<const SelectColumn>(columns));
   });
 }
 
-std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
+std::int64_t take_lists(const CallPlace& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
                         nb::handle indices, nb::handle offsets, const nb::list& pairs, nb::handle make_outputs) {
   const Lists of = lists_of(lists, nb::none());
   const Lists at = lists_of(index_lists, nb::none());
@@ -111,7 +111,7 @@ std::int64_t take_lists(const Place& place, nb::handle lists, std::int64_t conte
 }
 
 /// The same, but where in the content they lie.
-std::int64_t take_positions(const Place& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
+std::int64_t take_positions(const CallPlace& place, nb::handle lists, std::int64_t content, nb::handle index_lists,
                             nb::handle indices, nb::handle offsets, nb::handle out) {
   const Lists of = lists_of(lists, nb::none());
   const Lists at = lists_of(index_lists, nb::none());
@@ -127,14 +127,14 @@ std::int64_t take_positions(const Place& place, nb::handle lists, std::int64_t c
 // ------------------------------------------------------------------------------------------------------------------ packs
 
 /// Returns how many elements the lists have.
-std::int64_t pack_offsets(const Place& place, nb::handle lists, nb::handle lists_valid, std::int64_t content,
+std::int64_t pack_offsets(const CallPlace& place, nb::handle lists, nb::handle lists_valid, std::int64_t content,
                           nb::handle offsets) {
   const Lists of = lists_of(lists, lists_valid);
   auto* const out = offsets_for(offsets, of.count);
   return place.run(of.count, [&](const auto& policy) { return upsweep::pack_offsets(policy, of, content, out).total; });
 }
 
-void pack_content(const Place& place, const Lists& of, const std::int64_t* at,
+void pack_content(const CallPlace& place, const Lists& of, const std::int64_t* at,
                   const std::vector<ContentColumn>& columns) {
   place.run(of.count + longest(columns),
             [&](const auto& policy) { upsweep::pack_content(policy, of, at, std::span<const PackColumn>(columns)); });
@@ -142,7 +142,7 @@ void pack_content(const Place& place, const Lists& of, const std::int64_t* at,
 
 // -------------------------------------------------------------------------------------------------------------- positions
 
-std::int64_t lengths_to_offsets(const Place& place, const dynamic::ConstArray& lengths, const Mask& valid,
+std::int64_t lengths_to_offsets(const CallPlace& place, const dynamic::ConstArray& lengths, const Mask& valid,
                                 std::int64_t* out) {
   return visit_bounds(lengths, [&](const auto* each) {
     return place.run(lengths.length, [&](const auto& policy) {
@@ -151,33 +151,34 @@ std::int64_t lengths_to_offsets(const Place& place, const dynamic::ConstArray& l
   });
 }
 
-void parents_to_offsets(const Place& place, const dynamic::ConstArray& parents, std::int64_t lists, std::int64_t* out) {
+void parents_to_offsets(const CallPlace& place, const dynamic::ConstArray& parents, std::int64_t lists,
+                        std::int64_t* out) {
   visit_bounds(parents, [&](const auto* each) {
     place.run(parents.length,
               [&](const auto& policy) { upsweep::parents_to_offsets(policy, each, parents.length, lists, out); });
   });
 }
 
-std::int64_t offsets_to_parents(const Place& place, const Lists& lists, const dynamic::Array& out) {
+std::int64_t offsets_to_parents(const CallPlace& place, const Lists& lists, const dynamic::Array& out) {
   return place.run(lists.count + out.length, [&](const auto& policy) {
     return upsweep::offsets_to_parents(policy, lists, static_cast<std::int64_t*>(out.data), out.length);
   });
 }
 
-std::int64_t local_index(const Place& place, const Lists& lists, const dynamic::Array& out) {
+std::int64_t local_index(const CallPlace& place, const Lists& lists, const dynamic::Array& out) {
   return place.run(lists.count + out.length, [&](const auto& policy) {
     return upsweep::local_index(policy, lists, static_cast<std::int64_t*>(out.data), out.length);
   });
 }
 
 /// The same with arrays of Python's.
-template <std::int64_t (*kRun)(const Place&, const Lists&, const dynamic::Array&)>
-std::int64_t positions_of_arrays(const Place& place, nb::handle lists, nb::handle out) {
+template <std::int64_t (*kRun)(const CallPlace&, const Lists&, const dynamic::Array&)>
+std::int64_t positions_of_arrays(const CallPlace& place, nb::handle lists, nb::handle out) {
   output_of<std::int64_t>(out, "out");
   return kRun(place, lists_of(lists, nb::none()), output(out, "out"));
 }
 
-std::int64_t broadcast(const Place& place, const Lists& of, const Elements& from, const Elements& to) {
+std::int64_t broadcast(const CallPlace& place, const Lists& of, const Elements& from, const Elements& to) {
   if (from.size != to.size || !to.is_writable) throw nb::type_error("out: an array of the values' type is needed");
   if (from.length != of.count) {
     throw Error(Code::unequal_lengths, "values: one for each of the " + std::to_string(of.count) +
@@ -189,7 +190,7 @@ std::int64_t broadcast(const Place& place, const Lists& of, const Elements& from
 }
 
 /// `offsets` say how the lists lie in `out`.
-std::int64_t broadcast_to_offsets(const Place& place, nb::handle lists, nb::handle offsets, std::int64_t content,
+std::int64_t broadcast_to_offsets(const CallPlace& place, nb::handle lists, nb::handle offsets, std::int64_t content,
                                   nb::handle out) {
   const Lists of = lists_of(lists, nb::none());
   const auto* const at = offsets_for(offsets, of.count);
@@ -200,7 +201,7 @@ std::int64_t broadcast_to_offsets(const Place& place, nb::handle lists, nb::hand
   });
 }
 
-void flatten(const Place& place, const Lists& outer, const Lists& inner, std::int64_t* out) {
+void flatten(const CallPlace& place, const Lists& outer, const Lists& inner, std::int64_t* out) {
   place.run(outer.count, [&](const auto& policy) { upsweep::flatten(policy, outer, inner, out); });
 }
 
@@ -216,16 +217,16 @@ std::vector<std::int64_t*> positions_of(const nb::list& arrays, std::int64_t& ca
 }
 
 /// Without `out` their number and offsets alone. `work`: about how many elements are read and written.
-std::int64_t combinations(const Place& place, std::int64_t work, const Lists& of, std::int64_t content, std::int64_t n,
-                          bool replacement, std::int64_t* offsets, const std::vector<std::int64_t*>& out,
-                          std::int64_t capacity) {
+std::int64_t combinations(const CallPlace& place, std::int64_t work, const Lists& of, std::int64_t content,
+                          std::int64_t n, bool replacement, std::int64_t* offsets,
+                          const std::vector<std::int64_t*>& out, std::int64_t capacity) {
   return place.run(work, [&](const auto& policy) {
     if (out.empty()) return upsweep::combinations_offsets(policy, of, content, n, replacement, offsets).total;
     return upsweep::combinations(policy, of, content, n, replacement, offsets, out.data(), capacity).total;
   });
 }
 
-std::int64_t cartesian(const Place& place, std::int64_t work, const std::vector<CartesianInput>& of,
+std::int64_t cartesian(const CallPlace& place, std::int64_t work, const std::vector<CartesianInput>& of,
                        std::int64_t* offsets, const std::vector<std::int64_t*>& out, std::int64_t capacity) {
   return place.run(work, [&](const auto& policy) {
     if (out.empty()) return upsweep::cartesian_offsets(policy, of, offsets).total;
@@ -234,7 +235,8 @@ std::int64_t cartesian(const Place& place, std::int64_t work, const std::vector<
 }
 
 /// `inputs`: pairs (lists, elements of the content).
-std::int64_t cartesian_of_arrays(const Place& place, const nb::list& inputs, nb::handle offsets, const nb::list& out) {
+std::int64_t cartesian_of_arrays(const CallPlace& place, const nb::list& inputs, nb::handle offsets,
+                                 const nb::list& out) {
   std::vector<CartesianInput> of;
   std::int64_t work = 0;
   for (const nb::handle item : inputs) {
@@ -271,7 +273,7 @@ std::int64_t write_runs(const gpu::Policy& policy, const T* keys, std::int64_t n
 }
 
 /// The place without its rung, which is one of what is then done with the runs: finding them has no ladder.
-Place without_rung(Place place) {
+CallPlace without_rung(CallPlace place) {
   place.rung.clear();
   return place;
 }
@@ -446,7 +448,7 @@ std::int64_t plain_total(PlainCall& call, nb::handle object, Elements& offsets) 
   });
 }
 
-template <std::int64_t (*kRun)(const Place&, const Lists&, const dynamic::Array&)>
+template <std::int64_t (*kRun)(const CallPlace&, const Lists&, const dynamic::Array&)>
 nb::object plain_positions(PlainCall& call) {
   Elements offsets;
   Elements to;
@@ -566,11 +568,11 @@ nb::object plain_cartesian(PlainCall& call) {
 
 }  // namespace
 
-void take(const Place& place, const Indices& at, const std::vector<ContentColumn>& columns) {
+void take(const CallPlace& place, const Indices& at, const std::vector<ContentColumn>& columns) {
   place.run(at.length, [&](const auto& policy) { upsweep::take(policy, at, std::span<const SelectColumn>(columns)); });
 }
 
-void write_key_offsets(const Place& place, const dynamic::ConstArray& keys, const dynamic::Array& offsets) {
+void write_key_offsets(const CallPlace& place, const dynamic::ConstArray& keys, const dynamic::Array& offsets) {
   auto* const out = static_cast<std::int64_t*>(offsets.data);
   visit_elements(keys, [&](const auto* each) {
     without_rung(place).run(
@@ -578,7 +580,7 @@ void write_key_offsets(const Place& place, const dynamic::ConstArray& keys, cons
   });
 }
 
-std::int64_t count_key_runs(const Place& place, const dynamic::ConstArray& keys) {
+std::int64_t count_key_runs(const CallPlace& place, const dynamic::ConstArray& keys) {
   return visit_elements(keys, [&](const auto* each) {
     return without_rung(place).run(keys.length,
                                    [&](const auto& policy) { return count_runs(policy, each, keys.length); });
@@ -601,10 +603,10 @@ void define_moves(nb::module_& module) {
                    {"cartesian", kOut, &plain_cartesian}});
   module.def("select", &select, nb::arg("place"), nb::arg("lists").none(), nb::arg("lists_valid").none(),
              nb::arg("mask"), nb::arg("offsets").none(), nb::arg("pairs"), nb::arg("make_outputs").none() = nb::none());
-  module.def("partition", [](const Place& place, nb::handle mask, const nb::list& pairs) {
+  module.def("partition", [](const CallPlace& place, nb::handle mask, const nb::list& pairs) {
     return partition(place, mask_of(mask, "mask"), columns_of(pairs));
   });
-  module.def("take", [](const Place& place, nb::handle indices, const nb::list& pairs) {
+  module.def("take", [](const CallPlace& place, nb::handle indices, const nb::list& pairs) {
     take(place, indices_of(indices), columns_of(pairs));
   });
   module.def("take_lists", &take_lists, nb::arg("place"), nb::arg("lists"), nb::arg("content"), nb::arg("index_lists"),
@@ -614,34 +616,35 @@ void define_moves(nb::module_& module) {
              nb::arg("content"), nb::arg("offsets"));
   module.def(
       "pack_content",
-      [](const Place& place, nb::handle lists, nb::handle lists_valid, nb::handle offsets, const nb::list& pairs) {
+      [](const CallPlace& place, nb::handle lists, nb::handle lists_valid, nb::handle offsets, const nb::list& pairs) {
         const Lists of = lists_of(lists, lists_valid);
         pack_content(place, of, offsets_for(offsets, of.count), columns_of(pairs));
       },
       nb::arg("place"), nb::arg("lists"), nb::arg("lists_valid").none(), nb::arg("offsets"), nb::arg("pairs"));
   module.def(
       "lengths_to_offsets",
-      [](const Place& place, nb::handle lengths, nb::handle valid, nb::handle offsets) {
+      [](const CallPlace& place, nb::handle lengths, nb::handle valid, nb::handle offsets) {
         const dynamic::ConstArray from = input(lengths, "lengths");
         return lengths_to_offsets(place, from, mask_of(valid, "valid"), offsets_for(offsets, from.length));
       },
       nb::arg("place"), nb::arg("lengths"), nb::arg("valid").none(), nb::arg("offsets"));
-  module.def("parents_to_offsets", [](const Place& place, nb::handle parents, std::int64_t lists, nb::handle offsets) {
-    parents_to_offsets(place, input(parents, "parents"), lists, offsets_for(offsets, lists));
-  });
+  module.def("parents_to_offsets",
+             [](const CallPlace& place, nb::handle parents, std::int64_t lists, nb::handle offsets) {
+               parents_to_offsets(place, input(parents, "parents"), lists, offsets_for(offsets, lists));
+             });
   module.def("offsets_to_parents", &positions_of_arrays<&offsets_to_parents>);
   module.def("local_index", &positions_of_arrays<&local_index>);
-  module.def("broadcast", [](const Place& place, nb::handle lists, nb::handle values, nb::handle out) {
+  module.def("broadcast", [](const CallPlace& place, nb::handle lists, nb::handle values, nb::handle out) {
     return broadcast(place, lists_of(lists, nb::none()), elements_of(values, "values"), elements_of(out, "out"));
   });
   module.def("broadcast_to_offsets", &broadcast_to_offsets);
-  module.def("flatten", [](const Place& place, nb::handle outer, nb::handle inner, nb::handle offsets) {
+  module.def("flatten", [](const CallPlace& place, nb::handle outer, nb::handle inner, nb::handle offsets) {
     const Lists of = lists_of(outer, nb::none());
     flatten(place, of, lists_of(inner, nb::none()), offsets_for(offsets, of.count));
   });
   module.def(
       "combinations",
-      [](const Place& place, nb::handle lists, std::int64_t content, std::int64_t n, Truth replacement,
+      [](const CallPlace& place, nb::handle lists, std::int64_t content, std::int64_t n, Truth replacement,
          nb::handle offsets, const nb::list& out) {
         const Lists of = lists_of(lists, nb::none());
         std::int64_t capacity = 0;
@@ -654,8 +657,8 @@ void define_moves(nb::module_& module) {
   module.def("cartesian", &cartesian_of_arrays, nb::arg("place"), nb::arg("inputs"), nb::arg("offsets").none(),
              nb::arg("out"));
   module.def("count_key_runs",
-             [](const Place& place, nb::handle keys) { return count_key_runs(place, input(keys, "keys")); });
-  module.def("key_offsets", [](const Place& place, nb::handle keys, nb::handle offsets) {
+             [](const CallPlace& place, nb::handle keys) { return count_key_runs(place, input(keys, "keys")); });
+  module.def("key_offsets", [](const CallPlace& place, nb::handle keys, nb::handle offsets) {
     output_of<std::int64_t>(offsets, "offsets");
     write_key_offsets(place, input(keys, "keys"), output(offsets, "offsets"));
   });

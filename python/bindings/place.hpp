@@ -16,7 +16,7 @@
 namespace upsweep::python {
 
 /// What `upsweep.options` and the arrays say of a call.
-struct Place {
+struct CallPlace {
   int threads = 0;
   std::string rung = {};
   bool checked = false;

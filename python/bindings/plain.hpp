@@ -69,7 +69,7 @@ class PlainCall {
   /// Whether it is given, and is not None, which is the default of most.
   [[nodiscard]] bool has(Keyword keyword) const { return named(keyword).is_valid() && !named(keyword).is_none(); }
   /// Where and how it runs.
-  [[nodiscard]] const Place& place() const { return place_; }
+  [[nodiscard]] const CallPlace& place() const { return place_; }
   /// Whether what it has read is overwritten: it can then not be done again.
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
 
@@ -136,7 +136,7 @@ class PlainCall {
 
   std::span<PyObject* const> given_;
   std::array<PyObject*, static_cast<std::size_t>(Keyword::count)> named_;
-  Place place_;
+  CallPlace place_;
   bool is_in_place_ = false;
   std::array<Range, 8> read_;
   std::size_t reads_ = 0;
@@ -174,10 +174,10 @@ inline dynamic::Array as_output(const Elements& elements) { return {elements.dat
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
 
 /// Where each run of equal keys begins, and the last one ends.
-void write_key_offsets(const Place& place, const dynamic::ConstArray& keys, const dynamic::Array& offsets);
+void write_key_offsets(const CallPlace& place, const dynamic::ConstArray& keys, const dynamic::Array& offsets);
 /// Elements of each content by their positions.
-void take(const Place& place, const Indices& at, const std::vector<ContentColumn>& columns);
+void take(const CallPlace& place, const Indices& at, const std::vector<ContentColumn>& columns);
 /// How many runs of equal keys there are.
-std::int64_t count_key_runs(const Place& place, const dynamic::ConstArray& keys);
+std::int64_t count_key_runs(const CallPlace& place, const dynamic::ConstArray& keys);
 
 }  // namespace upsweep::python

@@ -120,7 +120,7 @@ QueryProgress until_signalled() {
   };
 }
 
-std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place& place, std::int64_t memory_bytes,
+std::shared_ptr<Answer> run(const Query& query, const Table& table, const CallPlace& place, std::int64_t memory_bytes,
                             const nb::bytes& spill_folder) {
   const QueryMemory memory{.bytes = memory_bytes,
                            .spill_folder = {spill_folder.c_str(), spill_folder.size()},
@@ -134,7 +134,7 @@ std::shared_ptr<Answer> run(const Query& query, const Table& table, const Place&
 nb::bytes bytes_of(const std::string& carry) { return nb::bytes(carry.data(), carry.size()); }
 
 /// What the query comes to on a table, to be merged with that of others and made an answer of.
-nb::bytes fold(const Query& query, const Table& table, const Place& place) {
+nb::bytes fold(const Query& query, const Table& table, const CallPlace& place) {
   return bytes_of(place.run(kManyElements,
                             [&](const auto& policy) { return query.fold(policy, table, until_signalled()).bytes(); }));
 }

@@ -62,9 +62,9 @@ dynamic::Array chunk(dynamic::Array array, std::int64_t first, std::int64_t leng
 
 /// A call whose overflow is reported as that of an element of the result.
 template <class Call>
-void run_on_host(const Place& place, std::int64_t elements, Type type, const Call& call) {
+void run_on_host(const CallPlace& place, std::int64_t elements, Type type, const Call& call) {
   std::optional<nb::gil_scoped_release> released;
-  if (elements > Place::kKeepsLock) released.emplace();
+  if (elements > CallPlace::kKeepsLock) released.emplace();
   try {
     call(place.cpu_policy());
   } catch (const Error& error) {
@@ -90,7 +90,7 @@ std::string_view scan_on(const gpu::Policy& policy, const dynamic::ScanOptions& 
   return dynamic::scan(policy, options, in, out, carry);
 }
 
-std::string_view scan(const Place& place, std::string_view op, Truth exclusive, nb::handle initial, nb::handle in,
+std::string_view scan(const CallPlace& place, std::string_view op, Truth exclusive, nb::handle initial, nb::handle in,
                       nb::handle out) {
   const dynamic::ConstArray from = input(in, "x");
   const dynamic::Array to = output(out, "out");
@@ -102,7 +102,7 @@ std::string_view scan(const Place& place, std::string_view op, Truth exclusive, 
 }
 
 /// Along the middle axis of arrays of outer x length x inner elements in the host's memory.
-void scan_along(const Place& place, std::string_view op, Truth exclusive, nb::handle initial,
+void scan_along(const CallPlace& place, std::string_view op, Truth exclusive, nb::handle initial,
                 std::tuple<std::int64_t, std::int64_t, std::int64_t> shape, nb::handle in, nb::handle out) {
   const dynamic::ConstArray from = input(in, "x");
   const dynamic::Array to = output(out, "out");
@@ -116,7 +116,7 @@ void scan_along(const Place& place, std::string_view op, Truth exclusive, nb::ha
   });
 }
 
-void reduce_along(const Place& place, std::string_view op, nb::handle initial,
+void reduce_along(const CallPlace& place, std::string_view op, nb::handle initial,
                   std::tuple<std::int64_t, std::int64_t, std::int64_t> shape, nb::handle in, nb::handle out) {
   const dynamic::ConstArray from = input(in, "x");
   const dynamic::Array to = output(out, "out");
@@ -140,7 +140,8 @@ std::string_view reduce_on(const gpu::Policy& policy, Operator op, dynamic::Cons
 }
 
 /// Writes one element of the carry's type to `value`, in the host's memory.
-std::string_view reduce(const Place& place, Operator op, dynamic::ConstArray from, dynamic::Carry& carry, void* value) {
+std::string_view reduce(const CallPlace& place, Operator op, dynamic::ConstArray from, dynamic::Carry& carry,
+                        void* value) {
   const std::string_view rung =
       place.run(from.length, [&](const auto& policy) { return reduce_on(policy_for(policy, op), op, from, carry); });
   if (place.checked && carry.wraps() != 0) {
@@ -151,7 +152,7 @@ std::string_view reduce(const Place& place, Operator op, dynamic::ConstArray fro
   return rung;
 }
 
-std::string_view reduce_array(const Place& place, std::string_view op, nb::handle initial, nb::handle in,
+std::string_view reduce_array(const CallPlace& place, std::string_view op, nb::handle initial, nb::handle in,
                               nb::handle value) {
   const dynamic::Array to = output(value, "out");
   const Operator named = operator_named(op);
@@ -159,7 +160,7 @@ std::string_view reduce_array(const Place& place, std::string_view op, nb::handl
   return reduce(place, named, input(in, "x"), carry, to.data);
 }
 
-std::string_view offsets(const Place& place, const dynamic::ConstArray& first, const dynamic::ConstArray& last,
+std::string_view offsets(const CallPlace& place, const dynamic::ConstArray& first, const dynamic::ConstArray& last,
                          const dynamic::Array& offsets, bool strict) {
   if (offsets.length != first.length + 1) {
     throw Error(Code::unequal_lengths,
@@ -319,7 +320,7 @@ void define_scans(nb::module_& module) {
              nb::arg("initial").none(), nb::arg("shape"), nb::arg("x"), nb::arg("out"));
   module.def("reduce_along", &reduce_along, nb::arg("place"), nb::arg("op"), nb::arg("initial").none(),
              nb::arg("shape"), nb::arg("x"), nb::arg("out"));
-  module.def("offsets", [](const Place& place, nb::handle starts, nb::handle stops, nb::handle out, Truth strict) {
+  module.def("offsets", [](const CallPlace& place, nb::handle starts, nb::handle stops, nb::handle out, Truth strict) {
     output_of<std::int64_t>(out, "out");
     return offsets(place, input(starts, "starts"), input(stops, "stops"), output(out, "out"), strict);
   });

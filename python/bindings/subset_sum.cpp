@@ -42,7 +42,7 @@ nb::list list_of(const std::vector<std::int64_t>& values) {
 }
 
 /// (reachable, sum, indices, rung)
-nb::tuple find_subset(const Place& place, nb::handle items, std::int64_t target, bool witness, std::int64_t below,
+nb::tuple find_subset(const CallPlace& place, nb::handle items, std::int64_t target, bool witness, std::int64_t below,
                       std::int64_t above) {
   std::int64_t n = 0;
   const std::int64_t* const of = items_of(items, n);
@@ -59,7 +59,7 @@ nb::tuple find_subset(const Place& place, nb::handle items, std::int64_t target,
 }
 
 /// (ways, rung)
-nb::tuple find_subsets(const Place& place, nb::handle items, std::int64_t target, std::int64_t most) {
+nb::tuple find_subsets(const CallPlace& place, nb::handle items, std::int64_t target, std::int64_t most) {
   std::int64_t n = 0;
   const std::int64_t* const of = items_of(items, n);
   SubsetSums found;
@@ -116,7 +116,7 @@ nb::object plain_subset_sum(PlainCall& call) {
   SubsetSumOptions options{.witness = !has_witness || *witness, .below = *below, .above = *above};
   const std::int64_t work = std::max({items.length, *target, *above});
   // Short calls keep the interpreter's lock, which a thread that asks for signals would wait for.
-  if (work > Place::kKeepsLock) options.progress = [](double) { return goes_on(); };
+  if (work > CallPlace::kKeepsLock) options.progress = [](double) { return goes_on(); };
   const SubsetSum found = call.place().run(work, [&](const auto& policy) {
     return upsweep::find_subset(policy, std::span(of, static_cast<std::size_t>(items.length)), *target, options);
   });

@@ -36,7 +36,7 @@ constexpr int kProbes = 3;
 /// An instance with one count of threads: where it runs, and what comes of it.
 struct Ascent {
   int threads;  ///< as asked for: 0 is every core
-  std::unique_ptr<Place> place;
+  std::unique_ptr<ClimbPlace> place;
   Group group = {};
 };
 
@@ -46,7 +46,7 @@ struct Outputs {
   std::vector<std::vector<std::byte>> arrays = {};
 };
 
-using PlaceOf = std::function<std::unique_ptr<Place>(Instance& instance, int threads)>;
+using PlaceOf = std::function<std::unique_ptr<ClimbPlace>(Instance& instance, int threads)>;
 
 class Climber {
  public:
@@ -75,16 +75,16 @@ class Climber {
   [[nodiscard]] std::string with(int threads) const {
     return threads_.size() == 1 ? "" : " with " + threads_text(threads);
   }
-  std::string estimated_beyond(const RungInfo& rung, Instance& instance, Place& place) const;
+  std::string estimated_beyond(const RungInfo& rung, Instance& instance, ClimbPlace& place) const;
   void require_memory(Instance& instance) const;
   void require_trials(const Instance& instance) const {
     const auto refusal = refusals_.find(instance.group.type);
     if (refusal != refusals_.end()) throw Error(refusal->second);
   }
-  void verify(Row& row, Instance& instance, Place& place, bool is_first) const;
+  void verify(Row& row, Instance& instance, ClimbPlace& place, bool is_first) const;
   void verify(const RungInfo& rung, Instance& instance, std::vector<Ascent>& ascents, bool is_first) const;
-  std::vector<Contender> contenders(Instance& instance, Place& place, bool is_lowest) const;
-  void verify_again(Row& row, Instance& instance, Place& place) const;
+  std::vector<Contender> contenders(Instance& instance, ClimbPlace& place, bool is_lowest) const;
+  void verify_again(Row& row, Instance& instance, ClimbPlace& place) const;
   void time(Instance& instance, const Ascent& ascent) const;
 
   const ClimbRequest& request_;
@@ -111,7 +111,7 @@ bool Climber::runs_with(const RungInfo& rung, int asked) const {
 }
 
 /// "estimated 71 s" where a run would take longer than it may, else "".
-std::string Climber::estimated_beyond(const RungInfo& rung, Instance& instance, Place& place) const {
+std::string Climber::estimated_beyond(const RungInfo& rung, Instance& instance, ClimbPlace& place) const {
   std::optional<double> seconds = instance.estimate(rung);
   const std::int64_t n = instance.group.n;
   if (!seconds && n > kProbe) {
@@ -137,7 +137,7 @@ void fail(Row& row, const Error& error) {
   row.reason.erase(0, row.reason.find_first_not_of(": "));
 }
 
-void Climber::verify(Row& row, Instance& instance, Place& place, bool is_first) const {
+void Climber::verify(Row& row, Instance& instance, ClimbPlace& place, bool is_first) const {
   progress_("verifying " + std::string(row.rung.id) + " on " + std::to_string(instance.group.n) + with(row.threads));
   try {
     if (is_first && instance.measure(row, request_)) return;
@@ -234,7 +234,7 @@ std::vector<double> samples_of(const std::vector<Contender>& all, std::string_vi
 std::string checked(std::string_view rung) { return std::string(rung) + " checked"; }
 
 /// The limits, the API and every rung that was verified.
-std::vector<Contender> Climber::contenders(Instance& instance, Place& place, bool is_lowest) const {
+std::vector<Contender> Climber::contenders(Instance& instance, ClimbPlace& place, bool is_lowest) const {
   Group& group = instance.group;
   const bool on_cpu = backend_ == Backend::cpu;
   std::vector<Contender> all = place.limits();
@@ -257,7 +257,7 @@ std::vector<Contender> Climber::contenders(Instance& instance, Place& place, boo
 }
 
 /// What the contenders' times say of the machine and of every rung.
-void take_figures(Instance& instance, Place& place, const std::vector<Contender>& timed) {
+void take_figures(Instance& instance, ClimbPlace& place, const std::vector<Contender>& timed) {
   Group& group = instance.group;
   const double copy = median_of(timed, "copy");
   const double read = median_of(timed, "read");
@@ -280,13 +280,13 @@ void take_figures(Instance& instance, Place& place, const std::vector<Contender>
 }
 
 /// A guest may compute once and remember: it is held to what it leaves after it was timed, too.
-void Climber::verify_again(Row& row, Instance& instance, Place& place) const {
+void Climber::verify_again(Row& row, Instance& instance, ClimbPlace& place) const {
   verify(row, instance, place, false);
   if (row.status == RowStatus::failed) row.reason = "after it was timed: " + row.reason;
 }
 
 void Climber::time(Instance& instance, const Ascent& ascent) const {
-  Place& place = *ascent.place;
+  ClimbPlace& place = *ascent.place;
   std::vector<Contender> all = contenders(instance, place, ascent.threads == threads_.front());
   const bool has_peers = backend_ == Backend::cpu && request_.rung.empty();
   std::vector<Peer> peers = has_peers ? instance.peers() : std::vector<Peer>();

@@ -51,7 +51,7 @@ class KeptPool {
 };
 
 /// The arrays of an instance, several times over where one set would stay in the device's cache from run to run.
-class DevicePlace final : public Place, private gpu::CurrentDevice {
+class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
  public:
   DevicePlace(Instance& instance, int device);
 
@@ -210,7 +210,7 @@ void DevicePlace::add_details(Row& row, const std::function<void()>& run) {
 
 }  // namespace
 
-std::unique_ptr<Place> device_place(Instance& instance) {
+std::unique_ptr<ClimbPlace> device_place(Instance& instance) {
   const auto& all = gpu::devices();
   const auto usable = std::find_if(all.begin(), all.end(), [](const gpu::Device& one) { return one.error.empty(); });
   if (usable == all.end()) throw Error(Code::no_device, "no CUDA device on this machine");

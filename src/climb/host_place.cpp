@@ -23,7 +23,7 @@ void fill_bytes(void* memory, std::int64_t bytes) {
   if (bytes > 0) std::memset(memory, kPoison, static_cast<std::size_t>(bytes));
 }
 
-class HostPlace final : public Place {
+class HostPlace final : public ClimbPlace {
  public:
   HostPlace(Instance& instance, int threads) : instance_(instance), arrays_(instance.arrays()), threads_(threads) {
     for (const HostArray& array : arrays_) at_.push_back(array.data);
@@ -109,7 +109,7 @@ std::vector<Contender> HostPlace::limits() {
 
 }  // namespace
 
-std::unique_ptr<Place> host_place(Instance& instance, int threads) {
+std::unique_ptr<ClimbPlace> host_place(Instance& instance, int threads) {
   return std::make_unique<HostPlace>(instance, threads);
 }
 

@@ -5,6 +5,6 @@
 #include "climb/place.hpp"
 #include "upsweep/gpu.hpp"
 
-std::unique_ptr<upsweep::Place> upsweep::device_place(Instance&) { gpu::refuse(); }
+std::unique_ptr<upsweep::ClimbPlace> upsweep::device_place(Instance&) { gpu::refuse(); }
 
 upsweep::gpu::LinkTimes upsweep::gpu::measure_link(int) { refuse(); }

@@ -13,9 +13,9 @@
 
 namespace upsweep {
 
-class Place {
+class ClimbPlace {
  public:
-  virtual ~Place() = default;
+  virtual ~ClimbPlace() = default;
 
   [[nodiscard]] virtual Backend backend() const = 0;
   /// The GPU's name; empty: the CPU.
@@ -37,8 +37,8 @@ class Place {
   virtual void add_details(Row&, const std::function<void()>& /*run*/) {}
 };
 
-std::unique_ptr<Place> host_place(Instance& instance, int threads);
+std::unique_ptr<ClimbPlace> host_place(Instance& instance, int threads);
 /// Throws Error not_built, no_device.
-std::unique_ptr<Place> device_place(Instance& instance);
+std::unique_ptr<ClimbPlace> device_place(Instance& instance);
 
 }  // namespace upsweep

@@ -48,7 +48,7 @@ inline Status outcome(Call& call, const Bad* bad, std::int64_t n) {
 
 /// Leaves the call's outcome, of groups that are in the order of their first rows.
 template <class Key>
-Status write_in_order(Call& call, const Folds& folds, const Groups<Key>& groups) {
+Status write_in_order(Call& call, const Folds& folds, const GroupTotals<Key>& groups) {
   const std::int64_t n = groups.size();
   call.groups = n;
   if (n > capacity_of(call)) return {Code::unequal_lengths};

@@ -66,8 +66,8 @@ template <class Key>
 struct BatchScratch {
   BatchScratch(const Folds& folds, bool counted) : groups(folds, counted), merged(folds, counted) {}
 
-  Groups<Key> groups;                           ///< of a batch
-  Groups<Key> merged;                           ///< of a partition
+  GroupTotals<Key> groups;                      ///< of a batch
+  GroupTotals<Key> merged;                      ///< of a partition
   std::uint32_t dense[kDense];                  ///< numbers and 1 by the place of a key
   std::uint16_t left[kBatch];                   ///< the rows that are no total's
   std::uint16_t partitions_of_entries[kBatch];  ///< the partition of each entry
@@ -156,7 +156,7 @@ class GroupsOfBatches {
 
   /// One table of all rows.
   Status run_small() {
-    Groups<Key> all(folds_, is_counted());
+    GroupTotals<Key> all(folds_, is_counted());
     all.add(keys_, values_, value_size_, 0, call_.n);
     return write_in_order(call_, folds_, all);
   }
@@ -183,7 +183,7 @@ class GroupsOfBatches {
 
   /// The groups that a merge would have, by those of one partition.
   std::int64_t estimated_groups(std::int64_t first, std::int64_t end) {
-    Groups<Key>& groups = scratch_of(0).merged;
+    GroupTotals<Key>& groups = scratch_of(0).merged;
     groups.clear();
     if (known_bits_ == bits_ && !known_.empty()) merge_known(groups, known(0));
     for (std::int64_t i = first; i < end; ++i) {
@@ -204,7 +204,7 @@ class GroupsOfBatches {
 
   void fold_batch(std::int64_t i, BatchScratch<Key>& scratch) {
     const Batch rows = batch(i);
-    Groups<Key>& groups = scratch.groups;
+    GroupTotals<Key>& groups = scratch.groups;
     groups.clear();
     std::int64_t at = 0;
     std::int64_t left = 0;
@@ -226,7 +226,7 @@ class GroupsOfBatches {
   /// The rows from the first on, block by block, whose keys are so near one another that a table by their place holds them.
   /// Returns how many.
   std::int64_t fold_dense(const Batch& rows, BatchScratch<Key>& scratch) {
-    Groups<Key>& groups = scratch.groups;
+    GroupTotals<Key>& groups = scratch.groups;
     Key least = 0;
     // [guide: dense]
     for (std::int64_t at = 0; at < rows.count;) {
@@ -292,7 +292,7 @@ class GroupsOfBatches {
 
   /// The entries of a batch that has totals alone, which are few: in memory of their own, and not yet in partitions.
   void keep_totals(std::int64_t i, BatchScratch<Key>& scratch) {
-    const Groups<Key>& groups = scratch.groups;
+    const GroupTotals<Key>& groups = scratch.groups;
     Entries<Key>& to = entry(i);
     to.allocate(groups.size(), shape_);
     pending_ += to.count;
@@ -319,7 +319,7 @@ class GroupsOfBatches {
   /// The batch's totals, and after them the rows that are left, into a slab.
   void partition_batch(std::int64_t i, std::int64_t left, BatchScratch<Key>& scratch) {
     const Batch rows = batch(i);
-    const Groups<Key>& groups = scratch.groups;
+    const GroupTotals<Key>& groups = scratch.groups;
     const std::int64_t totals = groups.size();
     Entries<Key>& to = entry(i);
     slabs_.take(to, totals + left);
@@ -348,7 +348,7 @@ class GroupsOfBatches {
     }
   }
 
-  void put_totals(Entries<Key>& to, const Groups<Key>& groups, std::int64_t i,
+  void put_totals(Entries<Key>& to, const GroupTotals<Key>& groups, std::int64_t i,
                   const std::uint16_t* partitions_of_entries, std::uint32_t* next, std::uint32_t* places) const {
     for (std::int64_t at = 0; at < groups.size(); at += kBlock) {
       const std::int64_t count = std::min(kBlock, groups.size() - at);
@@ -389,7 +389,7 @@ class GroupsOfBatches {
   // --------------------------------------------------------------------------------------------------- entries to groups
 
   /// The entries [begin, end) of batch i.
-  void merge(Groups<Key>& groups, std::int64_t i, std::int64_t begin, std::int64_t end) {
+  void merge(GroupTotals<Key>& groups, std::int64_t i, std::int64_t begin, std::int64_t end) {
     const Entries<Key>& from = entry(i);
     groups.merge(from.keys + begin, from.totals + begin * folds_.size,
                  from.counts == nullptr ? nullptr : from.counts + begin, end - begin,
@@ -398,12 +398,12 @@ class GroupsOfBatches {
 
   /// All entries, which are few, into one table.
   Status merge_alone() {
-    Groups<Key> all(folds_, is_counted());
+    GroupTotals<Key> all(folds_, is_counted());
     for (std::int64_t i = 0; i < batches_; ++i) merge(all, i, 0, entry(i).count);
     return write_in_order(call_, folds_, all);
   }
 
-  void merge_known(Groups<Key>& groups, const KnownGroups<Key>& from) {
+  void merge_known(GroupTotals<Key>& groups, const KnownGroups<Key>& from) {
     groups.merge(from.keys, from.totals, from.counts, from.count, [&](std::int64_t g) { return from.rows[g]; });
   }
 
@@ -420,7 +420,7 @@ class GroupsOfBatches {
       if (end == batches_) entry(i).groups.resize(static_cast<std::size_t>(partitions()));
     });
     each(0, partitions(), [&](std::int64_t p, auto& scratch) {
-      Groups<Key>& groups = scratch.merged;
+      GroupTotals<Key>& groups = scratch.merged;
       groups.clear();
       merge_known(groups, known(p));
       const auto at = static_cast<std::size_t>(p);
@@ -464,7 +464,7 @@ class GroupsOfBatches {
   }
 
   /// All groups of a partition become known.
-  void keep(const Groups<Key>& groups, std::int64_t p) {
+  void keep(const GroupTotals<Key>& groups, std::int64_t p) {
     KnownGroups<Key>& to = known(p);
     const std::int64_t before = to.count;
     const std::int64_t size = groups.size();
@@ -484,7 +484,7 @@ class GroupsOfBatches {
 
   /// Known groups of a partition stay where they are, and new ones where the batches, `first` and later ones, had its
   /// entries.
-  void leave(const Groups<Key>& groups, std::int64_t p, std::int64_t first) {
+  void leave(const GroupTotals<Key>& groups, std::int64_t p, std::int64_t first) {
     std::int64_t g = known(p).count;
     copy_totals(groups, 0, g, known(p).totals, known(p).counts);
     const Table<Key>& table = groups.table;
@@ -503,7 +503,7 @@ class GroupsOfBatches {
   }
 
   /// The totals and counts of groups [begin, end).
-  void copy_totals(const Groups<Key>& from, std::int64_t begin, std::int64_t end, std::byte* totals,
+  void copy_totals(const GroupTotals<Key>& from, std::int64_t begin, std::int64_t end, std::byte* totals,
                    std::int64_t* counts) const {
     if (begin == end) return;
     std::memcpy(totals, from.totals() + begin * folds_.size, static_cast<std::size_t>((end - begin) * folds_.size));

@@ -33,7 +33,7 @@ template <class Key>
 Status run_keys(Call& call) {
   const Key* const keys = static_cast<const Key*>(call.keys);
   const Folds folds = folds_of(call);
-  Groups<Key> groups(folds, call.out_counts != nullptr);
+  GroupTotals<Key> groups(folds, call.out_counts != nullptr);
   std::uint32_t numbers[kBlock];
   Interruption interruption(call.go_on);
   // [guide: map]

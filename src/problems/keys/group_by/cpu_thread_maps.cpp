@@ -40,21 +40,21 @@ Status run_keys(Call& call, const Policy& policy) {
   const bool counted = call.out_counts != nullptr;
   const int size = size_of(call.in_type);
   const auto work_units = static_cast<int>(std::clamp<std::int64_t>(call.n / kLeastRows, 1, kMostTables));
-  std::vector<std::unique_ptr<Groups<Key>>> tables(static_cast<std::size_t>(work_units));
+  std::vector<std::unique_ptr<GroupTotals<Key>>> tables(static_cast<std::size_t>(work_units));
   const int workers = cpu::workers_for(work_units, 1, policy.threads);
   cpu::run_allocating_workers(workers, [&](int worker) {
     const cpu::Share mine = cpu::share_of(work_units, worker, workers);
     for (std::int64_t s = mine.first; s < mine.last; ++s) {
       const cpu::Share rows = cpu::share_of(call.n, static_cast<int>(s), work_units);
-      auto table = std::make_unique<Groups<Key>>(folds, counted);
+      auto table = std::make_unique<GroupTotals<Key>>(folds, counted);
       table->add(static_cast<const Key*>(call.keys) + rows.first,
                  static_cast<const std::byte*>(call.in) + rows.first * size, size, rows.first, rows.last - rows.first);
       tables[static_cast<std::size_t>(s)] = std::move(table);
     }
   });
-  Groups<Key>& all = *tables[0];
+  GroupTotals<Key>& all = *tables[0];
   for (std::size_t s = 1; s < tables.size(); ++s) {
-    const std::unique_ptr<Groups<Key>> one = std::move(tables[s]);
+    const std::unique_ptr<GroupTotals<Key>> one = std::move(tables[s]);
     all.merge(one->table.keys(), one->totals(), one->counts(), one->size(),
               [&](std::int64_t g) { return one->table.firsts()[g]; });
   }

@@ -132,9 +132,9 @@ class Table {
 
 /// A table's groups: totals, and where they are asked for counts.
 template <class Key>
-class Groups {
+class GroupTotals {
  public:
-  Groups(const Folds& folds, bool counted) : folds_(folds), counted_(counted) {}
+  GroupTotals(const Folds& folds, bool counted) : folds_(folds), counted_(counted) {}
 
   Table<Key> table;
 
