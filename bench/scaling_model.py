@@ -56,10 +56,10 @@ def solve(matrix, right):
 
 def fitted(points):
     """Seconds of one of each term, so that relative errors are least in squares."""
-    parts = [[amount / point.seconds for amount in point.terms] for point in points]
-    terms = range(len(parts[0]))
-    matrix = [[sum(part[i] * part[j] for part in parts) for j in terms] for i in terms]
-    return solve(matrix, [sum(part[i] for part in parts) for i in terms])
+    terms_of = [[amount / point.seconds for amount in point.terms] for point in points]
+    terms = range(len(terms_of[0]))
+    matrix = [[sum(row[i] * row[j] for row in terms_of) for j in terms] for i in terms]
+    return solve(matrix, [sum(row[i] for row in terms_of) for i in terms])
 
 
 def fit(what, points, held):
@@ -194,7 +194,7 @@ def merge_seconds():
     return found["least_s"] / found["n"]
 
 
-class Parts(NamedTuple):
+class CallTimes(NamedTuple):
     """Seconds of a call."""
 
     work: float
@@ -209,12 +209,12 @@ class Parts(NamedTuple):
 def call_seconds(call, n, ranks):
     rounds = COLLECTIVES * math.ceil(math.log2(ranks)) * MESSAGE_S
     carries = (ranks - 1) * (call.carry / NETWORK + merge_seconds())
-    return Parts(n * call.seconds_each / ranks, rounds, carries)
+    return CallTimes(n * call.seconds_each / ranks, rounds, carries)
 
 
 def half_efficient(call, n):
     """The most ranks, by powers of two, of whose time half and more is work."""
     ranks = 1
-    while (parts := call_seconds(call, n, 2 * ranks)).work >= parts.all / 2:
+    while (times := call_seconds(call, n, 2 * ranks)).work >= times.all / 2:
         ranks *= 2
     return ranks

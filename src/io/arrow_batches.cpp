@@ -369,7 +369,7 @@ void ArrowTable::declare(const arrow::FieldVector& fields) {
 void ArrowTable::add_row_group(std::int64_t rows) {
   std::int64_t end = 0;
   if (rows < 0 || __builtin_add_overflow(starts_.back(), rows, &end)) {
-    throw_status(path_, arrow::Status::Invalid(fmt::format("a part of it has {} rows", rows)));
+    throw_status(path_, arrow::Status::Invalid(fmt::format("a row group of it has {} rows", rows)));
   }
   starts_.push_back(end);
 }

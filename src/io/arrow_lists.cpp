@@ -65,11 +65,11 @@ ArrowLists by_views(const arrow::Array& array) {
 ArrowLists arrow_lists_of(const arrow::Array& array) {
   if (array.type_id() == arrow::Type::LIST_VIEW) return by_views<arrow::ListViewArray>(array);
   if (array.type_id() == arrow::Type::LARGE_LIST_VIEW) return by_views<arrow::LargeListViewArray>(array);
-  ArrowLists parts = array.type_id() == arrow::Type::LIST         ? by_offsets<arrow::ListArray>(array)
+  ArrowLists found = array.type_id() == arrow::Type::LIST         ? by_offsets<arrow::ListArray>(array)
                      : array.type_id() == arrow::Type::LARGE_LIST ? by_offsets<arrow::LargeListArray>(array)
                                                                   : by_size(array);
-  parts.lists.valid = validity_of(array, 0, array.length());
-  return parts;
+  found.lists.valid = validity_of(array, 0, array.length());
+  return found;
 }
 
 class ArrowListReader final : public ListReader {
@@ -155,21 +155,21 @@ class ArrowListReader final : public ListReader {
     if (array->type_id() != type_.id()) {
       throw_status(info_.name, arrow::Status::Invalid("a batch of another type than the schema"));
     }
-    ArrowLists parts = arrow_lists_of(*array);
+    ArrowLists found = arrow_lists_of(*array);
     if (is_nested_) {
-      batch.outer = parts.lists;
-      parts = arrow_lists_of(*parts.content);
+      batch.outer = found.lists;
+      found = arrow_lists_of(*found.content);
     }
-    const auto memory = std::make_shared<Memory>(Memory{array, parts.content});
-    batch.lists = parts.lists;
-    batch.length = parts.content->length();
+    const auto memory = std::make_shared<Memory>(Memory{array, found.content});
+    batch.lists = found.lists;
+    batch.length = found.content->length();
     batch.memory = memory;
     if (batch.length > 0) {  // else there may be no buffer
-      const ColumnData data = elements_there(parts.content, *memory);
+      const ColumnData data = elements_there(found.content, *memory);
       if (data.validity != nullptr) batch.valid = Mask::bits(data.validity, batch.length, data.offset);
       batch.content = as_computed(data, batch.length, *memory);
     }
-    if (parts.views) pack_views(*parts.views, batch, *memory);
+    if (found.views) pack_views(*found.views, batch, *memory);
   }
 
   // The batch's elements, of which one that does not fit is named by its place in the batch: it may be in any list, or none.

@@ -113,12 +113,12 @@ std::int64_t ColumnReader::skip(std::int64_t count) {
 // Makes sure that there are rows left in the batch at hand; false at the end of the column.
 bool ColumnReader::load() {
   while (position_ == batch_.rows) {
-    if (!part_) {
+    if (!reader_) {
       if (next_row_group_ == table_->row_groups()) return false;
-      part_ = table_->open(next_row_group_++, {column_});
+      reader_ = table_->open(next_row_group_++, {column_});
     }
     position_ = 0;
-    if (!part_->next(batch_)) part_.reset();
+    if (!reader_->next(batch_)) reader_.reset();
   }
   return true;
 }

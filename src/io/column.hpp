@@ -61,7 +61,7 @@ class ColumnReader {
   ColumnInfo info_;
   std::int64_t row_ = 0;  // the next one, of elements that lie one after the other
   int next_row_group_ = 0;
-  std::unique_ptr<BatchReader> part_;
+  std::unique_ptr<BatchReader> reader_;
   Batch batch_;
   std::int64_t position_ = 0;                      // rows of the batch that were given out
   std::vector<std::shared_ptr<const void>> kept_;  // what the chunk at hand lies in, if not in the buffer

@@ -89,7 +89,7 @@ void require_text(const std::string& path, std::string_view head, std::int64_t l
                           line + count_lines(head.substr(0, zero))));
 }
 
-// Characters that separate cells more often than they are part of a name. Control characters do so by their purpose.
+// Characters that separate cells more often than names contain them. Control characters do so by their purpose.
 bool may_separate(std::uint32_t c) {
   constexpr std::uint32_t kCharacters[] = {'^',  '!',  '*',  '=',    '#',    '$',    '%',    '&',    0xA6,
                                            0xA7, 0xAC, 0xB6, 0x2016, 0x2022, 0x3001, 0xFF0C, 0xFF1B, 0xFF5C};
@@ -198,7 +198,7 @@ class Inspection {
     return record.row - 1 + (width() == 1 ? record.empty_lines : 0);
   }
 
-  // Excel writes "sep=;" into the first line, and takes it for no part of the table.
+  // Excel writes "sep=;" into the first line, and does not read it as a row.
   void require_no_separator_line() const {
     std::string_view line = first().text;
     if (line.starts_with('"') && line.ends_with('"') && line.size() > 1) line = line.substr(1, line.size() - 2);
@@ -338,7 +338,7 @@ class Inspection {
       return "cells are quoted with double quotes only, not with apostrophes: write the file with double quotes";
     }
     if (any([](std::string_view cell) { return cell.starts_with(' ') && trimmed(cell).starts_with('"'); })) {
-      return "a blank stands before a quote, which is then part of the cell: remove such blanks";
+      return "a blank stands before a quote, which then belongs to the cell: remove such blanks";
     }
     if (any([](std::string_view cell) { return cell.find('"') != std::string_view::npos; })) {
       return "a quote inside an unquoted cell does not quote: write the whole cell in quotes, and quotes within it "
@@ -408,7 +408,7 @@ class Inspection {
     const std::string_view inner = trimmed(cell);
     if (inner.size() > 1 && inner.starts_with('"') && inner.ends_with('"')) {
       refuse(fmt::format(
-                 "line {}: a blank stands before the quote of {}, which is then part of the cell; remove such blanks",
+                 "line {}: a blank stands before the quote of {}, which then belongs to the cell; remove such blanks",
                  record.line, quoted(cell)),
              record);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/csv_rows.cpp: where the rows of a CSV file lie, found on several threads; and its text, a block at a time.
 //
-// The file is cut at every 4 MiB. Whether such a place is within quotes only what precedes it tells; but the first end of a line
-// after it nearly always ends a row. So every row group is gone through from there at once, and then, in the file's
-// order, those whose start was not the end of the row group before them are gone through again.
+// The file is split at every 4 MiB. Whether such a place is within quotes only what precedes it tells; but the first
+// end of a line after it nearly always ends a row. So every row group is gone through from there at once, and then, in
+// the file's order, those whose start was not the end of the row group before them are gone through again.
 #include "io/csv_rows.hpp"
 
 #include <fmt/format.h>

@@ -61,7 +61,7 @@ struct CsvRows {
 };
 
 /// The rows that start in [begin, until), where one starts at `begin`, in row groups of some megabytes. Where row
-/// groups are cut depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
+/// groups begin depends on the file alone. Threads as run_each() has them. Throws as CsvFile::read() does.
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads);
 
 /// The line of the file, counted from 1 as an editor does, in which a cell starts: that of column `column` in row `row`, both

@@ -35,9 +35,9 @@ arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
   return options;
 }
 
-// Whether a stream that was read to its end has its end mark. A stream may end without, and one that was cut between two
-// batches looks just so. Every writer that was closed leaves the mark; what follows it, such as a second stream, would be
-// passed over in silence.
+// Whether a stream that was read to its end has its end mark. A stream may end without, and one that was truncated
+// between two batches looks just so. Every writer that was closed leaves the mark; what follows it, such as a second
+// stream, would be passed over in silence.
 arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
   constexpr std::string_view kEnd("\xff\xff\xff\xff\0\0\0\0", 8);
   constexpr auto kBytes = static_cast<std::int64_t>(kEnd.size());

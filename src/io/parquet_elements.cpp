@@ -174,8 +174,8 @@ std::size_t measure_texts(Bytes plain, std::int64_t n) {
   return each_text(plain, n, [](std::int64_t, const std::uint8_t*, std::int32_t) {});
 }
 
-// Whether plain texts are UTF-8. The lengths between texts of less than 128 bytes are ASCII, which also shows where a text is cut
-// off: such texts are looked at together, longer ones by themselves.
+// Whether plain texts are UTF-8. The lengths between texts of less than 128 bytes are ASCII, which also shows where a
+// string is truncated off: such texts are looked at together, longer ones by themselves.
 class TextCheck {
  public:
   explicit TextCheck(Bytes plain) : begin_(plain.data()) {}

@@ -57,8 +57,9 @@ class PageElements {
   int width_;
 };
 
-/// Those of a column for which a table declares `type`, where they can be read: the column is no part of a list or struct, and has
-/// numbers of 4 or 8 bytes, decimals of at most 16, or text, plain or by a dictionary. Else null: Arrow must do it.
+/// Those of a column for which a table declares `type`, where they can be read: the column is not inside a list or
+/// struct, and has numbers of 4 or 8 bytes, decimals of at most 16, or text, plain or by a dictionary. Else null: Arrow
+/// must do it.
 std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& column,
                                           const parquet::ColumnChunkMetaData& chunk,
                                           const std::shared_ptr<arrow::DataType>& type);

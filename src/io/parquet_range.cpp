@@ -106,7 +106,7 @@ bool set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
   if (field.kind == ValueKind::date) return true;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);
-  // Of BYTE_ARRAY nothing says whether it was cut.
+  // Of BYTE_ARRAY nothing says whether it was truncated.
   return !decimal || stored != parquet::Type::FIXED_LEN_BYTE_ARRAY || set_bytes(range, statistics, field);
 }
 
@@ -118,8 +118,8 @@ struct Claim {
   std::string max = {};
 };
 
-// Whether a bound is stored in as many bytes as a value: what Arrow made of it looks the same. A decimal that was cut to its
-// first bytes is another number.
+// Whether a bound is stored in as many bytes as a value: what Arrow made of it looks the same. A decimal that was
+// truncated to its first bytes is another number.
 bool are_whole(const Claim& claim) {
   return claim.statistics.EncodeMin() == claim.min && claim.statistics.EncodeMax() == claim.max;
 }

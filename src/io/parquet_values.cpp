@@ -89,7 +89,7 @@ void HybridRuns::begin_run() {
     at_ += bytes;
     run_.count = many;
   } else {
-    // Eight at a time; the last of a page may be cut.
+    // Eight at a time; the last ones of a page may be fewer.
     const std::int64_t bytes = std::min<std::int64_t>(many * width_, end_ - at_);
     run_.is_packed = width_ > 0;
     run_.count = width_ > 0 ? std::min(8 * many, bytes * 8 / width_) : 8 * many;

@@ -44,7 +44,7 @@ class HybridRuns {
   Run run_;  ///< what is left of it
 };
 
-/// Reads the elements of a column chunk that is no part of a list or struct, front to back.
+/// Reads the elements of a column chunk that is not inside a list or struct, front to back.
 class ValueReader {
  public:
   /// `elements` and `pages`: of such a chunk. `pages_stay`: the memory of a page is not used for the next one.

@@ -55,7 +55,7 @@ void AlignedBuffer::reserve(std::int64_t bytes, std::string_view name) {
   void* const fresh = ::operator new(static_cast<std::size_t>(bytes), kAlignment, std::nothrow);
   if (fresh == nullptr) {
     throw Error(Code::out_of_memory,
-                fmt::format("{}: no memory for {} bytes; work on a smaller part of it", name, bytes));
+                fmt::format("{}: no memory for {} bytes; work on fewer rows at a time", name, bytes));
   }
   if (capacity_ > 0) std::memcpy(fresh, data_, static_cast<std::size_t>(capacity_));
   ::operator delete(data_, kAlignment);
@@ -67,7 +67,7 @@ void AlignedBuffer::reserve(std::int64_t n, std::int64_t size, std::string_view 
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(n, size, &bytes)) {
     throw Error(Code::out_of_memory,
-                fmt::format("{}: no memory for {} elements of {} bytes; work on a smaller part of it", name, n, size));
+                fmt::format("{}: no memory for {} elements of {} bytes; work on fewer rows at a time", name, n, size));
   }
   reserve(bytes, name);
 }

@@ -108,7 +108,7 @@ bool is_utf8(const std::uint8_t* text, std::int64_t n) {
     check.accept(load(text + i));
     i += kVector;
   }
-  std::uint8_t rest[kVector] = {};  // with ASCII after it, which shows what is cut off
+  std::uint8_t rest[kVector] = {};  // with ASCII after it, which shows what is truncated
   __builtin_memcpy(rest, text + i, static_cast<std::size_t>(n - i));
   check.accept(load(rest));
   return check.is_valid();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/expression/caret.cpp: cuts a long line around the place, and counts columns as a terminal shows them.
+// sql/expression/caret.cpp: shortens a long line around the place, and counts columns as a terminal shows them.
 #include "sql/expression/caret.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::string with_blanks(std::string_view text) {
 }
 
 /// As many characters from the front, or from the end, as fit so many columns; with "…" for the rest.
-std::string cut_after(std::string_view text, std::size_t columns) {
+std::string shortened_after(std::string_view text, std::size_t columns) {
   if (width_of(text) <= columns) return std::string(text);
   std::size_t end = 0;
   for (std::size_t next = 0; width_of(text.substr(0, next)) < columns; next += bytes_of_first(text.substr(next))) {
@@ -47,7 +47,7 @@ std::string cut_after(std::string_view text, std::size_t columns) {
   }
   return fmt::format("{}…", text.substr(0, end));
 }
-std::string cut_before(std::string_view text, std::size_t columns) {
+std::string shortened_before(std::string_view text, std::size_t columns) {
   std::size_t width = width_of(text);
   if (width <= columns) return std::string(text);
   while (width >= columns) {
@@ -81,9 +81,9 @@ std::string with_caret(const std::string& text, int location, const std::string&
   const std::size_t line_begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // npos + 1 is 0
   const std::size_t line_end = std::min(text.find('\n', at), text.size());
   const std::string before =
-      cut_before(last_of(std::string_view(text).substr(line_begin, at - line_begin)), kShownBefore);
+      shortened_before(last_of(std::string_view(text).substr(line_begin, at - line_begin)), kShownBefore);
   const std::size_t width = width_of(before);
-  const std::string after = cut_after(first_of(std::string_view(text).substr(at, line_end - at)), kShown - width);
+  const std::string after = shortened_after(first_of(std::string_view(text).substr(at, line_end - at)), kShown - width);
   return fmt::format("{}\n  {}\n  {:{}}^", what, with_blanks(before + after), "", width);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Integers up to here are doubles, and the quotient of two doubles is rounded once.
 constexpr UInt128 kExact = UInt128{1} << kExactBits;
-// A quotient with 55 bits or more and a mark for what was cut off rounds right: a double has 53.
+// A quotient with 55 bits or more and a mark for what was dropped rounds right: a double has 53.
 constexpr int kQuotientBits = 57;
 
 int bits_of(UInt128 value) {

@@ -127,11 +127,11 @@ class AnswerMaker {
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
     std::atomic<bool> is_enough{true};
-    const std::int64_t units = cpu::parts(count, kAnswerUnit);
-    cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
+    const std::int64_t work_units = cpu::parts(count, kAnswerUnit);
+    cpu::for_each_of(work_units, cpu::workers_for(work_units, 1, threads), [&](std::int64_t work_unit) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
-      const std::int64_t end = std::min(count, (unit + 1) * kAnswerUnit);
-      for (std::int64_t first = unit * kAnswerUnit; first < end && is_enough; first += kBlock) {
+      const std::int64_t end = std::min(count, (work_unit + 1) * kAnswerUnit);
+      for (std::int64_t first = work_unit * kAnswerUnit; first < end && is_enough; first += kBlock) {
         const auto n = static_cast<std::size_t>(std::min(std::int64_t{kBlock}, end - first));
         const std::int64_t more =
             write_block(evaluator, fields, views, {order.data() + first, n}, static_cast<std::size_t>(first), writers);
@@ -544,9 +544,9 @@ Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& ker
   }
   std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
   std::iota(place.begin(), place.end(), std::uint64_t{0});
-  const std::int64_t units = cpu::parts(groups.count(), kAnswerUnit);
-  cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t unit) {
-    const std::int64_t first = unit * kAnswerUnit;
+  const std::int64_t work_units = cpu::parts(groups.count(), kAnswerUnit);
+  cpu::for_each_of(work_units, cpu::workers_for(work_units, 1, threads), [&](std::int64_t work_unit) {
+    const std::int64_t first = work_unit * kAnswerUnit;
     maker.add(groups, {first, std::min(first + kAnswerUnit, groups.count())}, place);
   });
   return maker.finish(threads, number_of_row);

@@ -12,8 +12,8 @@
 
 namespace upsweep::query {
 
-/// Computes the plan's outputs, orders them and cuts them off at the limit. Throws Error overflow, division_by_zero, and
-/// out_of_memory where there are more rows than memory holds. `threads` as policies have it.
+/// Computes the plan's outputs, orders them and keeps those within the limit. Throws Error overflow, division_by_zero,
+/// and out_of_memory where there are more rows than memory holds. `threads` as policies have it.
 Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& kernels, int threads);
 /// The same; the totals have no groups afterwards. `most_bytes`: of memory, for groups and rows; 0: as the totals have it. `pause` is
 /// called now and then, by one thread at a time. If it throws, this ends.

@@ -100,11 +100,11 @@ void append_nulls(const Vector& values, std::span<const int> rows, AnswerColumn&
 
 /// Calls `use_unit(first, end, unit)` for all work units of kWorkUnit rows.
 template <class UseWorkUnit>
-void for_work_units(std::size_t rows, int threads, const UseWorkUnit& use_unit) {
-  const auto units = static_cast<std::int64_t>((rows + kWorkUnit - 1) / kWorkUnit);
-  cpu::for_each_of(units, cpu::workers_for(units, 1, threads), [&](std::int64_t number) {
-    const auto unit = static_cast<std::size_t>(number);
-    use_unit(unit * kWorkUnit, std::min(rows, (unit + 1) * kWorkUnit), unit);
+void for_work_units(std::size_t rows, int threads, const UseWorkUnit& use_work_unit) {
+  const auto work_units = static_cast<std::int64_t>((rows + kWorkUnit - 1) / kWorkUnit);
+  cpu::for_each_of(work_units, cpu::workers_for(work_units, 1, threads), [&](std::int64_t number) {
+    const auto work_unit = static_cast<std::size_t>(number);
+    use_work_unit(work_unit * kWorkUnit, std::min(rows, (work_unit + 1) * kWorkUnit), work_unit);
   });
 }
 
@@ -129,16 +129,16 @@ void gather_strings(std::span<const AnswerChunk> chunks, std::size_t which, std:
                     AnswerColumn& to) {
   const auto string_at = [&](Source source) { return chunks[source.chunk].columns[which].word_at(source.row); };
   std::vector<std::int64_t> begin((order.size() + kWorkUnit - 1) / kWorkUnit + 1);  // of each work unit's letters
-  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t unit) {
+  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t work_unit) {
     std::int64_t letters = 0;
     for (std::size_t i = first; i < end; ++i) letters += std::ssize(string_at(order[i]));
-    begin[unit + 1] = letters;
+    begin[work_unit + 1] = letters;
   });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   to.ends.resize(order.size());
   to.letters.resize(static_cast<std::size_t>(begin.back()));
-  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t unit) {
-    char* at = to.letters.data() + begin[unit];
+  for_work_units(order.size(), threads, [&](std::size_t first, std::size_t end, std::size_t work_unit) {
+    char* at = to.letters.data() + begin[work_unit];
     for (std::size_t i = first; i < end; ++i) {
       const std::string_view string = string_at(order[i]);
       copy_text(at, string);
@@ -173,13 +173,13 @@ struct Placed {
 };
 
 /// Where the rows of each upper half of a place begin among all, and in the end their number.
-std::vector<std::size_t> begin_of_chunks(std::span<const std::span<const std::uint64_t>> places, std::size_t units,
+std::vector<std::size_t> begin_of_chunks(std::span<const std::span<const std::uint64_t>> places, std::size_t work_units,
                                          int threads) {
-  std::vector<std::size_t> begin(units + 1);
+  std::vector<std::size_t> begin(work_units + 1);
   std::mutex adding;
   std::atomic<std::size_t> next{0};
   cpu::run_allocating_workers(cpu::workers_for(std::ssize(places), 1, threads), [&](int) {
-    std::vector<std::size_t> own(units + 1);
+    std::vector<std::size_t> own(work_units + 1);
     for (std::size_t chunk = next++; chunk < places.size(); chunk = next++) {
       for (const std::uint64_t place : places[chunk]) ++own[(place >> kPlaceShift) + 1];
     }

@@ -37,7 +37,7 @@ bool is_aggregate(const Json& call) {
   return std::find(std::begin(kAggregates), std::end(kAggregates), name) != std::end(kAggregates);
 }
 
-/// What parts of the tree have in them. Each part is looked through once, however often it is asked about.
+/// What subtrees contain. Each subtree is searched once, however often it is asked about.
 class Contents {
  public:
   bool has_aggregate(const Json& node) { return of(node).aggregate; }
@@ -141,7 +141,7 @@ class Binder {
 
 void Binder::bind_filters(const Node& condition) {
   if (condition->op == Op::both) {
-    for (const Node& part : condition->args) bind_filters(part);
+    for (const Node& argument : condition->args) bind_filters(argument);
   } else {
     plan_.filters.push_back(condition);
   }

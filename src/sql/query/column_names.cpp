@@ -31,8 +31,8 @@ const Json& range_of(const std::string& sql, const Json& select) {
   const Json& range = from.at(0).at("RangeVar");
   if (range.contains("schemaname")) {
     std::string path;
-    for (const char* part : {"catalogname", "schemaname", "relname"}) {
-      if (range.contains(part)) path += (path.empty() ? "" : ".") + range.value(part, "");
+    for (const char* field : {"catalogname", "schemaname", "relname"}) {
+      if (range.contains(field)) path += (path.empty() ? "" : ".") + range.value(field, "");
     }
     refuse(sql, location_of(range, 0), Code::unsupported_sql,
            fmt::format("a table has no schema before its name; a file is named in single quotes: FROM '{}'", path));
@@ -57,12 +57,12 @@ ColumnNames::ColumnNames(const std::string& sql, const Syntax& syntax, const std
 
 /// The names of a column with what stands before it, as they are written.
 std::vector<Name> ColumnNames::names_of(const Json& body, int location) const {
-  const Json& parts = body.at("fields");
-  std::vector<Name> names = names_at(sql_, location, parts.size());
-  if (names.size() == parts.size()) return names;
+  const Json& fields = body.at("fields");
+  std::vector<Name> names = names_at(sql_, location, fields.size());
+  if (names.size() == fields.size()) return names;
   // U&"…", of which only the parser knows the characters.
   names.clear();
-  for (const Json& part : parts) names.push_back({string_of(part), true});
+  for (const Json& field : fields) names.push_back({string_of(field), true});
   return names;
 }
 
@@ -95,8 +95,8 @@ void ColumnNames::require_table(const std::vector<Name>& names, int location) co
 }
 
 std::size_t ColumnNames::column_of(const Json& body, int location) const {
-  const Json& parts = body.at("fields");
-  if (parts.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
+  const Json& fields = body.at("fields");
+  if (fields.back().contains("A_Star")) refuse(location, "* stands in COUNT(*) only: name the columns");
   const std::vector<Name> names = names_of(body, location);
   if (names.size() > 1) require_table(names, location);
   if (names.size() > 2) refuse_expression(sql_, "A_Indirection", location);

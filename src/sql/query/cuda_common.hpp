@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/cuda_common.hpp: the parts of a query's source that are the same for all queries: CUDA C++, for NVRTC.
+// sql/query/cuda_common.hpp: the lines of a query's source that are the same for all queries: CUDA C++, for NVRTC.
 #pragma once
 
 #include <string_view>

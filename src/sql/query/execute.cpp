@@ -173,8 +173,8 @@ class Executor {
       if (earliest != row_groups_.end()) return static_cast<int>(earliest - row_groups_.begin());
     }
     if (waiting_ > enough) {
-      const auto next_of = [&](const WorkUnit& unit) {
-        return unit.begin < unit.end ? unit.begin : row_groups_.size();
+      const auto next_of = [&](const WorkUnit& work_unit) {
+        return work_unit.begin < work_unit.end ? work_unit.begin : row_groups_.size();
       };
       WorkUnit& first =
           *std::min_element(work_units_.begin(), work_units_.end(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/lexer.cpp: cuts a query into tokens as PostgreSQL does: nested comments, four kinds of quotes.
+// sql/query/lexer.cpp: splits a query into tokens as PostgreSQL does: nested comments, four kinds of quotes.
 #include "sql/query/lexer.hpp"
 
 #include <fmt/format.h>

@@ -131,7 +131,7 @@ class LateColumns final : public BatchReader {
   void add_late(Batch& batch) {
     Batch late;
     if (!late_->next(late) || late.rows != batch.rows) {
-      throw Error(Code::malformed, "columns of one part have different numbers of rows");
+      throw Error(Code::malformed, "columns of one row group have different numbers of rows");
     }
     for (std::size_t i = 0; i < batch.columns.size(); ++i) {
       if (batch.columns[i].values == nullptr) batch.columns[i] = std::move(late.columns[i]);

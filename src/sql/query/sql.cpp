@@ -195,9 +195,9 @@ class Rewriter {
   /// The parser takes time with the square of an operator's length.
   void require_short_operator(std::size_t i) {
     constexpr std::string_view kOperators = "+-*/<>=~!@#%^&|`?";
-    const bool is_part = is(i, Token::symbol) && kOperators.find(sql_[tokens_[i].begin]) != std::string_view::npos;
-    const bool goes_on = is_part && i > 0 && tokens_[i].begin == tokens_[i - 1].end;
-    operator_bytes_ = is_part ? (goes_on ? operator_bytes_ : 0) + 1 : 0;
+    const bool is_operator = is(i, Token::symbol) && kOperators.find(sql_[tokens_[i].begin]) != std::string_view::npos;
+    const bool goes_on = is_operator && i > 0 && tokens_[i].begin == tokens_[i - 1].end;
+    operator_bytes_ = is_operator ? (goes_on ? operator_bytes_ : 0) + 1 : 0;
     if (operator_bytes_ <= kLongestName) return;
     refuse(sql_, static_cast<int>(tokens_[i].begin), Code::bad_sql,
            fmt::format("an operator has at most {} characters", kLongestName));
@@ -280,8 +280,8 @@ class Rewriter {
     return fmt::format("{}{}_", kStem, salt);
   }
 
-  /// The parser cuts names at 63 bytes, where a table may have columns that differ only after that: longer ones get a short
-  /// stand-in, which nothing in the query is called.
+  /// The parser truncates names to 63 bytes, where a table may have columns that differ only after that: longer ones
+  /// get a short stand-in, which nothing in the query is called.
   void shorten(const Token& token) {
     if ((token.kind != Token::word && token.kind != Token::quoted) || token.end - token.begin <= kLongestName) return;
     std::string name = token.kind == Token::word ? lower_case(text_of(token)) : unquoted(sql_, token);
@@ -394,7 +394,7 @@ std::string message_of(const PgQueryError& error) {
 
 namespace {
 
-/// Adds every part of the names that may be columns: of s.x it is x, or s if that is no table.
+/// Adds every field of the names that may be columns: of s.x it is x, or s if that is no table.
 void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syntax) {
   if (!tree.is_structured()) return;
   const auto column = tree.is_object() ? tree.find("ColumnRef") : tree.end();
@@ -402,14 +402,14 @@ void add_columns(const std::string& sql, const nlohmann::json& tree, Syntax& syn
     for (const nlohmann::json& child : tree) add_columns(sql, child, syntax);
     return;
   }
-  const Json& parts = column->at("fields");
-  const std::vector<Name> names = names_at(sql, location_of(*column, -1), parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i].contains("String")) continue;
+  const Json& fields = column->at("fields");
+  const std::vector<Name> names = names_at(sql, location_of(*column, -1), fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].contains("String")) continue;
     if (i < names.size() && !names[i].quoted) {
       syntax.columns.lower_case.insert(lower_case(names[i].text));
     } else {
-      syntax.columns.exact.insert(string_of(parts[i]));
+      syntax.columns.exact.insert(string_of(fields[i]));
     }
   }
 }
