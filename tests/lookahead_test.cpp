@@ -52,8 +52,8 @@ struct Sums {
     return bad;
   }
   static constexpr std::int64_t block() { return kBlock; }
-  static constexpr std::int64_t strip() { return kBlock / 2; }
-  static constexpr std::int64_t first_strip() { return kBlock / 2; }
+  static constexpr std::int64_t sub_block() { return kBlock / 2; }
+  static constexpr std::int64_t first_sub_block() { return kBlock / 2; }
   static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
   [[nodiscard]] bool in_place() const { return in == out; }
   static constexpr bool exact() { return false; }
@@ -181,7 +181,7 @@ TEST(BlockWorkers, AreAsManyAsTestsCountOn) {
   using upsweep::cpu::kBlockBytes;
   for (const int workers : {2, 3, 8}) {
     const auto workers_for = [&](std::int64_t n) {
-      return upsweep::cpu::block_workers(upsweep::cpu::parts(n, kBlockBytes / 4), 64);
+      return upsweep::cpu::block_workers(upsweep::cpu::ceil_div(n, kBlockBytes / 4), 64);
     };
     const std::int64_t n = upsweep::tests::elements_for(workers, 4);
     EXPECT_EQ(workers_for(n), workers);

@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "climb/reference.hpp"
+#include "cpu/block_scans.hpp"
 #include "cpu/overflow.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/dynamic.hpp"
@@ -39,7 +40,7 @@ using tests::Pattern;
 /// An odd number of elements that so many workers share, in blocks, and two at least in segments.
 template <class T>
 constexpr std::int64_t shared_by(int workers) {
-  return std::max(tests::elements_for(workers, sizeof(T)), cpu::kSegment) + 1;
+  return std::max(tests::elements_for(workers, sizeof(T)), cpu::kLongBlock) + 1;
 }
 
 // Around a vector (16 int32), a page (1024), a block (32768 int32), and several blocks on three threads.

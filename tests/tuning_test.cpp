@@ -82,11 +82,11 @@ TEST(Tuning, OrdersAreAsReleased) {
   EXPECT_EQ(kPipelineOrder.stage_bytes, 26'624);
   EXPECT_EQ(kChunksOrder.reduce_bytes, 8'388'608);
   EXPECT_EQ(cpu::tuning::kBlocksOrder.block_bytes, 131'072);
-  EXPECT_EQ(cpu::tuning::kBlocksOrder.segment, 262'144);
+  EXPECT_EQ(cpu::tuning::kBlocksOrder.long_block, 262'144);
   EXPECT_EQ(cpu::tuning::kBlocksOrder.reduce_block, 65'536);
   EXPECT_EQ(cpu::tuning::kBlocksOrder.list_block, 4096);
   EXPECT_EQ(cpu::tuning::kBlocksOrder.accumulators, 4);
-  EXPECT_EQ(cpu::tuning::kGroupsOrder.piece, 65'536);
+  EXPECT_EQ(cpu::tuning::kGroupsOrder.batch, 65'536);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cpu/blocks.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::tests {
 

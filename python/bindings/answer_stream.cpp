@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
+#include "cpu/work_partition.hpp"
 #include "sql/expression/number.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
@@ -48,9 +49,9 @@ constexpr std::int64_t kLeastBytes = 1 << 20;
 template <class IsSet>
 Bytes bits_of(std::size_t rows, const IsSet& is_set) {
   Bytes bits((rows + 7) / 8, std::byte{0});
-  cpu::for_each_share(std::ssize(bits), kLeastBytes / 8, 0, [&](cpu::Share share) {
-    const std::size_t end = std::min(rows, 8 * static_cast<std::size_t>(share.last));
-    for (std::size_t i = 8 * static_cast<std::size_t>(share.first); i < end; ++i) {
+  cpu::for_each_work_unit(std::ssize(bits), kLeastBytes / 8, 0, [&](cpu::WorkUnit unit) {
+    const std::size_t end = std::min(rows, 8 * static_cast<std::size_t>(unit.last));
+    for (std::size_t i = 8 * static_cast<std::size_t>(unit.first); i < end; ++i) {
       if (is_set(i)) bits[i / 8] |= std::byte{1} << (i % 8);
     }
   });
@@ -60,8 +61,8 @@ Bytes bits_of(std::size_t rows, const IsSet& is_set) {
 /// By all threads where they are many: it is memory that is written for the first time.
 template <class To, class From>
 void copy(const From& values, To* to) {
-  cpu::for_each_share(std::ssize(values), kLeastBytes / std::int64_t{sizeof(To)}, 0, [&](cpu::Share share) {
-    std::transform(values.begin() + share.first, values.begin() + share.last, to + share.first,
+  cpu::for_each_work_unit(std::ssize(values), kLeastBytes / std::int64_t{sizeof(To)}, 0, [&](cpu::WorkUnit unit) {
+    std::transform(values.begin() + unit.first, values.begin() + unit.last, to + unit.first,
                    [](const auto& value) { return static_cast<To>(value); });
   });
 }
@@ -79,11 +80,12 @@ void add_exact(const AnswerColumn& from, Column& column) {
 /// Whether all are from `least` on up to `greatest`; of those that are NULL the value is 0.
 bool are_within(const AnswerColumn& from, Int128 least, Int128 greatest) {
   std::atomic<bool> are{true};
-  cpu::for_each_share(std::ssize(from.wide), kLeastBytes / std::int64_t{sizeof(Int128)}, 0, [&](cpu::Share share) {
-    const bool all = std::all_of(from.wide.begin() + share.first, from.wide.begin() + share.last,
-                                 [&](Int128 value) { return value >= least && value <= greatest; });
-    if (!all) are = false;
-  });
+  cpu::for_each_work_unit(
+      std::ssize(from.wide), kLeastBytes / std::int64_t{sizeof(Int128)}, 0, [&](cpu::WorkUnit unit) {
+        const bool all = std::all_of(from.wide.begin() + unit.first, from.wide.begin() + unit.last,
+                                     [&](Int128 value) { return value >= least && value <= greatest; });
+        if (!all) are = false;
+      });
   return are;
 }
 

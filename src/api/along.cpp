@@ -20,7 +20,7 @@
 #include "cpu/list_values.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/refusals.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "system/interruption.hpp"
 
 namespace upsweep::dynamic {
@@ -245,7 +245,7 @@ class Worker {
 
 /// How many columns a worker takes at a time.
 std::int64_t columns_at_once(const Axis& axis, int workers) {
-  const std::int64_t share = cpu::parts(axis.outer * axis.inner, std::int64_t{workers} * 2 * kFewestColumns);
+  const std::int64_t share = cpu::ceil_div(axis.outer * axis.inner, std::int64_t{workers} * 2 * kFewestColumns);
   return std::min(axis.inner, std::clamp(share * kFewestColumns, kFewestColumns, kMostColumns));
 }
 
@@ -257,7 +257,7 @@ void run(const Policy& policy, const AlongCall& call, const detail::GoOn& go_on)
   if (axis.outer * axis.inner == 0) return;
   const int threads = cpu::list_workers(0, call.n * call.in_size, policy.threads);
   const std::int64_t each = columns_at_once(axis, threads);
-  const std::int64_t blocks = cpu::parts(axis.inner, each);
+  const std::int64_t blocks = cpu::ceil_div(axis.inner, each);
   // With nothing left to do for it, the caller's thread would ask nobody whether to go on.
   const auto workers = static_cast<int>(std::min<std::int64_t>(threads, axis.outer * blocks));
   Interruption interruption(&go_on);

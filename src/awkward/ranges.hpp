@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "awkward/kernel.hpp"
-#include "cpu/blocks.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/policy.hpp"
 
 namespace upsweep::awkward {
@@ -70,7 +70,7 @@ inline constexpr std::int64_t kUncounted = 256;
 template <class Count, class Write>
 std::int64_t write_in_order(std::int64_t n, Count count, Write write) {
   if (n <= kUncounted) return write(std::int64_t{0}, n, Destination{0, 0});
-  std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::parts(n, kRange)) + 1);
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::ceil_div(n, kRange)) + 1);
   const auto end_before = [&](std::int64_t first) -> std::int64_t& {
     return ends[static_cast<std::size_t>(first / kRange)];
   };

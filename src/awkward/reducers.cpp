@@ -105,7 +105,7 @@ void reduce_ranges(const Content<T>& content, Short reduce_short, Others reduce_
     if (!is_done(0, content.n)) reduce_others(0, content.n);
     return;
   }
-  std::vector<std::uint8_t> are_done(static_cast<std::size_t>(cpu::parts(content.n, kRange)));
+  std::vector<std::uint8_t> are_done(static_cast<std::size_t>(cpu::ceil_div(content.n, kRange)));
   for_ranges(content.n, [&](std::int64_t first, std::int64_t last) {
     are_done[static_cast<std::size_t>(first / kRange)] = is_done(first, last) ? 1 : 0;
   });

@@ -98,7 +98,7 @@ KernelError nested_fill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, con
       return;
     }
     // Where ranges end in the union, before starts are moved on.
-    std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::parts(length, kRange)));
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::ceil_div(length, kRange)));
     for (std::size_t range = 0; range < ends.size(); ++range) {
       ends[range] = lists.end(std::min(length, (static_cast<std::int64_t>(range) + 1) * kRange) - 1);
     }

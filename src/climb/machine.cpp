@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "climb/clock.hpp"
-#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/work_partition.hpp"
 #include "system/isa.hpp"
 #include "system/pages.hpp"
 #include "system/system_text.hpp"

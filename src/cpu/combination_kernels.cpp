@@ -35,7 +35,7 @@ void pairs(const std::int64_t* lengths, std::int64_t count, bool replacement, st
 /// kN: positions of a tuple, where they are known.
 template <int kN>
 std::int64_t tuples_of(const TupleTable& table, const std::int64_t* starts, const std::int64_t* lengths,
-                       std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t room) {
+                       std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t capacity) {
   const std::int64_t n = kN != 0 ? kN : table.n;
   const std::int64_t* const positions = table.positions;
   std::int64_t* rows[kN != 0 ? std::size_t{kN}
@@ -48,7 +48,7 @@ std::int64_t tuples_of(const TupleTable& table, const std::int64_t* starts, cons
     const std::int64_t length = lengths[i];
     if (length >= kTableLists) break;
     const std::int64_t tuples = table.counts[length];
-    if ((tuples == kNoIndex) | (tuples > room)) break;
+    if ((tuples == kNoIndex) | (tuples > capacity)) break;
     const Vector<std::int64_t> start = splat(starts[i]);
     const std::int64_t* const from = positions + length * n * kTableTuples;
     std::int64_t k = 0;
@@ -59,17 +59,17 @@ std::int64_t tuples_of(const TupleTable& table, const std::int64_t* starts, cons
       k += kStep;
     } while (k < tuples);
     to += tuples;
-    room -= tuples;
+    capacity -= tuples;
   }
   at = to;
   return i;
 }
 
 std::int64_t tuples(const TupleTable& table, const std::int64_t* starts, const std::int64_t* lengths,
-                    std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t room) {
-  if (table.n == 2) return tuples_of<2>(table, starts, lengths, count, out, at, room);
-  if (table.n == 3) return tuples_of<3>(table, starts, lengths, count, out, at, room);
-  return tuples_of<0>(table, starts, lengths, count, out, at, room);
+                    std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t capacity) {
+  if (table.n == 2) return tuples_of<2>(table, starts, lengths, count, out, at, capacity);
+  if (table.n == 3) return tuples_of<3>(table, starts, lengths, count, out, at, capacity);
+  return tuples_of<0>(table, starts, lengths, count, out, at, capacity);
 }
 
 constexpr CombinationKernels kTable{&pairs, &tuples};

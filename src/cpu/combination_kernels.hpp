@@ -25,11 +25,11 @@ struct TupleTable {
 struct CombinationKernels {
   /// tuples[i] ← the pairs of a list of lengths[i], less than 2^31, elements.
   void (*pairs)(const std::int64_t* lengths, std::int64_t count, bool replacement, std::int64_t* tuples);
-  /// Writes the tuples of lists[0 … count - 1] as long as these are in the table and there is room for their tuples; position d
+  /// Writes the tuples of lists[0 … count - 1] as long as these are in the table and their tuples fit; position d
   /// of the first goes to out[d][at]. kTableTuples elements from the last one on may be written. Advances `at`; returns how
   /// many lists it has done.
   std::int64_t (*tuples)(const TupleTable& table, const std::int64_t* starts, const std::int64_t* lengths,
-                         std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t room);
+                         std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t capacity);
 };
 
 const CombinationKernels& combination_kernels_baseline() noexcept;

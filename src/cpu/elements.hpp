@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "cpu/kernels.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/blocks.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::cpu {
 
@@ -20,7 +20,7 @@ const void* operator_object(const Call& call) {
 }
 
 /// An array read through a conversion. Where the types are equal the elements are handed out where they lie; otherwise
-/// they pass through a chunk on the stack, small enough to stay in first-level cache beside what it is made from.
+/// they are converted a block at a time on the stack, which stays in L1 next to its input.
 class Elements {
  public:
   template <class Call>
@@ -31,22 +31,22 @@ class Elements {
 
   /// Calls use(elements, first, count) over the range, in order.
   template <class Use>
-  void for_each_chunk(Range range, Use use) const {
+  void for_each_block(Range range, Use use) const {
     if (!converts()) {
       use(at_index(range.first), range.first, range.count);
       return;
     }
-    alignas(64) std::byte chunk[std::size_t{kChunkBytes}];
-    const std::int64_t length = kChunkBytes / out_size_;
+    alignas(64) std::byte block[std::size_t{kConvertedBytes}];
+    const std::int64_t length = kConvertedBytes / out_size_;
     for (std::int64_t done = 0; done < range.count; done += length) {
       const std::int64_t count = std::min(length, range.count - done);
-      convert_(at_index(range.first + done), chunk, count);
-      use(static_cast<const void*>(chunk), range.first + done, count);
+      convert_(at_index(range.first + done), block, count);
+      use(static_cast<const void*>(block), range.first + done, count);
     }
   }
 
  private:
-  static constexpr std::int64_t kChunkBytes = tuning::kBlocksOrder.converted_bytes;
+  static constexpr std::int64_t kConvertedBytes = tuning::kBlocksOrder.converted_bytes;
 
   Elements(const void* data, std::int64_t in_size, std::int64_t out_size, Type in, Type out)
       : data_(static_cast<const std::byte*>(data)), in_size_(in_size), out_size_(out_size) {

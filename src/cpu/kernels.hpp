@@ -27,13 +27,13 @@ struct ListBounds {
   bool strict;  ///< negative starts are errors too
 };
 
-/// The sum of a piece of lists.
+/// The sum of the lengths of some lists.
 struct ListTotal {
   std::int64_t total;  ///< the sum of lengths, modulo 2^64
   bool bad;            ///< some list is invalid, or an offset went past 2^63-1
 };
 
-/// Offsets of a piece of n lists. Types: int32, uint32, int64.
+/// Offsets of n lists. Types: int32, uint32, int64.
 struct OffsetsKernel {
   /// The sum of lengths, modulo 2^64; nothing is checked.
   std::int64_t (*reduce)(const ListBounds& lists, std::int64_t n);

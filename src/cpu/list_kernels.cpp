@@ -69,8 +69,8 @@ UPSWEEP_INLINE Columns<T> load_columns(const T* content, const std::int64_t* sta
   constexpr int kSide = kWidth < kDepth ? kWidth : kDepth;  // of a square
   const T* const x = content + first;
   Columns<T> columns;
-  for (int part = 0; part < kRegisters; ++part) {
-    const std::int64_t* const start = starts + std::ptrdiff_t{part} * kWidth;
+  for (int g = 0; g < kRegisters; ++g) {
+    const std::int64_t* const start = starts + std::ptrdiff_t{g} * kWidth;
     for (int depth = 0; depth < kDepth; depth += kSide) {
       Register<T> r[std::size_t{kSide}];
       for (int q = 0; q < kSide; ++q) {
@@ -85,7 +85,7 @@ UPSWEEP_INLINE Columns<T> load_columns(const T* content, const std::int64_t* sta
         r[q] = load_register(x + start[q] + depth);
       }
       transpose<T, 1>(r);
-      for (int q = 0; q < kSide; ++q) columns.at[depth + q].part[part] = r[q];
+      for (int q = 0; q < kSide; ++q) columns.at[depth + q].reg[g] = r[q];
     }
   }
   return columns;
@@ -108,8 +108,8 @@ UPSWEEP_INLINE Register<T> max_levels(Register<T> v) {
 
 template <class T>
 UPSWEEP_INLINE T max_of(const Vector<T>& v) {
-  Register<T> most = v.part[0];
-  for (int r = 1; r < kRegisters; ++r) most = v.part[r] > most ? v.part[r] : most;
+  Register<T> most = v.reg[0];
+  for (int r = 1; r < kRegisters; ++r) most = v.reg[r] > most ? v.reg[r] : most;
   return max_levels<T, kRegisterLanes<T> / 2>(most)[0];
 }
 
@@ -123,15 +123,15 @@ UPSWEEP_INLINE Vector<Lane<T>> lengths_of(const std::int64_t* starts, const std:
   if constexpr (sizeof(T) == 8) {
     const Vector<std::int64_t> from = load(starts);
     const Vector<std::int64_t> to = load(stops);
-    for (int r = 0; r < kRegisters; ++r) lengths.part[r] = to.part[r] - from.part[r];
+    for (int r = 0; r < kRegisters; ++r) lengths.reg[r] = to.reg[r] - from.reg[r];
   } else {
     constexpr int kWide = kRegisterLanes<std::int64_t>;
     for (int r = 0; r < kRegisters; ++r) {
       const std::int64_t* const from = starts + std::ptrdiff_t{2} * r * kWide;
       const std::int64_t* const to = stops + std::ptrdiff_t{2} * r * kWide;
-      lengths.part[r] = join(narrowed(load_register(to) - load_register(from)),
-                             narrowed(load_register(to + kWide) - load_register(from + kWide)),
-                             std::make_integer_sequence<int, 2 * kWide>{});
+      lengths.reg[r] = join(narrowed(load_register(to) - load_register(from)),
+                            narrowed(load_register(to + kWide) - load_register(from + kWide)),
+                            std::make_integer_sequence<int, 2 * kWide>{});
     }
   }
   return lengths;
@@ -252,13 +252,13 @@ struct FoldPerLane {
                                        Vector<T> total) {
     for_each_column(x, starts, lists, [&](Lane<T> j, const Vector<T>& column) {
       for (int r = 0; r < kRegisters; ++r) {
-        const Register<T> next = Operation{}(total.part[r], column.part[r]);
-        total.part[r] = lists.lengths.part[r] > j ? next : total.part[r];
+        const Register<T> next = Operation{}(total.reg[r], column.reg[r]);
+        total.reg[r] = lists.lengths.reg[r] > j ? next : total.reg[r];
       }
     });
     if constexpr (kEmpty == Empty::zero) {
       for (int r = 0; r < kRegisters; ++r) {
-        total.part[r] = lists.lengths.part[r] > 0 ? total.part[r] : Register<T>{};
+        total.reg[r] = lists.lengths.reg[r] > 0 ? total.reg[r] : Register<T>{};
       }
     }
     return total;
@@ -307,12 +307,12 @@ UPSWEEP_INLINE void store_columns(T* out, const Columns<T>& columns, const std::
   constexpr int kWidth = kRegisterLanes<T>;
   constexpr int kSide = kWidth < kDepth ? kWidth : kDepth;
   T* const to = out + first;
-  for (int part = 0; part < kRegisters; ++part) {
-    const std::int64_t* const start = starts + std::ptrdiff_t{part} * kWidth;
-    const std::int64_t* const stop = stops + std::ptrdiff_t{part} * kWidth;
+  for (int g = 0; g < kRegisters; ++g) {
+    const std::int64_t* const start = starts + std::ptrdiff_t{g} * kWidth;
+    const std::int64_t* const stop = stops + std::ptrdiff_t{g} * kWidth;
     for (int depth = 0; depth < kDepth; depth += kSide) {
       Register<T> r[std::size_t{kSide}];
-      for (int q = 0; q < kSide; ++q) r[q] = columns.at[depth + q].part[part];
+      for (int q = 0; q < kSide; ++q) r[q] = columns.at[depth + q].reg[g];
       transpose<T, 1>(r);
       // A register may hold elements of two lists: no more than kSide are the first one's.
       const auto left = [&](int q) {
@@ -442,7 +442,7 @@ template <class T, bool kGreatest>
 class Picked {
  public:
   UPSWEEP_INLINE explicit Picked(const Vector<Lane<T>>& lengths) {
-    for (int r = 0; r < kRegisters; ++r) at_.part[r] = lengths.part[r] > 0 ? Lanes{} : Lanes{} - 1;
+    for (int r = 0; r < kRegisters; ++r) at_.reg[r] = lengths.reg[r] > 0 ? Lanes{} : Lanes{} - 1;
   }
 
   /// The elements at j: those of lists that are longer than that.
@@ -450,12 +450,12 @@ class Picked {
     const Vector<T> worst = splat(kWorst);
     const Vector<Lane<T>> here = splat(j);
     for (int r = 0; r < kRegisters; ++r) {
-      const Register<T> best = best_.part[r];
-      const Register<T> x = lengths.part[r] > j ? column.part[r] : worst.part[r];
-      best_.part[r] = extremum<kGreatest>(best, x);
+      const Register<T> best = best_.reg[r];
+      const Register<T> x = lengths.reg[r] > j ? column.reg[r] : worst.reg[r];
+      best_.reg[r] = extremum<kGreatest>(best, x);
       // What is neither less nor equal is greater, or one of the two is NaN.
       const auto is_behind = kGreatest ? x <= best : x >= best;
-      at_.part[r] = (is_behind | (best != best)) ? at_.part[r] : here.part[r];
+      at_.reg[r] = (is_behind | (best != best)) ? at_.reg[r] : here.reg[r];
     }
   }
 
@@ -530,11 +530,11 @@ struct PlacePerLane {
         [&](Lane<T> j, const Vector<T>& column) {
           const Vector<Lane<T>> here = splat(j);
           for (int r = 0; r < kRegisters; ++r) {
-            const Register<T> next = column.part[r];
+            const Register<T> next = column.reg[r];
             const auto is_better =
-                (kGreatest ? next > best.part[r] : next < best.part[r]) & (lists.lengths.part[r] > here.part[r]);
-            best.part[r] = is_better ? next : best.part[r];
-            at.part[r] = is_better ? here.part[r] : at.part[r];
+                (kGreatest ? next > best.reg[r] : next < best.reg[r]) & (lists.lengths.reg[r] > here.reg[r]);
+            best.reg[r] = is_better ? next : best.reg[r];
+            at.reg[r] = is_better ? here.reg[r] : at.reg[r];
           }
         });
     return at;
@@ -651,11 +651,11 @@ UPSWEEP_INLINE std::uint64_t bits_from(const std::uint8_t* bits, std::int64_t fi
   return word >> (first % 8);
 }
 
-/// What becomes of lists of bits: of parts of them of up to kBitsAtOnce, whose totals add up, and of eight lists of up to eight
+/// What becomes of lists of bits: of up to kBitsAtOnce bits of a list, whose totals add up, and of eight lists of up to eight
 /// bits, each of which has a byte.
 struct AnyBit {
   using Out = std::uint8_t;
-  UPSWEEP_INLINE static std::int64_t part(std::uint64_t set, std::uint64_t /*given*/) { return set != 0; }
+  UPSWEEP_INLINE static std::int64_t of_some(std::uint64_t set, std::uint64_t /*given*/) { return set != 0; }
   UPSWEEP_INLINE static Out done(std::int64_t some) { return some != 0; }
 #if UPSWEEP_REGISTER_BYTES == 64
   UPSWEEP_INLINE static void eight(std::uint64_t set, std::uint64_t /*given*/, Out* out) {
@@ -667,7 +667,7 @@ struct AnyBit {
 
 struct AllBits {
   using Out = std::uint8_t;
-  UPSWEEP_INLINE static std::int64_t part(std::uint64_t set, std::uint64_t given) { return set != given; }
+  UPSWEEP_INLINE static std::int64_t of_some(std::uint64_t set, std::uint64_t given) { return set != given; }
   UPSWEEP_INLINE static Out done(std::int64_t missing) { return missing == 0; }
 #if UPSWEEP_REGISTER_BYTES == 64
   UPSWEEP_INLINE static void eight(std::uint64_t set, std::uint64_t given, Out* out) {
@@ -680,7 +680,7 @@ struct AllBits {
 
 struct CountBits {
   using Out = std::int64_t;
-  UPSWEEP_INLINE static std::int64_t part(std::uint64_t set, std::uint64_t /*given*/) {
+  UPSWEEP_INLINE static std::int64_t of_some(std::uint64_t set, std::uint64_t /*given*/) {
     return __builtin_popcountll(set);
   }
   UPSWEEP_INLINE static Out done(std::int64_t count) { return count; }
@@ -734,14 +734,14 @@ void reduce_bits(const std::uint8_t* bits, const std::int64_t* starts, const std
     const std::int64_t some = lists - i < 8 ? lists : i + 8;
     for (; i < some; ++i) {
       std::int64_t total = 0;
-      const auto add_part = [&](std::int64_t count) {
+      const auto add_some = [&](std::int64_t count) {
         const std::uint64_t given = (std::uint64_t{1} << count) - 1;
-        total += Reduced::part(bits_from(bits, first) & given, given);
+        total += Reduced::of_some(bits_from(bits, first) & given, given);
         first += count;
       };
       std::int64_t left = stops[i] - starts[i];
-      for (; left > kBitsAtOnce; left -= kBitsAtOnce) add_part(kBitsAtOnce);
-      add_part(left);  // of a short list, empty ones too, the only one
+      for (; left > kBitsAtOnce; left -= kBitsAtOnce) add_some(kBitsAtOnce);
+      add_some(left);  // of a short list, empty ones too, the only one
       out[i] = Reduced::done(total);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/list_runs.hpp: the lists of a share as kernels take them: runs with offsets and starts in 64 bits, and the lists it cuts.
+// cpu/list_runs.hpp: the lists of a work unit as kernels take them: runs with offsets and starts in 64 bits.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 #include "core/adjacent_lists.hpp"
 #include "core/lists.hpp"
-#include "cpu/list_cuts.hpp"
 #include "cpu/pack_kernels.hpp"
 #include "cpu/tuning/blocks.hpp"
 #include "cpu/tuning/lists.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::cpu {
 
@@ -53,59 +53,59 @@ class Converted {
   std::int64_t buffer_[kRunLists + kListsAhead + 1];  // uninitialised
 };
 
-/// The lists that a share is of: where their elements go, and where they are from.
+/// Adjacent lists, of which a work unit has some: where their elements go, and where they are from.
 template <class Offsets, class Starts = NoStarts>
-struct Laid {
+struct PathLists {
   Offsets offsets;
   std::int64_t n = 0;
   Starts starts = {};
 
-  /// Those elements of list i, which start so many into it, by kernel(run, first list of it).
+  /// Some elements of list i, from its element number `into` on, by kernel(run, first list of it).
   template <class Kernel>
-  bool part(std::int64_t i, std::int64_t into, std::int64_t count, Kernel& kernel) const {
+  bool elements(std::int64_t i, std::int64_t into, std::int64_t count, Kernel& kernel) const {
     const std::int64_t ends[] = {0, count};
     std::int64_t start = into;  // of a list by itself
     if constexpr (!std::is_same_v<Starts, NoStarts>) start += starts.start(i);
     return kernel(ListRun{ends, &start, 1, 0}, i);
   }
 
-  /// All of the share, in order, until kernel(run, first list of it) returns false. Of a list that is cut the run has one
-  /// list, which starts where its part does; without starts, so many elements into the list.
+  /// All of the work unit, in order, until kernel(run, first list of it) returns false. A list that begins or ends elsewhere is a
+  /// run of its own, which starts at its first element here; without starts, at the position of that element in the list.
   template <class Kernel>
-  bool for_each_run(const ListShare& share, Kernel kernel) const {
+  bool for_each_run(const PathWorkUnit& unit, Kernel kernel) const {
     const std::int64_t first = offsets(0);
-    const auto part_of_list = [&](std::int64_t i) {
+    const auto elements_of_list = [&](std::int64_t i) {
       if (i == n) return true;
       const std::int64_t begins = offsets(i) - first;
-      const auto [from, to] = within(share, i, begins, offsets(i + 1) - first);
-      return part(i, from - begins, to - from, kernel);
+      const auto [from, to] = within(unit, i, begins, offsets(i + 1) - first);
+      return elements(i, from - begins, to - from, kernel);
     };
-    if (!part_of_list(share.begin.list)) return false;
-    if (share.begin.list == share.end.list) return true;
+    if (!elements_of_list(unit.begin.list)) return false;
+    if (unit.begin.list == unit.end.list) return true;
     Converted to;
     Converted from;
-    for (std::int64_t i = share.begin.list + 1; i < share.end.list; i += kRunLists) {
-      const std::int64_t count = std::min(kRunLists, share.end.list - i);
+    for (std::int64_t i = unit.begin.list + 1; i < unit.end.list; i += kRunLists) {
+      const std::int64_t count = std::min(kRunLists, unit.end.list - i);
       const std::int64_t known = std::min(count + kListsAhead, n - i);
       const ListRun run{to.offsets(offsets, i, known + 1), from.starts(starts, i, known), count, known};
       if (!kernel(run, i)) return false;
     }
-    return part_of_list(share.end.list);
+    return elements_of_list(unit.end.list);
   }
 
-  /// The same from a stage into the share's part of `out`, by append(stage, run, first list).
+  /// The same from a stage to where the work unit's elements are in `out`, by append(stage, run, first list).
   template <class Append>
-  bool write(const ListShare& share, void* out, std::int64_t element_size, bool non_temporal,
+  bool write(const PathWorkUnit& unit, void* out, std::int64_t element_size, bool non_temporal,
              const PackKernels& kernels, Append append) const {
     Stage stage;  // NOLINT(cppcoreguidelines-pro-type-member-init): bytes are written before they are read
-    const std::int64_t count = share.end.element - share.begin.element;
-    begin(stage, static_cast<std::byte*>(out) + share.begin.element * element_size, count * element_size, non_temporal);
-    return for_each_run(share, [&](const ListRun& run, std::int64_t list) { return append(stage, run, list); }) &&
+    const std::int64_t count = unit.end.element - unit.begin.element;
+    begin(stage, static_cast<std::byte*>(out) + unit.begin.element * element_size, count * element_size, non_temporal);
+    return for_each_run(unit, [&](const ListRun& run, std::int64_t list) { return append(stage, run, list); }) &&
            kernels.finish(stage);
   }
 };
 
-/// Whether lists have the lengths that offsets leave room for.
+/// Whether lists have the lengths that offsets say.
 template <class Lengths>
 struct Fit {
   Lengths lengths;

@@ -11,7 +11,7 @@
 #include "cpu/list_batch.hpp"
 #include "cpu/list_values.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::cpu {
 
@@ -21,10 +21,10 @@ struct LongList {
   std::int64_t stop;
   std::int64_t first_block = 0;  ///< how many blocks the long lists before it have
 
-  [[nodiscard]] std::int64_t blocks() const { return parts(stop - start, kListBlock); }
+  [[nodiscard]] std::int64_t blocks() const { return ceil_div(stop - start, kListBlock); }
   /// The elements of its block b.
   [[nodiscard]] Range block(std::int64_t b) const {
-    const Range within = part_of(stop - start, kListBlock, b);
+    const Range within = block_of(stop - start, kListBlock, b);
     return {start + within.first, within.count};
   }
 };
@@ -68,12 +68,12 @@ class LongLists {
   void for_each(const Workers& workers, std::int64_t each, Work work) const {
     if (blocks_ == 0) return;
     std::atomic<std::int64_t> ticket{0};
-    const std::int64_t tickets = parts(blocks_, each);
+    const std::int64_t tickets = ceil_div(blocks_, each);
     run_workers(static_cast<int>(std::min<std::int64_t>(std::ssize(workers), tickets)), [&](int w) {
       for (;;) {
         const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
         if (mine >= tickets) return;
-        visit(part_of(blocks_, each, mine),
+        visit(block_of(blocks_, each, mine),
               [&](const LongList& list, Range blocks) { work(*workers[static_cast<std::size_t>(w)], list, blocks); });
       }
     });

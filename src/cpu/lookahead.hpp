@@ -8,43 +8,43 @@
 #include <cstdint>
 #include <thread>
 
+#include "cpu/block_scans.hpp"
 #include "cpu/block_totals.hpp"
-#include "cpu/blocks.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/threads.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::cpu {
 
-/// Scans the elements of `pieces` in blocks, on any number of workers. They take blocks in order. A block is folded strip by
-/// strip and its total published; every worker merges all totals in the order of the blocks, which gives it what precedes
+/// Scans the elements of `ranges` in blocks, on any number of workers. They take blocks in order. A block is folded sub-block by
+/// sub-block, and its total published; every worker merges all totals in the order of the blocks, which gives it what precedes
 /// its own, in the same bits for any number of workers. None waits for a carry that is handed on:
 ///  - A worker has folded kAhead blocks that it has not scanned. It scans the oldest and folds the next one, so that a
 ///    total is known for a block's time or longer before anybody needs it, however long memory takes over single blocks.
-///  - With every strip that is scanned one of another block is folded, and the next one fetched meanwhile, so that memory
+///  - With every sub-block that is scanned one of another block is folded, and the next one fetched meanwhile, so that memory
 ///    has work all the time. Offsets do both in one loop: one after the other takes 1.08 to 1.2 times as long (Xeon, 2 to 8
 ///    threads).
 ///  - Whoever has waited for a total as long as a block takes folds that block himself: a worker whose core was taken away
 ///    holds up nobody, as in a copy.
 /// A worker waits only for blocks that were taken earlier, by workers that have begun: any number of workers makes
 /// progress on any number of cores.
-template <class Pieces>
+template <class Ranges>
 class Lookahead {
  public:
-  using Carry = typename Pieces::Carry;
+  using Carry = typename Ranges::Carry;
 
   /// Throws std::bad_alloc.
-  Lookahead(const Pieces& pieces, std::int64_t n, const Carry& before)
-      : pieces_(pieces),
-        strips_(pieces),
+  Lookahead(const Ranges& ranges, std::int64_t n, const Carry& before)
+      : ranges_(ranges),
+        sub_blocks_(ranges),
         n_(n),
-        length_(pieces.block()),
-        count_(parts(n, length_)),
+        length_(ranges.block()),
+        count_(ceil_div(n, length_)),
         carry_(before),
         end_(before),
-        totals_(2 * count_, pieces.carry_bytes()) {}
+        totals_(2 * count_, ranges.carry_bytes()) {}
 
-  /// A worker's part of it. Returns the first bad index that it saw or kNoIndex.
+  /// Does one worker's blocks. Returns the first bad index that it saw or kNoIndex.
   std::int64_t work() {
     Held held[std::size_t{kAhead}];
     std::int64_t newest = take_ticket();
@@ -91,13 +91,13 @@ class Lookahead {
   };
 
   std::int64_t take_ticket() { return ticket_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] Range range_of(std::int64_t block) const { return part_of(n_, length_, block); }
+  [[nodiscard]] Range range_of(std::int64_t block) const { return block_of(n_, length_, block); }
   [[nodiscard]] bool is_whole(std::int64_t block) const { return (block + 1) * length_ <= n_; }
   /// The slot of what precedes the element after a block, where that is not the merged totals.
   [[nodiscard]] std::int64_t end_slot(std::int64_t block) const { return count_ + block; }
 
   void fold(Held& block) {
-    strips_.fold(range_of(block.index), block.total);
+    sub_blocks_.fold(range_of(block.index), block.total);
     totals_.publish(block.index, &block.total);
   }
 
@@ -111,10 +111,10 @@ class Lookahead {
     for (; reader.next < block; ++reader.next) {
       Carry total;
       if (!totals_.read(reader.next, &total)) await_total(reader, block, now + reader.spin_limit, total);
-      if (pieces_.prefers_scan(reader.prefix, total)) {
+      if (ranges_.prefers_scan(reader.prefix, total)) {
         for (GiveWay give_way; !totals_.read(end_slot(reader.next), &reader.prefix);) give_way();
       } else {
-        pieces_.merge(reader.prefix, total);
+        ranges_.merge(reader.prefix, total);
       }
     }
     reader.left = cycles();
@@ -141,7 +141,7 @@ class Lookahead {
   /// Folds a block that another worker has taken. The same elements folded the same way have the same bits.
   bool help(std::int64_t block, bool insists, Carry& total) {
     if (!totals_.begin_help(block, insists)) return false;
-    strips_.fold(range_of(block), total);
+    sub_blocks_.fold(range_of(block), total);
     totals_.publish(block, &total);
     totals_.end_help(block);
     return true;
@@ -155,14 +155,14 @@ class Lookahead {
     const Held old = block;
     block.index = newest;
     // In place: a helper may still read what is overwritten now.
-    for (GiveWay give_way; pieces_.in_place() && !totals_.is_left(old.index);) give_way();
+    for (GiveWay give_way; ranges_.in_place() && !totals_.is_left(old.index);) give_way();
     Carry carry = before;
     std::int64_t bad = kNoIndex;
     if (is_whole(newest)) {
       bad = scan_and_fold(old.index, carry, block, next);
     } else {
       if (newest < count_) fold(block);
-      bad = pieces_.scan(range_of(old.index), carry);
+      bad = ranges_.scan(range_of(old.index), carry);
     }
     hand_on(old, before, carry);
     return bad;
@@ -171,15 +171,15 @@ class Lookahead {
   std::int64_t scan_and_fold(std::int64_t scanned, Carry& carry, Held& folded, std::int64_t next) {
     const std::int64_t from = range_of(scanned).first;
     const std::int64_t other = range_of(folded.index).first;
-    const Range after = is_whole(next) ? Range{range_of(next).first, strips_.end(0, length_)} : Range{0, 0};
-    pieces_.clear(folded.total);
+    const Range after = is_whole(next) ? Range{range_of(next).first, sub_blocks_.end(0, length_)} : Range{0, 0};
+    ranges_.clear(folded.total);
     std::int64_t bad = kNoIndex;
     for (std::int64_t at = 0; at < length_;) {
-      const std::int64_t end = strips_.end(at, length_);
-      const Range ahead = end < length_ ? Range{other + end, strips_.end(end, length_) - end} : after;
-      const Range strip{from + at, end - at};
+      const std::int64_t end = sub_blocks_.end(at, length_);
+      const Range ahead = end < length_ ? Range{other + end, sub_blocks_.end(end, length_) - end} : after;
+      const Range sub_block{from + at, end - at};
       const Range beside{other + at, end - at};
-      bad = first_index(bad, pieces_.scan_and_fold(strip, carry, ahead, beside, folded.total));
+      bad = first_index(bad, ranges_.scan_and_fold(sub_block, carry, ahead, beside, folded.total));
       at = end;
     }
     totals_.publish(folded.index, &folded.total);
@@ -188,15 +188,15 @@ class Lookahead {
 
   /// `carry` is what the scan of the block left.
   void hand_on(const Held& block, const Carry& before, const Carry& carry) {
-    const bool scanned = pieces_.prefers_scan(before, block.total);
+    const bool scanned = ranges_.prefers_scan(before, block.total);
     if (scanned) totals_.publish(end_slot(block.index), &carry);
     if (block.index != count_ - 1) return;
     end_ = scanned ? carry : before;
-    if (!scanned) pieces_.merge(end_, block.total);
+    if (!scanned) ranges_.merge(end_, block.total);
   }
 
-  const Pieces& pieces_;
-  const Strips<Pieces> strips_;
+  const Ranges& ranges_;
+  const SubBlocks<Ranges> sub_blocks_;
   const std::int64_t n_;
   const std::int64_t length_;  // of a block
   const std::int64_t count_;
@@ -206,44 +206,44 @@ class Lookahead {
   alignas(64) std::atomic<std::int64_t> ticket_{0};
 };
 
-/// One worker, with the bits that several leave: every strip is folded, and scanned at once, while it is in the core's first
+/// One worker, with the bits that several leave: every sub-block is folded, and scanned at once, while it is in the core's first
 /// cache. Returns the first bad index or kNoIndex; carry becomes what precedes the next element.
-template <class Pieces>
-std::int64_t fold_and_scan_in_order(const Pieces& pieces, std::int64_t n, typename Pieces::Carry& carry) {
-  const Strips<Pieces> strips(pieces);
+template <class Ranges>
+std::int64_t fold_and_scan_in_order(const Ranges& ranges, std::int64_t n, typename Ranges::Carry& carry) {
+  const SubBlocks<Ranges> sub_blocks(ranges);
   std::int64_t bad = kNoIndex;
-  for (std::int64_t first = 0; first < n; first += pieces.block()) {
-    const std::int64_t count = std::min(pieces.block(), n - first);
-    typename Pieces::Carry scanned = carry;
-    typename Pieces::Carry total;
-    pieces.clear(total);
+  for (std::int64_t first = 0; first < n; first += ranges.block()) {
+    const std::int64_t count = std::min(ranges.block(), n - first);
+    typename Ranges::Carry scanned = carry;
+    typename Ranges::Carry total;
+    ranges.clear(total);
     for (std::int64_t at = 0; at < count;) {
-      const std::int64_t end = strips.end(at, count);
-      const Range strip{first + at, end - at};
-      typename Pieces::Carry part;
-      pieces.reduce(strip, part);
-      pieces.merge(total, part);
-      bad = first_index(bad, pieces.scan(strip, scanned, {first + end, std::min(end - at, n - first - end)}));
+      const std::int64_t end = sub_blocks.end(at, count);
+      const Range sub_block{first + at, end - at};
+      typename Ranges::Carry own;
+      ranges.reduce(sub_block, own);
+      ranges.merge(total, own);
+      bad = first_index(bad, ranges.scan(sub_block, scanned, {first + end, std::min(end - at, n - first - end)}));
       at = end;
     }
-    if (pieces.prefers_scan(carry, total)) {
+    if (ranges.prefers_scan(carry, total)) {
       carry = scanned;
     } else {
-      pieces.merge(carry, total);
+      ranges.merge(carry, total);
     }
   }
   finish_stores();
   return bad;
 }
 
-/// Scans n elements of `pieces`, `carry` preceding them; carry becomes what precedes the next element. Returns the first
-/// bad index or kNoIndex. `Pieces` is what a problem does to a range: see problems/dense/scan/ranges.hpp. Throws std::bad_alloc.
-template <class Pieces>
-std::int64_t scan_lookahead(const Pieces& pieces, std::int64_t n, int threads, typename Pieces::Carry& carry) {
-  const int workers = block_workers(parts(n, pieces.block()), threads);
+/// Scans n elements of `ranges`, `carry` preceding them; carry becomes what precedes the next element. Returns the first
+/// bad index or kNoIndex. `Ranges` is what a problem does to a range: see problems/dense/scan/ranges.hpp. Throws std::bad_alloc.
+template <class Ranges>
+std::int64_t scan_lookahead(const Ranges& ranges, std::int64_t n, int threads, typename Ranges::Carry& carry) {
+  const int workers = block_workers(ceil_div(n, ranges.block()), threads);
   // One worker needs no totals where scanning alone leaves the same bits.
-  if (workers == 1) return pieces.exact() ? scan_in_order(pieces, n, carry) : fold_and_scan_in_order(pieces, n, carry);
-  Lookahead<Pieces> schedule(pieces, n, carry);
+  if (workers == 1) return ranges.exact() ? scan_in_order(ranges, n, carry) : fold_and_scan_in_order(ranges, n, carry);
+  Lookahead<Ranges> schedule(ranges, n, carry);
   LowestIndex first_bad;
   run_workers(workers, [&](int) { first_bad.add(schedule.work()); });
   carry = schedule.end();

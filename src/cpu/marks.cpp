@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "cpu/blocks.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::cpu {
 namespace {
@@ -20,7 +20,7 @@ std::int64_t mark_block(const Mask& mask, Range range, const SelectKernels& kern
 }  // namespace
 
 Marks::Marks(const Mask& mask, Range range, const SelectKernels& kernels, int workers)
-    : range_(range), word_count_(parts(range.count, kMarkWord) + 2) {
+    : range_(range), word_count_(ceil_div(range.count, kMarkWord) + 2) {
   std::uint64_t* words = few_words_;
   std::uint16_t* before = few_before_;
   std::int64_t* in_front = few_in_front_;
@@ -62,7 +62,7 @@ namespace {
 
 void compact_run(const ContentColumn& column, const Marks& marks, std::int64_t block, std::uint64_t flip,
                  std::int64_t to, std::int64_t kept, const SelectKernels& kernels) {
-  const Range range = part_of(marks.count(), kMarkBlock, block);
+  const Range range = block_of(marks.count(), kMarkBlock, block);
   const auto* const content = static_cast<const std::byte*>(column.data);
   auto* const out = static_cast<std::byte*>(column.out);
   kernels.compact[moved_size(column.element_size)](
@@ -84,7 +84,7 @@ void compact_block(const ContentColumn& column, const Marks& marks, std::int64_t
 void compact_others(const ContentColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
                     const SelectKernels& kernels) {
   const std::int64_t* const in_front = marks.view().in_front + block;
-  const Range range = part_of(marks.count(), kMarkBlock, block);
+  const Range range = block_of(marks.count(), kMarkBlock, block);
   compact_run(column, marks, block, ~std::uint64_t{0}, base + range.first - in_front[0],
               range.count - (in_front[1] - in_front[0]), kernels);
 }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/segments.hpp"
 #include "cpu/select_kernels.hpp"
+#include "cpu/work_partition.hpp"
 #include "system/pages.hpp"
 #include "upsweep/detail/content_column.hpp"
 #include "upsweep/lists.hpp"
@@ -25,7 +25,7 @@ class Marks {
   [[nodiscard]] std::int64_t first() const { return range_.first; }  ///< in the mask
   [[nodiscard]] std::int64_t count() const { return range_.count; }
   [[nodiscard]] std::int64_t total() const { return view_.in_front[blocks()]; }
-  [[nodiscard]] std::int64_t blocks() const { return parts(range_.count, kMarkBlock); }
+  [[nodiscard]] std::int64_t blocks() const { return ceil_div(range_.count, kMarkBlock); }
   /// How many marks are set before a position.
   [[nodiscard]] std::int64_t rank(std::int64_t position) const {
     const auto at = static_cast<std::uint64_t>(position);

@@ -27,13 +27,13 @@ UPSWEEP_INLINE void copy_vector(std::byte* to, const std::byte* from) {
 
 // --------------------------------------------------------------------------------------------------------------- stage
 
-/// Whole cache lines of the stage, up to `at`, leave it. Returns where the next element goes, or null where there is no room.
+/// Whole cache lines of the stage, up to `at`, leave it. Returns where the next element goes, or null where that is full.
 [[gnu::noinline]] std::byte* flush(Stage& stage, std::byte* at) {
-  if (at - stage.bytes > stage.room) return nullptr;
+  if (at - stage.bytes > stage.capacity) return nullptr;
   const std::int64_t whole = (at - stage.bytes) / kVectorBytes * kVectorBytes;
   if (whole == 0) return at;
   std::int64_t i = 0;
-  if (stage.own > 0) {  // another share's bytes are in this line
+  if (stage.own > 0) {  // another work unit's bytes are in this line
     i = kVectorBytes;
     std::memcpy(stage.out + stage.own, stage.bytes + stage.own, static_cast<std::size_t>(i - stage.own));
     stage.own = 0;
@@ -47,7 +47,7 @@ UPSWEEP_INLINE void copy_vector(std::byte* to, const std::byte* from) {
   }
   copy_vector(stage.bytes, stage.bytes + whole);
   stage.out += whole;
-  stage.room -= whole;
+  stage.capacity -= whole;
   return at - whole;
 }
 
@@ -165,8 +165,8 @@ template <class Source>
 std::byte* append_exactly(Stage& stage, std::byte* at, const Source& source, std::int64_t i, std::int64_t length) {
   constexpr std::int64_t kSize = Source::kSize;
   for (std::int64_t j = 0; j < length && at != nullptr;) {
-    const std::int64_t room = (stage.bytes + Stage::kFull - at + kSize - 1) / kSize;
-    const std::int64_t count = room < length - j ? room : length - j;
+    const std::int64_t left = (stage.bytes + Stage::kFull - at + kSize - 1) / kSize;
+    const std::int64_t count = left < length - j ? left : length - j;
     if constexpr (requires { source.put_exactly(at, i, j, count); }) {
       source.put_exactly(at, i, j, count);
     } else {

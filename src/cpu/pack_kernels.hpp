@@ -33,7 +33,7 @@ struct Stage {
   std::byte* at;                                          ///< where in `bytes` the next element goes
   std::byte* out;                                         ///< where bytes[0] goes: the beginning of a cache line
   std::int64_t own;                                       ///< bytes before this one are not this output's
-  std::int64_t room;  ///< bytes from bytes[0] to the output's end: none is written past it
+  std::int64_t capacity;  ///< bytes from bytes[0] to the output's end: none is written past it
   bool non_temporal;
 };
 
@@ -68,7 +68,7 @@ inline void begin(Stage& stage, void* out, std::int64_t count, bool non_temporal
   stage.own = static_cast<std::int64_t>(address % kVectorBytes);
   stage.out = static_cast<std::byte*>(out) - stage.own;
   stage.at = stage.bytes + stage.own;
-  stage.room = stage.own + count;
+  stage.capacity = stage.own + count;
   stage.non_temporal = non_temporal;
 }
 

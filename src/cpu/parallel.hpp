@@ -24,7 +24,7 @@ using upsweep::hardware_threads;
 
 inline constexpr int kMaxWorkers = 1024;
 
-/// The same for `count` pieces of work, of which a worker is to have `least` or more.
+/// The same for `count` things to do, of which a worker is to have `least` or more.
 [[nodiscard]] inline int workers_for(std::int64_t count, std::int64_t least, int threads) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(count / least, 1, worker_count(threads)));
 }
@@ -103,33 +103,6 @@ void for_each_of(std::int64_t count, int workers, const Use& use) {
     }
   });
   if (error) std::rethrow_exception(error);
-}
-
-/// Worker w's share of `count` pieces: [first, last), contiguous.
-struct Share {
-  std::int64_t first;
-  std::int64_t last;
-};
-constexpr Share share_of(std::int64_t count, int worker, int workers) {
-  const std::int64_t each = count / workers;
-  const std::int64_t more = count % workers;  // the first `more` workers take one piece more
-  const auto first = [&](std::int64_t w) { return w * each + (w < more ? w : more); };
-  return {first(worker), first(worker + 1)};
-}
-
-/// Runs work(share) for each worker's share of `count` pieces: `least` or more.
-template <class Work>
-void for_each_share(std::int64_t count, std::int64_t least, int threads, Work work) {
-  const int workers = workers_for(count, least, threads);
-  run_workers(workers, [&](int worker) { work(share_of(count, worker, workers)); });
-}
-
-/// Runs work(piece) for each of `count` pieces: every worker does its share of them in order.
-template <class Work>
-void for_each_piece(std::int64_t count, int threads, Work work) {
-  for_each_share(count, 1, threads, [&](Share share) {
-    for (std::int64_t piece = share.first; piece < share.last; ++piece) work(piece);
-  });
 }
 
 }  // namespace upsweep::cpu

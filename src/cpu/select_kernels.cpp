@@ -47,17 +47,17 @@ UPSWEEP_INLINE Word marks_of(const std::uint8_t* bytes) {
   const __m512i v = _mm512_loadu_si512(bytes);
   return _mm512_test_epi8_mask(v, v);
 #else
-  constexpr int kParts = kVectorBytes / kRegisterBytes;
+  constexpr int kLoads = kVectorBytes / kRegisterBytes;
   Word zeros = 0;
-  for (int part = 0; part < kParts; ++part) {
+  for (int load = 0; load < kLoads; ++load) {
 #if UPSWEEP_REGISTER_BYTES == 32
-    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + part);
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + load);
     const auto mask = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256())));
 #else
-    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + part);
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + load);
     const auto mask = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())));
 #endif
-    zeros |= Word{mask} << (part * kRegisterBytes);
+    zeros |= Word{mask} << (load * kRegisterBytes);
   }
   return ~zeros;
 #endif
@@ -131,7 +131,7 @@ UPSWEEP_INLINE Vector<std::int64_t> load_eight(const T* from) {
   if constexpr (sizeof(T) == 8) return load(from);
   Vector<std::int64_t> v;
   for (int r = 0; r < kRegisters; ++r) {
-    if constexpr (sizeof(T) == 4) v.part[r] = widen(from + r * kRegisterLanes<std::int64_t>);
+    if constexpr (sizeof(T) == 4) v.reg[r] = widen(from + r * kRegisterLanes<std::int64_t>);
   }
   return v;
 }
@@ -165,8 +165,8 @@ UPSWEEP_INLINE void rank_eight(const T* offsets, std::int64_t from, std::int64_t
   const auto base = static_cast<Word>(rank(view, static_cast<std::uint64_t>(position)));
   const Word bits = bits_at(view.words, position);
   for (int r = 0; r < kRegisters; ++r) {
-    bad |= after.part[r] < before.part[r];
-    const Register<Word> lower = ((Register<Word>{} + 1) << (Register<Word>)(after.part[r] - from)) - 1;
+    bad |= after.reg[r] < before.reg[r];
+    const Register<Word> lower = ((Register<Word>{} + 1) << (Register<Word>)(after.reg[r] - from)) - 1;
     const Register<Word> ranks = popcounts(lower & bits) + base;
     reinterpret_cast<RegisterOf<Word>::Unaligned*>(out)[r] = ranks;
   }
@@ -197,8 +197,8 @@ bool rank_offsets_as(const T* offsets, std::int64_t count, std::int64_t first, s
     const auto last = static_cast<std::int64_t>(offsets[i + kStep]);
     const auto position = static_cast<std::uint64_t>(from) - static_cast<std::uint64_t>(first);
     const auto span = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(from);
-    const auto room = static_cast<std::uint64_t>(marks);
-    if (position <= room && span < kMarkWord && span <= room - position) {
+    const auto end = static_cast<std::uint64_t>(marks);
+    if (position <= end && span < kMarkWord && span <= end - position) {
       rank_eight(offsets + i, from, static_cast<std::int64_t>(position), view, out + i, bad_lanes);
     } else {
       for (std::int64_t j = i; j < i + kStep; ++j) rank_one(j);
@@ -447,7 +447,7 @@ bool take(const void* indices, std::int64_t count, const TakeRange* ranges, std:
     for (bool more = at + kTakeSlack <= count; more; more = at < range.stop && at + kTakeSlack <= count) {
       const Vector<std::int64_t> index = load_eight(from + at);
       for (int r = 0; r < kRegisters; ++r) {
-        const Register<std::int64_t> local = index.part[r] + ((index.part[r] < 0) & range.count);
+        const Register<std::int64_t> local = index.reg[r] + ((index.reg[r] < 0) & range.count);
         bad |= (lane_of[r] < range.stop - at) & ((local < 0) | (local >= range.count));
         reinterpret_cast<RegisterOf<std::int64_t>::Unaligned*>(out + (at - range.first))[r] = local + range.start;
       }

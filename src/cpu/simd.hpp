@@ -49,7 +49,7 @@ constexpr int kLanes = kVectorBytes / int{sizeof(T)};
 
 template <class T>
 struct Vector {
-  Register<T> part[kRegisters];
+  Register<T> reg[kRegisters];
 };
 
 // One register at a time: copying all 64 bytes at once makes GCC 12 go through the stack where registers are narrower.
@@ -57,14 +57,14 @@ template <class T>
 UPSWEEP_INLINE Vector<T> load(const T* from) {
   Vector<T> v;
   for (int r = 0; r < kRegisters; ++r) {
-    v.part[r] = reinterpret_cast<const typename RegisterOf<T>::Unaligned*>(from)[r];
+    v.reg[r] = reinterpret_cast<const typename RegisterOf<T>::Unaligned*>(from)[r];
   }
   return v;
 }
 
 template <class T>
 UPSWEEP_INLINE void store(T* to, const Vector<T>& v) {
-  for (int r = 0; r < kRegisters; ++r) reinterpret_cast<typename RegisterOf<T>::Unaligned*>(to)[r] = v.part[r];
+  for (int r = 0; r < kRegisters; ++r) reinterpret_cast<typename RegisterOf<T>::Unaligned*>(to)[r] = v.reg[r];
 }
 
 /// A register of int64 from int32 or uint32 elements. With vectors of 64 bytes GCC 12 converts halves and joins them, six
@@ -100,7 +100,7 @@ template <class T>
 UPSWEEP_INLINE Vector<T> splat(T value) {
   Vector<T> v;
   // Lane by lane GCC 12 would store each of them; less zero is the same bits, -0.0 too.
-  for (int r = 0; r < kRegisters; ++r) v.part[r] = value - Register<T>{};
+  for (int r = 0; r < kRegisters; ++r) v.reg[r] = value - Register<T>{};
   return v;
 }
 
@@ -108,7 +108,7 @@ UPSWEEP_INLINE Vector<T> splat(T value) {
 template <class T, class Op>
 UPSWEEP_INLINE Vector<T> combine(Op op, const Vector<T>& a, const Vector<T>& b) {
   Vector<T> v;
-  for (int r = 0; r < kRegisters; ++r) v.part[r] = op(a.part[r], b.part[r]);
+  for (int r = 0; r < kRegisters; ++r) v.reg[r] = op(a.reg[r], b.reg[r]);
   return v;
 }
 
@@ -236,10 +236,10 @@ UPSWEEP_INLINE Register<T> scan_levels(Op op, Register<T> v) {
 /// the same whatever the register width.
 template <class T, class Op>
 UPSWEEP_INLINE Vector<T> scan_vector(Op op, Vector<T> v) {
-  for (int r = 0; r < kRegisters; ++r) v.part[r] = scan_levels<T, 1>(op, v.part[r]);
+  for (int r = 0; r < kRegisters; ++r) v.reg[r] = scan_levels<T, 1>(op, v.reg[r]);
   for (int half = 1; half < kRegisters; half *= 2) {
     for (int r = 0; r < kRegisters; ++r) {
-      if ((r & half) != 0) v.part[r] = op(broadcast_last<T>(v.part[(r & ~(2 * half - 1)) + half - 1]), v.part[r]);
+      if ((r & half) != 0) v.reg[r] = op(broadcast_last<T>(v.reg[(r & ~(2 * half - 1)) + half - 1]), v.reg[r]);
     }
   }
   return v;
@@ -250,8 +250,8 @@ template <class T>
 UPSWEEP_INLINE Vector<T> shift_in(const Vector<T>& before, const Vector<T>& v) {
   Vector<T> shifted;
   for (int r = 0; r < kRegisters; ++r) {
-    const Register<T> left = r == 0 ? before.part[kRegisters - 1] : v.part[r - 1];
-    shifted.part[r] = shuffle<T, [](int j) { return kRegisterLanes<T> - 1 + j; }>(left, v.part[r]);
+    const Register<T> left = r == 0 ? before.reg[kRegisters - 1] : v.reg[r - 1];
+    shifted.reg[r] = shuffle<T, [](int j) { return kRegisterLanes<T> - 1 + j; }>(left, v.reg[r]);
   }
   return shifted;
 }
@@ -260,14 +260,14 @@ UPSWEEP_INLINE Vector<T> shift_in(const Vector<T>& before, const Vector<T>& v) {
 template <class T>
 UPSWEEP_INLINE Vector<T> splat_last(const Vector<T>& v) {
   Vector<T> last;
-  const Register<T> part = broadcast_last<T>(v.part[kRegisters - 1]);
-  for (int r = 0; r < kRegisters; ++r) last.part[r] = part;
+  const Register<T> all = broadcast_last<T>(v.reg[kRegisters - 1]);
+  for (int r = 0; r < kRegisters; ++r) last.reg[r] = all;
   return last;
 }
 
 template <class T>
 UPSWEEP_INLINE T last_of(const Vector<T>& v) {
-  return v.part[kRegisters - 1][kRegisterLanes<T> - 1];
+  return v.reg[kRegisters - 1][kRegisterLanes<T> - 1];
 }
 
 // ------------------------------------------------------------------------------------------- where results are put
@@ -287,7 +287,7 @@ struct NonTemporal {
   template <class T>
   UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
     char* at = reinterpret_cast<char*>(to);
-    for (int r = 0; r < kRegisters; ++r, at += kRegisterBytes) store_non_temporal(at, v.part[r]);
+    for (int r = 0; r < kRegisters; ++r, at += kRegisterBytes) store_non_temporal(at, v.reg[r]);
   }
   UPSWEEP_INLINE void finish(void*) {}
 };
@@ -314,7 +314,7 @@ class Realigned {
   UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
     char* aligned = reinterpret_cast<char*>(to) - over_;
     for (int r = 0; r < kRegisters; ++r, aligned += kRegisterBytes) {
-      const auto right = (Words)v.part[r];
+      const auto right = (Words)v.reg[r];
       store_non_temporal(aligned, join(left_, right));
       left_ = right;
     }

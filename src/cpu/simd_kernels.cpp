@@ -47,8 +47,8 @@ std::uint64_t read(const void* from, std::int64_t bytes) {
   }
   std::uint64_t all = 0;
   for (auto& s : sum) {
-    for (auto& part : s.part) {
-      for (int j = 0; j < kRegisterLanes<std::uint64_t>; ++j) all ^= part[j];
+    for (auto& lanes : s.reg) {
+      for (int j = 0; j < kRegisterLanes<std::uint64_t>; ++j) all ^= lanes[j];
     }
   }
   return all;
@@ -58,7 +58,7 @@ std::uint64_t read(const void* from, std::int64_t bytes) {
 
 /// Writes n outputs with fill(first, count, sink), which computes those from `first` on and hands them to sink.put();
 /// `non_temporal` asks for stores past the caches, which need alignment: integers, exact in any grouping, get there by a
-/// short first part; the vectors of floats must stay as they are, so the sink cuts its stores out of two neighbours.
+/// short first range; the vectors of floats must stay as they are, so the sink takes each store from two neighbors.
 template <class T, class Fill>
 UPSWEEP_INLINE void write_output(T* out, std::int64_t n, bool non_temporal, Fill fill) {
   if (!non_temporal || n < 2 * kLanes<T>) {
@@ -99,16 +99,16 @@ UPSWEEP_INLINE std::int64_t each_vector(std::int64_t first, std::int64_t end, st
   return first + step;
 }
 
-/// The last elements of a piece, fewer than a vector, filled up with `rest`.
+/// The last elements of a range, fewer than a vector, filled up with `rest`.
 template <class T>
-UPSWEEP_INLINE Vector<T> load_part(const T* from, std::int64_t count, T rest) {
+UPSWEEP_INLINE Vector<T> load_rest(const T* from, std::int64_t count, T rest) {
   alignas(kVectorBytes) T padded[kLanes<T>];
   for (int j = 0; j < kLanes<T>; ++j) padded[j] = j < count ? from[j] : rest;
   return load(padded);
 }
 
 template <class T>
-UPSWEEP_INLINE void store_part(T* to, std::int64_t count, const Vector<T>& v) {
+UPSWEEP_INLINE void store_rest(T* to, std::int64_t count, const Vector<T>& v) {
   alignas(kVectorBytes) T padded[kLanes<T>];
   store(padded, v);
   for (int j = 0; j < count; ++j) to[j] = padded[j];
@@ -125,13 +125,13 @@ class Magnitude {
   UPSWEEP_INLINE void add(const Vector<T>& x) {
     constexpr int kSignBit = 8 * int{sizeof(T)} - 1;
     constexpr bool kSigned = T(-1) < T(0);
-    for (int r = 0; r < kRegisters; ++r) all_.part[r] |= kSigned ? x.part[r] ^ (x.part[r] >> kSignBit) : x.part[r];
+    for (int r = 0; r < kRegisters; ++r) all_.reg[r] |= kSigned ? x.reg[r] ^ (x.reg[r] >> kSignBit) : x.reg[r];
   }
   UPSWEEP_INLINE void see(const Vector<T>& x, const Vector<T>&) { add(x); }
   [[nodiscard]] UPSWEEP_INLINE std::uint64_t get() const {
     std::uint64_t any = 0;
     for (int r = 0; r < kRegisters; ++r) {
-      for (int j = 0; j < kRegisterLanes<T>; ++j) any |= static_cast<std::uint64_t>(all_.part[r][j]);
+      for (int j = 0; j < kRegisterLanes<T>; ++j) any |= static_cast<std::uint64_t>(all_.reg[r][j]);
     }
     return any;
   }
@@ -141,17 +141,17 @@ class Magnitude {
 };
 
 /// Whether a result among floats is infinite. NaN that is not of the elements comes after an infinite result: it takes two
-/// infinite parts, of which the first is, or makes, an earlier result.
+/// infinite operands, of which the first is, or makes, an earlier result.
 template <class T>
 class Infinite {
  public:
   UPSWEEP_INLINE void see(const Vector<T>&, const Vector<T>& result) {
-    for (int r = 0; r < kRegisters; ++r) seen_.part[r] = see_infinity<T>(seen_.part[r], result.part[r]);
+    for (int r = 0; r < kRegisters; ++r) seen_.reg[r] = see_infinity<T>(seen_.reg[r], result.reg[r]);
   }
   [[nodiscard]] UPSWEEP_INLINE std::uint64_t get() const {
     bool any = false;
     for (int r = 0; r < kRegisters; ++r) {
-      const Register<T> zero = seen_.part[r] - seen_.part[r];  // NaN where it is not finite
+      const Register<T> zero = seen_.reg[r] - seen_.reg[r];  // NaN where it is not finite
       for (int j = 0; j < kRegisterLanes<T>; ++j) any |= zero[j] != T{0};
     }
     return any ? 1 : 0;
@@ -185,7 +185,7 @@ struct SimdScan {
       for (int u = 0; u < kUnroll; ++u) sum[u] = combine<T>(kCombine, sum[u], load(x + i + u * kStep));
     }
     for (int u = 0; i < n; i += kStep, ++u) {
-      const Vector<T> v = i + kStep <= n ? load(x + i) : load_part(x + i, n - i, kIdentity);
+      const Vector<T> v = i + kStep <= n ? load(x + i) : load_rest(x + i, n - i, kIdentity);
       sum[u] = combine<T>(kCombine, sum[u], v);
     }
     const Vector<T> all =
@@ -216,7 +216,7 @@ struct SimdScan {
       sink.put(out + i, step(load(in + i)));
     }
     sink.finish(out + i);
-    if (i < n) store_part(out + i, n - i, step(load_part(in + i, n - i, kIdentity)));
+    if (i < n) store_rest(out + i, n - i, step(load_rest(in + i, n - i, kIdentity)));
     return last_of(carry);
   }
 
@@ -261,7 +261,7 @@ struct SimdScan {
     state.any = state.any || n > 0;
   }
 
-  /// An exclusive piece starts with the identity, so it needs no case of its own.
+  /// An exclusive range starts with the identity, so it needs no case of its own.
   static void shift(const void*, void* out, std::int64_t n, const void* carry, bool) {
     const auto& state = *static_cast<const Carry*>(carry);
     if (!state.any) return;
@@ -270,7 +270,7 @@ struct SimdScan {
     const Vector<T> left = splat(state.lost != T{0} ? static_cast<T>(state.total + state.lost) : state.total);
     std::int64_t i = 0;
     for (; i + kStep <= n; i += kStep) store(y + i, combine<T>(kCombine, left, load(y + i)));
-    if (i < n) store_part(y + i, n - i, combine<T>(kCombine, left, load_part(y + i, n - i, kIdentity)));
+    if (i < n) store_rest(y + i, n - i, combine<T>(kCombine, left, load_rest(y + i, n - i, kIdentity)));
   }
 };
 
@@ -281,7 +281,7 @@ std::uint64_t magnitude(const void* in, std::int64_t n) {
   Magnitude<T> all;
   std::int64_t i = 0;
   for (; i + kStep <= n; i += kStep) all.add(load(x + i));
-  all.add(load_part(x + i, n - i, T{0}));
+  all.add(load_rest(x + i, n - i, T{0}));
   return all.get();
 }
 
@@ -300,14 +300,14 @@ class HalfSums {
 
   UPSWEEP_INLINE void add(const Vector<Word>& x) {
     for (int r = 0; r < kRegisters; ++r) {
-      words_.part[r] += x.part[r];
-      upper_.part[r] += x.part[r] >> kHalf;
+      words_.reg[r] += x.reg[r];
+      upper_.reg[r] += x.reg[r] >> kHalf;
     }
   }
   [[nodiscard]] UPSWEEP_INLINE const Vector<Word>& upper() const { return upper_; }
   [[nodiscard]] UPSWEEP_INLINE Vector<Word> lower() const {
     Vector<Word> sums;
-    for (int r = 0; r < kRegisters; ++r) sums.part[r] = words_.part[r] - (upper_.part[r] << kHalf);
+    for (int r = 0; r < kRegisters; ++r) sums.reg[r] = words_.reg[r] - (upper_.reg[r] << kHalf);
     return sums;
   }
 
@@ -325,13 +325,13 @@ UPSWEEP_INLINE Int128 total_of(const Vector<Word>& v) {
     constexpr int kBits = 8 * int{sizeof(Word)};
     Vector<Wider> pairs;
     for (int r = 0; r < kRegisters; ++r) {
-      const auto both = (Register<Wider>)v.part[r];
-      pairs.part[r] = (both >> kBits) + (both << kBits >> kBits);
+      const auto both = (Register<Wider>)v.reg[r];
+      pairs.reg[r] = (both >> kBits) + (both << kBits >> kBits);
     }
     total = total_of(pairs);
   } else {
     for (int r = 0; r < kRegisters; ++r) {
-      for (int j = 0; j < kRegisterLanes<Word>; ++j) total += v.part[r][j];
+      for (int j = 0; j < kRegisterLanes<Word>; ++j) total += v.reg[r][j];
     }
   }
   return total;
@@ -349,7 +349,7 @@ Int128 exact_sum(const void* in, std::int64_t n) {
   const auto words_above = [](const Vector<T>& v) __attribute__((always_inline)) {
     const Vector<T> least = splat(kLeast);
     Vector<Word> words;
-    for (int r = 0; r < kRegisters; ++r) words.part[r] = (Register<Word>)(v.part[r] ^ least.part[r]);
+    for (int r = 0; r < kRegisters; ++r) words.reg[r] = (Register<Word>)(v.reg[r] ^ least.reg[r]);
     return words;
   };
   Int128 sum = Int128{n} * kLeast;
@@ -358,7 +358,7 @@ Int128 exact_sum(const void* in, std::int64_t n) {
     const std::int64_t end = n - i < kMost ? n : i + kMost;
     HalfSums<Word> halves;
     for (; i + kStep <= end; i += kStep) halves.add(words_above(load(x + i)));
-    if (i < end) halves.add(words_above(load_part(x + i, end - i, kLeast)));
+    if (i < end) halves.add(words_above(load_rest(x + i, end - i, kLeast)));
     i = end;
     sum += total_of(halves.lower()) + (total_of(halves.upper()) << (kWide ? HalfSums<Word>::kHalf : 0));
   }
@@ -389,7 +389,7 @@ constexpr Convert conversion() {
 UPSWEEP_INLINE bool any_negative(const Vector<std::int64_t>& v) {
   std::int64_t all = 0;
   for (int r = 0; r < kRegisters; ++r) {
-    for (int j = 0; j < kRegisterLanes<std::int64_t>; ++j) all |= v.part[r][j];
+    for (int j = 0; j < kRegisterLanes<std::int64_t>; ++j) all |= v.reg[r][j];
   }
   return all < 0;
 }
@@ -415,12 +415,12 @@ struct SimdLists {
       return load(from);
     } else {
       Offsets wide;
-      for (int r = 0; r < kRegisters; ++r) wide.part[r] = widen(from + r * kRegisterLanes<std::int64_t>);
+      for (int r = 0; r < kRegisters; ++r) wide.reg[r] = widen(from + r * kRegisterLanes<std::int64_t>);
       return wide;
     }
   }
 
-  UPSWEEP_INLINE static Offsets load_wide_part(const T* from, std::int64_t count) {
+  UPSWEEP_INLINE static Offsets load_wide_rest(const T* from, std::int64_t count) {
     T padded[kLanes<std::int64_t>];
     for (int j = 0; j < kLanes<std::int64_t>; ++j) padded[j] = j < count ? from[j] : T{0};
     return load_wide(padded);
@@ -435,24 +435,24 @@ struct SimdLists {
     return {load_wide(starts + i), load_wide(stops + i)};
   }
   [[nodiscard]] UPSWEEP_INLINE Bounds bounds(std::int64_t i, std::int64_t count) const {
-    return {load_wide_part(starts + i, count), load_wide_part(stops + i, count)};
+    return {load_wide_rest(starts + i, count), load_wide_rest(stops + i, count)};
   }
 
   /// Their lengths, checked.
   UPSWEEP_INLINE Offsets lengths(const Bounds& list) {
     Offsets length;
     for (int r = 0; r < kRegisters; ++r) {
-      length.part[r] = list.stop.part[r] - list.start.part[r];
-      bad.part[r] |= length.part[r];
+      length.reg[r] = list.stop.reg[r] - list.start.reg[r];
+      bad.reg[r] |= length.reg[r];
       // In 64 bits the difference itself may wrap around, so that its sign means nothing.
-      if constexpr (sizeof(T) == sizeof(std::int64_t)) bad.part[r] |= list.stop.part[r] < list.start.part[r];
-      if (strict) bad.part[r] |= list.start.part[r];
+      if constexpr (sizeof(T) == sizeof(std::int64_t)) bad.reg[r] |= list.stop.reg[r] < list.start.reg[r];
+      if (strict) bad.reg[r] |= list.start.reg[r];
     }
     return length;
   }
 
   UPSWEEP_INLINE void check(const Offsets& offsets) {
-    for (int r = 0; r < kRegisters; ++r) bad.part[r] |= offsets.part[r];
+    for (int r = 0; r < kRegisters; ++r) bad.reg[r] |= offsets.reg[r];
   }
 
   /// The sum of lengths, modulo 2^64, unchecked.
@@ -465,7 +465,7 @@ struct SimdLists {
 
    private:
     UPSWEEP_INLINE void add(const Bounds& list) {
-      for (int r = 0; r < kRegisters; ++r) sum_.part[r] += list.stop.part[r] - list.start.part[r];
+      for (int r = 0; r < kRegisters; ++r) sum_.reg[r] += list.stop.reg[r] - list.start.reg[r];
     }
     const SimdLists lists_;
     Offsets sum_ = splat(std::int64_t{0});
@@ -536,7 +536,7 @@ struct SimdLists {
                        });
                    if (i == end) return;
                    beside.add(i, end - i);
-                   store_part(out + i, end - i, step(run.bounds(i, end - i)));
+                   store_rest(out + i, end - i, step(run.bounds(i, end - i)));
                  });
     return {last_of(carry), any_negative(run.bad)};
   }
@@ -548,7 +548,7 @@ struct SimdLists {
     const auto step = [&](const Bounds& list) __attribute__((always_inline)) {
       run.lengths(list);
       Offsets offsets;
-      for (int r = 0; r < kRegisters; ++r) offsets.part[r] = list.stop.part[r] - left.part[r];
+      for (int r = 0; r < kRegisters; ++r) offsets.reg[r] = list.stop.reg[r] - left.reg[r];
       return offsets;
     };
     write_output(
@@ -562,20 +562,20 @@ struct SimdLists {
                 sink.put(out + at, offsets);
               });
           if (i == end) return;
-          store_part(out + i, end - i, step(run.bounds(i, end - i)));
+          store_rest(out + i, end - i, step(run.bounds(i, end - i)));
           // Lanes past the last list hold no offset.
-          for (; i < end; ++i) run.bad.part[0][0] |= out[i];
+          for (; i < end; ++i) run.bad.reg[0][0] |= out[i];
         });
     return {0, any_negative(run.bad)};
   }
 };
 
 // ------------------------------------------------------------------------------------------------------ filtered sums
-// A chunk of rows at a time: its keys are compared, and the rows that are kept are noted and their payload is prefetched;
-// that is added up after the next chunk's keys, when it has had the time to arrive.
+// A block of rows at a time: its keys are compared, and the rows that are kept are noted and their payload is prefetched;
+// that is added up after the next block's keys, when it has had the time to arrive.
 
-constexpr std::int64_t kChunkRows = tuning::kFilteredSum.chunk_rows;
-constexpr std::int64_t kManyKept = kChunkRows / tuning::kFilteredSum.many_kept;
+constexpr std::int64_t kBlockRows = tuning::kFilteredSum.keys_block_rows;
+constexpr std::int64_t kManyKept = kBlockRows / tuning::kFilteredSum.many_kept;
 constexpr std::int64_t kNoteRows = 64;  // noted at a time: bits of a word
 constexpr std::int64_t kKeysAhead = tuning::kFilteredSum.keys_ahead;
 
@@ -583,7 +583,7 @@ struct KeptRows {
   const std::int64_t* quantity = nullptr;
   const std::int64_t* price = nullptr;
   std::int64_t count = 0;
-  std::uint16_t row[kManyKept + kNoteRows];  // within the chunk
+  std::uint16_t row[kManyKept + kNoteRows];  // within the block
 
   UPSWEEP_INLINE void note(std::int64_t i) {
     row[count++] = static_cast<std::uint16_t>(i);
@@ -605,13 +605,13 @@ UPSWEEP_INLINE std::uint64_t bits_below(const std::uint32_t* key, const Vector<s
   std::uint64_t bits = 0;
   for (int r = 0; r < kRegisters; ++r) {
 #if UPSWEEP_REGISTER_BYTES == 64
-    bits |= std::uint64_t{_mm512_cmplt_epu32_mask((__m512i)keys.part[r], (__m512i)limit.part[r])};
+    bits |= std::uint64_t{_mm512_cmplt_epu32_mask((__m512i)keys.reg[r], (__m512i)limit.reg[r])};
 #elif UPSWEEP_REGISTER_BYTES == 32
-    const auto part = static_cast<unsigned>(_mm256_movemask_ps((__m256)(keys.part[r] < limit.part[r])));
-    bits |= std::uint64_t{part} << (r * kRegisterLanes<std::uint32_t>);
+    const auto kept = static_cast<unsigned>(_mm256_movemask_ps((__m256)(keys.reg[r] < limit.reg[r])));
+    bits |= std::uint64_t{kept} << (r * kRegisterLanes<std::uint32_t>);
 #else
-    const auto part = static_cast<unsigned>(_mm_movemask_ps((__m128)(keys.part[r] < limit.part[r])));
-    bits |= std::uint64_t{part} << (r * kRegisterLanes<std::uint32_t>);
+    const auto kept = static_cast<unsigned>(_mm_movemask_ps((__m128)(keys.reg[r] < limit.reg[r])));
+    bits |= std::uint64_t{kept} << (r * kRegisterLanes<std::uint32_t>);
 #endif
   }
   return bits;
@@ -653,15 +653,15 @@ UPSWEEP_INLINE std::uint64_t sum_in_order(const std::uint32_t* key, const std::i
     for (int r = 0; r < kRegisters; ++r) {
       const auto below = reinterpret_cast<const Keys*>(key + i)[r] < limit;
       const auto mask = __builtin_convertvector(below, Register<std::int64_t>);
-      sum.part[r] += (left.part[r] * right.part[r]) & mask;
-      kept.part[r] -= mask;
+      sum.reg[r] += (left.reg[r] * right.reg[r]) & mask;
+      kept.reg[r] -= mask;
     }
   }
   std::uint64_t all = 0;
   for (int r = 0; r < kRegisters; ++r) {
     for (int j = 0; j < kRegisterLanes<std::int64_t>; ++j) {
-      all += static_cast<std::uint64_t>(sum.part[r][j]);
-      count += kept.part[r][j];
+      all += static_cast<std::uint64_t>(sum.reg[r][j]);
+      count += kept.reg[r][j];
     }
   }
   for (; i < n; ++i) {
@@ -678,8 +678,8 @@ std::uint64_t filtered_sum(const std::uint32_t* key, const std::int64_t* quantit
   int now = 0;
   bool many = false;
   std::uint64_t sum = 0;
-  for (std::int64_t first = 0; first < n; first += kChunkRows) {
-    const std::int64_t count = n - first < kChunkRows ? n - first : kChunkRows;
+  for (std::int64_t first = 0; first < n; first += kBlockRows) {
+    const std::int64_t count = n - first < kBlockRows ? n - first : kBlockRows;
     if (!many) {
       KeptRows& kept = rows[now];
       kept.quantity = quantity + first;
@@ -688,7 +688,7 @@ std::uint64_t filtered_sum(const std::uint32_t* key, const std::int64_t* quantit
       many = !note_kept(key + first, count, limit, kept);
       if (!many) {
         now ^= 1;
-        sum += rows[now].sum();  // of the chunk before
+        sum += rows[now].sum();  // of the block before
         rows[now].count = 0;
         continue;
       }

@@ -34,16 +34,16 @@ struct Some {
   typedef T Unaligned __attribute__((vector_size(kLanes * int{sizeof(T)}), aligned(1), may_alias));
 };
 
-/// Lanes of a part of a row, by the bytes of its widest elements.
+/// Lanes of a register of a row, by the bytes of its widest elements.
 template <class K, int kN>
-constexpr int kPartLanes = least(kN, kRegisterLanes<K>);
+constexpr int kRegisterLanesOf = least(kN, kRegisterLanes<K>);
 
 template <class K, int kN>
 struct Row {
-  static constexpr int kLanes = kPartLanes<K, kN>;
-  static constexpr int kParts = kN / kLanes;
-  using Part = typename Some<K, kLanes>::Type;
-  Part part[std::size_t{kParts}];
+  static constexpr int kLanes = kRegisterLanesOf<K, kN>;
+  static constexpr int kRegs = kN / kLanes;
+  using Reg = typename Some<K, kLanes>::Type;
+  Reg reg[std::size_t{kRegs}];
 };
 
 template <class K>
@@ -80,20 +80,20 @@ template <int kLanes, int kFirst, class V, int... kLane>
 UPSWEEP_INLINE V numbers(std::integer_sequence<int, kLane...>) {
   return V{(kFirst + kLane)...};
 }
-/// The numbers of the lanes of part p of a row.
-template <class R, int kPart>
-UPSWEEP_INLINE typename R::Part lane_numbers() {
-  return numbers<R::kLanes, kPart * R::kLanes, typename R::Part>(std::make_integer_sequence<int, R::kLanes>{});
+/// The numbers of the lanes of register p of a row.
+template <class R, int kReg>
+UPSWEEP_INLINE typename R::Reg lane_numbers() {
+  return numbers<R::kLanes, kReg * R::kLanes, typename R::Reg>(std::make_integer_sequence<int, R::kLanes>{});
 }
 
-/// f(std::integral_constant<int, part>) for every part: a loop that is unrolled for sure.
-template <class R, class F, int... kPart>
-UPSWEEP_INLINE void each_part(F f, std::integer_sequence<int, kPart...>) {
-  (f(std::integral_constant<int, kPart>{}), ...);
+/// f(std::integral_constant<int, r>) for every register: a loop that is unrolled for sure.
+template <class R, class F, int... kReg>
+UPSWEEP_INLINE void each_register(F f, std::integer_sequence<int, kReg...>) {
+  (f(std::integral_constant<int, kReg>{}), ...);
 }
 template <class R, class F>
-UPSWEEP_INLINE void each_part(F f) {
-  each_part<R>(f, std::make_integer_sequence<int, R::kParts>{});
+UPSWEEP_INLINE void each_register(F f) {
+  each_register<R>(f, std::make_integer_sequence<int, R::kRegs>{});
 }
 
 /// Whether any bit is set.
@@ -120,20 +120,20 @@ UPSWEEP_INLINE void exchange(Row<K, kN>& row) {
   using R = Row<K, kN>;
   constexpr int kInside = kMask % R::kLanes;
   constexpr int kAcross = kMask / R::kLanes;
-  for (int p = 0; p < R::kParts; ++p) {
-    const auto mine = row.part[p];
+  for (int p = 0; p < R::kRegs; ++p) {
+    const auto mine = row.reg[p];
     if constexpr (kAcross == 0) {
       const auto other = exchange_lanes<R::kLanes, kInside>(mine);
       const auto low = mine < other ? mine : other;
       const auto high = mine < other ? other : mine;
-      row.part[p] = shuffle_lanes<R::kLanes, [](int j) { return (j & highest_bit(kInside)) != 0 ? R::kLanes + j : j; }>(
+      row.reg[p] = shuffle_lanes<R::kLanes, [](int j) { return (j & highest_bit(kInside)) != 0 ? R::kLanes + j : j; }>(
           low, high);
     } else {
       const int q = p ^ kAcross;
       if (q < p) continue;
-      const auto other = exchange_lanes<R::kLanes, kInside>(row.part[q]);
-      row.part[p] = mine < other ? mine : other;
-      row.part[q] = exchange_lanes<R::kLanes, kInside>(mine < other ? other : mine);
+      const auto other = exchange_lanes<R::kLanes, kInside>(row.reg[q]);
+      row.reg[p] = mine < other ? mine : other;
+      row.reg[q] = exchange_lanes<R::kLanes, kInside>(mine < other ? other : mine);
     }
   }
 }
@@ -187,27 +187,27 @@ UPSWEEP_INLINE void exchange(Pairs<kN>& pairs) {
   using R = Row<std::int64_t, kN>;
   constexpr int kInside = kMask % R::kLanes;
   constexpr int kAcross = kMask / R::kLanes;
-  for (int p = 0; p < R::kParts; ++p) {
-    const auto key = pairs.key.part[p];
-    const auto position = pairs.position.part[p];
+  for (int p = 0; p < R::kRegs; ++p) {
+    const auto key = pairs.key.reg[p];
+    const auto position = pairs.position.reg[p];
     if constexpr (kAcross == 0) {
       const auto other_key = exchange_lanes<R::kLanes, kInside>(key);
       const auto other_position = exchange_lanes<R::kLanes, kInside>(position);
       // The lower lane takes the other where that is before it, the upper one where it is not.
       const Choice take =
           differ(is_before(other_key, other_position, key, position), lanes_with<highest_bit(kInside)>());
-      pairs.key.part[p] = choose(take, other_key, key);
-      pairs.position.part[p] = choose(take, other_position, position);
+      pairs.key.reg[p] = choose(take, other_key, key);
+      pairs.position.reg[p] = choose(take, other_position, position);
     } else {
       const int q = p ^ kAcross;
       if (q < p) continue;
-      const auto other_key = exchange_lanes<R::kLanes, kInside>(pairs.key.part[q]);
-      const auto other_position = exchange_lanes<R::kLanes, kInside>(pairs.position.part[q]);
+      const auto other_key = exchange_lanes<R::kLanes, kInside>(pairs.key.reg[q]);
+      const auto other_position = exchange_lanes<R::kLanes, kInside>(pairs.position.reg[q]);
       const Choice take = is_before(other_key, other_position, key, position);
-      pairs.key.part[p] = choose(take, other_key, key);
-      pairs.position.part[p] = choose(take, other_position, position);
-      pairs.key.part[q] = exchange_lanes<R::kLanes, kInside>(choose(take, key, other_key));
-      pairs.position.part[q] = exchange_lanes<R::kLanes, kInside>(choose(take, position, other_position));
+      pairs.key.reg[p] = choose(take, other_key, key);
+      pairs.position.reg[p] = choose(take, other_position, position);
+      pairs.key.reg[q] = exchange_lanes<R::kLanes, kInside>(choose(take, key, other_key));
+      pairs.position.reg[q] = exchange_lanes<R::kLanes, kInside>(choose(take, position, other_position));
     }
   }
 }
@@ -296,12 +296,12 @@ UPSWEEP_INLINE V order_bits(V bits) {
 template <class B>
 constexpr B kInfinityBits = sizeof(B) == 4 ? B(0x7F800000) : B(0x7FF0000000000000);
 
-template <class K, int kN, int kPart, class T>
+template <class K, int kN, int kReg, class T>
 UPSWEEP_INLINE auto load_bits(const T* from) {
   constexpr int kLanes = Row<K, kN>::kLanes;
   using Unaligned = typename Some<Bits<T>, kLanes>::Unaligned;
   using Type = typename Some<Bits<T>, kLanes>::Type;
-  return (Type) * reinterpret_cast<const Unaligned*>(from + kPart * kLanes);
+  return (Type) * reinterpret_cast<const Unaligned*>(from + kReg * kLanes);
 }
 
 /// Whether lanes that are set in `inside` hold the bits of NaN or -0.0.
@@ -326,13 +326,13 @@ template <int kN, class T, class K = KeyOf<T>>
 UPSWEEP_INLINE Row<K, kN> load_keys(const T* from, std::int64_t count, K turn, bool& odd) {
   using R = Row<K, kN>;
   R row;
-  each_part<R>([&](auto part) {
-    auto bits = load_bits<K, kN, part()>(from);
+  each_register<R>([&](auto r) {
+    auto bits = load_bits<K, kN, r()>(from);
     if constexpr (kIsFloat<T>) {
-      odd |= any_odd(bits, lane_numbers<R, part()>() < static_cast<K>(count));
+      odd |= any_odd(bits, lane_numbers<R, r()>() < static_cast<K>(count));
       bits = order_bits(bits);
     }
-    row.part[part()] = __builtin_convertvector(bits, typename R::Part) ^ turn;
+    row.reg[r()] = __builtin_convertvector(bits, typename R::Reg) ^ turn;
   });
   return row;
 }
@@ -342,10 +342,10 @@ template <class K, int kN>
 UPSWEEP_INLINE Row<K, kN> fill_up(const Row<K, kN>& row, std::int64_t count) {
   using R = Row<K, kN>;
   R filled;
-  each_part<R>([&](auto part) {
-    const auto numbers = lane_numbers<R, part()>();
-    const typename R::Part most = kGreatest<K> - typename R::Part{};
-    filled.part[part()] = numbers < static_cast<K>(count) ? row.part[part()] : most;
+  each_register<R>([&](auto r) {
+    const auto numbers = lane_numbers<R, r()>();
+    const typename R::Reg most = kGreatest<K> - typename R::Reg{};
+    filled.reg[r()] = numbers < static_cast<K>(count) ? row.reg[r()] : most;
   });
   return filled;
 }
@@ -353,10 +353,10 @@ UPSWEEP_INLINE Row<K, kN> fill_up(const Row<K, kN>& row, std::int64_t count) {
 template <class T, class K, int kN>
 UPSWEEP_INLINE void store_elements(T* to, const Row<K, kN>& row, K turn) {
   using R = Row<K, kN>;
-  each_part<R>([&](auto part) {
-    auto bits = __builtin_convertvector(row.part[part()] ^ turn, typename Some<Bits<T>, R::kLanes>::Type);
+  each_register<R>([&](auto r) {
+    auto bits = __builtin_convertvector(row.reg[r()] ^ turn, typename Some<Bits<T>, R::kLanes>::Type);
     if constexpr (kIsFloat<T>) bits = order_bits(bits);
-    *reinterpret_cast<typename Some<Bits<T>, R::kLanes>::Unaligned*>(to + part() * R::kLanes) = bits;
+    *reinterpret_cast<typename Some<Bits<T>, R::kLanes>::Unaligned*>(to + r() * R::kLanes) = bits;
   });
 }
 
@@ -368,24 +368,24 @@ UPSWEEP_INLINE Pairs<kN> load_pairs(const T* from, std::int64_t count, std::int6
   const K turn = turn_of<T, K>(order);
   const K nan_key = order.nan_first ? kSignBit<K> : kGreatest<K>;
   Pairs<kN> pairs;  // NOLINT(cppcoreguidelines-pro-type-member-init): all of it is written below
-  each_part<R>([&](auto part) {
-    const auto numbers = lane_numbers<R, part()>();
-    auto bits = load_bits<K, kN, part()>(from);
-    typename R::Part key;
+  each_register<R>([&](auto r) {
+    const auto numbers = lane_numbers<R, r()>();
+    auto bits = load_bits<K, kN, r()>(from);
+    typename R::Reg key;
     if constexpr (kIsFloat<T>) {
       using B = Bits<T>;
       const auto is_nan = (bits & kGreatest<B>) > kInfinityBits<B>;
       bits = order_bits(bits == kSignBit<B> ? bits - bits : bits);
-      const typename R::Part nan = nan_key - typename R::Part{};
-      key = __builtin_convertvector(is_nan, typename R::Part) != 0
+      const typename R::Reg nan = nan_key - typename R::Reg{};
+      key = __builtin_convertvector(is_nan, typename R::Reg) != 0
                 ? nan
-                : __builtin_convertvector(bits, typename R::Part) ^ turn;
+                : __builtin_convertvector(bits, typename R::Reg) ^ turn;
     } else {
-      key = __builtin_convertvector(bits, typename R::Part) ^ turn;
+      key = __builtin_convertvector(bits, typename R::Reg) ^ turn;
     }
-    const typename R::Part most = kGreatest<K> - typename R::Part{};
-    pairs.key.part[part()] = numbers < count ? key : most;
-    pairs.position.part[part()] = numbers + first;
+    const typename R::Reg most = kGreatest<K> - typename R::Reg{};
+    pairs.key.reg[r()] = numbers < count ? key : most;
+    pairs.position.reg[r()] = numbers + first;
   });
   return pairs;
 }
@@ -393,14 +393,14 @@ UPSWEEP_INLINE Pairs<kN> load_pairs(const T* from, std::int64_t count, std::int6
 template <class K, int kN>
 UPSWEEP_INLINE void store_row(K* to, const Row<K, kN>& row) {
   using R = Row<K, kN>;
-  for (int p = 0; p < R::kParts; ++p) {
-    *reinterpret_cast<typename Some<K, R::kLanes>::Unaligned*>(to + p * R::kLanes) = row.part[p];
+  for (int p = 0; p < R::kRegs; ++p) {
+    *reinterpret_cast<typename Some<K, R::kLanes>::Unaligned*>(to + p * R::kLanes) = row.reg[p];
   }
 }
 
 // -------------------------------------------------------------------------------------------------------- short lists
 
-/// Elements of a list that ends where memory may, and room for a row after them.
+/// Elements of a list that ends where memory may, and space for a row after them.
 template <class T, int kN>
 struct Copied {
   T elements[std::size_t{kN}] = {};
@@ -439,9 +439,9 @@ UPSWEEP_INLINE void sort_whole_row(const T* from, T* to, std::int64_t count, Sor
     return sort_odd<kN>(from, to, count, order);
   R row = fill_up(keys, count);
   sort_row<kN>(row);
-  each_part<R>([&](auto part) {
-    const auto inside = lane_numbers<R, part()>() < static_cast<K>(count);
-    row.part[part()] = inside ? row.part[part()] : keys.part[part()];
+  each_register<R>([&](auto r) {
+    const auto inside = lane_numbers<R, r()>() < static_cast<K>(count);
+    row.reg[r()] = inside ? row.reg[r()] : keys.reg[r()];
   });
   store_elements(to, row, turn);
 }
@@ -559,8 +559,8 @@ constexpr int kMergeRow = 16;
 template <class K>
 UPSWEEP_INLINE void load_half(Row<K, 2 * kMergeRow>& row, int half, const K* from) {
   using R = Row<K, 2 * kMergeRow>;
-  for (int p = 0; p < R::kParts / 2; ++p) {
-    row.part[half * R::kParts / 2 + p] =
+  for (int p = 0; p < R::kRegs / 2; ++p) {
+    row.reg[half * R::kRegs / 2 + p] =
         *reinterpret_cast<const typename Some<K, R::kLanes>::Unaligned*>(from + p * R::kLanes);
   }
 }
@@ -571,8 +571,8 @@ UPSWEEP_INLINE K* merge_halves(Row<K, 2 * kMergeRow>& row, K* out) {
   using R = Row<K, 2 * kMergeRow>;
   exchange<2 * kMergeRow - 1>(row);
   merge_lanes<kMergeRow / 2>(row);
-  for (int p = 0; p < R::kParts / 2; ++p) {
-    *reinterpret_cast<typename Some<K, R::kLanes>::Unaligned*>(out + p * R::kLanes) = row.part[p];
+  for (int p = 0; p < R::kRegs / 2; ++p) {
+    *reinterpret_cast<typename Some<K, R::kLanes>::Unaligned*>(out + p * R::kLanes) = row.reg[p];
   }
   return out + kMergeRow;
 }
@@ -603,10 +603,10 @@ void merge(const void* left_keys, std::int64_t lefts, const void* right_keys, st
     load_half(row, 0, right);
     out = merge_halves(row, out);
   }
-  for (int p = 0; p < Row<K, 2 * kMergeRow>::kParts / 2; ++p) {
+  for (int p = 0; p < Row<K, 2 * kMergeRow>::kRegs / 2; ++p) {
     constexpr int kLanes = Row<K, 2 * kMergeRow>::kLanes;
     *reinterpret_cast<typename Some<K, kLanes>::Unaligned*>(out + p * kLanes) =
-        row.part[Row<K, 2 * kMergeRow>::kParts / 2 + p];
+        row.reg[Row<K, 2 * kMergeRow>::kRegs / 2 + p];
   }
 }
 
@@ -621,7 +621,7 @@ void elements(const void* from, std::int64_t n, SortOrder order, void* to) {
     T* const target = count == kSortBlock ? out + at : whole;
     for (int j = 0; j < kSortBlock; j += kStep) {
       Row<K, kStep> row;
-      each_part<Row<K, kStep>>([&](auto part) { row.part[part()] = load_bits<K, kStep, part()>(block + j); });
+      each_register<Row<K, kStep>>([&](auto r) { row.reg[r()] = load_bits<K, kStep, r()>(block + j); });
       store_elements(target + j, row, turn);
     }
     if (target == whole) std::memcpy(out + at, whole, static_cast<std::size_t>(count) * sizeof(T));

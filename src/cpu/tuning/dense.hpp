@@ -10,7 +10,7 @@ namespace upsweep::cpu::tuning {
 struct DenseTuning {
   std::int64_t scan_threads_bytes;    ///< from which on a scan uses several threads
   std::int64_t reduce_threads_bytes;  ///< the same of a reduction
-  std::int64_t select_serial_units;   ///< elements and lists together, below which select runs the loop
+  std::int64_t select_serial;         ///< elements and lists together, below which select runs the loop
   std::int64_t select_lists;          ///< lists whose offsets are ranked at a time
   std::int64_t take_indices;          ///< that are checked at a time, and gathered
   std::size_t saved_bytes;            ///< of the input of a scan in place, kept at a time
@@ -21,7 +21,7 @@ constexpr DenseTuning kDense{
     .scan_threads_bytes = std::int64_t{1} << 20,
     .reduce_threads_bytes = std::int64_t{1} << 20,
     // Below that the loop is as fast as setting up the marks.
-    .select_serial_units = 64,
+    .select_serial = 64,
     // Derived: 64 KB of offsets.
     .select_lists = 8192,
     // Derived: 8 KB, which stay in L1.
@@ -35,10 +35,10 @@ constexpr DenseTuning kDense{
 struct FilteredSumTuning {
   std::int64_t serial_rows;  ///< below which the loop runs
   std::int64_t block_rows;
-  std::int64_t row_bytes;   ///< that a row counts for, where threads are chosen
-  std::int64_t chunk_rows;  ///< whose keys are compared before the payload of the chunk before is added up
-  std::int64_t many_kept;   ///< where one row of so many is kept, the payload is read in order
-  std::int64_t keys_ahead;  ///< that are fetched
+  std::int64_t row_bytes;        ///< that a row counts for, where threads are chosen
+  std::int64_t keys_block_rows;  ///< whose keys are compared before the payload of the block before is added up
+  std::int64_t many_kept;        ///< where one row of so many is kept, the payload is read in order
+  std::int64_t keys_ahead;       ///< that are fetched
 };
 constexpr FilteredSumTuning kFilteredSum{
     // Below two vectors of keys the loop is as fast as finding out which vectors there are.
@@ -49,7 +49,7 @@ constexpr FilteredSumTuning kFilteredSum{
     .block_rows = std::int64_t{1} << 14,
     .row_bytes = 12,
     // Not measured: the payload of 4,096 rows has the time to arrive.
-    .chunk_rows = 4096,
+    .keys_block_rows = 4096,
     // One core of a Xeon at 2.5 GHz: then two thirds of the cache lines of the payload are touched, one by one. From a
     // row in twelve on 0.65 of the read rate at Z = 1000, in five 0.72, but Z = 1500 gets slower.
     .many_kept = 8,

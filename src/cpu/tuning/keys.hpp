@@ -6,17 +6,17 @@
 
 namespace upsweep::cpu::tuning {
 
-/// How rows are cut where groups of them are folded apart. So it depends on neither the threads nor the CPU.
+/// How rows are divided where groups of them are folded apart. So it depends on neither the threads nor the CPU.
 struct GroupsOrder {
   static constexpr bool kDeterminesFloatBits = true;
-  std::int64_t least_rows;       ///< of a stretch with a table of its own
-  std::int64_t rows_per_key;     ///< of a stretch with a table of all keys of the range
-  std::int64_t most_stretches;   ///< of a call
-  std::int64_t piece;            ///< rows of a piece
-  std::int64_t most_keys;        ///< of a piece's table
+  std::int64_t least_rows;       ///< of a work unit with a table of its own
+  std::int64_t rows_per_key;     ///< of a work unit with a table of all keys of the range
+  std::int64_t most_work_units;  ///< of a call
+  std::int64_t batch;            ///< rows of a batch
+  std::int64_t most_keys;        ///< of a batch's table
   std::int64_t worth_one_of;     ///< a full table is looked into while it has one of so many of a block's rows
   std::int64_t entries;          ///< of a partition, if all keys differ
-  std::int64_t most_partitions;  ///< that a piece writes to at a time
+  std::int64_t most_partitions;  ///< that a batch writes to at a time
   std::int64_t least_merged;     ///< entries that are merged at a time
   std::int64_t merged_by_group;  ///< so many times the groups
 };
@@ -25,9 +25,9 @@ constexpr GroupsOrder kGroupsOrder{
     .least_rows = 1 << 17,
     .rows_per_key = 8,
     // Not measured.
-    .most_stretches = 64,
-    // Derived: the last 16 bits of a row are its number in the piece; keys and values of 8 bytes fit an L2 of 1 MB.
-    .piece = 65536,
+    .most_work_units = 64,
+    // Derived: the last 16 bits of a row are its number in the batch; keys and values of 8 bytes fit an L2 of 1 MB.
+    .batch = 65536,
     // Derived: a sixteenth of the rows: table and totals stay in L2.
     .most_keys = 4096,
     // To look costs about a quarter of what an entry does.
@@ -44,16 +44,16 @@ constexpr GroupsOrder kGroupsOrder{
 struct GroupsTuning {
   std::int64_t runs;          ///< of equal keys whose bounds are read together
   std::int64_t keys;          ///< that are compared at a time
-  std::int64_t sorted_piece;  ///< positions that a thread takes at a time, of sorted rows
+  std::int64_t sorted_rows;   ///< positions that a thread takes at a time, of sorted rows
   std::int64_t alone;         ///< entries that one thread merges sooner than others come to help
-  std::int64_t most_written;  ///< pieces in a row that a thread writes the known groups of
+  std::int64_t most_written;  ///< consecutive work units that a thread writes the known groups of
 };
 constexpr GroupsTuning kGroups{// Derived: bounds stay in L1.
                                .runs = 256,
                                // Derived: what comes of them stays in L1; whole words of bits.
                                .keys = 512,
                                // Not measured.
-                               .sorted_piece = 65536,
+                               .sorted_rows = 65536,
                                .alone = 16384,
                                .most_written = 64};
 

@@ -8,27 +8,27 @@ namespace upsweep::cpu::tuning {
 
 /// Lists that are read, checked or converted at a time.
 struct ListsTuning {
-  std::int64_t batch;             ///< lists whose bounds are read and checked together
-  std::int64_t unit;              ///< lists of a unit, which workers take in any order
-  std::int64_t run;               ///< lists of a run, which a kernel gets
-  std::int64_t list_bytes;        ///< that a list counts for beside its elements
-  std::int64_t shares_of_worker;  ///< that a worker takes one after the other
-  std::int64_t range_bytes;       ///< of lists of the mean length, which a worker takes at a time
+  std::int64_t batch;            ///< lists whose bounds are read and checked together
+  std::int64_t work_unit;        ///< lists of a work unit, which workers take in any order
+  std::int64_t run;              ///< lists of a run, which a kernel gets
+  std::int64_t list_bytes;       ///< that a list counts for beside its elements
+  std::int64_t units_of_worker;  ///< work units that a worker takes one after the other
+  std::int64_t work_unit_bytes;  ///< of lists of the mean length, which a worker takes at a time
 };
 constexpr ListsTuning kLists{
     // Derived: bounds of 4 KB stay in L1.
     .batch = 256,
-    // Derived: enough that to take a unit costs nothing beside its work; its bounds stay in L1.
-    .unit = 1024,
+    // Derived: enough that taking a work unit costs nothing compared with its work; its bounds stay in L1.
+    .work_unit = 1024,
     // Derived: bounds that are converted stay in L1.
     .run = 512,
     // Derived: its offsets and starts, or its bounds and result.
     .list_bytes = 16,
     // Derived: a core that is slow, or taken away, holds up few others.
-    .shares_of_worker = 16,
-    // Derived: what is fetched past a range's end, which another thread reads, does not count; no thread is left alone
+    .units_of_worker = 16,
+    // Derived: what is fetched past a work unit's end, which another thread reads, does not count; no thread is left alone
     // with many long lists.
-    .range_bytes = 512 * 1024};
+    .work_unit_bytes = 512 * 1024};
 
 /// Kernels of lists.
 struct ListKernelsTuning {
@@ -55,28 +55,28 @@ constexpr ListKernelsTuning kListKernels{
     .table_lists = 16,
     .table_tuples = 64};
 
-/// Lists of any lengths, whose work is cut into pieces of about the same size.
-struct ListPiecesTuning {
+/// Lists in any order, which are measured before they are divided into equal work units.
+struct MeasuredListsTuning {
   std::int64_t list_work;    ///< that a list counts for beside its elements
   std::int64_t block_lists;  ///< lists of a block
   std::int64_t blocks;       ///< that are measured at a time
-  std::int64_t piece_work;   ///< of a piece
+  std::int64_t unit_work;    ///< of a work unit
 };
 // Not measured.
-constexpr ListPiecesTuning kListPieces{
-    .list_work = 4, .block_lists = 256, .blocks = 32, .piece_work = std::int64_t{1} << 16};
+constexpr MeasuredListsTuning kMeasuredLists{
+    .list_work = 4, .block_lists = 256, .blocks = 32, .unit_work = std::int64_t{1} << 16};
 
 /// Combinations.
 struct CombinationsTuning {
-  std::int64_t share;            ///< tuples of a share
-  std::int64_t work;             ///< positions and lists of a worker, at least
-  std::int64_t gathered;         ///< tuples that are gathered before they are written
-  std::int64_t table_positions;  ///< tuples of more have no table
-  std::int64_t table_tuples;     ///< calls with fewer have none
-  std::int64_t least_units;      ///< of lists that a worker checks
+  std::int64_t work_unit;         ///< tuples of a work unit
+  std::int64_t work;              ///< positions and lists of a worker, at least
+  std::int64_t gathered;          ///< tuples that are gathered before they are written
+  std::int64_t table_positions;   ///< tuples of more have no table
+  std::int64_t table_tuples;      ///< calls with fewer have none
+  std::int64_t least_work_units;  ///< of lists that a worker checks
 };
 constexpr CombinationsTuning kCombinations{// Derived: some 50 us, no less than waking a thread takes.
-                                           .share = 1 << 16,
+                                           .work_unit = 1 << 16,
                                            .work = 1 << 15,
                                            // Derived: 8 KB for each position.
                                            .gathered = 1024,
@@ -84,7 +84,7 @@ constexpr CombinationsTuning kCombinations{// Derived: some 50 us, no less than 
                                            // Making a table takes 2 us.
                                            .table_tuples = 128,
                                            // Derived: 50 us.
-                                           .least_units = 32};
+                                           .least_work_units = 32};
 
 /// Reductions and scans of lists.
 struct ListFoldsTuning {
@@ -101,10 +101,10 @@ constexpr ListFoldsTuning kListFolds{
 
 /// Sorts of lists.
 struct ListSortTuning {
-  std::int64_t long_list;       ///< lists that are not sorted beside others of their unit
-  std::int64_t work;            ///< elements and lists of a worker, at least
-  std::int64_t least_together;  ///< lists of fewer elements are one thread's
-  std::int64_t least_units;     ///< of lists that a worker checks
+  std::int64_t long_list;         ///< lists that are not sorted next to others of their work unit
+  std::int64_t work;              ///< elements and lists of a worker, at least
+  std::int64_t least_together;    ///< lists of fewer elements are one thread's
+  std::int64_t least_work_units;  ///< of lists that a worker checks
 };
 constexpr ListSortTuning kListSort{// Not measured.
                                    .long_list = 1024,
@@ -113,6 +113,6 @@ constexpr ListSortTuning kListSort{// Not measured.
                                    // Waking the other threads for each merge takes 10 us.
                                    .least_together = 1 << 17,
                                    // Derived: 50 us.
-                                   .least_units = 64};
+                                   .least_work_units = 64};
 
 }  // namespace upsweep::cpu::tuning

@@ -7,44 +7,44 @@
 namespace upsweep::cpu::tuning {
 
 /// Work that is worth a thread.
-struct SubsetShares {
+struct SubsetWork {
   std::int64_t column_rows;   ///< of a column of bytes
   std::int64_t bitmap_words;  ///< of a bitmap
   std::int64_t merged_sums;
   std::int64_t matched_pairs;
 };
-constexpr SubsetShares kSubsetShares{// 10 us. One column follows another, so that threads still poll.
-                                     .column_rows = 1 << 17,
-                                     // 512 KB, 20 us: about what waking a thread takes.
-                                     .bitmap_words = 1 << 16,
-                                     // 64 KB, 10 us. One merge follows another, so that threads still poll.
-                                     .merged_sums = 1 << 13,
-                                     // 50 us, no less than waking a thread takes.
-                                     .matched_pairs = 1 << 13};
+constexpr SubsetWork kSubsetWork{// 10 us. One column follows another, so that threads still poll.
+                                 .column_rows = 1 << 17,
+                                 // 512 KB, 20 us: about what waking a thread takes.
+                                 .bitmap_words = 1 << 16,
+                                 // 64 KB, 10 us. One merge follows another, so that threads still poll.
+                                 .merged_sums = 1 << 13,
+                                 // 50 us, no less than waking a thread takes.
+                                 .matched_pairs = 1 << 13};
 
 /// Items that go through a bitmap one behind the other. Where a search ends, and so which items it finds, depends on these.
 struct WavefrontTuning {
-  std::int64_t block_words;   ///< which an item goes through before the next one does
-  std::int64_t slice_tiles;   ///< of open words of a slice, at least
-  std::int64_t least_work;    ///< words times items of a pass on several threads
-  std::int64_t most_items;    ///< of a pass
-  std::int64_t pass_share;    ///< further items join a pass while its halos are so small a part of its work
-  std::int64_t least_halves;  ///< the same of one item
-  std::int64_t reach_words;   ///< that items of a pass may lie apart
-  std::int64_t most_passes;   ///< of a region
-  std::int64_t most_work;     ///< words times items of a region with several passes
+  std::int64_t block_words;      ///< which an item goes through before the next one does
+  std::int64_t work_unit_tiles;  ///< of open words of a work unit, at least
+  std::int64_t least_work;       ///< words times items of a pass on several threads
+  std::int64_t most_items;       ///< of a pass
+  std::int64_t pass_share;       ///< further items join a pass while its halos are so small a fraction of its work
+  std::int64_t least_halves;     ///< the same of one item
+  std::int64_t reach_words;      ///< that items of a pass may lie apart
+  std::int64_t most_passes;      ///< of a region
+  std::int64_t most_work;        ///< words times items of a region with several passes
 };
 constexpr WavefrontTuning kWavefront{
     // Xeon at 2.5 GHz: blocks of 8, 16, 64 and 128 KB 8.8 (a busy machine), 3.4, 2.6 and 2.7 ms per item.
     .block_words = 8192,
     // Derived: borders are rounded to a tile.
-    .slice_tiles = 4,
+    .work_unit_tiles = 4,
     // With half of this the ten items of "Notes on GPU Programming with Julia" take 0.5 to 0.9 ms on two threads, 0.45
     // on one.
     .least_work = 1 << 18,
-    // Derived: then a word's way to memory and back is a small part of the work on it.
+    // Derived: then a word's way to memory and back is a small fraction of the work on it.
     .most_items = 16,
-    // Derived: a slice's halo is done twice, an eighth of what each of two threads does.
+    // Derived: a work unit's halo is done twice, an eighth of what each of two threads does.
     .pass_share = 16,
     // To fetch a halo from the core that wrote it takes longer than the work on it; from here on one thread is as fast
     // as two.

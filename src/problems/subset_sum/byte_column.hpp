@@ -8,6 +8,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/subset_sum.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
@@ -38,7 +39,7 @@ inline void pack(const std::uint8_t* column, std::int64_t target, Word* sums) {
 }
 
 // Rows of a column that are worth a thread.
-inline constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.column_rows;
+inline constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.column_rows;
 
 /// Two columns take turns, and threads take a share of each.
 inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {
@@ -50,8 +51,8 @@ inline Status run_in_turns(detail::SubsetSumCall& call, int threads) noexcept {
     for (std::int64_t j = 1; j < fill.n; ++j) {
       if (!go_on(fill, j, fill.n)) return kInterrupted;
       std::swap(column, before);
-      cpu::for_each_share(length, kLeastShare, threads, [&](cpu::Share share) {
-        next_column(column.data(), before.data(), fill.items[j], share.first, share.last);
+      cpu::for_each_work_unit(length, kLeastShare, threads, [&](cpu::WorkUnit unit) {
+        next_column(column.data(), before.data(), fill.items[j], unit.first, unit.last);
       });
     }
     pack(column.data(), fill.target, fill.sums);

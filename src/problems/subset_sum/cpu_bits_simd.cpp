@@ -18,6 +18,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/subset_sum.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/subset_sum/checkpoints.hpp"
 #include "problems/subset_sum/wavefront.hpp"
 
@@ -27,9 +28,9 @@ namespace {
 /// do_share(first, last) for shares of so many words, by as many threads as that is worth.
 template <class DoShare>
 void in_shares(std::int64_t words, int threads, DoShare do_share) {
-  constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.bitmap_words;
-  cpu::for_each_share(words, kLeastShare, threads, [&](cpu::Share share) {
-    do_share(share.first, static_cast<std::size_t>(share.last - share.first) * sizeof(Word));
+  constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.bitmap_words;
+  cpu::for_each_work_unit(words, kLeastShare, threads, [&](cpu::WorkUnit unit) {
+    do_share(unit.first, static_cast<std::size_t>(unit.last - unit.first) * sizeof(Word));
   });
 }
 

@@ -15,6 +15,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/subset_sum.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/subset_sum/bitmap.hpp"
 #include "system/pages.hpp"
 
@@ -22,7 +23,7 @@ namespace upsweep::impl::subset_sum {
 namespace {
 
 // Sums that are worth a thread.
-constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.merged_sums;
+constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.merged_sums;
 
 /// Of the first `rank` sums of a list merged with itself moved up by `item`: how many are not moved.
 std::int64_t split(const Sum* list, std::int64_t count, Sum item, std::int64_t rank) {
@@ -88,8 +89,8 @@ std::int64_t make_list(const std::int64_t* items, std::int64_t n, Sum most, int 
   for (std::int64_t j = 0; j < n; ++j) {
     if (!ask()) return -1;
     const auto item = static_cast<Sum>(items[j]);
-    cpu::for_each_share(2 * count, kLeastShare, threads,
-                        [&](cpu::Share share) { merge_share(list, count, item, share.first, share.last, next); });
+    cpu::for_each_work_unit(2 * count, kLeastShare, threads,
+                            [&](cpu::WorkUnit unit) { merge_share(list, count, item, unit.first, unit.last, next); });
     count = std::upper_bound(next, next + 2 * count, most) - next;
     next[count] = kPastEnd;
     std::swap(list, next);
@@ -106,18 +107,18 @@ struct Lists {
 
 /// The nearest pair whose left sum is one of first … last - 1; `go_on(i)` is asked now and then.
 template <class GoOn>
-Nearest search(const detail::SubsetSumCall& call, const Lists& lists, cpu::Share share, GoOn go_on) {
+Nearest search(const detail::SubsetSumCall& call, const Lists& lists, cpu::WorkUnit unit, GoOn go_on) {
   constexpr std::int64_t kAskEvery = 1 << 20;  // a millisecond
   const auto target = static_cast<Sum>(call.target);
   Nearest nearest(call);
-  if (share.first == share.last) return nearest;
+  if (unit.first == unit.last) return nearest;
   // right[j - 1] is the greatest sum that does not go past the target with the left one.
   const Sum* const end = lists.right + lists.right_count;
-  std::int64_t j = lists.left[share.first] > target
+  std::int64_t j = lists.left[unit.first] > target
                        ? 0
-                       : std::upper_bound(lists.right, end, target - lists.left[share.first]) - lists.right;
+                       : std::upper_bound(lists.right, end, target - lists.left[unit.first]) - lists.right;
   // [guide: search]
-  for (std::int64_t i = share.first; i < share.last; ++i) {
+  for (std::int64_t i = unit.first; i < unit.last; ++i) {
     const Sum left = lists.left[i];
     while (j > 0 && left + lists.right[j - 1] > target) --j;
     if (j > 0) nearest.meet(left + lists.right[j - 1], left);
@@ -151,10 +152,10 @@ Status decide(detail::SubsetSumCall& call, const Policy& policy) {
   std::atomic<int> exact_by{workers};  // the lowest worker with the target itself: those above it may stop
   std::atomic<bool> interrupted{false};
   cpu::run_workers(workers, [&](int worker) {
-    const cpu::Share share = cpu::share_of(lists.left_count, worker, workers);
+    const cpu::WorkUnit unit = cpu::work_unit_of(lists.left_count, worker, workers);
     auto& mine = found[static_cast<std::size_t>(worker)];
-    mine = search(call, lists, share, [&](std::int64_t i) {
-      const double done = static_cast<double>(i - share.first) / static_cast<double>(share.last - share.first);
+    mine = search(call, lists, unit, [&](std::int64_t i) {
+      const double done = static_cast<double>(i - unit.first) / static_cast<double>(unit.last - unit.first);
       if (worker == 0 && !upsweep::impl::subset_sum::go_on(call, (2 + done) / 3)) {
         interrupted.store(true, std::memory_order_relaxed);
       }

@@ -116,7 +116,7 @@ class Filter {
 };
 
 // Pairs that are worth a thread.
-constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetShares.matched_pairs;
+constexpr std::int64_t kLeastShare = cpu::tuning::kSubsetWork.matched_pairs;
 
 constexpr Sum kNoClass = detail::SharedSearch::kNone;
 

@@ -17,7 +17,7 @@ namespace {
 // Words of a block, which an item goes through before the next one does.
 constexpr std::int64_t kBlock = cpu::tuning::kWavefront.block_words;
 // Open words of a work unit.
-constexpr std::int64_t kLeastWorkUnit = cpu::tuning::kWavefront.slice_tiles * kTile;
+constexpr std::int64_t kLeastWorkUnit = cpu::tuning::kWavefront.work_unit_tiles * kTile;
 // Words times items that are worth a thread.
 constexpr std::int64_t kLeastWork = cpu::tuning::kWavefront.least_work;
 // Items of a pass.

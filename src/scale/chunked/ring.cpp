@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "cpu/blocks.hpp"
+#include "cpu/work_partition.hpp"
 #include "cuda/device_call.hpp"
 #include "cuda/events.hpp"
 #include "system/memory.hpp"

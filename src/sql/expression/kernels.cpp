@@ -334,11 +334,11 @@ std::uint64_t magnitude(const std::int64_t* in, int n) {
   int i = 0;
   for (; i + kStep <= n; i += kStep) {
     const auto values = cpu::load(in + i);
-    for (int r = 0; r < cpu::kRegisters; ++r) all.part[r] |= values.part[r] ^ (values.part[r] >> 63);
+    for (int r = 0; r < cpu::kRegisters; ++r) all.reg[r] |= values.reg[r] ^ (values.reg[r] >> 63);
   }
   std::int64_t bits = 0;
   for (int r = 0; r < cpu::kRegisters; ++r) {
-    for (int lane = 0; lane < cpu::kRegisterLanes<std::int64_t>; ++lane) bits |= all.part[r][lane];
+    for (int lane = 0; lane < cpu::kRegisterLanes<std::int64_t>; ++lane) bits |= all.reg[r][lane];
   }
   for (; i < n; ++i) bits |= in[i] ^ (in[i] >> 63);
   return static_cast<std::uint64_t>(bits);

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "sql/expression/evaluate.hpp"
 #include "sql/query/answer_columns.hpp"
 #include "sql/query/first_groups.hpp"
@@ -127,7 +127,7 @@ class AnswerMaker {
     const std::vector<Field> fields = fields_of(plan_, views);
     std::mutex pausing;
     std::atomic<bool> is_enough{true};
-    const std::int64_t work_units = cpu::parts(count, kAnswerUnit);
+    const std::int64_t work_units = cpu::ceil_div(count, kAnswerUnit);
     cpu::for_each_of(work_units, cpu::workers_for(work_units, 1, threads), [&](std::int64_t work_unit) {
       Evaluator evaluator(fields, plan_.output_nodes, plan_.sql, kernels_, counted());
       const std::int64_t end = std::min(count, (work_unit + 1) * kAnswerUnit);
@@ -420,7 +420,7 @@ class AnswerMaker {
   /// By all threads, as to give memory back takes as long as to fill it.
   template <class UseChunk>
   void each_chunk(int threads, const UseChunk& use) {
-    cpu::for_each_piece(std::ssize(chunks_), threads,
+    cpu::for_each_index(std::ssize(chunks_), threads,
                         [&](std::int64_t chunk) { use(chunks_[static_cast<std::size_t>(chunk)]); });
   }
 
@@ -518,7 +518,7 @@ Answer answer_of(const QueryPlan& plan, Totals& totals, const Kernels& kernels, 
   const std::int64_t count = totals.count();
   maker.keep_few(count);
   const int workers =
-      count >= 0 ? cpu::workers_for(cpu::parts(count, kAnswerUnit), 1, threads) : cpu::worker_count(threads);
+      count >= 0 ? cpu::workers_for(cpu::ceil_div(count, kAnswerUnit), 1, threads) : cpu::worker_count(threads);
   if (count >= 0 && maker.keeps_all() && maker.add_in_order(totals.views(workers), threads, pause)) {
     totals.forget(workers);
     return maker.finish(threads, number_of_row);
@@ -544,7 +544,7 @@ Answer answer_of(const QueryPlan& plan, const Groups& groups, const Kernels& ker
   }
   std::vector<std::uint64_t> place(static_cast<std::size_t>(groups.count()));
   std::iota(place.begin(), place.end(), std::uint64_t{0});
-  const std::int64_t work_units = cpu::parts(groups.count(), kAnswerUnit);
+  const std::int64_t work_units = cpu::ceil_div(groups.count(), kAnswerUnit);
   cpu::for_each_of(work_units, cpu::workers_for(work_units, 1, threads), [&](std::int64_t work_unit) {
     const std::int64_t first = work_unit * kAnswerUnit;
     maker.add(groups, {first, std::min(first + kAnswerUnit, groups.count())}, place);

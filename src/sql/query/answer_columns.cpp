@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "sql/expression/number.hpp"
 #include "system/hash.hpp"
 
@@ -290,7 +290,7 @@ detail::Unwritten<Source> one_after_the_other(std::span<const std::int64_t> coun
   std::vector<std::int64_t> begin(counts.size() + 1);
   std::partial_sum(counts.begin(), counts.end(), begin.begin() + 1);
   detail::Unwritten<Source> order(static_cast<std::size_t>(begin.back()));
-  cpu::for_each_piece(std::ssize(counts), threads, [&](std::int64_t chunk) {
+  cpu::for_each_index(std::ssize(counts), threads, [&](std::int64_t chunk) {
     const auto which = static_cast<std::size_t>(chunk);
     for (std::int64_t row = 0; row < counts[which]; ++row) {
       order[static_cast<std::size_t>(begin[which] + row)] = {static_cast<std::uint32_t>(which),
@@ -406,7 +406,7 @@ void ColumnWriter::join_letters(int threads) {
   std::vector<std::int64_t> begin(letters_.size() + 1);
   for (std::size_t i = 0; i < letters_.size(); ++i) begin[i + 1] = begin[i] + std::ssize(letters_[i].letters);
   column_.letters.resize(static_cast<std::size_t>(begin.back()));
-  cpu::for_each_piece(std::ssize(letters_), threads, [&](std::int64_t i) {
+  cpu::for_each_index(std::ssize(letters_), threads, [&](std::int64_t i) {
     auto& [first, rows, letters] = letters_[static_cast<std::size_t>(i)];
     const std::int64_t before = begin[static_cast<std::size_t>(i)];
     std::copy(letters.begin(), letters.end(), column_.letters.begin() + before);

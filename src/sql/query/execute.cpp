@@ -20,7 +20,7 @@
 
 #include "core/ladder.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "sql/query/cpu_folder.hpp"
 #include "sql/query/row_group_reader.hpp"
 #include "sql/query/statistics.hpp"
@@ -379,7 +379,7 @@ bool is_exact(const QueryPlan& plan) {
 /// One for each batch, if it is known how many there are. In memory a batch takes a core 20 us where few rows are kept
 /// (Xeon), as long as a thread takes to wake, and 400 us for TPC-H Q1; from Parquet more than 2 ms.
 int workers_of(std::int64_t rows, int threads) {
-  return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::parts(rows, kBatchRows), 1, threads);
+  return rows < 0 ? cpu::worker_count(threads) : cpu::workers_for(cpu::ceil_div(rows, kBatchRows), 1, threads);
 }
 
 }  // namespace

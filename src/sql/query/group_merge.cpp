@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "sql/expression/evaluate.hpp"
 #include "upsweep/error.hpp"
 
@@ -286,7 +286,7 @@ Groups joined(const QueryPlan& plan, std::span<Groups* const> partitions, std::s
   const std::int64_t count = std::ssize(order);
   all.resize_for(count, partitions);
   constexpr std::int64_t kEach = 1 << 14;
-  cpu::for_each_of(cpu::parts(count, kEach), workers, [&](std::int64_t chunk) {
+  cpu::for_each_of(cpu::ceil_div(count, kEach), workers, [&](std::int64_t chunk) {
     for (std::int64_t i = chunk * kEach; i < std::min((chunk + 1) * kEach, count); ++i) {
       const auto [partition, group] = order[static_cast<std::size_t>(i)];
       all.rows().copy_row(i, partitions[static_cast<std::size_t>(partition)]->rows(), group);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "cpu/parallel.hpp"
+#include "cpu/work_partition.hpp"
 #include "system/memory.hpp"
 #include "upsweep/error.hpp"
 
@@ -350,9 +351,9 @@ std::vector<Totals::View> Totals::views(int workers) {
 
 void Totals::forget(int workers) {
   few_ = Groups(plan_);
-  cpu::for_each_piece(std::ssize(chunks_), workers,
+  cpu::for_each_index(std::ssize(chunks_), workers,
                       [&](std::int64_t i) { chunks_[static_cast<std::size_t>(i)].reset(); });
-  cpu::for_each_piece(kPartitions, workers, [&](std::int64_t i) {
+  cpu::for_each_index(kPartitions, workers, [&](std::int64_t i) {
     Partition& partition = partitions_[static_cast<std::size_t>(i)];
     partition.groups.reset();
     detail::free_vector(partition.first);
@@ -361,7 +362,7 @@ void Totals::forget(int workers) {
 
 /// By all threads: to give memory back takes as long as to fill it.
 void Totals::free_spare(int workers) {
-  cpu::for_each_piece(std::ssize(spare_), workers,
+  cpu::for_each_index(std::ssize(spare_), workers,
                       [&](std::int64_t i) { const Groups gone = std::move(spare_[static_cast<std::size_t>(i)]); });
   spare_.clear();
   if (is_divided_) chunk_bytes_ = 0;

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/tuning/dense.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/filtered_sum/rung.hpp"
 
 namespace upsweep::impl::filtered_sum {
@@ -25,7 +25,7 @@ constexpr std::int64_t kRowBytes = cpu::tuning::kFilteredSum.row_bytes;
 
 /// Every block by `kernel`, over `threads` threads (0: every core).
 Status sum_blocks(const detail::FilteredSumCall& call, cpu::FilteredSum kernel, int threads) noexcept {
-  const int workers = cpu::block_workers(cpu::parts(call.n, cpu::kBlockBytes / kRowBytes), threads);
+  const int workers = cpu::block_workers(cpu::ceil_div(call.n, cpu::kBlockBytes / kRowBytes), threads);
   if (workers == 1) {
     *call.out = static_cast<std::int64_t>(kernel(call.key, call.quantity, call.price, call.n, call.limit));
     return {};

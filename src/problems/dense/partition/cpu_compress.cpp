@@ -12,8 +12,8 @@
 // From   cpu.compress of the select ladder, which names its sources.
 #include <new>
 
-#include "cpu/blocks.hpp"
 #include "cpu/marks.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/partition/rung.hpp"
 
 namespace upsweep::impl::partition {
@@ -23,7 +23,7 @@ namespace {
 int workers_of(const Call& call, int threads) {
   std::int64_t bytes = call.mask.length;
   for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;
-  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+  return cpu::block_workers(cpu::ceil_div(bytes, cpu::kBlockBytes), threads);
 }
 
 Status run(Call& call, const Policy& policy) noexcept try {

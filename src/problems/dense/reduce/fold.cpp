@@ -8,10 +8,10 @@
 #include <new>
 
 #include "core/visit.hpp"
-#include "cpu/blocks.hpp"
-#include "cpu/fold_piece.hpp"
+#include "cpu/fold_range.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/tuning/blocks.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::impl::reduce {
 namespace {
@@ -24,11 +24,12 @@ constexpr std::int64_t kBlock = cpu::tuning::kBlocksOrder.reduce_block;
 
 /// Waking a thread takes about as long as a plain loop takes for a block; vectors do more blocks meanwhile (block_workers()).
 int workers_for(const detail::ReduceCall& call, const cpu::KernelTable& table, int threads) {
-  const std::int64_t blocks = cpu::parts(call.n, kBlock);
+  const std::int64_t blocks = cpu::ceil_div(call.n, kBlock);
   if (blocks <= 1) return 1;
   const std::int64_t bytes = call.n * std::max(call.in_size, call.out_size);
-  const int most = &table == &cpu::kernels_plain() ? cpu::worker_count(threads)
-                                                   : cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+  const int most = &table == &cpu::kernels_plain()
+                       ? cpu::worker_count(threads)
+                       : cpu::block_workers(cpu::ceil_div(bytes, cpu::kBlockBytes), threads);
   return static_cast<int>(std::min<std::int64_t>(most, blocks));
 }
 
@@ -36,11 +37,11 @@ int workers_for(const detail::ReduceCall& call, const cpu::KernelTable& table, i
 template <class Fold, class Use>
 void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fold& fold, Use use) {
   using detail::CarryBytes;
-  const std::int64_t blocks = cpu::parts(n, kBlock);
+  const std::int64_t blocks = cpu::ceil_div(n, kBlock);
   if (workers <= 1) {
     CarryBytes total;
     for (std::int64_t b = 0; b < blocks; ++b) {
-      fold(cpu::part_of(n, kBlock, b), total.bytes);
+      fold(cpu::block_of(n, kBlock, b), total.bytes);
       use(total.bytes);
     }
     return;
@@ -48,7 +49,7 @@ void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fo
   // As many bytes as the carries have, aligned for each of them, and first written by those who fold: zeroing a CarryBytes
   // for every block of 2 GB of int32 takes one thread 1.2 ms where the pages are new (EPYC); 32 cores fold them in 16.
   const auto totals = std::make_unique_for_overwrite<CarryBytes[]>(
-      static_cast<std::size_t>(cpu::parts(blocks * total_bytes, CarryBytes::kSize)));
+      static_cast<std::size_t>(cpu::ceil_div(blocks * total_bytes, CarryBytes::kSize)));
   const auto total_of = [&](std::int64_t b) { return reinterpret_cast<std::byte*>(totals.get()) + b * total_bytes; };
   // [guide: blocks]
   cpu::for_each_block_on(workers, n, kBlock, [&](Range range) {
@@ -60,7 +61,7 @@ void fold_blocks(std::int64_t n, int workers, std::int64_t total_bytes, const Fo
 }
 
 void fold_typed(const detail::ReduceCall& call, const cpu::KernelTable& table, int workers) {
-  const cpu::FoldPiece fold_range(call, table);
+  const cpu::FoldRange fold_range(call, table);
   fold_blocks(call.n, workers, call.carry_size, fold_range,
               [&](const std::byte* total) { fold_range.merge(call.carry, total); });
   if (!is_integer(call.out_type)) return;

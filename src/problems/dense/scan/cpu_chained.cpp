@@ -16,9 +16,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
@@ -46,7 +46,7 @@ void wait_for_turn(const std::atomic<std::int64_t>& turn, std::int64_t block) {
 /// was taken earlier by a worker that is running.
 std::int64_t scan_chained(const ScanRanges& ranges, std::int64_t n, int threads, ScanRanges::Carry& carry) {
   const std::int64_t block = ranges.block();
-  const std::int64_t count = cpu::parts(n, block);
+  const std::int64_t count = cpu::ceil_div(n, block);
   const int workers = cpu::block_workers(count, threads);
   // One thread needs no total ahead of time, if scanning alone gives the same bits.
   const bool reduce_first = workers > 1 || !ranges.exact();
@@ -61,8 +61,8 @@ std::int64_t scan_chained(const ScanRanges& ranges, std::int64_t n, int threads,
       // The next block is taken now, so that it can be fetched into cache while this one is scanned. Blocks are taken
       // in order and a worker does its own in order, so the first block not done is always in work.
       const std::int64_t next = ticket.fetch_add(1, std::memory_order_relaxed);
-      const cpu::Range range = cpu::part_of(n, block, mine);
-      const cpu::Range ahead = next < count ? cpu::part_of(n, block, next) : cpu::Range{0, 0};
+      const cpu::Range range = cpu::block_of(n, block, mine);
+      const cpu::Range ahead = next < count ? cpu::block_of(n, block, next) : cpu::Range{0, 0};
 
       // [guide: chain]
       // ---- Reduce: reads the block from memory and leaves it in cache.

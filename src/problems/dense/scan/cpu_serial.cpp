@@ -10,8 +10,10 @@
 // From   The reference kernel awkward_ListArray_compact_offsets and "Naive CPU implementation" in "Parallel Prefix Scan".
 #include <algorithm>
 
-#include "cpu/blocks.hpp"
+#include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
+#include "cpu/work_partition.hpp"
+#include "problems/dense/scan/pieces.hpp"
 #include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 

@@ -2,7 +2,7 @@
 // problems/dense/scan/cpu_threads.cpp: threads scan blocks on their own, the totals are scanned, and broadcast back.
 //
 // Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): associativity lets every block start at once, as if nothing preceded it. What did is
-//        combined in afterwards. These blocks have a fixed length and threads take runs of them (cpu/segments.hpp).
+//        combined in afterwards. These blocks have a fixed length and threads take runs of them (cpu/work_partition.hpp).
 // Cost   Two passes: n read + n written, then n read + n written again: 4n bytes·size instead of 2n. Work 2n
 //        operations, depth n/p + n/block + 1 on p threads.
 // Needs  Any CPU, any associative operator. Checked overflow: not in place, as the broadcast must see the input.
@@ -12,8 +12,9 @@
 //        two threads counts additions, which cost nothing here. Where the operation itself is slow (floats, 4 cycles
 //        each) threads still pay. cpu.chained and cpu.lookahead need one pass only.
 // From   "CPU parallelization" in "Parallel Prefix Scan".
+#include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
@@ -23,13 +24,13 @@ namespace {
 
 Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
   return run_ranges(call, policy, cpu::kernels_plain(), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
-    return cpu::scan_segments(ranges, call.n, policy.threads, carry);
+    return cpu::scan_in_three_phases(ranges, call.n, policy.threads, carry);
   });
 }
 
 Status run_vectors(const detail::ScanCall& call, const Policy& policy) noexcept {
   return run_ranges(call, policy, cpu::kernels(policy.isa), [&](const ScanRanges& ranges, ScanRanges::Carry& carry) {
-    return cpu::scan_segments(ranges, call.n, policy.threads, carry);
+    return cpu::scan_in_three_phases(ranges, call.n, policy.threads, carry);
   });
 }
 

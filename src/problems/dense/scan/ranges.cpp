@@ -8,10 +8,11 @@
 #include <cstddef>
 
 #include "core/visit.hpp"
-#include "cpu/blocks.hpp"
+#include "cpu/block_scans.hpp"
 #include "cpu/overflow.hpp"
 #include "cpu/refusals.hpp"
 #include "cpu/tuning/blocks.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::impl::scan {
 namespace {
@@ -34,7 +35,8 @@ ScanRanges::ScanRanges(const detail::ScanCall& call, const Policy& policy, const
       fold_(call, table),
       scan_(call, table, fold_.kernel(), fold_.op()),
       checked_(cpu::is_checked(call, policy)),
-      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() && !fold_.elements().converts()),
+      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() &&
+                        !fold_.elements().converts()),
       non_temporal_(call.n * call.out_size >= kNonTemporalBytes && !in_place()) {}
 
 std::int64_t ScanRanges::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {
@@ -59,7 +61,7 @@ void ScanRanges::write(cpu::Range range, Carry& carry, cpu::Range ahead, std::ui
   detail::ScanMode mode{.exclusive = call_.exclusive, .non_temporal = non_temporal_, .note = magnitude};
   const cpu::Elements& elements = fold_.elements();
   if (ahead.count > 0 && !elements.converts()) mode.next = elements.at_index(ahead.first);
-  elements.for_each_chunk(range, [&](const void* x, std::int64_t first, std::int64_t count) {
+  elements.for_each_block(range, [&](const void* x, std::int64_t first, std::int64_t count) {
     scan_(x, output(first), count, carry.bytes, mode);
   });
 }
@@ -128,8 +130,8 @@ bool ScanRanges::spoiled(const Carry& carry) const {
 Status ScanRanges::finish(std::int64_t bad, Carry& carry) const {
   if (bad != kNoIndex && bad < call_.n) return {Code::overflow, bad};
   if (call_.n == 0 || call_.op != Operator::add || !is_integer(call_.out_type)) return {};
-  // Where no prefix has left its type, totals of ranges may have, and a carry that they are merged into counts that.
-  // Where the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
+  // Where no prefix has left its type, totals of ranges may have, and a carry that they are merged into counts that. Where
+  // the total of an exclusive scan does not fit, which is no output, it spoils what may follow.
   visit_type(call_.out_type, [&]<class Out>(std::type_identity<Out>) {
     auto& end = *reinterpret_cast<ScanCarry<Out>*>(carry.bytes);
     end.wraps = 0;
@@ -148,12 +150,12 @@ std::int64_t ScanRanges::block() const {
   return std::max<std::int64_t>(1, cpu::kBlockBytes >> std::countr_zero(size));
 }
 
-std::int64_t ScanRanges::strip() const { return std::max<std::int64_t>(1, block() / cpu::kStrips); }
+std::int64_t ScanRanges::sub_block() const { return std::max<std::int64_t>(1, block() / cpu::kSubBlocks); }
 
 // Integers may be split anywhere, custom types are not scanned by vectors.
-std::int64_t ScanRanges::first_strip() const {
-  if (call_.custom != nullptr || !exact()) return strip();
-  return strip() + cpu::before_line(call_.out) / call_.out_size;
+std::int64_t ScanRanges::first_sub_block() const {
+  if (call_.custom != nullptr || !exact()) return sub_block();
+  return sub_block() + cpu::before_line(call_.out) / call_.out_size;
 }
 
 }  // namespace upsweep::impl::scan

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <new>
 
-#include "cpu/fold_piece.hpp"
+#include "cpu/fold_range.hpp"
 #include "cpu/kernels.hpp"
-#include "cpu/scan_piece.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/scan_range.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/detail/scan_call.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/policy.hpp"
@@ -54,10 +54,10 @@ class ScanRanges {
   Status finish(std::int64_t bad, Carry& carry) const;
   /// Whether an overflow after the last output of an earlier range makes this one invalid.
   [[nodiscard]] bool spoiled(const Carry& carry) const;
-  /// Elements of a block that fits a core's own cache, of its steps, and of the first one.
+  /// Elements of a block that fits a core's own cache, of its sub-blocks, and of the first one.
   [[nodiscard]] std::int64_t block() const;
-  [[nodiscard]] std::int64_t strip() const;
-  [[nodiscard]] std::int64_t first_strip() const;
+  [[nodiscard]] std::int64_t sub_block() const;
+  [[nodiscard]] std::int64_t first_sub_block() const;
   [[nodiscard]] std::int64_t carry_bytes() const { return call_.carry_size; }
   [[nodiscard]] bool in_place() const { return call_.in == call_.out; }
 
@@ -73,8 +73,8 @@ class ScanRanges {
 
   const detail::ScanCall& call_;
   const cpu::KernelTable& magnitudes_;  // the plain table has none
-  cpu::FoldPiece fold_;
-  cpu::ScanPiece scan_;
+  cpu::FoldRange fold_;
+  cpu::ScanRange scan_;
   bool checked_;
   bool notes_magnitudes_;  // overflow is looked for after a range is written, by what its kernel saw
   bool non_temporal_;

@@ -18,21 +18,20 @@
 #include <cstdint>
 #include <new>
 
-#include "cpu/blocks.hpp"
-#include "cpu/list_pieces.hpp"
 #include "cpu/marks.hpp"
 #include "cpu/select_kernels.hpp"
 #include "cpu/tuning/dense.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/select/rung.hpp"
 #include "problems/dense/select/workers.hpp"
 
 namespace upsweep::impl::select {
 namespace {
 
-using cpu::ListPart;
-using cpu::ListPieces;
+using cpu::ListElements;
 using cpu::ListSize;
 using cpu::Marks;
+using cpu::MeasuredLists;
 using cpu::Range;
 using cpu::SelectKernels;
 
@@ -43,9 +42,9 @@ constexpr std::int64_t kListBlock = cpu::tuning::kDense.select_lists;
 template <class Offsets, class Content>
 std::int64_t run_both(int workers, std::int64_t lists, const Offsets& offsets, std::int64_t blocks,
                       std::int64_t columns, const Content& content) {
-  const std::int64_t list_blocks = cpu::parts(lists, kListBlock);
+  const std::int64_t list_blocks = cpu::ceil_div(lists, kListBlock);
   return cpu::for_each_block_on(workers, list_blocks + blocks * columns, 1, [&](Range ticket) {
-    if (ticket.first < list_blocks) return offsets(cpu::part_of(lists, kListBlock, ticket.first));
+    if (ticket.first < list_blocks) return offsets(cpu::block_of(lists, kListBlock, ticket.first));
     const std::int64_t run = ticket.first - list_blocks;
     content(static_cast<std::size_t>(run / blocks), run % blocks);
     return kNoIndex;
@@ -160,7 +159,7 @@ class SelectWorkUnit {
   SelectWorkUnit(const detail::SelectCall& call, const Bounds& bounds, const Marks& marks, const SelectKernels& kernels)
       : call_(call), bounds_(bounds), marks_(marks), kernels_(kernels) {}
 
-  void operator()(const ListPart& work_unit) {
+  void operator()(const ListElements& work_unit) {
     if (work_unit.has_begin && call_.out_offsets != nullptr) call_.out_offsets[work_unit.list] = work_unit.out;
     if (work_unit.from == work_unit.to) return;
     const std::int64_t start = bounds_.start(work_unit.list) - marks_.first();
@@ -215,7 +214,7 @@ Status run_anywhere(detail::SelectCall& call, const Bounds& bounds, const Select
     const std::int64_t stop = bounds.stop(i) - cover.start;
     return {stop - start, marks.rank(stop) - marks.rank(start)};
   };
-  const ListPieces work_units(call.lists.count, workers, measure);
+  const MeasuredLists work_units(call.lists.count, workers, measure);
   if (work_units.overflows())
     return {.code = Code::overflow, .reason = "the lists have more elements than int64 counts"};
   call.kept = work_units.writes();

@@ -14,8 +14,8 @@
 #include <new>
 
 #include "cpu/moved_elements.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/std_par.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/select/rung.hpp"
 
 namespace upsweep::impl::select {

@@ -15,7 +15,7 @@
 
 #include "cpu/moved_elements.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/select/rung.hpp"
 #include "problems/dense/select/workers.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 /// What a thread has: lists or elements of a call, what it keeps of them, and what is wrong.
 struct ThreadShare {
-  cpu::Share range = {};
+  cpu::WorkUnit range = {};
   std::int64_t kept = 0;
   Status status = {};
 };
@@ -63,7 +63,7 @@ void offset(const detail::SelectCall& call, const ThreadShare& share, std::int64
 Status run_on(detail::SelectCall& call, int workers) {
   std::vector<ThreadShare> shares(static_cast<std::size_t>(workers));
   cpu::run_workers(workers, [&](int worker) {
-    ThreadShare share{.range = cpu::share_of(list_or_element_count(call), worker, workers)};
+    ThreadShare share{.range = cpu::work_unit_of(list_or_element_count(call), worker, workers)};
     count(call, share);
     shares[static_cast<std::size_t>(worker)] = share;
   });

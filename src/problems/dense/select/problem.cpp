@@ -35,7 +35,7 @@ namespace {
 
 using detail::ArraysAre;
 
-constexpr std::int64_t kMostSerial = cpu::tuning::kDense.select_serial_units;
+constexpr std::int64_t kMostSerial = cpu::tuning::kDense.select_serial;
 
 const Rung& choose(const detail::SelectCall& call, const Policy& policy) {
   if (!policy.rung.empty()) return named_rung(kLadder, call, policy);

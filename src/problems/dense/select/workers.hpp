@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cpu/blocks.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/detail/select_call.hpp"
 
 namespace upsweep::impl::select {
@@ -13,7 +13,7 @@ namespace upsweep::impl::select {
 inline int workers_of(const detail::SelectCall& call, int threads) {
   std::int64_t bytes = 2 * call.lists.count * std::int64_t{sizeof(std::int64_t)} + call.mask.length;
   for (const SelectColumn& column : call.columns) bytes += call.mask.length * column.element_size;
-  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+  return cpu::block_workers(cpu::ceil_div(bytes, cpu::kBlockBytes), threads);
 }
 
 }  // namespace upsweep::impl::select

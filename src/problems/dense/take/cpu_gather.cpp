@@ -17,17 +17,16 @@
 #include <new>
 
 #include "core/lists.hpp"
-#include "cpu/blocks.hpp"
-#include "cpu/list_pieces.hpp"
 #include "cpu/moved_elements.hpp"
 #include "cpu/select_kernels.hpp"
 #include "cpu/tuning/dense.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/dense/take/rung.hpp"
 
 namespace upsweep::impl::take {
 namespace {
 
-using cpu::ListPart;
+using cpu::ListElements;
 using cpu::ListSize;
 using cpu::Range;
 
@@ -54,7 +53,7 @@ bool is_outside(std::int64_t start, std::int64_t stop, std::int64_t content) {
 int workers_of(const Call& call, int threads) {
   std::int64_t bytes = call.indices.length * size_of(call.indices.type) + 24 * call.index_lists.count;
   for (const SelectColumn& column : call.columns) bytes += 2 * call.indices.length * column.element_size;
-  return cpu::block_workers(cpu::parts(bytes, cpu::kBlockBytes), threads);
+  return cpu::block_workers(cpu::ceil_div(bytes, cpu::kBlockBytes), threads);
 }
 
 // ------------------------------------------------------------------------------------------------------------ of arrays
@@ -89,7 +88,7 @@ class TakeWorkUnit {
         kernel_(kernels.take[cpu::bound_type(call.indices.type)]),
         failed_(failed) {}
 
-  void operator()(const ListPart& work_unit) {
+  void operator()(const ListElements& work_unit) {
     if (work_unit.has_begin) call_.out_offsets[work_unit.list] = work_unit.out;
     const bool is_null = has_nulls_ && impl::take::is_null(call_.lists, work_unit.list);
     const std::int64_t start = is_null ? 0 : lists_.start(work_unit.list);
@@ -152,7 +151,7 @@ Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indi
         is_outside(first, stop, indices_length) | (int{first != stop} & int{is_outside(start, end, content)});
     return {stop - first, stop - first, is_bad};
   };
-  const cpu::ListPieces work_units(call.index_lists.count, workers, measure);
+  const cpu::MeasuredLists work_units(call.index_lists.count, workers, measure);
   if (work_units.first_bad() != kNoIndex) return kBad;
   if (work_units.overflows())
     return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};

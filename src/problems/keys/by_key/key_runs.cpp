@@ -17,9 +17,9 @@
 #include "core/lists.hpp"
 #include "core/no_ladder.hpp"
 #include "core/visit.hpp"
-#include "cpu/blocks.hpp"
 #include "cpu/list_kernels.hpp"
 #include "cpu/tuning/keys.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/detail/scan_call.hpp"
 
 namespace upsweep {
@@ -56,8 +56,8 @@ class Runs {
       : keys_(static_cast<const T*>(keys.data)),
         n_(keys.length),
         threads_(policy.threads),
-        words_(std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(cpu::parts(n_, kWord)))),
-        before_(static_cast<std::size_t>(cpu::parts(n_, kBlock))) {
+        words_(std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(cpu::ceil_div(n_, kWord)))),
+        before_(static_cast<std::size_t>(cpu::ceil_div(n_, kBlock))) {
     const auto nonzero = cpu::list_kernels(policy.isa).nonzero[cpu::at(type_of<Bits>())];
     for_each_block([&](std::size_t block, Range range) { before_[block] = mark(range, nonzero); });
     for (std::int64_t& runs : before_) {
@@ -98,7 +98,7 @@ class Runs {
       differences[0] = first == 0 ? Bits{1} : difference(keys_[first - 1], keys_[first]);
       for (std::int64_t k = 1; k < count; ++k) differences[k] = difference(keys_[first + k - 1], keys_[first + k]);
       std::uint64_t* const words = words_.get() + first / kWord;
-      const std::int64_t in_words = cpu::parts(count, kWord);
+      const std::int64_t in_words = cpu::ceil_div(count, kWord);
       words[in_words - 1] = 0;  // the last one may have fewer bits
       nonzero(differences, count, reinterpret_cast<std::uint8_t*>(words));
       for (std::int64_t w = 0; w < in_words; ++w) runs += std::popcount(words[w]);

@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/keys.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/entries.hpp"
 #include "problems/keys/group_by/folds.hpp"
@@ -39,7 +39,7 @@ namespace upsweep::impl::group_by {
 namespace {
 
 /// Rows of a batch: the last 16 bits of a row are its number in the batch.
-constexpr std::int64_t kBatch = cpu::tuning::kGroupsOrder.piece;
+constexpr std::int64_t kBatch = cpu::tuning::kGroupsOrder.batch;
 /// Keys that a batch's table may have.
 constexpr std::int64_t kMostKeys = cpu::tuning::kGroupsOrder.most_keys;
 /// Keys between which there are fewer than so many find their numbers by their place.
@@ -87,7 +87,7 @@ class GroupsOfBatches {
         shape_{folds_.size, is_counted()},
         adapts_(adapts == Adapts::yes),
         workers_(cpu::worker_count(policy.threads)),
-        batches_(cpu::parts(call.n, kBatch)),
+        batches_(cpu::ceil_div(call.n, kBatch)),
         keys_(static_cast<const Key*>(call.keys)),
         values_(static_cast<const std::byte*>(call.in)),
         value_size_(size_of(call.in_type)),
@@ -542,7 +542,7 @@ class GroupsOfBatches {
   /// The groups first seen before batch `end`.
   void write_known(std::int64_t end, const std::int64_t* befores, Bad* bad) {
     const std::int64_t length = std::clamp<std::int64_t>(end / (std::int64_t{8} * workers_), 1, kMostWritten);
-    each(0, cpu::parts(end, length), [&](std::int64_t work_unit, auto& scratch) {
+    each(0, cpu::ceil_div(end, length), [&](std::int64_t work_unit, auto& scratch) {
       const std::int64_t first = work_unit * length;
       const std::int64_t last = std::min(first + length, end);
       if (befores[first] == befores[last]) return;

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/keys.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/first_rows.hpp"
 #include "problems/keys/group_by/folds.hpp"
@@ -41,7 +41,7 @@ constexpr std::uint64_t kSmall = 65536;
 /// do.
 constexpr std::int64_t kRowsPerKey = cpu::tuning::kGroupsOrder.rows_per_key;
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
-constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_stretches;
+constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_work_units;
 
 template <class Key>
 class Direct {
@@ -65,12 +65,12 @@ class Direct {
     tables_.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(call_.n / rows, 1, kMostTables)));
     fold_tables();
     FirstRows order(call_.n);
-    each_key_range([&](cpu::Share key_range, std::int64_t) { merge(key_range, order); });
+    each_key_range([&](cpu::WorkUnit key_range, std::int64_t) { merge(key_range, order); });
     call_.groups = order.count();
     if (call_.groups > capacity_of(call_)) return {Code::unequal_lengths};
-    std::vector<Bad> bad(static_cast<std::size_t>(cpu::parts(range_, kKeyRange)));
+    std::vector<Bad> bad(static_cast<std::size_t>(cpu::ceil_div(range_, kKeyRange)));
     each_key_range(
-        [&](cpu::Share key_range, std::int64_t i) { bad[static_cast<std::size_t>(i)] = write(key_range, order); });
+        [&](cpu::WorkUnit key_range, std::int64_t i) { bad[static_cast<std::size_t>(i)] = write(key_range, order); });
     return outcome(call_, bad.data(), std::ssize(bad));
   }
 
@@ -87,15 +87,15 @@ class Direct {
 
   template <class Work>
   void each_key_range(Work work) const {
-    cpu::for_each_piece(cpu::parts(range_, kKeyRange), threads_,
+    cpu::for_each_index(cpu::ceil_div(range_, kKeyRange), threads_,
                         [&](std::int64_t i) { work({i * kKeyRange, std::min((i + 1) * kKeyRange, range_)}, i); });
   }
 
   void find_range() {
-    const std::int64_t work_units = cpu::parts(call_.n, kLeastRows);
+    const std::int64_t work_units = cpu::ceil_div(call_.n, kLeastRows);
     std::vector<Key> lows(static_cast<std::size_t>(work_units));
     std::vector<Key> highs(lows.size());
-    cpu::for_each_piece(work_units, threads_, [&](std::int64_t i) {
+    cpu::for_each_index(work_units, threads_, [&](std::int64_t i) {
       Key low = static_cast<Key>(keys_[i * kLeastRows] ^ sign_);
       Key high = low;
       for (std::int64_t k = i * kLeastRows; k < std::min((i + 1) * kLeastRows, call_.n); ++k) {
@@ -114,14 +114,14 @@ class Direct {
     const auto tables = static_cast<int>(tables_.size());
     const int workers = cpu::workers_for(tables, 1, threads_);
     cpu::run_allocating_workers(workers, [&](int worker) {
-      const cpu::Share mine = cpu::share_of(tables, worker, workers);
+      const cpu::WorkUnit mine = cpu::work_unit_of(tables, worker, workers);
       for (std::int64_t s = mine.first; s < mine.last; ++s) {
-        fold(tables_[static_cast<std::size_t>(s)], cpu::share_of(call_.n, static_cast<int>(s), tables));
+        fold(tables_[static_cast<std::size_t>(s)], cpu::work_unit_of(call_.n, static_cast<int>(s), tables));
       }
     });
   }
 
-  void fold(Table& table, cpu::Share rows) {
+  void fold(Table& table, cpu::WorkUnit rows) {
     table.totals = cpu::Pages<std::byte>(range_ * folds_.size);
     table.firsts = cpu::Pages<std::int64_t>(range_);
     table.counts = cpu::Pages<std::int64_t>(is_counted() ? range_ : 0);
@@ -144,7 +144,7 @@ class Direct {
   }
 
   /// A range of keys of all tables into the first. Keys that a work unit has not seen have the identity there.
-  void merge(cpu::Share key_range, FirstRows& order) {
+  void merge(cpu::WorkUnit key_range, FirstRows& order) {
     Table& all = tables_[0];
     std::uint32_t numbers[kBlock];
     for (std::int64_t i = 0; i < kBlock; ++i) numbers[i] = static_cast<std::uint32_t>(i);
@@ -164,7 +164,7 @@ class Direct {
     }
   }
 
-  Bad write(cpu::Share key_range, const FirstRows& order) {
+  Bad write(cpu::WorkUnit key_range, const FirstRows& order) {
     const Table& all = tables_[0];
     Bad bad;
     Key keys[kBlock];

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/keys.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/first_rows.hpp"
 #include "problems/keys/group_by/folds.hpp"
@@ -34,7 +34,7 @@ namespace upsweep::impl::group_by {
 namespace {
 
 /// Positions of a work unit: a thread comes for so many.
-constexpr std::int64_t kWorkUnit = cpu::tuning::kGroups.sorted_piece;
+constexpr std::int64_t kWorkUnit = cpu::tuning::kGroups.sorted_rows;
 
 template <class Key>
 class Sorted {
@@ -45,7 +45,7 @@ class Sorted {
         threads_(policy.threads),
         keys_(static_cast<const Key*>(call.keys)),
         rows_(call.n),
-        runs_before_(static_cast<std::size_t>(cpu::parts(call.n, kWorkUnit)) + 1) {
+        runs_before_(static_cast<std::size_t>(cpu::ceil_div(call.n, kWorkUnit)) + 1) {
     const std::int64_t offsets[] = {0, call.n};
     (void)segmented_argsort(policy.with_rung({}), Lists::by_offsets(offsets, 1), keys_, call.n, rows_.data(), call.n);
   }
@@ -77,7 +77,7 @@ class Sorted {
 
   template <class Work>
   void each(Work work) const {
-    cpu::for_each_piece(cpu::parts(call_.n, kWorkUnit), threads_, work);
+    cpu::for_each_index(cpu::ceil_div(call_.n, kWorkUnit), threads_, work);
   }
 
   std::int64_t count_runs(std::int64_t work_unit) const {

@@ -20,6 +20,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/keys.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/keys/group_by/answer.hpp"
 #include "problems/keys/group_by/folds.hpp"
 #include "problems/keys/group_by/rung.hpp"
@@ -32,7 +33,7 @@ namespace {
 /// Rows that a work unit has at least: a table of its own is worth it.
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
 /// Work units at most. What they are does not depend on the threads, as sums of floats do on them.
-constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_stretches;
+constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_work_units;
 
 template <class Key>
 Status run_keys(Call& call, const Policy& policy) {
@@ -43,9 +44,9 @@ Status run_keys(Call& call, const Policy& policy) {
   std::vector<std::unique_ptr<GroupTotals<Key>>> tables(static_cast<std::size_t>(work_units));
   const int workers = cpu::workers_for(work_units, 1, policy.threads);
   cpu::run_allocating_workers(workers, [&](int worker) {
-    const cpu::Share mine = cpu::share_of(work_units, worker, workers);
+    const cpu::WorkUnit mine = cpu::work_unit_of(work_units, worker, workers);
     for (std::int64_t s = mine.first; s < mine.last; ++s) {
-      const cpu::Share rows = cpu::share_of(call.n, static_cast<int>(s), work_units);
+      const cpu::WorkUnit rows = cpu::work_unit_of(call.n, static_cast<int>(s), work_units);
       auto table = std::make_unique<GroupTotals<Key>>(folds, counted);
       table->add(static_cast<const Key*>(call.keys) + rows.first,
                  static_cast<const std::byte*>(call.in) + rows.first * size, size, rows.first, rows.last - rows.first);

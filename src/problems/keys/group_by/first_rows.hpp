@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "system/pages.hpp"
 
 namespace upsweep::impl::group_by {
@@ -15,7 +15,7 @@ namespace upsweep::impl::group_by {
 class FirstRows {
  public:
   /// Of rows 0 … n - 1. Throws std::bad_alloc.
-  explicit FirstRows(std::int64_t n) : bits_(cpu::parts(n, 64)), before_(cpu::parts(n, 64)) {}
+  explicit FirstRows(std::int64_t n) : bits_(cpu::ceil_div(n, 64)), before_(cpu::ceil_div(n, 64)) {}
 
   /// Notes the first row of a group, which no other has. From any thread.
   void note(std::int64_t row) {

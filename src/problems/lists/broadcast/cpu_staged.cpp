@@ -21,11 +21,11 @@ namespace {
 template <class Offsets, class Append>
 bool write_shares(const Call& call, const Offsets& offsets, const Policy& policy, const cpu::PackKernels& kernels,
                   Append append) {
-  const cpu::Laid<Offsets> laid{offsets, call.lists.count};
+  const cpu::PathLists<Offsets> laid{offsets, call.lists.count};
   const bool non_temporal = call.capacity * call.element_size >= cpu::kNonTemporalBytes;
-  return cpu::for_each_list_share(
-      laid.offsets, laid.n, call.element_size, policy.threads, [&](const cpu::ListShare& share) {
-        return laid.write(share, call.out, call.element_size, non_temporal, kernels, append);
+  return cpu::for_each_path_work_unit(
+      laid.offsets, laid.n, call.element_size, policy.threads, [&](const cpu::PathWorkUnit& unit) {
+        return laid.write(unit, call.out, call.element_size, non_temporal, kernels, append);
       });
 }
 

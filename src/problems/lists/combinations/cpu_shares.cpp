@@ -31,7 +31,7 @@ using cpu::kTableLists;
 using cpu::kTableTuples;
 
 /// Tuples of a share.
-constexpr std::int64_t kShare = cpu::tuning::kCombinations.share;
+constexpr std::int64_t kShare = cpu::tuning::kCombinations.work_unit;
 /// Positions and lists of a worker, at least.
 constexpr std::int64_t kWork = cpu::tuning::kCombinations.work;
 /// Tuples that are gathered before they are written.
@@ -195,7 +195,7 @@ class Writer {
 void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t which) {
   (void)work_unit.read(which);
   std::int64_t total = call.plan->first_tuple[static_cast<std::size_t>(which)];
-  std::int64_t* const offsets = call.offsets + which * cpu::kUnitLists;
+  std::int64_t* const offsets = call.offsets + which * cpu::kWorkUnitLists;
   for (std::int64_t i = 0; i < work_unit.count(); ++i) {
     offsets[i] = total;
     total += work_unit.tuples(i);
@@ -205,7 +205,7 @@ void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t whic
 /// Buffers for tuples, which may be of very many positions, are made where there are some to write.
 Status run(Call& call, const Policy& policy) noexcept try {
   const std::int64_t work_units = call.offsets == nullptr ? 0 : work_unit_count(call);
-  const std::int64_t shares = call.out == nullptr ? 0 : cpu::parts(call.total, kShare);
+  const std::int64_t shares = call.out == nullptr ? 0 : cpu::ceil_div(call.total, kShare);
   if (call.offsets != nullptr) call.offsets[list_count(call)] = call.total;
   // The threads that it is worth; what overflows is enough for all.
   std::int64_t work = list_count(call);

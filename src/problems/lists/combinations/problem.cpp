@@ -10,6 +10,7 @@
 #include "cpu/combination_kernels.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/lists.hpp"
+#include "cpu/work_partition.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/combinations/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -26,23 +27,23 @@ constexpr Ladder<Call> kLadder = kRungs;
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 TupleWorkUnit::TupleWorkUnit(const Call& call, Isa isa)
-    : call_(call), isa_(isa), inputs_(call.inputs.size()), tuples_(static_cast<std::size_t>(cpu::kUnitLists)) {}
+    : call_(call), isa_(isa), inputs_(call.inputs.size()), tuples_(static_cast<std::size_t>(cpu::kWorkUnitLists)) {}
 
 std::int64_t TupleWorkUnit::read(std::int64_t which) {
   std::int64_t bad = kNoIndex;
   for (std::size_t d = 0; d < inputs_.size(); ++d) {
     const detail::ListsOf& input = call_.inputs[d];
-    bad = cpu::first_index(bad, cpu::read_unit(input.lists, which, input.content, inputs_[d]));
+    bad = cpu::first_index(bad, cpu::read_work_unit(input.lists, which, input.content, inputs_[d]));
   }
   if (bad != kNoIndex) {
-    for (cpu::ListUnit& input : inputs_) input.count = bad - which * cpu::kUnitLists;
+    for (cpu::ListWorkUnit& input : inputs_) input.count = bad - which * cpu::kWorkUnitLists;
   }
   call_.is_cartesian ? count_products() : count_combinations();
   return bad;
 }
 
 void TupleWorkUnit::count_combinations() {
-  const cpu::ListUnit& lists = inputs_.front();
+  const cpu::ListWorkUnit& lists = inputs_.front();
   constexpr std::int64_t kSquareFits = std::int64_t{1} << 31;
   if (call_.n == 2 && lists.most < kSquareFits) {
     cpu::combination_kernels(isa_).pairs(lists.lengths, lists.count, call_.replacement, tuples_.data());
@@ -58,7 +59,7 @@ void TupleWorkUnit::count_products() {
     std::int64_t product = 1;
     bool fits = true;
     bool is_empty = false;
-    for (const cpu::ListUnit& input : inputs_) {
+    for (const cpu::ListWorkUnit& input : inputs_) {
       is_empty |= input.lengths[i] == 0;
       fits = fits && !__builtin_mul_overflow(product, input.lengths[i], &product);
     }
@@ -104,7 +105,7 @@ Count count_of(const TupleWorkUnit& work_unit, std::int64_t lists, std::int64_t 
 }
 
 /// Work units of lists that a worker checks, at least.
-constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kCombinations.least_units;
+constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kCombinations.least_work_units;
 
 constexpr std::int64_t kOverflow = -1;  ///< instead of a work unit's tuples
 
@@ -113,7 +114,7 @@ constexpr std::int64_t kOverflow = -1;  ///< instead of a work unit's tuples
 std::int64_t count_work_units(const Call& call, const Policy& policy, std::vector<std::int64_t>& tuples) {
   cpu::LowestIndex first_bad;
   std::atomic<bool> no_memory{false};
-  cpu::for_each_share(work_unit_count(call), kLeastWorkUnits, policy.threads, [&](cpu::Share share) noexcept {
+  cpu::for_each_work_unit(work_unit_count(call), kLeastWorkUnits, policy.threads, [&](cpu::WorkUnit share) noexcept {
     try {
       TupleWorkUnit work_unit(call, policy.isa);
       for (std::int64_t which = share.first; which < share.last; ++which) {
@@ -137,13 +138,13 @@ TuplesPlan make_plan(const Call& call, const Policy& policy) {
   const std::int64_t bad = count_work_units(call, policy, tuples);
   for (std::size_t i = 1; i < tuples.size(); ++i) {
     const auto which = static_cast<std::int64_t>(i) - 1;
-    const bool has_bad = bad != kNoIndex && bad / cpu::kUnitLists == which;
+    const bool has_bad = bad != kNoIndex && bad / cpu::kWorkUnitLists == which;
     if (!has_bad && tuples[i] != kOverflow && !__builtin_add_overflow(tuples[i], tuples[i - 1], &tuples[i])) continue;
     TupleWorkUnit work_unit(call, policy.isa);
     (void)work_unit.read(which);
     const std::int64_t overflow = count_of(work_unit, work_unit.count(), tuples[i - 1]).overflow;
     if (overflow == kNoIndex) throw_bad_list(call, bad);
-    throw_overflow(which * cpu::kUnitLists + overflow);
+    throw_overflow(which * cpu::kWorkUnitLists + overflow);
   }
   return plan;
 }

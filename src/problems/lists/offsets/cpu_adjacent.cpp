@@ -7,8 +7,8 @@
 // Needs  stops.data() == starts.data() + 1: both are views of one array.
 // Limit  The memory bandwidth of the machine, at two thirds of what cpu.lookahead moves.
 // From   Awkward Array's awkward_ListOffsetArray_compact_offsets, which subtracts the first offset; here on threads.
-#include "cpu/blocks.hpp"
 #include "cpu/kernels.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 

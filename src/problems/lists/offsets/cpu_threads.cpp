@@ -9,7 +9,8 @@
 // Needs  Any CPU.
 // Limit  Memory traffic: 40 bytes per list where 24 are needed. cpu.lookahead needs those only.
 // From   The split into differences and a scan of "scanCUDA" (A. Biswas 2020), on threads.
-#include "cpu/segments.hpp"
+#include "cpu/block_scans.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 Status run(detail::OffsetsCall& call, const Policy& policy) noexcept {
   return run_ranges(call, cpu::kernels_plain(), [&](const OffsetsRanges& ranges, OffsetsRanges::Carry& carry) {
-    return cpu::scan_segments(ranges, call.n, policy.threads, carry);
+    return cpu::scan_in_three_phases(ranges, call.n, policy.threads, carry);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/list_length.hpp"
 #include "core/visit.hpp"
+#include "cpu/block_scans.hpp"
 #include "cpu/tuning/blocks.hpp"
 #include "upsweep/operators.hpp"
 
@@ -106,8 +107,8 @@ Code OffsetsRanges::error_of(std::int64_t list) const {
 
 std::int64_t OffsetsRanges::block() const { return cpu::kBlockBytes / 2 / size_of(call_.type); }
 
-std::int64_t OffsetsRanges::first_strip() const {
-  return strip() + cpu::before_line(output(0)) / std::int64_t{sizeof(std::int64_t)};
+std::int64_t OffsetsRanges::first_sub_block() const {
+  return sub_block() + cpu::before_line(output(0)) / std::int64_t{sizeof(std::int64_t)};
 }
 
 }  // namespace upsweep::impl::offsets

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <new>
 
-#include "cpu/blocks.hpp"
+#include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/detail/offsets_call.hpp"
 
 namespace upsweep::impl::offsets {
@@ -29,10 +29,10 @@ class OffsetsRanges {
   std::int64_t shift(cpu::Range range, const Carry& carry) const;
   static constexpr bool exact() { return true; }
   static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
-  /// Lists of a block whose bounds fit a core's own cache, of its steps, and of the first one.
+  /// Lists of a block whose bounds fit a core's own cache, of its sub-blocks, and of the first one.
   [[nodiscard]] std::int64_t block() const;
-  [[nodiscard]] std::int64_t strip() const { return block() / cpu::kStrips; }
-  [[nodiscard]] std::int64_t first_strip() const;
+  [[nodiscard]] std::int64_t sub_block() const { return block() / cpu::kSubBlocks; }
+  [[nodiscard]] std::int64_t first_sub_block() const;
   static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
   static constexpr bool in_place() { return false; }
 

@@ -225,11 +225,11 @@ std::int64_t detail::run_broadcast_to_offsets(const Policy& policy, const Lists&
   const cpu::PackKernels& kernels = cpu::pack_kernels(policy.isa);
   const auto write_all = [&]<class Bounds, class Lengths>(Bounds bounds, const Lengths& lengths) {
     const cpu::Fit<Lengths> fit{lengths, offsets};
-    const cpu::Laid<GivenOffsets<std::int64_t>, Bounds> laid{{offsets}, lists.count, bounds};
+    const cpu::PathLists<GivenOffsets<std::int64_t>, Bounds> laid{{offsets}, lists.count, bounds};
     const bool non_temporal = call.total * impl::pack::kPositionBytes >= cpu::kNonTemporalBytes;
-    return cpu::for_each_list_share(
-        laid.offsets, laid.n, impl::pack::kPositionBytes, policy.threads, [&](const cpu::ListShare& share) {
-          return laid.write(share, positions, impl::pack::kPositionBytes, non_temporal, kernels,
+    return cpu::for_each_path_work_unit(
+        laid.offsets, laid.n, impl::pack::kPositionBytes, policy.threads, [&](const cpu::PathWorkUnit& unit) {
+          return laid.write(unit, positions, impl::pack::kPositionBytes, non_temporal, kernels,
                             [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
                               return fit(first, run.count) && kernels.count_up(stage, run);
                             });

@@ -10,18 +10,18 @@
 // From   S. Odeh et al., "Merge Path", 2012; D. Merrill and M. Garland, "Merge-based parallel sparse matrix-vector
 //        multiplication", SC 2016.
 #include "core/adjacent_lists.hpp"
-#include "cpu/list_cuts.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/pack/moves.hpp"
 
 namespace upsweep::impl::pack {
 
 namespace {
 
-bool copy_share(const detail::PackCall& call, const cpu::ListShare& share) {
+bool copy_share(const detail::PackCall& call, const cpu::PathWorkUnit& unit) {
   const std::int64_t first = call.offsets[0];
-  for (std::int64_t i = share.begin.list; i <= std::min(share.end.list, call.lists.count - 1); ++i) {
+  for (std::int64_t i = unit.begin.list; i <= std::min(unit.end.list, call.lists.count - 1); ++i) {
     const std::int64_t begins = call.offsets[i] - first;
-    const auto [from, to] = cpu::within(share, i, begins, call.offsets[i + 1] - first);
+    const auto [from, to] = cpu::within(unit, i, begins, call.offsets[i + 1] - first);
     copy_columns(call, i, from - begins, to - from, copy_elements);
   }
   return true;
@@ -29,9 +29,9 @@ bool copy_share(const detail::PackCall& call, const cpu::ListShare& share) {
 
 Status run(detail::PackCall& call, const Policy& policy) noexcept {
   return lay_out_and_move(call, policy, [&](const detail::PackCall& laid) {
-    (void)cpu::for_each_list_share(GivenOffsets<std::int64_t>{laid.offsets}, laid.lists.count, element_bytes(laid),
-                                   policy.threads,
-                                   [&](const cpu::ListShare& share) { return copy_share(laid, share); });
+    (void)cpu::for_each_path_work_unit(GivenOffsets<std::int64_t>{laid.offsets}, laid.lists.count, element_bytes(laid),
+                                       policy.threads,
+                                       [&](const cpu::PathWorkUnit& unit) { return copy_share(laid, unit); });
   });
 }
 

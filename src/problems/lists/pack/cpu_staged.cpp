@@ -26,16 +26,16 @@ struct Way {
 /// Every column of every share; check(first list, count) before any of them. Returns whether all lists are good.
 template <class Lists, class Check>
 bool copy_lists(const detail::PackCall& call, const Lists& lists, const Way& way, Check check) {
-  const auto copy_column = [&](const PackColumn& column, const cpu::ListShare& share) {
+  const auto copy_column = [&](const PackColumn& column, const cpu::PathWorkUnit& unit) {
     const auto copy = way.kernels.copy[cpu::at_size(column.element_size)];
-    return lists.write(share, column.out, column.element_size, way.non_temporal, way.kernels,
+    return lists.write(unit, column.out, column.element_size, way.non_temporal, way.kernels,
                        [&](cpu::Stage& stage, const cpu::ListRun& run, std::int64_t first) {
                          return check(first, run.count) && copy(stage, run, column.data, column.length);
                        });
   };
-  return cpu::for_each_list_share(
-      lists.offsets, lists.n, element_bytes(call), way.threads, [&](const cpu::ListShare& share) {
-        return std::ranges::all_of(call.columns, [&](const PackColumn& column) { return copy_column(column, share); });
+  return cpu::for_each_path_work_unit(
+      lists.offsets, lists.n, element_bytes(call), way.threads, [&](const cpu::PathWorkUnit& unit) {
+        return std::ranges::all_of(call.columns, [&](const PackColumn& column) { return copy_column(column, unit); });
       });
 }
 
@@ -47,10 +47,11 @@ bool copy_all(const detail::PackCall& call, const Way& way) {
   if (one_after_the_other && !call.offsets_given) {
     const std::int64_t offsets[] = {0, call.total};
     const std::int64_t start = call.total == 0 ? 0 : start_of(call, 0);
-    return copy_lists(call, cpu::Laid<Offsets, GivenBounds<std::int64_t>>{{offsets}, 1, {&start, nullptr}}, way, any);
+    return copy_lists(call, cpu::PathLists<Offsets, GivenBounds<std::int64_t>>{{offsets}, 1, {&start, nullptr}}, way,
+                      any);
   }
   return visit_bounds(call.lists, [&]<class Bounds>(Bounds bounds) {
-    const cpu::Laid<Offsets, Bounds> lists{{call.offsets}, call.lists.count, bounds};
+    const cpu::PathLists<Offsets, Bounds> lists{{call.offsets}, call.lists.count, bounds};
     if (!call.offsets_given) return copy_lists(call, lists, way, any);
     return visit_lengths(call, [&]<class Lengths>(const Lengths& lengths) {
       return copy_lists(call, lists, way, cpu::Fit<Lengths>{lengths, call.offsets});

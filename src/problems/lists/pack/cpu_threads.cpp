@@ -8,7 +8,7 @@
 // Limit  Shares of as many lists may hold all of the content or none: one list of everything is one thread's. cpu.shares
 //        splits content.
 // From   The split into awkward_ListArray_compact_offsets and a copy of the content, as Awkward Array makes it; here on threads.
-#include "cpu/blocks.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/pack/moves.hpp"
 
 namespace upsweep::impl::pack {
@@ -47,8 +47,8 @@ void copy_list_of(const PackColumn& column, std::int64_t from, std::int64_t to, 
 Status run(detail::PackCall& call, const Policy& policy) noexcept {
   const std::int64_t least = cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)};
   return lay_out_and_move(call, policy, [&](const detail::PackCall& laid) {
-    cpu::for_each_share(laid.lists.count, least, policy.threads, [&](cpu::Share share) {
-      for (std::int64_t i = share.first; i < share.last; ++i) {
+    cpu::for_each_work_unit(laid.lists.count, least, policy.threads, [&](cpu::WorkUnit unit) {
+      for (std::int64_t i = unit.first; i < unit.last; ++i) {
         copy_columns(laid, i, 0, laid.offsets[i + 1] - laid.offsets[i], copy_list_of);
       }
     });

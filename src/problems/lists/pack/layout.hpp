@@ -8,8 +8,9 @@
 
 #include "core/adjacent_lists.hpp"
 #include "core/lists.hpp"
-#include "cpu/blocks.hpp"
+#include "cpu/block_scans.hpp"
 #include "cpu/lookahead.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/detail/pack_call.hpp"
 #include "upsweep/error.hpp"
 
@@ -128,8 +129,8 @@ class Layout {
   static constexpr bool exact() { return true; }
   static constexpr bool prefers_scan(const Carry&, const Carry&) { return false; }
   static constexpr std::int64_t block() { return cpu::kBlockBytes / std::int64_t{sizeof(std::int64_t)} / 2; }
-  static constexpr std::int64_t strip() { return block() / cpu::kStrips; }
-  static constexpr std::int64_t first_strip() { return strip(); }
+  static constexpr std::int64_t sub_block() { return block() / cpu::kSubBlocks; }
+  static constexpr std::int64_t first_sub_block() { return sub_block(); }
   static constexpr std::int64_t carry_bytes() { return sizeof(Carry); }
   static constexpr bool in_place() { return false; }
 

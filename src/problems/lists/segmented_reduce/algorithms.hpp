@@ -8,12 +8,12 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-/// A call, the kernels that it uses, and how its lists are divided among workers.
+/// A call, the kernels that it uses, and how its lists are divided into work units.
 struct Job {
   const detail::SegmentedReduceCall& call;
   const cpu::ListKernels& kernels;
   int workers;
-  const Ranges& ranges;
+  const WorkUnits& units;
 };
 
 // Each one reduces all lists. It returns the first list that is bad or whose sum does not fit, or kNoIndex. Throws std::bad_alloc.

@@ -16,7 +16,7 @@
 
 #include "cpu/list_kernels.hpp"
 #include "cpu/list_values.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/reduce_lists.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
@@ -26,12 +26,12 @@ namespace {
 
 Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   const int workers = workers_for(call, policy.threads);
-  const std::int64_t each = cpu::range_lists(call.lists.count, call.n * call.in_size, workers);
+  const std::int64_t each = cpu::lists_of_work_unit(call.lists.count, call.n * call.in_size, workers);
   const std::int64_t lists = call.lists.count;
-  const Ranges ranges{cpu::parts(lists, each), [lists, each](std::int64_t range) -> cpu::Share {
-                        return {range * each, std::min(lists, (range + 1) * each)};
-                      }};
-  return reduce_lists(call, policy, cpu::list_kernels(policy.isa), workers, ranges);
+  const WorkUnits units{cpu::ceil_div(lists, each), [lists, each](std::int64_t unit) -> cpu::WorkUnit {
+                          return {unit * each, std::min(lists, (unit + 1) * each)};
+                        }};
+  return reduce_lists(call, policy, cpu::list_kernels(policy.isa), workers, units);
 }
 
 }  // namespace

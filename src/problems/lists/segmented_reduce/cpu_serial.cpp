@@ -18,12 +18,12 @@ namespace upsweep::impl::segmented_reduce {
 namespace {
 
 Status run(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
-  return reduce_lists(call, policy, cpu::list_kernels_plain(), 1, even_ranges(call, 1));
+  return reduce_lists(call, policy, cpu::list_kernels_plain(), 1, even_work_units(call, 1));
 }
 
 Status run_threads(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   const int workers = workers_for(call, policy.threads);
-  return reduce_lists(call, policy, cpu::list_kernels_plain(), workers, even_ranges(call, workers));
+  return reduce_lists(call, policy, cpu::list_kernels_plain(), workers, even_work_units(call, workers));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "cpu/refusals.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/rung.hpp"
 
 namespace upsweep::impl::segmented_reduce {

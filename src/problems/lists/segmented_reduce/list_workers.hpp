@@ -13,8 +13,8 @@
 #include "core/lists.hpp"
 #include "cpu/list_batch.hpp"
 #include "cpu/long_lists.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/lists.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/algorithms.hpp"
 
 namespace upsweep::impl::segmented_reduce {
@@ -48,7 +48,7 @@ class Worker {
   explicit Worker(const Job& job) : call_(job.call), kernels_(job.kernels), algorithm_(job) {}
 
   /// Reduces lists [lists.first, lists.last) except long ones, which it notes. Returns the first bad one or kNoIndex.
-  std::int64_t run(cpu::Share lists) {
+  std::int64_t run(cpu::WorkUnit lists) {
     for (std::int64_t first = lists.first; first < lists.last; first += cpu::ListBatch::kLists) {
       const std::int64_t count = std::min(cpu::ListBatch::kLists, lists.last - first);
       const std::int64_t bad = read(first, count);
@@ -96,7 +96,7 @@ template <class Algorithm>
 std::int64_t fold_long_lists(std::span<Worker<Algorithm>* const> workers) {
   const cpu::LongLists lists(workers);
   const Algorithm& algorithm = workers.front()->algorithm();
-  const auto carries = cpu::parts(lists.blocks() * algorithm.total_size(), sizeof(detail::CarryBytes));
+  const auto carries = cpu::ceil_div(lists.blocks() * algorithm.total_size(), sizeof(detail::CarryBytes));
   // Aligned as any element is.
   const auto memory = std::make_unique_for_overwrite<detail::CarryBytes[]>(static_cast<std::size_t>(carries));
   const auto total = [&](std::int64_t block) {
@@ -113,14 +113,14 @@ std::int64_t fold_long_lists(std::span<Worker<Algorithm>* const> workers) {
 }
 
 template <class Algorithm>
-std::int64_t reduce_with(std::span<Worker<Algorithm>* const> workers, const Ranges& ranges) {
+std::int64_t reduce_with(std::span<Worker<Algorithm>* const> workers, const WorkUnits& units) {
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> ticket{0};
   cpu::run_allocating_workers(static_cast<int>(workers.size()), [&](int w) {
     for (;;) {
       const std::int64_t mine = ticket.fetch_add(1, std::memory_order_relaxed);
-      if (mine >= ranges.count) return;
-      first_bad.add(workers[static_cast<std::size_t>(w)]->run(ranges.lists(mine)));
+      if (mine >= units.count) return;
+      first_bad.add(workers[static_cast<std::size_t>(w)]->run(units.lists(mine)));
     }
   });
   if constexpr (Algorithm::kSetsLongAside) {
@@ -136,7 +136,7 @@ std::int64_t reduce_by(const Job& job) {
   if (job.workers == 1) {  // without memory of the heap, which would take as long as a small call
     Worker<Algorithm> only(job);
     Worker<Algorithm>* const alone = &only;
-    return reduce_with<Algorithm>({&alone, 1}, job.ranges);
+    return reduce_with<Algorithm>({&alone, 1}, job.units);
   }
   std::vector<std::unique_ptr<Worker<Algorithm>>> owned;
   std::vector<Worker<Algorithm>*> all;
@@ -144,7 +144,7 @@ std::int64_t reduce_by(const Job& job) {
     owned.push_back(std::make_unique<Worker<Algorithm>>(job));
     all.push_back(owned.back().get());
   }
-  return reduce_with<Algorithm>(all, job.ranges);
+  return reduce_with<Algorithm>(all, job.units);
 }
 
 }  // namespace upsweep::impl::segmented_reduce

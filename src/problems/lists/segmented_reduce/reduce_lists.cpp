@@ -8,6 +8,7 @@
 #include "core/reducer_kind.hpp"
 #include "cpu/list_values.hpp"
 #include "cpu/refusals.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/algorithms.hpp"
 
 namespace upsweep::impl::segmented_reduce {
@@ -42,15 +43,15 @@ int workers_for(const detail::SegmentedReduceCall& call, int threads) {
   return cpu::list_workers(call.lists.count, call.n * call.in_size, threads);
 }
 
-Ranges even_ranges(const detail::SegmentedReduceCall& call, int workers) {
-  return {workers, [lists = call.lists.count, workers](std::int64_t range) {
-            return cpu::share_of(lists, static_cast<int>(range), workers);
+WorkUnits even_work_units(const detail::SegmentedReduceCall& call, int workers) {
+  return {workers, [lists = call.lists.count, workers](std::int64_t unit) {
+            return cpu::work_unit_of(lists, static_cast<int>(unit), workers);
           }};
 }
 
 Status reduce_lists(const detail::SegmentedReduceCall& call, const Policy& policy, const cpu::ListKernels& kernels,
-                    int workers, const Ranges& ranges) noexcept try {
-  const std::int64_t bad = reduce_all({call, kernels, workers, ranges}, policy);
+                    int workers, const WorkUnits& units) noexcept try {
+  const std::int64_t bad = reduce_all({call, kernels, workers, units}, policy);
   if (bad == kNoIndex) return {};
   return {code_of(call, bad), bad};
 } catch (const std::bad_alloc&) {

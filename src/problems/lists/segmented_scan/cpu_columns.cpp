@@ -11,6 +11,7 @@
 // From   Own.
 #include "cpu/list_kernels.hpp"
 #include "cpu/list_values.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_scan/rung.hpp"
 #include "problems/lists/segmented_scan/scan_lists.hpp"
 

@@ -21,8 +21,8 @@
 #include "cpu/list_values.hpp"
 #include "cpu/long_lists.hpp"
 #include "cpu/refusals.hpp"
-#include "cpu/segments.hpp"
 #include "cpu/tuning/lists.hpp"
+#include "cpu/work_partition.hpp"
 #include "upsweep/operators.hpp"
 
 namespace upsweep::impl::segmented_scan {
@@ -366,7 +366,7 @@ class LongScans {
         workers_(workers),
         lists_(workers),
         totals_(std::make_unique_for_overwrite<detail::CarryBytes[]>(
-            static_cast<std::size_t>(cpu::parts(lists_.blocks() * plan.size(), sizeof(detail::CarryBytes))))) {}
+            static_cast<std::size_t>(cpu::ceil_div(lists_.blocks() * plan.size(), sizeof(detail::CarryBytes))))) {}
 
   /// Returns the first list whose sums do not fit or kNoIndex.
   std::int64_t run() {
@@ -422,7 +422,7 @@ Status scan_lists(const detail::SegmentedScanCall& call, const Policy& policy, c
   const ScanPlan plan(call, policy, kernels);
   std::vector<std::unique_ptr<Worker>> all(static_cast<std::size_t>(workers));
   for (auto& worker : all) worker = std::make_unique<Worker>(plan);
-  const std::int64_t each = cpu::range_lists(call.lists.count, call.n * call.in_size, workers);
+  const std::int64_t each = cpu::lists_of_work_unit(call.lists.count, call.n * call.in_size, workers);
   cpu::LowestIndex first_bad;
   std::atomic<std::int64_t> next{0};
   cpu::run_allocating_workers(workers, [&](int w) {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "cpu/parallel.hpp"
-#include "cpu/segments.hpp"
+#include "cpu/work_partition.hpp"
 
 namespace upsweep::impl::segmented_sort {
 namespace {
@@ -142,7 +142,7 @@ void merge_share(const Shares& shares, std::int64_t width, Run from, Run to, std
 /// Returns where they are, or null keys.
 template <class Run, class Load>
 Run sort_keys(const cpu::SortKernel& kernel, std::int64_t n, int workers, Run run, Run spare, Load load) {
-  const std::int64_t blocks = cpu::parts(n, kSortBlock);
+  const std::int64_t blocks = cpu::ceil_div(n, kSortBlock);
   Shares shares{blocks, 1};
   while (shares.count < workers) shares.count *= 2;
   std::atomic<bool> all_loaded{true};
@@ -157,7 +157,7 @@ Run sort_keys(const cpu::SortKernel& kernel, std::int64_t n, int workers, Run ru
   });
   if (!all_loaded) return {};
   for (std::int64_t width = 1; width < shares.count; width *= 2) {
-    cpu::for_each_piece(4 * std::int64_t{workers}, workers, [&](std::int64_t work_unit) {
+    cpu::for_each_index(4 * std::int64_t{workers}, workers, [&](std::int64_t work_unit) {
       const std::int64_t work_units = 4 * std::int64_t{workers};
       merge_share(shares, width, run, spare, work_unit * blocks / work_units * kSortBlock,
                   (work_unit + 1) * blocks / work_units * kSortBlock);
@@ -167,7 +167,7 @@ Run sort_keys(const cpu::SortKernel& kernel, std::int64_t n, int workers, Run ru
   return run;
 }
 
-std::int64_t padded(std::int64_t n) { return cpu::parts(n, kSortBlock) * kSortBlock; }
+std::int64_t padded(std::int64_t n) { return cpu::ceil_div(n, kSortBlock) * kSortBlock; }
 
 const std::byte* element(const LongList& list, std::int64_t i) {
   return static_cast<const std::byte*>(list.from) + i * list.element_size;
@@ -176,7 +176,7 @@ const std::byte* element(const LongList& list, std::int64_t i) {
 /// f(first, count) for every worker's share of the list.
 template <class F>
 void each_share(const LongList& list, int workers, F f) {
-  cpu::for_each_share(cpu::parts(list.count, kSortBlock), 1, workers, [&](cpu::Share share) {
+  cpu::for_each_work_unit(cpu::ceil_div(list.count, kSortBlock), 1, workers, [&](cpu::WorkUnit share) {
     const std::int64_t first = share.first * kSortBlock;
     f(first, std::min(share.last * kSortBlock, list.count) - first);
   });

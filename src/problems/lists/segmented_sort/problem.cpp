@@ -12,6 +12,7 @@
 #include "core/lists.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/lists.hpp"
+#include "cpu/work_partition.hpp"
 #include "cuda/list_call.hpp"
 #include "problems/lists/segmented_sort/rung.hpp"
 #include "upsweep/detail/scan_call.hpp"
@@ -39,7 +40,7 @@ const Rung& choose(const Call& call, const Policy& policy) {
 }
 
 /// Work units of lists that a worker checks, at least.
-constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_units;
+constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_work_units;
 
 /// Of lists that overlap.
 [[noreturn]] void throw_too_many() {
@@ -48,7 +49,7 @@ constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_units;
 
 /// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
 SortPlan make_plan(const Call& call, int threads) {
-  const std::int64_t work_units = cpu::list_units(call.lists);
+  const std::int64_t work_units = cpu::list_work_units(call.lists);
   const bool is_packed = !call.lists.are_adjacent();
   SortPlan plan;
   std::vector<std::int64_t> elements(static_cast<std::size_t>(work_units) + 1);
@@ -56,10 +57,10 @@ SortPlan make_plan(const Call& call, int threads) {
   std::mutex mutex;
   cpu::LowestIndex first_bad;
   bool no_memory = false;
-  cpu::for_each_share(work_units, kLeastWorkUnits, threads, [&](cpu::Share share) noexcept {
-    cpu::ListUnit work_unit;
+  cpu::for_each_work_unit(work_units, kLeastWorkUnits, threads, [&](cpu::WorkUnit share) noexcept {
+    cpu::ListWorkUnit work_unit;
     for (std::int64_t which = share.first; which < share.last; ++which) {
-      const std::int64_t bad = cpu::read_unit(call.lists, which, call.n, work_unit);
+      const std::int64_t bad = cpu::read_work_unit(call.lists, which, call.n, work_unit);
       if (bad != kNoIndex) return first_bad.add(bad);
       elements[static_cast<std::size_t>(which) + 1] = work_unit.elements();
       if (work_unit.most <= kLongList) continue;
@@ -67,7 +68,7 @@ SortPlan make_plan(const Call& call, int threads) {
       for (std::int64_t i = 0; i < work_unit.count; ++i) {
         if (work_unit.lengths[i] <= kLongList || no_memory) continue;
         try {
-          longest.emplace_back(-work_unit.lengths[i], which * cpu::kUnitLists + i);
+          longest.emplace_back(-work_unit.lengths[i], which * cpu::kWorkUnitLists + i);
         } catch (const std::bad_alloc&) {
           no_memory = true;
         }

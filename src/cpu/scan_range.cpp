@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/scan_piece.cpp: the order of the vectors of simd_kernels.cpp, element by element, with a check of the CPU's flags.
-#include "cpu/scan_piece.hpp"
+// cpu/scan_range.cpp: the order of the vectors of simd_kernels.cpp, element by element, with a check of the CPU's flags.
+#include "cpu/scan_range.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +69,7 @@ void scan_again(const T* x, T* y, std::int64_t n, ScanCarry<T>& carry, bool excl
 
 /// Runs the kernel, and returns whether no vector left its range. Where a sum does, an output is infinite, which the
 /// kernel sees, or the carry is not finite. The CPU's flags show it always, but to ask for them it finishes all instructions
-/// before, which costs small pieces up to a fifth.
+/// before, which costs short ranges up to a fifth.
 template <class T, class Op>
 bool scan_in_range(const detail::ScanKernel& kernel, const T* in, T* out, std::int64_t n, ScanCarry<T>& carry,
                    detail::ScanMode mode) {
@@ -91,15 +91,15 @@ void scan_guarded(const detail::ScanKernel& kernel, const void* x, void* y, std:
   const bool in_place = x == y;
   const std::int64_t length = in_place ? std::ssize(saved) : n;
   auto& state = *static_cast<ScanCarry<T>*>(carry);
-  detail::ScanMode part = mode;
+  detail::ScanMode own = mode;
   for (std::int64_t first = 0; first < n; first += length) {
     const std::int64_t count = std::min(length, n - first);
     const T* in = static_cast<const T*>(x) + first;
     T* const out = static_cast<T*>(y) + first;
     const ScanCarry<T> before = state;
     if (in_place) std::copy_n(in, count, saved);
-    if (mode.next != nullptr) part.next = static_cast<const T*>(mode.next) + first;
-    if (scan_in_range<T, Op>(kernel, in, out, count, state, part)) continue;
+    if (mode.next != nullptr) own.next = static_cast<const T*>(mode.next) + first;
+    if (scan_in_range<T, Op>(kernel, in, out, count, state, own)) continue;
     state = before;
     scan_again<T, Op>(in_place ? saved : in, out, count, state, mode.exclusive);
   }
@@ -107,7 +107,7 @@ void scan_guarded(const detail::ScanKernel& kernel, const void* x, void* y, std:
 
 }  // namespace
 
-ScanPiece::Guarded ScanPiece::guarded(Type type, Operator op) {
+ScanRange::Guarded ScanRange::guarded(Type type, Operator op) {
   return visit_operator<float>(op, [&]<class Op>(Op) -> Guarded {
     if constexpr (Op::kSelects) return nullptr;
     return type == Type::float32 ? &scan_guarded<float, Op> : &scan_guarded<double, Op>;

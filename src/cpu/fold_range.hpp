@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/fold_piece.hpp: the folds of a scan's or reduction's elements, where products of floats keep an exponent of their own.
+// cpu/fold_range.hpp: the folds of a scan's or reduction's elements, where products of floats keep an exponent of their own.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace upsweep::cpu {
 
 /// What a call's elements are folded with. Partial products of floats can leave their type's range where the product of all
-/// elements does not: the CPU's flags show it, at no cost, and such a piece is folded again, in the same order, without that
+/// elements does not: the CPU's flags show it, at no cost, and such a range is folded again, in the same order, without that
 /// limit. Its carry then has an exponent (ScanCarry::wraps).
-class FoldPiece {
+class FoldRange {
  public:
   template <class Call>
-  FoldPiece(const Call& call, const KernelTable& table)
+  FoldRange(const Call& call, const KernelTable& table)
       : kernel_(call.custom != nullptr ? *call.custom : table.scan[at(call.out_type)][at(call.op)]),
         merge_(call.custom != nullptr ? call.custom->merge
                                       : kernels_plain().scan[at(call.out_type)][at(call.op)].merge),
@@ -57,7 +57,7 @@ class FoldPiece {
   Elements elements_;
   Type out_type_;
   Multiply multiply_ = nullptr;
-  /// Sums of integers in another type: that of the elements as they are, cut to the type, needs no conversion of each.
+  /// Sums of integers in another type: that of the elements as they are, converted to the type, needs no conversion of each.
   Int128 (*exact_sum_)(const void* in, std::int64_t n) = nullptr;
 };
 

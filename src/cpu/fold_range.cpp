@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/fold_piece.cpp: products of floats as mantissas and exponents, in the order that the kernels multiply in.
-#include "cpu/fold_piece.hpp"
+// cpu/fold_range.cpp: products of floats as mantissas and exponents, in the order that the kernels multiply in.
+#include "cpu/fold_range.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -74,12 +74,12 @@ class Chains {
   void multiply_any(const T* x, std::size_t n) {
     for (std::size_t c = 0; c < n; ++c) {
       int exponent = 0;
-      const T part = std::frexp(x[c], &exponent);
-      if (part == 0 || !std::isfinite(part)) {
-        special_[c] *= part;
+      const T fraction = std::frexp(x[c], &exponent);
+      if (fraction == 0 || !std::isfinite(fraction)) {
+        special_[c] *= fraction;
         continue;
       }
-      const T product = mantissa_[c] * (2 * part);
+      const T product = mantissa_[c] * (2 * fraction);
       exponent_[c] += static_cast<Bits>(exponent - 1 + field_of(product) - kBias);
       mantissa_[c] = mantissa_of(product);
     }
@@ -119,30 +119,30 @@ void put_sum(Type type, Int128 sum, void* carry) {
 
 }  // namespace
 
-FoldPiece::Multiply FoldPiece::product_of(Type type, bool vectors) {
+FoldRange::Multiply FoldRange::product_of(Type type, bool vectors) {
   if (type == Type::float32) {
     return vectors ? &multiply<float, kAccumulators * kVectorBytes / 4> : &multiply<float, 1>;
   }
   return vectors ? &multiply<double, kAccumulators * kVectorBytes / 8> : &multiply<double, 1>;
 }
 
-void FoldPiece::fold(const void* x, std::int64_t n, void* carry) const {
+void FoldRange::fold(const void* x, std::int64_t n, void* carry) const {
   if (multiply_ == nullptr || n == 0) return kernel_.reduce(op_, x, n, carry);
   const RangeFlags flags;
   kernel_.reduce(op_, x, n, carry);
   if (flags.raised()) multiply_(x, n, carry);
 }
 
-void FoldPiece::operator()(Range range, void* carry) const {
+void FoldRange::operator()(Range range, void* carry) const {
   if (!elements_.converts()) return fold(elements_.at_index(range.first), range.count, carry);
   if (exact_sum_ != nullptr) {
     return put_sum(out_type_, exact_sum_(elements_.at_index(range.first), range.count), carry);
   }
   clear(carry);
-  elements_.for_each_chunk(range, [&](const void* x, std::int64_t, std::int64_t count) {
-    detail::CarryBytes part;
-    fold(x, count, part.bytes);
-    merge(carry, part.bytes);
+  elements_.for_each_block(range, [&](const void* x, std::int64_t, std::int64_t count) {
+    detail::CarryBytes total;
+    fold(x, count, total.bytes);
+    merge(carry, total.bytes);
   });
 }
 

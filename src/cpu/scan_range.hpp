@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/scan_piece.hpp: the scan of a piece, where vectors of floats may leave the range that the loop stays in.
+// cpu/scan_range.hpp: the scan of a range, where vectors of floats may leave the range that the loop stays in.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace upsweep::cpu {
 
 /// The kernel's scan(). Vectors combine floats that do not follow each other, and the results may be too large or too
-/// small although no output is: the results or the CPU's flags show it, and such a piece is scanned again, those vectors one
+/// small although no output is: the results or the CPU's flags show it, and such a range is scanned again, those vectors one
 /// element after the other. All others keep their bits.
-class ScanPiece {
+class ScanRange {
  public:
   template <class Call>
-  ScanPiece(const Call& call, const KernelTable& table, const detail::ScanKernel& kernel, const void* op)
+  ScanRange(const Call& call, const KernelTable& table, const detail::ScanKernel& kernel, const void* op)
       : kernel_(kernel), op_(op) {
     const bool vectors = call.custom == nullptr && &table != &kernels_plain();
     if (vectors && is_float(call.out_type)) guarded_ = guarded(call.out_type, call.op);
