@@ -29,10 +29,10 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 const char* pipeline_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = device_refusal(call, policy)) return reason;
   if (call.checked) return kWraps;
-  if (call.count_at != nullptr) return "shares are cut by the number of lists, which must be the host's";
+  if (call.count_at != nullptr) return "shares depend on the number of lists, which must be in host memory";
   if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
   if (call.reducer == Reducer::fold && !is_piped(call.op)) return "is not compiled for this operator";
-  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
+  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be searched";
   if (call.valid.is_given() || call.lists.valid.is_given()) return "it knows no nulls";
   return gpu::lookahead_refusal(call.launch->device);
 }

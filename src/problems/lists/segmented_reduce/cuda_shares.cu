@@ -141,7 +141,7 @@ gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
 const char* shares_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {
   if (const char* reason = taught_refusal(call, policy)) return reason;
   if (call.reducer == Reducer::count) return "lengths are in the offsets alone: there is no content to be read";
-  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be cut by search";
+  if (call.lists.has_size || !call.lists.are_adjacent()) return "only lists between offsets can be searched";
   if (call.cuts_last) return "it knows no list that goes on past the content";
   return call.lists.valid.is_given() ? "it knows no nulls" : nullptr;
 }
