@@ -26,7 +26,7 @@ constexpr int lane_units(int in_bytes, int out_bytes) {
   return out_bytes <= 2 * in_bytes ? tuning::kLookaheadOrder.wide_loads : 1;
 }
 
-/// A scan of one array. kCompiled: one of the library's operators, which may see any bits.
+/// A scan of one array, as a TileProblem. kCompiled: one of the library's operators, which may see any bits.
 template <class In_, class T_, class Op_, bool kCompiled>
 struct ScanProblem {
   using In = In_;
@@ -37,9 +37,11 @@ struct ScanProblem {
   static constexpr int kUnits = lane_units(sizeof(In), sizeof(T));
   static constexpr int kLoadsInFlight = tuning::kLookahead.loads_in_flight;
   static constexpr int kStoresInFlight = tuning::kLookahead.stores_in_flight;
-  static constexpr bool kEndsWithTotal = false;  // an exclusive scan writes what follows the last element too
+  static constexpr bool kEndsWithTotal = false;
   static constexpr bool kFillsTail = !kCompiled;
   static constexpr bool kCommutes = kCompiled || is_commutative<Op, T>;
+  static constexpr bool kHasHeads = false;
+  static constexpr ShardPhase kShardPhase = ShardPhase::whole;
   Op op;
 };
 

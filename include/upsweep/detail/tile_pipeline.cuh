@@ -17,6 +17,8 @@
 // tiles, and a second one finds all of them there, so that its look-ahead waits for nothing. In between the shards' groups of
 // tiles are folded in the order of the shards (shard_scan.cuh).
 //
+// A Problem says what is scanned, and how: the concept TileProblem in tile_problem.cuh lists what it must have.
+//
 // compute-sanitizer's racecheck reports three pairs here, and no other: it follows neither __syncwarp with one lane's
 // release for the warp, nor the counter of reduce warps. All three are ordered:
 //   warp_total   reduce() writes, __syncwarp, lane 0 adds to `arrived` (release) … the last warp's lane 0 adds to it
@@ -28,64 +30,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "upsweep/detail/bulk_copy.cuh"
 #include "upsweep/detail/device.cuh"
+#include "upsweep/detail/tile_problem.cuh"
 #include "upsweep/detail/tuning/scan.hpp"
 
 namespace upsweep::gpu::detail {
-
-// ------------------------------------------------------------------------------------------------------- asynchronous copies
-
-__device__ __forceinline__ std::uint32_t shared_address(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
-
-/// A barrier in shared memory (PTX mbarrier). Its phases alternate in parity; a waiter names the one it waits for.
-struct Barrier {
-  std::uint64_t word;
-
-  __device__ void init(int arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(shared_address(&word)), "r"(arrivals));
-  }
-  /// Releases what this thread wrote, and what it has seen, to those who wait.
-  __device__ void arrive() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _,[%0];" ::"r"(shared_address(&word)) : "memory");
-  }
-  /// Arrives; the phase also waits for that many bytes of bulk copies.
-  __device__ void arrive_expecting(std::uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(shared_address(&word)), "r"(bytes)
-                 : "memory");
-  }
-  __device__ void wait(std::uint32_t parity) {
-    std::uint32_t done = 0;
-    do {
-      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p,[%1],%2; selp.u32 %0,1,0,p; }"
-                   : "=r"(done)
-                   : "r"(shared_address(&word)), "r"(parity)
-                   : "memory");
-    } while (done == 0);
-  }
-};
-
-/// Addresses and bytes: multiples of 16.
-__device__ __forceinline__ void bulk_load(void* to, const void* from, std::uint32_t bytes, Barrier& full) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(&full.word))
-      : "memory");
-}
-__device__ __forceinline__ void bulk_store(void* to, const void* from, std::uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0],[%1],%2;" ::"l"(to), "r"(shared_address(from)),
-               "r"(bytes)
-               : "memory");
-}
-__device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Until at most kPending groups of this thread still read shared memory.
-template <int kPending>
-__device__ __forceinline__ void bulk_wait_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
-}
-/// Orders ordinary writes to shared memory before bulk copies that follow.
-__device__ __forceinline__ void fence_before_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ------------------------------------------------------------------------------------------------------------- the shape
 
@@ -95,27 +45,10 @@ inline constexpr int kMinStages = tuning::kLookaheadOrder.min_stages;
 
 constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-/// What lanes, warps and tiles hand on, and how two of them are joined: results and the operator, unless the scan begins
-/// anew at heads, elements that have a bit in Problem::heads. Then Problem says what: Carry and Join, and how chunks are
-/// folded and scanned, rows of tiles joined and folded; its operator commutes.
-template <class Problem>
-inline constexpr bool kHasHeads = requires { typename Problem::Carry; };
-template <class Problem>
-struct CarryOf {
-  using type = typename Problem::T;
-  using Join = typename Problem::Op;
-};
-template <class Problem>
-  requires kHasHeads<Problem>
-struct CarryOf<Problem> {
-  using type = typename Problem::Carry;
-  using Join = typename Problem::Join;
-};
-
-/// A block whose tiles are scanned by kWarps_ warps. Problem says what is scanned: In and T (computed and written), Op,
-/// kInputs, kWarps (at most), kUnits and what else is used here.
+/// A block whose tiles are scanned by kWarps_ warps, of which Problem::kWarps is the most.
 template <class Problem, int kWarps_>
 struct ShapeOf {
+  static_assert(TileProblem<Problem>, "see tile_problem.cuh");
   using In = typename Problem::In;
   using T = typename Problem::T;
   using Carry = typename CarryOf<Problem>::type;
@@ -135,7 +68,7 @@ struct ShapeOf {
   static constexpr bool kOverAll = !kInPlace && Problem::kInputs * sizeof(In) >= sizeof(T);
   static constexpr int kInStage = kInBytes + 128;
   static constexpr int kOutStage = kInPlace || kOverAll ? 0 : kOutBytes + 128;
-  static constexpr int kHeadBytes = kHasHeads<Problem> ? kTile / 8 : 0;  // the last of a stage
+  static constexpr int kHeadBytes = Problem::kHasHeads ? kTile / 8 : 0;  // the last of a stage
   static_assert(kHeadBytes % 16 == 0);
   static constexpr int kStage = (Problem::kInputs * kInStage + kOutStage + kHeadBytes + 127) / 128 * 128;
   static constexpr int kLaneBytes = kWarps * 32 * int{sizeof(Carry)};
@@ -174,32 +107,11 @@ constexpr int warps_that_fit() {
 template <class Problem>
 using Shape = ShapeOf<Problem, warps_that_fit<Problem, Problem::kWarps>()>;
 
-/// What a launch does for a shard of an array.
-enum class ShardPhase : std::uint8_t {
-  totals,  ///< publishes the aggregates of all tiles, and keeps the launch's tag
-  scan     ///< finds them there, under that tag
-};
-/// Whether the array is a shard: then Problem says which phase this is, kShardPhase, and where what the shards before it
-/// come to is, `before`, of which the first phase needs nothing.
-template <class Problem>
-inline constexpr bool kIsShard = requires { Problem::kShardPhase; };
-template <class Problem, ShardPhase phase>
-inline constexpr bool kIsPhase = [] {
-  if constexpr (kIsShard<Problem>) return Problem::kShardPhase == phase;
-  return false;
-}();
-/// What rows of 32 values come to: lane by lane where the operator commutes, else on lane 0.
-template <class T>
-struct RowsBefore {
-  T lanes[32];
-  int count;  ///< lanes that have a value, the first ones; 0: no row came before
-};
-
 /// Rows of tiles are folded in groups of so many tiles, and groups in order, where the order makes a difference: then shards that
 /// are whole groups can fold their groups all at the same time, and have the bits that one device has.
 inline constexpr int kGroupTiles = tuning::kLookaheadOrder.group_tiles;
 template <class Problem>
-inline constexpr bool kFoldsGroups = !kHasHeads<Problem> && !std::is_integral_v<typename CarryOf<Problem>::type>;
+inline constexpr bool kFoldsGroups = !Problem::kHasHeads && !std::is_integral_v<typename CarryOf<Problem>::type>;
 /// Tiles of a row: a lane has those of one access to memory.
 template <class Carry>
 inline constexpr int kRowTiles = 32 * Tagged<Carry>::kValues;
@@ -269,21 +181,6 @@ __device__ __forceinline__ void store_chunk(char* to, const T (&values)[kCount])
   }
 }
 
-/// Bit i is that of element i.
-template <int kCount>
-struct HeadBits {
-  static constexpr int kWords = (kCount + 31) / 32;
-  std::uint32_t words[kWords];
-
-  __device__ __forceinline__ bool operator[](int i) const { return ((words[i / 32] >> (i % 32)) & 1) != 0; }
-  [[nodiscard]] __device__ __forceinline__ bool any() const {
-    std::uint32_t all = 0;
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) all |= words[w];
-    return all != 0;
-  }
-};
-
 /// As leave(), where the next launch goes on from what this one has published: it has the same tag.
 __device__ __forceinline__ void leave_with_tag(const Workspace& workspace) {
   __threadfence();
@@ -316,7 +213,7 @@ class Pipeline {
 
   __device__ __forceinline__ void run() {
     begin();
-    if constexpr (kIsPhase<Problem, ShardPhase::totals>) return publish_all();
+    if constexpr (Problem::kShardPhase == ShardPhase::totals) return publish_all();
     if (warp_ < S::kWarps) {
       scan(warp_);
     } else if (warp_ < 2 * S::kWarps) {
@@ -439,7 +336,7 @@ class Pipeline {
     for (int k = 0; k < kInputs; ++k) {
       if (bytes[k] > 0) bulk_load(to[k], from[k], bytes[k], head_.full[stage_]);
     }
-    if constexpr (kHasHeads<Problem>) {
+    if constexpr (Problem::kHasHeads) {
       bulk_load(heads(), call_.problem.heads + tile * (S::kTile / 32), S::kHeadBytes, head_.full[stage_]);
     }
   }
@@ -465,7 +362,7 @@ class Pipeline {
   /// Of a shard's first phase without its last tile, if that is not whole.
   __device__ static __forceinline__ std::int64_t length_of(const DeviceScan<Problem>& call) {
     const std::int64_t n = call.length();
-    return kIsPhase<Problem, ShardPhase::totals> ? n / S::kTile * S::kTile : n;
+    return Problem::kShardPhase == ShardPhase::totals ? n / S::kTile * S::kTile : n;
   }
 
   // ------------------------------------------------------------------------------- first phase of a shard
@@ -513,7 +410,7 @@ class Pipeline {
     return bits;
   }
   __device__ __forceinline__ Carry fold_chunk(int worker, const T (&items)[kCount]) const {
-    if constexpr (kHasHeads<Problem>) {
+    if constexpr (Problem::kHasHeads) {
       return call_.problem.fold(items, chunk_heads(worker));
     } else {
       return fold_items(op_, items);
@@ -547,10 +444,10 @@ class Pipeline {
     __syncwarp();  // what lane 0 has acquired is every lane's
     const Carry mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
     const Carry inclusive = scan_lanes<S::kWarps>(join_, mine, lane_);
-    if constexpr (!kIsPhase<Problem, ShardPhase::scan>) {
+    if constexpr (Problem::kShardPhase != ShardPhase::scan) {
       if (lane_ == S::kWarps - 1) put_tagged(call_.workspace.words, tile, inclusive, tag_);
     }
-    if constexpr (kIsPhase<Problem, ShardPhase::totals>) {
+    if constexpr (Problem::kShardPhase == ShardPhase::totals) {
       if (lane_ == 0) {
         head_.arrived[stage_] = 0;
         head_.empty[stage_].arrive();
@@ -576,7 +473,7 @@ class Pipeline {
         (Slot::kLoads <= 2 ? tuning::kLookahead.poll_tiles : tuning::kLookahead.wide_poll_tiles) / kRow;
     std::int64_t rows = 0;  // whole ones that are folded
     RowsFolded folded_rows;
-    if constexpr (kIsShard<Problem>) {
+    if constexpr (Problem::kShardPhase != ShardPhase::whole) {
       if (call_.problem.before != nullptr) {
         folded_rows.lanes_before = call_.problem.before->count;
         if (lane_ < folded_rows.lanes_before) folded_rows.before = call_.problem.before->lanes[lane_];
@@ -632,7 +529,7 @@ class Pipeline {
       }
       finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues),
                     whole > 0 ? 32 : folded_rows.lanes_before, all_rows(folded_rows, whole), part);
-      if constexpr (kIsPhase<Problem, ShardPhase::scan>) {
+      if constexpr (Problem::kShardPhase == ShardPhase::scan) {
         // They were published a launch ago: by now they are in memory, and later tiles would wait for it.
 #pragma unroll
         for (int r = 0; r < kRows; ++r) ask_for(((rows + r) * 32 + lane_) * 2 * Slot::kLoads);
@@ -659,7 +556,7 @@ class Pipeline {
     int lanes_before = 0;  ///< that had a value before the first row
   };
   __device__ __forceinline__ void append_row(RowsFolded& all, std::int64_t row, const Carry& value) const {
-    if constexpr (kHasHeads<Problem>) {
+    if constexpr (Problem::kHasHeads) {
       all.before = call_.problem.join_rows(all.before, row > 0, value, lane_, 32);
     } else if constexpr (!kFoldsGroups<Problem>) {
       all.before = row > 0 || lane_ < all.lanes_before ? join_(all.before, value) : value;
@@ -708,7 +605,7 @@ class Pipeline {
     const bool any = lanes_before > 0;
     T init = call_.init;  // one in memory is on its way while the warp folds
     if (lane_ == 0 && call_.init_at != nullptr) init = *call_.init_at;
-    if constexpr (kHasHeads<Problem>) {
+    if constexpr (Problem::kHasHeads) {
       total = call_.problem.fold_row(call_.problem.join_rows(before, any, total, lane_, lanes));
     } else if constexpr (Problem::kCommutes) {
       if (lane_ < lanes_before) total = lane_ < lanes ? join_(before, total) : before;
@@ -719,7 +616,7 @@ class Pipeline {
     }
     if (lane_ == 0) {
       const bool has_tiles_before = tile > 0 || any;
-      if constexpr (!kHasHeads<Problem>) {  // there init is what follows a head
+      if constexpr (!Problem::kHasHeads) {  // there init is what follows a head
         if (call_.has_init) total = has_tiles_before ? join_(init, total) : init;
       }
       head_.prefix[stage_] = total;
@@ -757,7 +654,7 @@ class Pipeline {
   /// The lane's elements become their results.
   __device__ __forceinline__ void scan_chunk(std::int64_t tile, int worker, bool any, const Carry& before,
                                              T (&items)[kCount]) const {
-    if constexpr (kHasHeads<Problem>) {
+    if constexpr (Problem::kHasHeads) {
       call_.problem.scan(before, items, chunk_heads(worker), call_.exclusive);
     } else {
       T total = before;
@@ -820,7 +717,7 @@ class Pipeline {
     char* first = reinterpret_cast<char*>(call_.out + tile * S::kTile);
     char* last = first + count_of(tile) * int{sizeof(T)};
     const char* place = output() + bytes_past_unit(first);
-    if constexpr (kHasHeads<Problem>) {
+    if constexpr (Problem::kHasHeads) {
       if (tile == 0) {
         first += call_.problem.unwritten * int{sizeof(T)};
         place += call_.problem.unwritten * int{sizeof(T)};

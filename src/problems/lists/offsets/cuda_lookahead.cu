@@ -37,6 +37,8 @@ struct OffsetsProblem {
   static constexpr bool kEndsWithTotal = true;
   static constexpr bool kFillsTail = false;
   static constexpr bool kCommutes = true;
+  static constexpr bool kHasHeads = false;
+  static constexpr gpu::detail::ShardPhase kShardPhase = gpu::detail::ShardPhase::whole;
   Op op;
   bool strict;
 

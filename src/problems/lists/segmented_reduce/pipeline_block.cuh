@@ -5,7 +5,7 @@
 #include "problems/lists/segmented_reduce/pipeline_shape.cuh"
 #include "problems/lists/segmented_reduce/pipeline_shares.cuh"
 #if UPSWEEP_HAS_CUDA
-#include "upsweep/detail/tile_pipeline.cuh"
+#include "upsweep/detail/bulk_copy.cuh"
 #endif
 
 #if UPSWEEP_HAS_CUDA

@@ -54,7 +54,7 @@ __device__ __forceinline__ void put_tagged(unsigned long long* words, std::int64
   gpu::detail::put_tagged(words, index, fold.value, fold.has_head != 0 ? tag | gpu::detail::kHeadTag : tag);
 }
 
-/// What scan's pipeline scans, and what it hands on from tile to tile.
+/// A TileProblem with heads.
 template <class In_, class T_, class Op_>
 struct ListProblem {
   using In = In_;
@@ -70,6 +70,8 @@ struct ListProblem {
   static constexpr bool kEndsWithTotal = false;
   static constexpr bool kFillsTail = false;
   static constexpr bool kCommutes = true;
+  static constexpr bool kHasHeads = true;
+  static constexpr gpu::detail::ShardPhase kShardPhase = gpu::detail::ShardPhase::whole;
   static_assert(is_commutative<Op, T>);
   static constexpr T kNone = Op::template identity<T>();
 
