@@ -13,7 +13,6 @@
 // Sink      a type with Item, kWidth (elements that are stored together), kPiece, and of device functions: skew(e), how far
 //           element e lies past where a store may begin; value(list, element, begin of its list) and store(e, items, from, to),
 //           of the elements e + from … e + to - 1. Lists are numbered, elements counted, from the first list's first.
-// From      Merge path (Odeh, Green, Mwassi, Shmueli, Birk, "Merge path", 2012); load-balancing search (Baxter 2013).
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -22,6 +21,7 @@
 #include <cstdint>
 
 #include "cuda/moved_lists.cuh"
+#include "cuda/work_path.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
 #include "upsweep/detail/tuning/lists.hpp"
@@ -51,17 +51,11 @@ __device__ __forceinline__ PathElements path_elements(const Offsets& offsets, st
 template <class Offsets>
 __device__ __forceinline__ std::int64_t lists_before(const Offsets& offsets, std::int64_t elements, std::int64_t at) {
   const std::int64_t origin = offsets(0);
-  std::int64_t low = at > elements ? at - elements : 0;
-  std::int64_t high = at < offsets.count ? at : offsets.count;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (apart(offsets(middle + 1), origin) <= at - middle - 1) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  const std::int64_t least = at > elements ? at - elements : 0;
+  const std::int64_t most = at < offsets.count ? at : offsets.count;
+  return first_where(least, most, [&](std::int64_t list) {  // ends later
+    return !PathCost{}.is_before(apart(offsets(list + 1), origin), list + 1, at);
+  });
 }
 
 /// cuts[p] ← the lists that end before piece p; nothing is bad yet.

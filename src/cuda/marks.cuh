@@ -8,6 +8,7 @@
 
 #if UPSWEEP_HAS_CUDA
 #include "cuda/moved_lists.cuh"
+#include "cuda/work_path.cuh"
 #include "upsweep/detail/tuning/select.hpp"
 
 namespace upsweep::gpu {
@@ -44,15 +45,7 @@ struct DeviceMarks {
   }
   /// Where the bit lies that has so many before it.
   [[nodiscard]] __device__ std::int64_t position(std::int64_t rank) const {
-    std::int64_t block = 0;
-    for (std::int64_t last = blocks - 1; block < last;) {
-      const std::int64_t middle = last - (last - block) / 2;
-      if (base[middle] <= rank) {
-        block = middle;
-      } else {
-        last = middle - 1;
-      }
-    }
+    const std::int64_t block = last_where(0, blocks - 1, [&](std::int64_t b) { return base[b] <= rank; });
     const auto in_block = static_cast<unsigned>(rank - base[block]);
     const std::int64_t words = block * kMarkBlockWords;
     std::int64_t word = 0;

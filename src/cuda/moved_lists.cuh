@@ -11,6 +11,7 @@
 #include "core/list_length.hpp"
 #include "cuda/device_lists.cuh"
 #include "cuda/scratch_parts.hpp"
+#include "cuda/work_path.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
@@ -289,16 +290,7 @@ __device__ __forceinline__ std::int64_t apart(std::int64_t a, std::int64_t b) {
 
 /// The list after which offsets are below 0, as they are from a bad one on: there is one.
 __device__ inline std::int64_t first_negative(const std::int64_t* offsets, std::int64_t lists) {
-  std::int64_t first = 0;  // the lists before it are fine
-  for (std::int64_t last = lists; first < last;) {
-    const std::int64_t middle = first + (last - first) / 2;
-    if (offsets[middle + 1] < 0) {
-      last = middle;
-    } else {
-      first = middle + 1;
-    }
-  }
-  return first;
+  return first_where(0, lists, [&](std::int64_t list) { return offsets[list + 1] < 0; });
 }
 
 /// Of lists whose offsets are known: *outcome and *status, by one thread. Offsets are below 0 from a bad list on.
@@ -343,15 +335,7 @@ __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t room, std::int6
 /// The last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
 __device__ __forceinline__ std::int64_t list_of(const std::int64_t* offsets, std::int64_t origin, std::int64_t element,
                                                 std::int64_t first, std::int64_t last) {
-  while (first < last) {
-    const std::int64_t middle = last - (last - first) / 2;
-    if (offsets[middle] - origin <= element) {
-      first = middle;
-    } else {
-      last = middle - 1;
-    }
-  }
-  return first;
+  return last_where(first, last, [&](std::int64_t list) { return offsets[list] - origin <= element; });
 }
 
 /// firsts[t] ← the list of the first element of tile t; of tiles past the end, the last list.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cuda/work_path.cuh"
 #include "problems/keys/group_by/device_numbers.cuh"
 #include "problems/keys/group_by/device_warp_sums.cuh"
 #include "upsweep/detail/large_launch.cuh"
@@ -62,16 +63,7 @@ struct PartsCall {
 
 /// The part that a piece is of.
 __device__ inline std::int64_t part_of(const std::uint32_t* before, std::int64_t parts, std::uint32_t piece) {
-  std::int64_t low = 0;
-  for (std::int64_t high = parts - 1; low < high;) {
-    const std::int64_t middle = (low + high + 1) / 2;
-    if (before[middle] <= piece) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
+  return gpu::last_where(0, parts - 1, [&](std::int64_t part) { return before[part] <= piece; });
 }
 
 template <class In>

@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "cuda/list_path.cuh"
+#include "cuda/work_path.cuh"
 #include "upsweep/detail/tuning/lists.hpp"
 #endif
 
@@ -249,15 +250,9 @@ struct LongTuples : TupleSink {
     FromEnd from(lists, offsets, items[0].list, element);
     std::int64_t past = lists.at(items[0].list).length + (replacement ? n - 1 : 0);
     for (std::int64_t k = n; k > 0; --k) {
-      std::int64_t low = k - 1;  // of which k cannot be chosen
-      for (std::int64_t high = past - 1; low < high;) {
-        const std::int64_t middle = high - (high - low) / 2;
-        if (binomials(middle, k) <= from.number) {
-          low = middle;
-        } else {
-          high = middle - 1;
-        }
-      }
+      // Of k - 1 elements k cannot be chosen.
+      const std::int64_t low =
+          gpu::last_where(k - 1, past - 1, [&](std::int64_t m) { return binomials(m, k) <= from.number; });
       out[n - k][element] = from.element(static_cast<Number>(low), k, replacement);
       from.number -= binomials(low, k);
       past = low;

@@ -12,6 +12,7 @@
 #include "cuda/hillis_steele.cuh"
 #include "cuda/in_order.cuh"
 #include "cuda/scan_by_blocks.cuh"
+#include "cuda/work_path.cuh"
 #include "upsweep/detail/cuda_status.cuh"
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
@@ -70,17 +71,8 @@ __global__ void finish_offsets(Lengths<T> lists, std::int64_t* offsets, std::int
                                gpu::OffsetsStatus* status) {
   const std::int64_t n = lists.count(most);
   offsets[0] = lists.before();
-  std::int64_t first = 0;  // the lists before it are fine
-  std::int64_t last = n;   // those from it on are not
-  if (offsets[n] >= 0) first = last;
-  while (first < last) {
-    const std::int64_t middle = first + (last - first) / 2;
-    if (offsets[middle + 1] < 0) {
-      last = middle;
-    } else {
-      first = middle + 1;
-    }
-  }
+  const std::int64_t first =
+      gpu::first_where(offsets[n] >= 0 ? n : 0, n, [&](std::int64_t list) { return offsets[list + 1] < 0; });
   report(lists, first, n, offsets[n], lists_before, status);
 }
 

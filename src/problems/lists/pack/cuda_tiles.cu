@@ -17,6 +17,7 @@
 #include "problems/lists/pack/cuda_layout.cuh"
 
 #if UPSWEEP_HAS_CUDA
+#include "cuda/work_path.cuh"
 #include "problems/lists/pack/cuda_heads.cuh"
 #include "upsweep/detail/lookback_scan.cuh"
 #include "upsweep/detail/tuning/pack.hpp"
@@ -216,16 +217,9 @@ __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.crowded_block
   const unsigned long long count = shared.words[1];
   const auto tiles = static_cast<std::int64_t>(count % (1ULL << Shared::kTileBits));
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    auto which = static_cast<std::int64_t>(count >> Shared::kTileBits) - 1;
-    for (std::int64_t low = 0; low < which;) {
-      const std::int64_t middle = which - (which - low) / 2;
-      if (shared.crowded[middle].tiles_before <= tile) {
-        low = middle;
-      } else {
-        which = middle - 1;
-      }
-    }
-    const Crowded crowd = shared.crowded[which];
+    const auto last_crowd = static_cast<std::int64_t>(count >> Shared::kTileBits) - 1;
+    const Crowded crowd = shared.crowded[gpu::last_where(
+        0, last_crowd, [&](std::int64_t c) { return shared.crowded[c].tiles_before <= tile; })];
     const std::int64_t last_list = ::min(crowd.first_list + lists_each, lists.count) - 1;
     const std::int64_t begin = crowd.begin + (tile - crowd.tiles_before) * kTileResults;
     const std::int64_t end = ::min(begin + kTileResults, offsets[last_list + 1]);

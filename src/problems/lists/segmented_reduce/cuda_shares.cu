@@ -13,6 +13,9 @@
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/segmented_reduce.hpp"
 #include "upsweep/detail/tuning/teaching.hpp"
+#if UPSWEEP_HAS_CUDA
+#include "cuda/work_path.cuh"
+#endif
 
 namespace upsweep::impl::segmented_reduce {
 
@@ -44,17 +47,9 @@ __global__ void check_all(GivenLists lists) {
 
 /// How many lists end before item `item` of elements and ends.
 __device__ std::int64_t lists_before(const GivenLists& lists, std::int64_t first, std::int64_t item) {
-  std::int64_t low = 0;
-  std::int64_t high = item < lists.count ? item : lists.count;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (lists.bound(lists.stops, middle) - first <= item - middle - 1) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return gpu::first_where(0, item < lists.count ? item : lists.count, [&](std::int64_t list) {  // ends later
+    return !gpu::PathCost{}.is_before(lists.bound(lists.stops, list) - first, list + 1, item);
+  });
 }
 
 template <class R>

@@ -13,6 +13,7 @@
 #include <cub/device/device_segmented_sort.cuh>
 
 #include "cuda/device_lists.cuh"
+#include "cuda/work_path.cuh"
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #include "problems/lists/segmented_sort/cuda_sort.cuh"
 #include "upsweep/detail/cuda_status.cuh"
@@ -82,17 +83,8 @@ __global__ void write_out(Arrays<W> arrays, std::int64_t lists, Word* out, std::
       out[j] = static_cast<Word>(arrays.values[1][j]);
       continue;
     }
-    std::int64_t first = 0;  // the last offset up to j
-    std::int64_t last = lists;
-    while (last - first > 1) {
-      const std::int64_t middle = first + (last - first) / 2;
-      if (arrays.offsets[middle] <= j) {
-        first = middle;
-      } else {
-        last = middle;
-      }
-    }
-    positions[j] = static_cast<std::int64_t>(arrays.values[1][j]) - arrays.offsets[first];
+    const std::int64_t list = gpu::last_where(0, lists - 1, [&](std::int64_t i) { return arrays.offsets[i] <= j; });
+    positions[j] = static_cast<std::int64_t>(arrays.values[1][j]) - arrays.offsets[list];
   }
 }
 

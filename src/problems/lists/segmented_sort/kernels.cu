@@ -3,6 +3,7 @@
 // each of the four.
 #include <algorithm>
 
+#include "cuda/work_path.cuh"
 #include "problems/lists/segmented_sort/cuda_kernels.hpp"
 #include "problems/lists/segmented_sort/cuda_sort.cuh"
 #include "upsweep/detail/cuda_status.cuh"
@@ -202,17 +203,9 @@ __global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? gpu::tuning
 
 /// The long list that a run is of.
 __device__ LongListRuns list_of(const Sort<Word>& sort, std::int64_t run) {
-  std::int64_t first = 0;
-  std::int64_t last = ::min(static_cast<std::int64_t>(sort.facts->long_lists >> kRunBits), sort.n / kMostInTile);
-  while (last - first > 1) {
-    const std::int64_t middle = first + (last - first) / 2;
-    if (sort.longs[middle].first_run <= run) {
-      first = middle;
-    } else {
-      last = middle;
-    }
-  }
-  return sort.longs[first];
+  const auto count = ::min(static_cast<std::int64_t>(sort.facts->long_lists >> kRunBits), sort.n / kMostInTile);
+  return sort
+      .longs[gpu::last_where(0, count - 1, [&](std::int64_t list) { return sort.longs[list].first_run <= run; })];
 }
 
 __device__ std::int64_t long_runs(const Sort<Word>& sort) {
