@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/lookback_scan.cuh: a scan in one pass over memory on any GPU: decoupled look-back.
 //
-// A block takes a tile by ticket, scans it and publishes its aggregate. Its first warp then walks back over the tiles
-// before, 32 at a time, and folds what they have published until it meets one that has published its prefix; then it
-// publishes its own. Tickets are taken in order by running blocks, so a block that is waited for is running: no deadlock.
+// A block takes a tile by ticket, scans it and publishes its aggregate. Its first warp then looks back (look_back.cuh) and publishes
+// the tile's prefix. Tickets are taken in order by running blocks, so a block that is waited for is running: no deadlock.
 // Which tiles have their prefix when they are read is timing-dependent, and so is the order in which floats are added.
 #pragma once
 
@@ -13,6 +12,7 @@
 
 #include "upsweep/detail/device.cuh"
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/look_back.cuh"
 #include "upsweep/detail/tuning/scan.hpp"
 
 namespace upsweep::gpu::detail {
@@ -27,58 +27,6 @@ inline constexpr int kLookbackItems = [] {
 
 template <class T>
 inline constexpr int kLookbackTile = kLookbackThreads * kLookbackItems<T>;
-
-/// Set in the tag of a value that is the inclusive prefix of its tile, not the tile's aggregate.
-inline constexpr unsigned kPrefixTag = 0x80000000U;
-
-enum class Published : std::uint8_t { nothing, aggregate, prefix };
-
-/// What tile `index` has published so far.
-template <class T>
-__device__ __forceinline__ Published get_published(const unsigned long long* words, std::int64_t index, unsigned tag,
-                                                   T& value) {
-  std::uint32_t parts[kTaggedWords<T>];
-  unsigned tags[kTaggedWords<T>];
-  const unsigned long long* from = words + index * kTaggedWords<T>;
-#pragma unroll
-  for (int w = 0; w < kTaggedWords<T>; ++w) {
-    unsigned long long word = 0;
-    asm volatile("ld.relaxed.gpu.global.u64 %0,[%1];" : "=l"(word) : "l"(from + w) : "memory");
-    parts[w] = static_cast<std::uint32_t>(word);
-    tags[w] = static_cast<unsigned>(word >> 32);
-  }
-#pragma unroll
-  for (int w = 1; w < kTaggedWords<T>; ++w) {
-    if (tags[w] != tags[0]) return Published::nothing;  // the aggregate is being replaced by the prefix
-  }
-  memcpy(&value, parts, sizeof(T));
-  if (tags[0] == tag) return Published::aggregate;
-  return tags[0] == (tag | kPrefixTag) ? Published::prefix : Published::nothing;
-}
-
-/// The fold of everything before `tile`, which is not 0, on every lane of the warp that calls.
-template <class T, class Op>
-__device__ __forceinline__ T look_back(const Op& op, const Workspace& workspace, std::int64_t tile, unsigned tag,
-                                       int lane) {
-  T prefix{};
-  bool any = false;
-  for (std::int64_t last = tile - 1;; last -= 32) {
-    const std::int64_t index = last - 31 + lane;  // lanes in the order of the array
-    T value{};
-    Published state = Published::nothing;
-    while (index >= 0 && state == Published::nothing) {
-      state = get_published(workspace.words, index, tag, value);
-    }
-    __syncwarp();
-    // Tile 0 always publishes its prefix.
-    const unsigned prefixes = __ballot_sync(kAllLanes, state == Published::prefix);
-    const int first = prefixes != 0 ? 31 - __clz(static_cast<int>(prefixes)) : 0;
-    const T window = shuffle(fold_lanes(op, shuffle(value, (first + lane) % 32), lane, 32 - first), 0);
-    prefix = any ? op(window, prefix) : window;
-    any = true;
-    if (prefixes != 0) return prefix;
-  }
-}
 
 template <class Problem>
 static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.resident)

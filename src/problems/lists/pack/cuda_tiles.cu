@@ -19,7 +19,7 @@
 #if UPSWEEP_HAS_CUDA
 #include "cuda/work_path.cuh"
 #include "problems/lists/pack/cuda_heads.cuh"
-#include "upsweep/detail/lookback_scan.cuh"
+#include "upsweep/detail/look_back.cuh"
 #include "upsweep/detail/tuning/pack.hpp"
 #endif
 
@@ -70,49 +70,6 @@ struct Shared {
 
 constexpr unsigned kTag = 1;  // of this call: words begin at zero
 
-/// The sum of all blocks before `block`, which is not 0, on every lane of the warp that calls. As detail::look_back, but by
-/// 64 blocks at a time: blocks of so little work come faster than a walk by 32 gets on.
-__device__ __forceinline__ std::int64_t sum_before(const gpu::detail::Workspace& published, std::int64_t block,
-                                                   int lane) {
-  constexpr int kAtOnce = gpu::tuning::kPack.look_back;
-  using gpu::detail::Published;
-  std::int64_t sum = 0;
-  for (std::int64_t last = block - 1;; last -= 32 * kAtOnce) {
-    const std::int64_t first = last - 32 * kAtOnce + 1 + lane * kAtOnce;  // lanes in the order of blocks
-    std::int64_t own = 0;
-    unsigned prefixes = 0;
-    unsigned missing = 0;
-    do {
-      std::int64_t values[kAtOnce];
-      Published states[kAtOnce];
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        values[k] = 0;
-        states[k] = Published::aggregate;
-        if (first + k >= 0) states[k] = gpu::detail::get_published(published.words, first + k, kTag, values[k]);
-      }
-      bool has_prefix = false;
-      bool misses = false;
-      own = 0;
-#pragma unroll
-      for (int k = kAtOnce - 1; k >= 0; --k) {
-        if (has_prefix) continue;
-        misses = misses || states[k] == Published::nothing;
-        has_prefix = states[k] == Published::prefix;
-        own = Extend{}(values[k], own);
-      }
-      prefixes = __ballot_sync(gpu::detail::kAllLanes, has_prefix && !misses);
-      missing = __ballot_sync(gpu::detail::kAllLanes, misses);
-      // What is missing before a prefix does not matter.
-      if (prefixes != 0) missing &= 0xFFFFFFFEU << (31 - __clz(static_cast<int>(prefixes)));
-    } while (missing != 0);
-    const int from = prefixes != 0 ? 31 - __clz(static_cast<int>(prefixes)) : 0;
-    const std::int64_t window = gpu::detail::fold_lanes(Extend{}, lane >= from ? own : 0, lane);
-    sum = Extend{}(gpu::detail::shuffle(window, 0), sum);
-    if (prefixes != 0) return sum;
-  }
-}
-
 /// Blocks of pack_lists() that a multiprocessor has room for.
 template <class E, int kRows>
 inline constexpr int kListBlocks = [] {
@@ -160,7 +117,10 @@ __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
   const auto begin_of_block = [&](auto end_of_row) {
     if (warp == 0) {
       std::int64_t prefix = 0;
-      if (block > 0) prefix = sum_before(shared.published(), block, lane);
+      if (block > 0) {
+        prefix = gpu::detail::look_back<std::int64_t, gpu::tuning::kPack.look_back>(Extend{}, shared.published(), block,
+                                                                                    kTag, lane);
+      }
       if (lane == 0) {
         gpu::detail::put_tagged(shared.published().words, block, Extend{}(prefix, total),
                                 kTag | gpu::detail::kPrefixTag);
