@@ -14,7 +14,7 @@
 
 #include "device_array.hpp"
 #include "upsweep/by_key.hpp"
-#include "upsweep/detail/large_launch.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 #include "upsweep/offsets.hpp"
 #include "upsweep/reduce.cuh"
 #include "upsweep/scan.cuh"

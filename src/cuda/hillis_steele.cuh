@@ -8,17 +8,28 @@
 #include <utility>
 
 #include "upsweep/detail/kernel_launch.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 #include "upsweep/detail/tuning/teaching.hpp"
 
 namespace upsweep::gpu {
 
 // ------------------------------------------------------------------------------------------------------------- a tile
 
+/// What a round reads and what it writes.
+template <class T>
+struct RoundTiles {
+  T* from;
+  T* to;
+
+  __host__ __device__ RoundTiles(detail::SharedArrays& memory, int elements)
+      : from(memory.take<T>(elements)), to(memory.take<T>(elements)) {}
+};
+
 template <class Element, class T>
 __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::int64_t n) {
   extern __shared__ __align__(16) unsigned char shared[];
-  T* from = reinterpret_cast<T*>(shared);
-  T* to = from + blockDim.x;
+  detail::SharedArrays arrays(shared);
+  auto [from, to] = RoundTiles<T>(arrays, static_cast<int>(blockDim.x));
   const int lane = static_cast<int>(threadIdx.x);
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + lane;
   from[lane] = element(i < n ? i : n - 1);  // past the end any value will do: nothing before depends on it
@@ -40,8 +51,10 @@ struct HillisSteeleTiles {
   template <class Element, class T>
   [[nodiscard]] cudaError_t launch(const Element& element, T* out, T* totals, std::int64_t n, unsigned blocks,
                                    cudaStream_t stream) const {
-    const detail::Grid grid{
-        .blocks = blocks, .threads = kTile, .stream = stream, .shared_bytes = 2 * kTile * sizeof(T)};
+    const detail::Grid grid{.blocks = blocks,
+                            .threads = kTile,
+                            .stream = stream,
+                            .shared_bytes = detail::shared_bytes_of<RoundTiles<T>>(kTile)};
     return detail::launch(grid, scan_tiles_by_rounds<Element, T>, element, out, totals, n);
   }
 };

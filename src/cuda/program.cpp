@@ -13,7 +13,7 @@
 #include "cuda/device_call.hpp"
 #include "cuda/nvrtc.hpp"
 #include "system/recent_values.hpp"
-#include "upsweep/detail/large_launch.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 
 namespace upsweep::gpu {
 

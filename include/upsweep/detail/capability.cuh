@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 #include "upsweep/detail/tile_pipeline.cuh"
 
 namespace upsweep::gpu::detail {
@@ -32,7 +33,7 @@ static cudaError_t ask_for_lookahead(int device, bool& has) noexcept {
   }
   if (error != cudaSuccess) return error;
   int shared = 0;
-  const cudaError_t limit = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  const cudaError_t limit = most_shared_memory(device, shared);
   has = limit == cudaSuccess && code.ptxVersion >= 90 && shared >= kSharedBytes;
   return limit;
 }

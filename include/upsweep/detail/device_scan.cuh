@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.cuh"
-#include "upsweep/detail/large_launch.cuh"
 #include "upsweep/detail/lookback_scan.cuh"
 #include "upsweep/detail/scan_call.hpp"
+#include "upsweep/detail/shared_memory.cuh"
 #include "upsweep/detail/small_scan.cuh"
 #include "upsweep/detail/tile_pipeline.cuh"
 #include "upsweep/detail/tuning/scan.hpp"

@@ -16,8 +16,8 @@
 
 #include "upsweep/detail/device_reduce.cuh"
 #include "upsweep/detail/device_scan.cuh"
-#include "upsweep/detail/large_launch.cuh"
 #include "upsweep/detail/shard_call.hpp"
+#include "upsweep/detail/shared_memory.cuh"
 #include "upsweep/detail/tuning/shards.hpp"
 
 namespace upsweep::gpu::detail {
@@ -165,8 +165,16 @@ inline constexpr int kGroupBytes = kGroupLanes<Problem> * int{sizeof(typename Pr
 template <class Problem>
 inline constexpr int kGroupsAtOnce =
     std::min(tuning::kShards.most_groups, tuning::kShards.group_bytes / kGroupBytes<Problem>);
+/// Two chunks of groups in shared memory: one is folded while the other is brought.
 template <class Problem>
-inline constexpr int kChainShared = 2 * kGroupsAtOnce<Problem> * (kGroupBytes<Problem> + 1);
+struct ChainChunks {
+  typename Problem::T* rows;
+  unsigned char* lanes;  ///< of each group that have a value
+
+  __host__ __device__ explicit ChainChunks(SharedArrays& memory)
+      : rows(memory.take<typename Problem::T>(2 * kGroupsAtOnce<Problem> * kGroupLanes<Problem>)),
+        lanes(memory.take<unsigned char>(2 * kGroupsAtOnce<Problem>)) {}
+};
 
 /// The groups of earlier shards as one sequence.
 struct GroupSequence {
@@ -200,12 +208,12 @@ class GroupChain {
 
  public:
   __device__ __forceinline__ GroupChain(const Problem& problem, const EarlierShards& shards,
-                                        const GroupSequence& sequence, unsigned char* memory)
+                                        const GroupSequence& sequence, const ChainChunks<Problem>& chunks)
       : op_(problem.op),
         shards_(shards),
         sequence_(sequence),
-        rows_(reinterpret_cast<T*>(memory)),
-        lanes_(memory + 2 * kGroups * kLanes * sizeof(T)),
+        rows_(chunks.rows),
+        lanes_(chunks.lanes),
         warp_(static_cast<int>(threadIdx.x) / 32),
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
@@ -298,8 +306,8 @@ class GroupChain {
   const typename Problem::Op op_;
   const EarlierShards& shards_;
   const GroupSequence& sequence_;
-  T* const rows_;               ///< two chunks
-  unsigned char* const lanes_;  ///< of each group that have a value
+  T* const rows_;
+  unsigned char* const lanes_;
   const int warp_;
   const int lane_;
   T held_[kEach]{};
@@ -317,7 +325,8 @@ static __global__ void __launch_bounds__(32 * kChainWarps)
   __shared__ GroupSequence sequence;
   if (threadIdx.x < 32) sequence.find(shards, static_cast<int>(threadIdx.x));
   __syncthreads();
-  GroupChain<Problem> chain(problem, shards, sequence, reinterpret_cast<unsigned char*>(shared));
+  SharedArrays arrays(shared);
+  GroupChain<Problem> chain(problem, shards, sequence, ChainChunks<Problem>(arrays));
   chain.run(problem.before);
   if (threadIdx.x < 32) chain.write(after);
 }
@@ -364,8 +373,10 @@ static cudaError_t launch_chain(const Problem& problem, const upsweep::detail::S
   Problem next = problem;
   auto* const after = static_cast<RowsBefore<T>*>(step.after);
   cudaError_t error = cudaSuccess;
-  const Grid grid{
-      .blocks = 1, .threads = 32 * kChainWarps, .stream = launch_on.stream, .shared_bytes = kChainShared<Problem>};
+  const Grid grid{.blocks = 1,
+                  .threads = 32 * kChainWarps,
+                  .stream = launch_on.stream,
+                  .shared_bytes = shared_bytes_of<ChainChunks<Problem>>()};
   for (std::size_t first = 0; first < step.earlier.size() && error == cudaSuccess; first += EarlierShards::kMost) {
     EarlierShards shards{};
     const std::size_t some = std::min<std::size_t>(step.earlier.size() - first, EarlierShards::kMost);

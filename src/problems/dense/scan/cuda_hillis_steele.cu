@@ -20,7 +20,10 @@ Status launch(const detail::ScanCall& call, const Policy&) noexcept {
   return with_elements(call, [&]<class T, class Op>(const Elements<T, Op>& elements, T* out) {
     const unsigned threads = (static_cast<unsigned>(call.n) + 31) / 32 * 32;
     const gpu::detail::Grid grid{
-        .blocks = 1, .threads = threads, .stream = stream_of(call), .shared_bytes = 2 * threads * sizeof(T)};
+        .blocks = 1,
+        .threads = threads,
+        .stream = stream_of(call),
+        .shared_bytes = gpu::detail::shared_bytes_of<gpu::RoundTiles<T>>(static_cast<int>(threads))};
     return gpu::status_of(gpu::detail::launch(grid, gpu::scan_tiles_by_rounds<Elements<T, Op>, T>, elements, out,
                                               static_cast<T*>(nullptr), call.n));
   });

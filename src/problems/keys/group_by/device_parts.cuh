@@ -13,7 +13,7 @@
 #include "cuda/work_path.cuh"
 #include "problems/keys/group_by/device_numbers.cuh"
 #include "problems/keys/group_by/device_warp_sums.cuh"
-#include "upsweep/detail/large_launch.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 #include "upsweep/detail/tuning/keys.hpp"
 
 namespace upsweep::impl::group_by {
@@ -66,6 +66,19 @@ __device__ inline std::int64_t part_of(const std::uint32_t* before, std::int64_t
   return gpu::last_where(0, parts - 1, [&](std::int64_t part) { return before[part] <= piece; });
 }
 
+/// A block's tables in its shared memory, of `locals` groups.
+template <class Total>
+struct PartTables {
+  Total* totals;         ///< of each warp
+  std::uint32_t* rows;   ///< of each group
+  std::uint32_t* votes;  ///< of each warp
+
+  __host__ __device__ PartTables(gpu::detail::SharedArrays& memory, int locals, int warps, int vote_words)
+      : totals(memory.take<Total>(locals * warps)),
+        rows(memory.take<std::uint32_t>(locals)),
+        votes(memory.take<std::uint32_t>(warps * kLaneRows * vote_words)) {}
+};
+
 template <class In>
 __global__ void fold_parts(const __grid_constant__ PartsCall<In> call) {
   using Total = WarpTotal<In>;
@@ -76,9 +89,8 @@ __global__ void fold_parts(const __grid_constant__ PartsCall<In> call) {
   const auto threads = static_cast<int>(blockDim.x);
   const int warps = threads / 32;
   const int locals = 1 << call.local_bits;
-  auto* const totals = reinterpret_cast<Total*>(memory);
-  auto* const rows = reinterpret_cast<std::uint32_t*>(totals + locals * warps);
-  std::uint32_t* const votes = rows + locals;
+  gpu::detail::SharedArrays arrays(memory);
+  const auto [totals, rows, votes] = PartTables<Total>(arrays, locals, warps, call.vote_words);
   for (int i = thread; i < locals * warps; i += threads) totals[i] = no_sum<Total>();
   for (int i = thread; i < locals; i += threads) rows[i] = 0;
   for (int i = thread; i < warps * kLaneRows * call.vote_words; i += threads) votes[i] = 0;
@@ -186,11 +198,11 @@ bool sum_by_parts(const gpu::Policy& policy, const Call& call, const NumberedIte
   sums.vote_words = 128;
   sums.check = SizeCheck::of(call.checked, n);
   const int warps = n / parts < 8192 ? 4 : 8;
-  const gpu::detail::Grid grid{.blocks = static_cast<unsigned>(most_pieces),
-                               .threads = static_cast<unsigned>(32 * warps),
-                               .stream = policy.stream,
-                               .shared_bytes = static_cast<std::size_t>(split.locals()) * (sizeof(Total) * warps + 4) +
-                                               static_cast<std::size_t>(warps * kLaneRows * sums.vote_words) * 4};
+  const gpu::detail::Grid grid{
+      .blocks = static_cast<unsigned>(most_pieces),
+      .threads = static_cast<unsigned>(32 * warps),
+      .stream = policy.stream,
+      .shared_bytes = gpu::detail::shared_bytes_of<PartTables<Total>>(split.locals(), warps, sums.vote_words)};
   gpu::require(gpu::detail::launch_large<PartsCall<In>>(grid, policy.device, fold_parts<In>, sums), kWhat);
   if (sums.check.least_large > 0) {
     std::uint32_t is_too_large = 0;

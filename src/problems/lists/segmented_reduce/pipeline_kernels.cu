@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "problems/lists/segmented_reduce/cuda_pipeline.cuh"
-#include "upsweep/detail/large_launch.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 
 namespace upsweep::impl::segmented_reduce {
 namespace {

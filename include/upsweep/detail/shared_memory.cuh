@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/large_launch.cuh: kernels that have more than 48 KB of dynamic shared memory, which each must be allowed first.
+// upsweep/detail/shared_memory.cuh: the dynamic shared memory of a block: its arrays, and what a kernel must be allowed first.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "upsweep/detail/cuda_status.cuh"
@@ -12,12 +13,51 @@
 
 namespace upsweep::gpu::detail {
 
+// ------------------------------------------------------------------------------------------------------------- arrays
+
+/// Arrays in a block's dynamic shared memory, one after the other. A layout is a type whose constructor takes them: the kernel makes
+/// one of its memory, and shared_bytes_of() one of none, which counts. Arrays of types with larger alignments are taken first: then
+/// nothing lies between them.
+class SharedArrays {
+ public:
+  __host__ __device__ __forceinline__ explicit SharedArrays(void* memory)
+      : memory_(static_cast<unsigned char*>(memory)) {}
+
+  template <class T>
+  [[nodiscard]] __host__ __device__ __forceinline__ T* take(int count) {
+    T* const array = reinterpret_cast<T*>(memory_);
+    memory_ = reinterpret_cast<unsigned char*>(array + count);
+    bytes_ += static_cast<std::size_t>(count) * sizeof(T);
+    return array;
+  }
+  [[nodiscard]] __host__ __device__ std::size_t bytes() const { return bytes_; }
+
+ private:
+  unsigned char* memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Bytes of a layout of such sizes.
+template <class Layout, class... Sizes>
+std::size_t shared_bytes_of(const Sizes&... sizes) {
+  SharedArrays counted(nullptr);
+  (void)Layout(counted, sizes...);
+  return counted.bytes();
+}
+
+// ---------------------------------------------------------------------------------------------- more than 48 KB of it
+
+/// The most that a block of a device can have, if the kernel is allowed it.
+[[nodiscard]] static inline cudaError_t most_shared_memory(int device, int& bytes) {
+  return cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+}
+
 /// Allows a kernel all the dynamic shared memory that a block of the current device, which is `device`, can have. Less would
 /// not do: the limit belongs to the kernel, and a thread that lowers it makes the launch of another thread fail.
 [[nodiscard]] static inline cudaError_t allow_shared_memory(const void* kernel, int device) {
   int most = 0;
   cudaFuncAttributes attributes = {};
-  cudaError_t error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  cudaError_t error = most_shared_memory(device, most);
   if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, kernel);
   if (error != cudaSuccess) return error;
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
