@@ -33,15 +33,17 @@ struct FewOrder {
   static constexpr bool kDeterminesFloatBits = true;
   FewSize sizes[2];         ///< the first that holds the keys is taken
   int lane_rows;            ///< rows of a lane at a time
+  std::int64_t blocks;      ///< at most, where their rows can be counted in 32 bits
   std::int64_t least_rows;  ///< of a block
 };
 // H100, 10^8 rows: 100 groups 0.67 ms, 500 groups 1.17, 1,000 groups 1.70; sums of 1,280 groups by slots and four warps
 // 5.4. The first size leaves shared memory for more warps, the second takes more keys. So many slots keep a key where
-// its hash says. A block's tables of 8,192 rows cost less than its rows. The number of blocks is what the GPU holds:
-// sums of floats have the same bits on GPUs of the same kind.
+// its hash says. A block's tables of 8,192 rows cost less than its rows. As many blocks as an H100 or H200 holds
+// at a time, one on each of 132 multiprocessors; a GPU with fewer runs the others after them.
 constexpr FewOrder kFewOrder{.sizes = {{.slots = 2048, .most = 512, .warps = 24, .vote_words = 128},
                                        {.slots = 4096, .most = 1280, .warps = 16, .vote_words = 64}},
                              .lane_rows = 4,
+                             .blocks = 132,
                              .least_rows = 8192};
 
 /// Rows that are numbered by their groups, and summed by the first bits of the numbers.

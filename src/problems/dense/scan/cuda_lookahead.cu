@@ -5,7 +5,7 @@
 //        another one's prefix. Copies into shared memory, folding, waiting, scanning and copies out are the work of
 //        different warps, so that memory is never idle. See upsweep/detail/tile_pipeline.cuh; small scans are one
 //        launch of one block or one cluster (small_scan.cuh).
-// Cost   n read, n written. Work 4n, depth n/(32·132) and the folds.
+// Cost   n read, n written. Work 4n, depth n/(32·multiprocessors) and the folds.
 // Needs  Compute capability 9.0 or later. 16 bytes of workspace per 25 KB, zero before the first call.
 // Limit  The memory: 97 to 98 % of a copy's rate on an H200 (docs/tuning.md: what the rest is).
 // From   D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", NVR-2016-002; the
@@ -41,7 +41,7 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .idea = "one pass: every block folds all totals before it",
                                           .needs = "compute capability 9.0",
                                           .traffic = "n read, n written",
-                                          .cost = "4n, n/(32·132)",
+                                          .cost = "4n, n/(32·multiprocessors)",
                                           .limit = "the memory"},
                                  .refusal = lookahead_refusal,
                                  .run = launch,

@@ -214,7 +214,7 @@ template <class Key, class In>
 Status sum_rows(Call& call) {
   for (const FewSize& size : kFewSizes) {
     if (!FewGroups<Key, In>::fits(call.launch->device, size)) continue;
-    FewGroups<Key, In> few(*call.device_policy, call, call.launch->multiprocessors, size);
+    FewGroups<Key, In> few(*call.device_policy, call, size);
     if (few.facts().too_large != 0) return group_any<Key>(call);
     if (few.facts().too_many == 0) return sum_partials(call, few);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/keys/group_by/device_few.cuh: sums of few groups in one reading: a table of keys for each block in shared memory, and sums for each warp.
 //
-// A warp's rows are added in their order, and then warps and blocks in theirs. So sums of floats have the same bits whenever the
-// same blocks take the same rows.
+// A warp's rows are added in their order, and then warps and blocks in theirs. Which rows a block takes depends on their number alone.
+// So sums of floats have the same bits on every GPU that has the shared memory.
 //
 // compute-sanitizer's racecheck reports pairs of two words alone, and rightly: `stops`, which is set once and which who reads it
 // too early sees at its next rows, and the number of a slot, for which readers wait.
@@ -275,20 +275,18 @@ class FewGroups {
     gpu::require(gpu::detail::most_shared_memory(device, most), kWhat);
     return FewTables<Total>::bytes(size) <= static_cast<std::size_t>(most);
   }
-  FewGroups(const gpu::Policy& policy, const Call& call, int multiprocessors, const FewSize& size)
-      : policy_(policy), each_(size.most + 1) {
-    FewCall<Key, In> few{
-        .keys = static_cast<const Key*>(call.keys),
-        .values = static_cast<const In*>(call.in),
-        .n = call.n,
-        .block_rows = gpu::divided_up(call.n, most_blocks(call.n, policy.device, multiprocessors, size)),
-        .size = size,
-        .by = secret(),
-        .check = SizeCheck::of(call.checked, call.n),
-        .counts = call.out_counts != nullptr,
-        .partials = nullptr,
-        .found = nullptr,
-        .facts = nullptr};
+  FewGroups(const gpu::Policy& policy, const Call& call, const FewSize& size) : policy_(policy), each_(size.most + 1) {
+    FewCall<Key, In> few{.keys = static_cast<const Key*>(call.keys),
+                         .values = static_cast<const In*>(call.in),
+                         .n = call.n,
+                         .block_rows = gpu::divided_up(call.n, most_blocks(call.n)),
+                         .size = size,
+                         .by = secret(),
+                         .check = SizeCheck::of(call.checked, call.n),
+                         .counts = call.out_counts != nullptr,
+                         .partials = nullptr,
+                         .found = nullptr,
+                         .facts = nullptr};
     blocks_ = gpu::divided_up(call.n, few.block_rows);
     memory_.emplace(policy, [&](gpu::ScratchParts& parts) {
       few.partials = parts.take<Partial<Total>>(blocks_ * each_);
@@ -334,16 +332,9 @@ class FewGroups {
   /// Rows of a block are counted in 32 bits.
   static constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
-  /// As many as are resident at once.
-  static std::int64_t most_blocks(std::int64_t n, int device, int multiprocessors, const FewSize& size) {
-    const auto shared = FewTables<Total>::bytes(size);
-    const auto* const kernel = reinterpret_cast<const void*>(fold_few<Key, In>);
-    gpu::require(gpu::detail::allow_shared_memory_once<FewCall<Key, In>>(kernel, device), kWhat);
-    int resident = 0;
-    gpu::require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, fold_few<Key, In>, 32 * size.warps, shared),
-                 kWhat);
-    const std::int64_t most = std::max<std::int64_t>(1, std::int64_t{resident} * multiprocessors);
-    return std::max(std::min(most, gpu::divided_up(n, kLeastRows)), gpu::divided_up(n, kMostRows));
+  static std::int64_t most_blocks(std::int64_t n) {
+    return std::max(std::min(gpu::tuning::kFewOrder.blocks, gpu::divided_up(n, kLeastRows)),
+                    gpu::divided_up(n, kMostRows));
   }
 
   gpu::Policy policy_;

@@ -4,7 +4,7 @@
 // Idea   As scan's cuda.lookahead, over two input arrays. A list is checked where its length is taken; a bad one makes
 //        every later offset negative, so nothing is reported while the pass runs: a last kernel of one thread looks at
 //        the last offset, and searches for the first negative one if there is any.
-// Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·132) and the folds.
+// Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 4n, depth n/(32·multiprocessors) and the folds.
 // Needs  Compute capability 9.0. 16 bytes of workspace per 1920 or 3072 lists, zero before the first call.
 // Limit  The memory. Where stops are the starts one place on, cuda.adjacent reads them once.
 // From   As scan's cuda.lookahead; own: difference and scan in one pass.
@@ -81,7 +81,7 @@ extern const Rung cuda_lookahead{.info = {.id = "cuda.lookahead",
                                           .idea = "one pass: difference, checks and scan",
                                           .needs = "compute capability 9.0",
                                           .traffic = "2n read, n written",
-                                          .cost = "4n, n/(32·132)",
+                                          .cost = "4n, n/(32·multiprocessors)",
                                           .limit = "the memory"},
                                  .refusal = lookahead_refusal,
                                  .run = launch,
