@@ -13,7 +13,6 @@
 #include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
 #include "cpu/work_partition.hpp"
-#include "problems/dense/scan/pieces.hpp"
 #include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 
