@@ -16,13 +16,13 @@ namespace impl::segmented_reduce {
 
 /// x0 ⊕ x1 …, or none.
 template <class Element, class T, class Op>
-struct PartFold : CustomFold<Element, T, Op> {
+struct PartialFold : CustomFold<Element, T, Op> {
   __device__ void write(std::int64_t list, const MaybeValue<T>& all) const {
     reinterpret_cast<MaybeValue<T>*>(this->out)[list] = all;
   }
 };
 template <class Element, class T, class Op>
-inline constexpr bool kFoldsInOrder<PartFold<Element, T, Op>> = !is_commutative<Op, T>;
+inline constexpr bool kFoldsInOrder<PartialFold<Element, T, Op>> = !is_commutative<Op, T>;
 
 }  // namespace impl::segmented_reduce
 
@@ -30,17 +30,17 @@ namespace detail {
 
 /// By one thread.
 template <class T, class Op>
-static __global__ void append_parts(T* total, const impl::segmented_reduce::MaybeValue<T>* parts, std::int64_t count,
-                                    Op op) {
+static __global__ void append_partials(T* total, const impl::segmented_reduce::MaybeValue<T>* partials,
+                                       std::int64_t count, Op op) {
   for (std::int64_t i = 0; i < count; ++i) {
-    if (parts[i].any) *total = op(*total, parts[i].value);
+    if (partials[i].any) *total = op(*total, partials[i].value);
   }
 }
 
 template <class In, class Out, class Op>
-static constexpr DeviceKernel<SegmentedReduceCall> kDevicePartFold{
+static constexpr DeviceKernel<SegmentedReduceCall> kDevicePartialFold{
     [](const SegmentedReduceCall& call) noexcept {
-      const impl::segmented_reduce::PartFold<In, Out, Op> fold{
+      const impl::segmented_reduce::PartialFold<In, Out, Op> fold{
           {static_cast<Out*>(call.out), *static_cast<const Out*>(call.init), *static_cast<const Op*>(call.op_object)}};
       return impl::segmented_reduce::with_status(call,
                                                  [&] { return impl::segmented_reduce::launch_lanes(call, fold); });
@@ -49,11 +49,11 @@ static constexpr DeviceKernel<SegmentedReduceCall> kDevicePartFold{
 
 template <class In, class Out, class Op>
 static constexpr DeviceHeads kDeviceHeads{
-    .fold = &kDevicePartFold<In, Out, Op>,
+    .fold = &kDevicePartialFold<In, Out, Op>,
     .bytes = sizeof(impl::segmented_reduce::MaybeValue<Out>),
     .merge = [](const SegmentedReduceCall& call, void* total, const void* heads, std::int64_t count,
                 gpu::Stream stream) noexcept {
-      return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, append_parts<Out, Op>,
+      return gpu::status_of(gpu::detail::launch({.blocks = 1, .threads = 1, .stream = stream}, append_partials<Out, Op>,
                                                 static_cast<Out*>(total),
                                                 static_cast<const impl::segmented_reduce::MaybeValue<Out>*>(heads),
                                                 count, *static_cast<const Op*>(call.op_object)));
@@ -69,7 +69,7 @@ static ListsResult fold_shards(OnDevice /*here*/, const gpu::Group& group,
   const auto on_device = device_operator<Out>(op);
   using OnDeviceOp = std::remove_const_t<decltype(on_device)>;
   static_assert(sizeof(impl::segmented_reduce::MaybeValue<Out>) <= 128,
-                "a member has room for so much of what a part of a list is");
+                "a member has a buffer of that size for the partial fold of a list");
   ShardLists lists{.heads = &kDeviceHeads<Element, Out, OnDeviceOp>};
   return run_lists(group, shards, lists, status, [&](const gpu::ListsShard<In, Out>& shard) {
     auto call = fold_call(shard.lists, shard.in, shard.n, shard.out, on_device, shard.valid);

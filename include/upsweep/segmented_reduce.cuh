@@ -62,7 +62,7 @@ static constexpr DeviceKernel<SegmentedReduceCall> kDeviceFold{
     },
     [](const SegmentedReduceCall& call) noexcept {
       constexpr std::int64_t kSlot = impl::segmented_reduce::kSlotBytes<impl::segmented_reduce::MaybeValue<Out>>;
-      return gpu::WorkspaceSize{.scratch = impl::segmented_reduce::pieces_bytes(call, kSlot)};
+      return gpu::WorkspaceSize{.scratch = impl::segmented_reduce::list_tiles_bytes(call, kSlot)};
     }};
 
 /// use(call) with the operator and its kernel as the device has them.

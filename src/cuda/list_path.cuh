@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/list_path.cuh: something written for each element of adjacent lists, by equal pieces of the path of lists and elements.
+// cuda/list_path.cuh: something written for each element of adjacent lists, by equal work units of the path of lists and elements.
 //
-// The path goes through the elements of a list, then past the list's end, then on to the next list. A block takes a piece of
-// it, so that neither a long list nor many empty ones unbalance the blocks, and every list ends in one piece: there it is
-// checked, in the same pass. Where a piece begins is found by search beforehand. Lists that are not sorted make pieces that go
-// back; these write nothing. As the pieces lead from the first list to the last all the same, each list ends in one of them, and
+// The path goes through the elements of a list, then past the list's end, then on to the next list. A block takes a work unit of
+// it, so that neither a long list nor many empty ones unbalance the blocks, and every list ends in one work unit: there it is
+// checked, in the same pass. Where a work unit begins is found by search beforehand. Lists that are not sorted make work units that go
+// back; these write nothing. As the work units lead from the first list to the last all the same, each list ends in one of them, and
 // the first bad list is found. Where the elements are too many for their outputs, the path is of lists alone, and checks them.
 //
 // Offsets   a type with count, and of device functions: operator()(i), where list i begins, of list `count` the end;
 //           is_bad(i, begin, end) of list i; wrong(i), the code of a bad one; kTooFar, that of more elements than int64 counts;
 //           elements(total), what is reported of so many.
-// Sink      a type with Item, kWidth (elements that are stored together), kPiece, and of device functions: skew(e), how far
+// Sink      a type with Item, kWidth (elements that are stored together), kUnit, and of device functions: skew(e), how far
 //           element e lies past where a store may begin; value(list, element, begin of its list) and store(e, items, from, to),
 //           of the elements e + from … e + to - 1. Lists are numbered, elements counted, from the first list's first.
 #pragma once
@@ -33,17 +33,17 @@ inline constexpr int kPathThreads = tuning::kPath.threads;
 
 /// The elements of all lists, as their first and last offset tell.
 struct PathElements {
-  std::int64_t count;  ///< that there is room for, or none
+  std::int64_t count;  ///< that fit the output, or none
   Code code;           ///< why there are none, though no list need be bad; else ok
   std::int64_t total;
 };
 template <class Offsets>
-__device__ __forceinline__ PathElements path_elements(const Offsets& offsets, std::int64_t room) {
+__device__ __forceinline__ PathElements path_elements(const Offsets& offsets, std::int64_t capacity) {
   const std::int64_t begin = offsets(0);
   const std::int64_t end = offsets(offsets.count);
   const std::int64_t total = apart(end, begin);
   if (end < begin || total < 0) return {0, Offsets::kTooFar, 0};
-  if (total > room) return {0, Code::unequal_lengths, total};
+  if (total > capacity) return {0, Code::unequal_lengths, total};
   return {total, Code::ok, total};
 }
 
@@ -58,31 +58,31 @@ __device__ __forceinline__ std::int64_t lists_before(const Offsets& offsets, std
   });
 }
 
-/// cuts[p] ← the lists that end before piece p; nothing is bad yet.
+/// unit_lists[p] ← the lists that end before work unit p; nothing is bad yet.
 template <int kThreads, class Offsets>
 __global__ void __launch_bounds__(kThreads)
-    cut_path(const __grid_constant__ Offsets offsets, std::int64_t room, std::int64_t piece, std::int64_t* cuts,
-             unsigned long long* not_bad) {
+    find_units(const __grid_constant__ Offsets offsets, std::int64_t capacity, std::int64_t unit,
+               std::int64_t* unit_lists, unsigned long long* not_bad) {
   const std::int64_t which = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (which == 0) *not_bad = 0;
-  const std::int64_t elements = path_elements(offsets, room).count;
+  const std::int64_t elements = path_elements(offsets, capacity).count;
   const std::int64_t length = offsets.count + elements;
-  if ((which - 1) * piece >= length) return;  // past the end of the last
-  cuts[which] = lists_before(offsets, elements, ::min(which * piece, length));
+  if ((which - 1) * unit >= length) return;  // past the end of the last
+  unit_lists[which] = lists_before(offsets, elements, ::min(which * unit, length));
 }
 
-/// Where the elements of a piece find their lists: bits where lists begin, and the list of each bit.
-template <int kPiece>
-struct PieceHeads {
-  static constexpr int kWords = kPiece / 32;
+/// Where the elements of a work unit find their lists: bits where lists begin, and the list of each bit.
+template <int kUnit>
+struct UnitHeads {
+  static constexpr int kWords = kUnit / 32;
   static_assert(kWords % 32 == 0 && kWords <= kPathThreads,
                 "a warp looks at 32 words at once, each is cleared by a thread");
-  static_assert(kPiece <= 65536, "places and lists of a piece are of 16 bits");
+  static_assert(kUnit <= 65536, "places and lists of a work unit are of 16 bits");
 
-  std::int64_t begin;  ///< of the list that the piece's first element is in
+  std::int64_t begin;  ///< of the list that the work unit's first element is in
   std::uint32_t bits[kWords];
   std::uint16_t before[kWords];  ///< the last bit before each word
-  std::uint16_t lists[kPiece];   ///< counted from the piece's first
+  std::uint16_t lists[kUnit];    ///< counted from the work unit's first
 
   __device__ void clear(std::int64_t first_element) {
     if (threadIdx.x < kWords) bits[threadIdx.x] = 0;
@@ -95,7 +95,7 @@ struct PieceHeads {
     lists[at] = list;
   }
   /// By one warp.
-  __device__ void look_back() {
+  __device__ void find_heads_before() {
     const int lane = static_cast<int>(threadIdx.x);
     int carry = 0;
 #pragma unroll
@@ -121,22 +121,22 @@ struct PieceHeads {
 
 template <class Offsets, class Sink>
 __global__ void __launch_bounds__(kPathThreads)
-    write_path(const __grid_constant__ Offsets offsets, const __grid_constant__ Sink sink, std::int64_t room,
-               const std::int64_t* cuts, unsigned long long* not_bad) {
-  constexpr int kPiece = Sink::kPiece;
+    write_path(const __grid_constant__ Offsets offsets, const __grid_constant__ Sink sink, std::int64_t capacity,
+               const std::int64_t* unit_lists, unsigned long long* not_bad) {
+  constexpr int kUnit = Sink::kUnit;
   constexpr int kWidth = Sink::kWidth;
-  __shared__ PieceHeads<kPiece> heads;
-  const std::int64_t at = std::int64_t{blockIdx.x} * kPiece;
-  const std::int64_t length = offsets.count + path_elements(offsets, room).count;
+  __shared__ UnitHeads<kUnit> heads;
+  const std::int64_t at = std::int64_t{blockIdx.x} * kUnit;
+  const std::int64_t length = offsets.count + path_elements(offsets, capacity).count;
   if (at >= length) return;
-  const std::int64_t first = cuts[blockIdx.x];
-  const std::int64_t last = cuts[blockIdx.x + 1];
+  const std::int64_t first = unit_lists[blockIdx.x];
+  const std::int64_t last = unit_lists[blockIdx.x + 1];
   const std::int64_t begin = at - first;
-  const std::int64_t end = ::min(at + kPiece, length) - last;
-  const bool goes_on = first <= last && begin <= end;  // so there are no more than kPiece of either
+  const std::int64_t end = ::min(at + kUnit, length) - last;
+  const bool goes_on = first <= last && begin <= end;  // so there are no more than kUnit of either
   const std::int64_t origin = offsets(0);
 
-  // ---- The piece's lists: those that end in it are checked, those with elements in it leave a bit.
+  // ---- The work unit's lists: those that end in it are checked, those with elements in it leave a bit.
   heads.clear(begin);
   __syncthreads();
   constexpr int kListsAtOnce = tuning::kPath.list_loads;  // of a thread: their loads do not wait for each other
@@ -167,11 +167,11 @@ __global__ void __launch_bounds__(kPathThreads)
   }
   if (!goes_on || begin == end) return;
   __syncthreads();  // the bits are there
-  if (threadIdx.x < 32) heads.look_back();
+  if (threadIdx.x < 32) heads.find_heads_before();
   __syncthreads();
 
   // ---- Its elements.
-  constexpr int kPerThread = kPiece / kWidth / kPathThreads;
+  constexpr int kPerThread = kUnit / kWidth / kPathThreads;
   constexpr int kAtOnce = kPerThread < tuning::kPath.element_loads ? kPerThread : tuning::kPath.element_loads;
   const int count = static_cast<int>(end - begin);
   const int skew = sink.skew(begin);
@@ -201,55 +201,55 @@ __global__ void __launch_bounds__(kPathThreads)
 
 /// *status of a call, by one thread after the pass.
 template <class Offsets, class Status>
-__global__ void conclude_path(const __grid_constant__ Offsets offsets, std::int64_t room,
+__global__ void conclude_path(const __grid_constant__ Offsets offsets, std::int64_t capacity,
                               const unsigned long long* not_bad, Status* status) {
   if (*not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~*not_bad);
     *status = {bad, 0, offsets.wrong(bad)};
     return;
   }
-  const PathElements elements = path_elements(offsets, room);
+  const PathElements elements = path_elements(offsets, capacity);
   *status = {kNoIndex, offsets.elements(elements.total), elements.code};
 }
 
 /// Memory of a path with so many lists and elements.
 struct PathScratch {
-  PathScratch(std::int64_t most_pieces, ScratchParts& parts)
-      : not_bad(parts.take<unsigned long long>(1)), cuts(parts.take<std::int64_t>(most_pieces + 1)) {}
+  PathScratch(std::int64_t most_units, ScratchParts& parts)
+      : not_bad(parts.take<unsigned long long>(1)), unit_lists(parts.take<std::int64_t>(most_units + 1)) {}
 
   unsigned long long* not_bad;
-  std::int64_t* cuts;
+  std::int64_t* unit_lists;
 };
 
-/// Pieces of that length of so many lists and elements, of which there may be said to be more than any memory has.
-constexpr std::int64_t pieces_of(std::int64_t lists, std::int64_t room, std::int64_t piece) {
-  const std::int64_t pieces = lists / piece + room / piece + 2;
-  return pieces < kMostBlocks ? pieces : kMostBlocks;
+/// Work units of that length of so many lists and elements, of which there may be said to be more than any memory has.
+constexpr std::int64_t units_of(std::int64_t lists, std::int64_t capacity, std::int64_t unit) {
+  const std::int64_t units = lists / unit + capacity / unit + 2;
+  return units < kMostBlocks ? units : kMostBlocks;
 }
 
 /// sink's elements; what is wrong with lists is left in scratch.not_bad.
 template <class Offsets, class Sink>
-cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t room, const PathScratch& scratch,
+cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t capacity, const PathScratch& scratch,
                         Stream stream) {
-  constexpr int kCutThreads = tuning::kPath.split_threads;
-  const std::int64_t pieces = pieces_of(offsets.count, room, Sink::kPiece);
-  const auto cut_blocks = static_cast<unsigned>(divided_up(pieces + 1, kCutThreads));
-  const cudaError_t error =
-      detail::launch({.blocks = cut_blocks, .threads = kCutThreads, .stream = stream}, cut_path<kCutThreads, Offsets>,
-                     offsets, room, std::int64_t{Sink::kPiece}, scratch.cuts, scratch.not_bad);
+  constexpr int kFindThreads = tuning::kPath.find_threads;
+  const std::int64_t units = units_of(offsets.count, capacity, Sink::kUnit);
+  const auto find_blocks = static_cast<unsigned>(divided_up(units + 1, kFindThreads));
+  const cudaError_t error = detail::launch({.blocks = find_blocks, .threads = kFindThreads, .stream = stream},
+                                           find_units<kFindThreads, Offsets>, offsets, capacity,
+                                           std::int64_t{Sink::kUnit}, scratch.unit_lists, scratch.not_bad);
   if (error != cudaSuccess) return error;
-  return detail::launch({.blocks = static_cast<unsigned>(pieces), .threads = kPathThreads, .stream = stream},
-                        write_path<Offsets, Sink>, offsets, sink, room, scratch.cuts, scratch.not_bad);
+  return detail::launch({.blocks = static_cast<unsigned>(units), .threads = kPathThreads, .stream = stream},
+                        write_path<Offsets, Sink>, offsets, sink, capacity, scratch.unit_lists, scratch.not_bad);
 }
 
 /// The same, and *status.
 template <class Offsets, class Sink, class Status>
-cudaError_t launch_checked_path(const Offsets& offsets, const Sink& sink, std::int64_t room, const PathScratch& scratch,
-                                Status* status, Stream stream) {
-  const cudaError_t error = launch_path(offsets, sink, room, scratch, stream);
+cudaError_t launch_checked_path(const Offsets& offsets, const Sink& sink, std::int64_t capacity,
+                                const PathScratch& scratch, Status* status, Stream stream) {
+  const cudaError_t error = launch_path(offsets, sink, capacity, scratch, stream);
   if (error != cudaSuccess) return error;
-  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_path<Offsets, Status>, offsets, room,
-                        scratch.not_bad, status);
+  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_path<Offsets, Status>, offsets,
+                        capacity, scratch.not_bad, status);
 }
 
 /// A sink of elements of an array, 16 bytes at a time where its address is one of such an element.
@@ -257,9 +257,9 @@ template <class E, int kTogether>
 struct ArraySink {
   using Item = E;
   static constexpr int kWidth = kTogether;
-  static constexpr int kPiece = sizeof(E) <= 2   ? tuning::kPath.elements_of_1
-                                : sizeof(E) == 4 ? tuning::kPath.elements_of_4
-                                                 : tuning::kPath.elements_of_8;
+  static constexpr int kUnit = sizeof(E) <= 2   ? tuning::kPath.elements_of_1
+                               : sizeof(E) == 4 ? tuning::kPath.elements_of_4
+                                                : tuning::kPath.elements_of_8;
   struct alignas(kWidth == 1 ? alignof(E) : kWidth * sizeof(E)) Together {
     E items[kWidth];
   };

@@ -117,8 +117,8 @@ struct MaskWords {
       return nonzero_bytes(low) | nonzero_bytes(high) << 16;
     }
   }
-  /// One of which a part may lie outside the range.
-  __device__ std::uint32_t part(std::int64_t word, const MarkedBits& range) const {
+  /// One of which some bits may lie outside the range.
+  __device__ std::uint32_t clipped(std::int64_t word, const MarkedBits& range) const {
     std::uint32_t bits = 0;
     const std::int64_t stop = ::min(word * 32 + 32, range.stop);
     for (std::int64_t bit = ::max(word * 32, range.first); bit < stop; ++bit) {
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kMarkThreads) mark_mask(MaskWords mask, std::i
     for (int row = 0; row < kMarkRows; ++row) {
       const std::int64_t word = first_word + row * 32;
       const bool is_whole = word * 32 >= range.first && word * 32 + 32 <= range.stop;
-      words[row] = is_whole ? mask.whole<kIsBitmap>(word) : mask.part(word, range);
+      words[row] = is_whole ? mask.whole<kIsBitmap>(word) : mask.clipped(word, range);
     }
   }
 

@@ -21,7 +21,7 @@
 
 namespace upsweep::gpu {
 
-/// Of a launch; of tiles or pieces that are said to be more than any memory has, too.
+/// Of a launch; also of tiles or work units that are said to be more than any memory has.
 inline constexpr std::int64_t kMostBlocks = tuning::kMoved.most_blocks;
 
 // -------------------------------------------------------------------------------------------------------- lists, masks
@@ -84,7 +84,7 @@ struct MovedLists {
 
   /// Of a list that is not null, by its start and its stop or size, if it has one. A bad list has less than none.
   __device__ __forceinline__ std::int64_t length_of(std::int64_t from, std::int64_t to) const {
-    if (has_size) return ::min(size, content - from);  // the last of the pieces of an array may be shorter
+    if (has_size) return ::min(size, content - from);  // the last list of an array may be shorter
     if (sizes != nullptr) {
       const bool bad = to < 0 || from < 0 || to > content || from > content - to;
       return to != 0 && bad ? -1 : to;
@@ -295,11 +295,11 @@ __device__ inline std::int64_t first_negative(const std::int64_t* offsets, std::
 
 /// Of lists whose offsets are known: *outcome and *status, by one thread. Offsets are below 0 from a bad list on.
 template <class Status>
-__global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
+__global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, std::int64_t capacity, Outcome* outcome,
                                  Status* status) {
   const std::int64_t total = offsets[lists.count];
   if (total >= 0) {
-    const bool fits = total <= room;
+    const bool fits = total <= capacity;
     outcome->moved = fits ? total : 0;
     *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
     return;
@@ -311,10 +311,10 @@ __global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, 
 }
 
 template <class Status>
-cudaError_t launch_conclude(const MovedLists& lists, const std::int64_t* offsets, std::int64_t room, Outcome* outcome,
-                            Status* status, Stream stream) {
-  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_offsets<Status>, lists, offsets, room,
-                        outcome, status);
+cudaError_t launch_conclude(const MovedLists& lists, const std::int64_t* offsets, std::int64_t capacity,
+                            Outcome* outcome, Status* status, Stream stream) {
+  return detail::launch({.blocks = 1, .threads = 1, .stream = stream}, conclude_offsets<Status>, lists, offsets,
+                        capacity, outcome, status);
 }
 
 // --------------------------------------------------------------------------------------------------- tiles of results
@@ -327,9 +327,9 @@ inline constexpr int kTile = kTileThreads * kTileItems;
 /// Above that many lists that touch a tile, its elements search for theirs.
 inline constexpr std::int64_t kSearchedLists = tuning::kMoved.searched_tiles * kTile;
 
-/// Tiles of so many elements of a result with that much room, which may be said to be more than any memory has.
-__host__ __device__ constexpr std::int64_t tiles_of(std::int64_t room, std::int64_t tile) {
-  return room / tile < kMostBlocks ? (room + tile - 1) / tile : kMostBlocks;
+/// Tiles of so many elements of a result with that capacity, which may be said to be more than any memory has.
+__host__ __device__ constexpr std::int64_t tiles_of(std::int64_t capacity, std::int64_t tile) {
+  return capacity / tile < kMostBlocks ? (capacity + tile - 1) / tile : kMostBlocks;
 }
 
 /// The last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
@@ -442,11 +442,11 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-/// firsts[0 … tiles] of a result with that much room, by tiles of so many elements.
-inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t room, std::int64_t tile,
-                                      const Outcome* outcome, std::int64_t* firsts, Stream stream) {
+/// firsts[0 … tiles] of a result with that capacity, by tiles of so many elements.
+inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t capacity,
+                                      std::int64_t tile, const Outcome* outcome, std::int64_t* firsts, Stream stream) {
   constexpr int kThreads = tuning::kMoved.first_threads;
-  const std::int64_t tiles = tiles_of(room, tile);
+  const std::int64_t tiles = tiles_of(capacity, tile);
   const auto blocks = static_cast<unsigned>(divided_up(tiles + 1, kThreads));
   return detail::launch({.blocks = blocks, .threads = kThreads, .stream = stream}, find_first_lists<kThreads>, offsets,
                         n, tiles, tile, outcome, firsts);
@@ -454,12 +454,12 @@ inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t 
 
 /// One column: elements of so many bytes.
 template <class Source>
-cudaError_t launch_gather(std::int64_t bytes, const void* content, void* out, std::int64_t room, const Source& source,
-                          const std::int64_t* offsets, const std::int64_t* firsts, const Outcome* outcome,
-                          Stream stream) {
+cudaError_t launch_gather(std::int64_t bytes, const void* content, void* out, std::int64_t capacity,
+                          const Source& source, const std::int64_t* offsets, const std::int64_t* firsts,
+                          const Outcome* outcome, Stream stream) {
   return visit_element(bytes, content, out, [&]<class E>(std::type_identity<E>) {
     return detail::launch(
-        {.blocks = static_cast<unsigned>(tiles_of(room, kTile)), .threads = kTileThreads, .stream = stream},
+        {.blocks = static_cast<unsigned>(tiles_of(capacity, kTile)), .threads = kTileThreads, .stream = stream},
         gather_tile<E, Source>, static_cast<const E*>(content), source, offsets, firsts, outcome, static_cast<E*>(out));
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/device_reduce.cuh: a reduction in one kernel, folded in an order that depends on the length alone.
 //
-// A warp folds a contiguous part of the array, in rows of 16 bytes per lane: lane by lane where the operator commutes, row
+// A warp folds a work unit, a contiguous range of the array, in rows of 16 bytes per lane: lane by lane where the operator commutes, row
 // by row in order else. Warps' totals are folded in order by their block, blocks' totals by the last block to end.
 #pragma once
 
@@ -30,8 +30,8 @@ struct ReduceProblem {
   using Op = Op_;
   static constexpr bool kCommutes = kCompiled || is_commutative<Op, T>;
   /// Elements of a lane's row.
-  static constexpr int kPart = 16 % sizeof(In) == 0 ? 16 / int{sizeof(In)} : 1;
-  static constexpr int kRow = 32 * kPart;
+  static constexpr int kLaneElements = 16 % sizeof(In) == 0 ? 16 / int{sizeof(In)} : 1;
+  static constexpr int kRow = 32 * kLaneElements;
   static constexpr int kChunk = kReduceRows * kRow;
 };
 
@@ -67,7 +67,7 @@ class WarpReduce {
   using In = typename Problem::In;
   using T = typename Problem::T;
   using Op = typename Problem::Op;
-  static constexpr int kPart = Problem::kPart;
+  static constexpr int kLaneElements = Problem::kLaneElements;
 
   __device__ __forceinline__ WarpReduce(const DeviceReduce<Problem>& call, int lane)
       : call_(call), op_(call.op), lane_(lane) {}
@@ -91,24 +91,24 @@ class WarpReduce {
   }
 
  private:
-  __device__ __forceinline__ void load(std::int64_t at, T (&part)[kPart]) const {
-    In x[kPart];
-    if (kPart > 1 && call_.vectors) {
+  __device__ __forceinline__ void load(std::int64_t at, T (&items)[kLaneElements]) const {
+    In x[kLaneElements];
+    if (kLaneElements > 1 && call_.vectors) {
       const uint4 words = __ldcs(reinterpret_cast<const uint4*>(call_.in + at));
       memcpy(x, &words, sizeof x);
     } else {
 #pragma unroll
-      for (int i = 0; i < kPart; ++i) x[i] = call_.in[at + i];
+      for (int i = 0; i < kLaneElements; ++i) x[i] = call_.in[at + i];
     }
 #pragma unroll
-    for (int i = 0; i < kPart; ++i) part[i] = static_cast<T>(x[i]);
+    for (int i = 0; i < kLaneElements; ++i) items[i] = static_cast<T>(x[i]);
   }
-  /// The first `count` of a part, which are at least one.
-  __device__ __forceinline__ T fold(const T (&part)[kPart], int count = kPart) const {
-    T total = part[0];
+  /// The first `count` of a lane's elements, which are at least one.
+  __device__ __forceinline__ T fold(const T (&items)[kLaneElements], int count = kLaneElements) const {
+    T total = items[0];
 #pragma unroll
-    for (int i = 1; i < kPart; ++i) {
-      if (i < count) total = op_(total, part[i]);
+    for (int i = 1; i < kLaneElements; ++i) {
+      if (i < count) total = op_(total, items[i]);
     }
     return total;
   }
@@ -122,25 +122,25 @@ class WarpReduce {
   }
 
   __device__ __forceinline__ void whole_chunk(std::int64_t at) {
-    T parts[kReduceRows][kPart];
+    T items[kReduceRows][kLaneElements];
 #pragma unroll
-    for (int r = 0; r < kReduceRows; ++r) load(at + r * Problem::kRow + lane_ * kPart, parts[r]);
+    for (int r = 0; r < kReduceRows; ++r) load(at + r * Problem::kRow + lane_ * kLaneElements, items[r]);
 #pragma unroll
-    for (int r = 0; r < kReduceRows; ++r) add_row(r, fold(parts[r]), 32);
+    for (int r = 0; r < kReduceRows; ++r) add_row(r, fold(items[r]), 32);
   }
   __device__ __forceinline__ void partial_chunk(std::int64_t at, int count) {
 #pragma unroll
     for (int r = 0; r < kReduceRows; ++r) {
       const int left = count - r * Problem::kRow;  // of the row
       if (left <= 0) continue;
-      const int mine = left - lane_ * kPart;
-      T part[kPart];
+      const int mine = left - lane_ * kLaneElements;
+      T items[kLaneElements];
 #pragma unroll
-      for (int i = 0; i < kPart; ++i) {
-        part[i] = static_cast<T>(call_.in[at + r * Problem::kRow + (i < mine ? lane_ * kPart + i : 0)]);
+      for (int i = 0; i < kLaneElements; ++i) {
+        items[i] = static_cast<T>(call_.in[at + r * Problem::kRow + (i < mine ? lane_ * kLaneElements + i : 0)]);
       }
-      const int lanes = (left + kPart - 1) / kPart;
-      add_row(r, fold(part, mine), lanes < 32 ? lanes : 32);
+      const int lanes = (left + kLaneElements - 1) / kLaneElements;
+      add_row(r, fold(items, mine), lanes < 32 ? lanes : 32);
     }
   }
 
@@ -181,7 +181,7 @@ static __global__ void __launch_bounds__(kReduceThreads, tuning::kReduce.residen
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.op;
 
-  // ---- The warp's share of the chunks. There are at least as many chunks as warps, but in a single block. Blocks that a length in
+  // ---- The warp's work unit of the chunks. There are at least as many chunks as warps, but in a single block. Blocks that a length in
   // device memory leaves without any take no part: so the fold is that of the same length on the host.
   const std::int64_t n = length_at(call.n_at, call.n);
   const int blocks = call.n_at == nullptr ? static_cast<int>(gridDim.x) : reduce_blocks<Problem>(n);

@@ -35,7 +35,7 @@ static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.res
   constexpr int kItems = kLookbackItems<T>;
   constexpr int kTile = kLookbackTile<T>;
   constexpr int kWarps = kLookbackThreads / 32;
-  // An element more per thread's part, so that parts begin in different banks.
+  // An element more for each thread, so that the elements of threads begin in different banks.
   __shared__ alignas(kElementAlignment) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
   __shared__ alignas(kElementAlignment) unsigned char totals_bytes[(kWarps + 1) * sizeof(T)];
   __shared__ std::int64_t shared_tile;

@@ -273,25 +273,25 @@ __device__ __forceinline__ typename R::Value fold_range(const R& reducer, const 
   }
 }
 
-/// The fold of the values that a block's warps have, each on all its lanes, on the first warp. `room`: a value for each.
+/// The fold of the values that a block's warps have, each on all its lanes, on the first warp. `memory`: a value for each.
 template <class R>
 __device__ __forceinline__ typename R::Value fold_warps(const R& reducer, typename R::Value value,
-                                                        typename R::Value* room) {
+                                                        typename R::Value* memory) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  __syncthreads();  // the room may still be read for the list before
-  if (lane == 0) room[warp] = value;
+  __syncthreads();  // the memory may still be read for the list before
+  if (lane == 0) memory[warp] = value;
   __syncthreads();
   if (warp > 0) return value;
-  value = lane < static_cast<int>(blockDim.x) / 32 ? room[lane] : reducer.none();
+  value = lane < static_cast<int>(blockDim.x) / 32 ? memory[lane] : reducer.none();
   return fold_lanes<32>(reducer, value);
 }
 
 /// The fold of a block's threads, on the first warp.
 template <class R>
 __device__ __forceinline__ typename R::Value fold_block(const R& reducer, typename R::Value value,
-                                                        typename R::Value* room) {
-  return fold_warps(reducer, fold_lanes<32>(reducer, value), room);
+                                                        typename R::Value* memory) {
+  return fold_warps(reducer, fold_lanes<32>(reducer, value), memory);
 }
 
 }  // namespace upsweep::impl::segmented_reduce

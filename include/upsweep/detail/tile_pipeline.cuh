@@ -486,7 +486,7 @@ class Pipeline {
       if (tile >= tiles_) break;
       any_tile = true;
       const std::int64_t whole = tile / kRow;
-      Carry part{};
+      Carry own_row{};
       for (bool done = tile == rows * kRow; !done;) {
         Slot slots[kRows];
         const std::int64_t wanted =
@@ -509,7 +509,7 @@ class Pipeline {
           Carry value = slots[r].value(0);
           if (Slot::kValues == 2 && wanted - r * kRow > 1) value = join_(value, slots[r].value(1));
           if (rows + r == whole) {
-            part = value;
+            own_row = value;
             values[r] = values[0];
             done = true;
             continue;
@@ -528,7 +528,7 @@ class Pipeline {
         rows += folded;
       }
       finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues),
-                    whole > 0 ? 32 : folded_rows.lanes_before, all_rows(folded_rows, whole), part);
+                    whole > 0 ? 32 : folded_rows.lanes_before, all_rows(folded_rows, whole), own_row);
       if constexpr (Problem::kShardPhase == ShardPhase::scan) {
         // They were published a launch ago: by now they are in memory, and later tiles would wait for it.
 #pragma unroll

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/subset_sum/cuda_slices.cu: few items: every block finds the sums in its slice of the bitmap and writes it once.
+// problems/subset_sum/cuda_slices.cu: few items: every block finds the sums in its tile of the bitmap and writes it once.
 //
-// Idea   Ten items have 1024 sums, and nearly all of a large bitmap is zero. A block clears its slice in shared memory. A
+// Idea   Ten items have 1024 sums, and nearly all of a large bitmap is zero. A block clears its tile in shared memory. A
 //        thread adds up a subset of the first ten items; of the other items' sums, which the block has in ascending order,
-//        those that bring it into the slice are a range, whose beginning a binary search finds. Their bits are set by
-//        atomics in shared memory, and the slice goes out by 16 bytes per thread.
+//        those that bring it into the tile are a range, whose beginning a binary search finds. Their bits are set by
+//        atomics in shared memory, and the tile goes out by 16 bytes per thread.
 // Cost   1/8 byte per sum, written once, whatever the number of items; 2^10 subsets per block, and every sum in one.
 // Needs  Any GPU; at most 20 items that fit. No scratch.
 // Limit  A launch, and 2^n sums: beyond 20 items a pass per pair costs less. cuda.bits_fused takes any number.
@@ -36,20 +36,21 @@ struct SlicesCall {
   Sum* sums;
   std::int64_t target;
   std::int64_t words;
-  int slice;  ///< words, an even number
+  int tile_words;  ///< words, an even number
   int items;
   std::int64_t item[kSlicesItems];
 };
 
-__global__ void __launch_bounds__(kThreads) write_slice(const __grid_constant__ SlicesCall call) {
+__global__ void __launch_bounds__(kThreads) write_tile(const __grid_constant__ SlicesCall call) {
   __shared__ alignas(16) std::uint32_t bits[2 * kMostWords];
   __shared__ Sum lists[2][kListed];
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t first = std::int64_t{blockIdx.x} * call.slice;
-  const int words = static_cast<int>(min(std::int64_t{call.slice}, call.words - first));
+  const std::int64_t first = std::int64_t{blockIdx.x} * call.tile_words;
+  const int words = static_cast<int>(min(std::int64_t{call.tile_words}, call.words - first));
 
   // ---- Nothing is reached yet.
-  for (int i = thread; i < call.slice / 2; i += kThreads) reinterpret_cast<uint4*>(bits)[i] = make_uint4(0, 0, 0, 0);
+  for (int i = thread; i < call.tile_words / 2; i += kThreads)
+    reinterpret_cast<uint4*>(bits)[i] = make_uint4(0, 0, 0, 0);
   const Sum* const listed = sorted_sums(lists[0], lists[1], call.item + kFirst, max(call.items - kFirst, 0));
   __syncthreads();  // all bits are cleared
 
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kThreads) write_slice(const __grid_constant__ 
   const auto least = static_cast<Sum>(first) * 64;
   const Sum most = min(least + static_cast<Sum>(words) * 64 - 1, static_cast<Sum>(call.target));
   const int subsets = 1 << min(call.items, kFirst);
-  // [guide: slice]
+  // [guide: tile]
   if (thread < subsets) {
     Sum sum = 0;
 #pragma unroll
@@ -96,12 +97,12 @@ Status launch(detail::SubsetSumCall& call, const Policy&) noexcept {
     slices.item[slices.items++] = call.items[i];
   }
   slices.words = detail::words_of(call.target);
-  // A block per multiprocessor where one slice each is enough.
+  // A block per multiprocessor where one tile each is enough.
   const std::int64_t share = (slices.words + call.launch->multiprocessors - 1) / call.launch->multiprocessors;
-  slices.slice = static_cast<int>(std::clamp((share + 1) / 2 * 2, kLeastWords, kMostWords));
-  const auto blocks = static_cast<unsigned>((slices.words + slices.slice - 1) / slices.slice);
+  slices.tile_words = static_cast<int>(std::clamp((share + 1) / 2 * 2, kLeastWords, kMostWords));
+  const auto blocks = static_cast<unsigned>((slices.words + slices.tile_words - 1) / slices.tile_words);
   return gpu::status_of(
-      gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream}, write_slice, slices));
+      gpu::detail::launch({.blocks = blocks, .threads = kThreads, .stream = call.launch->stream}, write_tile, slices));
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ const char* slices_refusal(const detail::SubsetSumCall& call, const Policy&) noe
 }  // namespace
 
 extern const Rung cuda_slices{.info = {.id = "cuda.slices",
-                                       .idea = "blocks look for the sums of their slice",
+                                       .idea = "blocks look for the sums of their tile",
                                        .needs = "any GPU; up to 20 items",
                                        .traffic = "the bitmap, once",
                                        .cost = "2^n, 2^10",

@@ -3,7 +3,7 @@
 //
 // Idea   The lists grow by doubling: a list and the same list plus an item, merged. So does the search end: a + b is the
 //        target where a list of a and the list of target - b, backwards, have an equal element, which their merge brings
-//        side by side. A merge is cut into tiles of equal length where its path crosses diagonals, a binary search each;
+//        side by side. A merge is divided into tiles of equal length where its path crosses diagonals, a binary search each;
 //        blocks merge a tile in shared memory, threads a few elements of it. Sums beyond the target end a list.
 // Cost   For n items 2^(n/2 + 2) sums written and as many read, in n/2 rounds, and both lists read once more: 8 bytes
 //        each, 86 GB for 60 items.
@@ -89,7 +89,7 @@ __device__ __forceinline__ Index left_share(const Left& left, const Right& right
 
 /// The end of every tile, a thread each.
 template <class Left, class Right>
-__device__ __forceinline__ void cut(const Left& left, const Right& right, std::int64_t* ends) {
+__device__ __forceinline__ void find_ends(const Left& left, const Right& right, std::int64_t* ends) {
   const std::int64_t all = left.count + right.count;
   const std::int64_t tile = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (tile * kTile >= all) return;
@@ -175,9 +175,9 @@ __device__ __forceinline__ Raised with_item(const Half& half, int done) {
   return {half.sums[(half.items - done) % 2], half.counts[done], static_cast<Sum>(half.item[done])};
 }
 
-__global__ void __launch_bounds__(kThreads) cut_round(const __grid_constant__ TwoLists call, int done) {
+__global__ void __launch_bounds__(kThreads) find_round_ends(const __grid_constant__ TwoLists call, int done) {
   const Half& half = call.halves[blockIdx.y];
-  if (done < half.items) cut(without_item(half, done), with_item(half, done), half.ends);
+  if (done < half.items) find_ends(without_item(half, done), with_item(half, done), half.ends);
 }
 
 __global__ void __launch_bounds__(kThreads) merge_round(const __grid_constant__ TwoLists call, int done) {
@@ -227,8 +227,8 @@ __device__ __forceinline__ Counterparts counterparts(const TwoLists& call) {
   return {half.sums[0], half.counts[half.items], call.target};
 }
 
-__global__ void __launch_bounds__(kThreads) cut_search(const __grid_constant__ TwoLists call) {
-  cut(left_sums(call), counterparts(call), call.halves[0].ends);
+__global__ void __launch_bounds__(kThreads) find_search_ends(const __grid_constant__ TwoLists call) {
+  find_ends(left_sums(call), counterparts(call), call.halves[0].ends);
 }
 
 __global__ void __launch_bounds__(kThreads) search(const __grid_constant__ TwoLists call) {
@@ -273,11 +273,11 @@ cudaError_t launch_all(const TwoLists& lists, int left, int right, gpu::Stream s
   launch_next(2, kSeedThreads, seed);
   for (int done = kSeedItems; done < right; ++done) {  // the second half is not the shorter one
     const auto tiles = static_cast<unsigned>(tiles_of(whole_of(done + 1)));
-    launch_next({blocks_of(tiles), 2}, kThreads, cut_round, done);
+    launch_next({blocks_of(tiles), 2}, kThreads, find_round_ends, done);
     launch_next({tiles, 2}, kThreads, merge_round, done);
   }
   const auto tiles = static_cast<unsigned>(ends_of(left, right));
-  launch_next(blocks_of(tiles), kThreads, cut_search);
+  launch_next(blocks_of(tiles), kThreads, find_search_ends);
   launch_next(tiles, kThreads, search);
   return error;
 }

@@ -50,7 +50,7 @@ bool is_pinned(const void* data, std::int64_t bytes) {
   return known(data) && known(static_cast<const std::byte*>(data) + bytes - 1);
 }
 
-/// From here on a chunk is copied through the caches, where a ring of such chunks fits them: the device reads it from
+/// From here on a chunk is copied through the caches, where these hold a ring of such chunks fits them: the device reads it from
 /// there, and the host's memory neither writes nor reads it.
 constexpr std::int64_t kCachedBytes = gpu::tuning::kChunks.cached_bytes;
 
@@ -240,7 +240,7 @@ std::int64_t Ring::length(std::int64_t in_size, std::int64_t out_size, std::int6
   const std::int64_t fit = state_->device_bytes / 8 * 7 / each;
   if (fit >= 1) return std::min(fit, most) * block;
   throw Error(Code::invalid_argument, bytes_text(static_cast<double>(state_->device_bytes)) +
-                                          " of the device's memory are too few for " + std::to_string(kSlots) +
+                                          " of the device's memory do not hold " + std::to_string(kSlots) +
                                           " chunks: it takes " +
                                           bytes_text(static_cast<double>(whole_megabytes(each / 7 * 8 + 4))));
 }

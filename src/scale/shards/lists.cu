@@ -51,7 +51,7 @@ struct ListsValue {
 static_assert(sizeof(ListsValue) <= gpu::kValueBytes);
 
 /// What else a member has in the memory that others may read.
-struct ListsRoom {
+struct ListsBuffer {
   ListsValue value;               ///< but the first one's, which is where all values go
   std::int64_t head[2];           ///< the offsets of the one list that the head is, from the shard's first element on
   std::int64_t tail[2];           ///< the same of what the last list has in the shard
@@ -61,7 +61,7 @@ struct ListsRoom {
   static constexpr std::int64_t kFolds = 256;     ///< the same: of later members' heads
   static constexpr std::int64_t kFoldsBytes = gpu::kBufferBytes - kFolds;
 };
-static_assert(sizeof(ListsRoom) <= ListsRoom::kHeadFold);
+static_assert(sizeof(ListsBuffer) <= ListsBuffer::kHeadFold);
 
 /// By one thread: where the member's lists begin and end, its head and its tail.
 template <class T>
@@ -214,7 +214,7 @@ class ListsFold {
     for (std::size_t m = 0; m < calls_.size(); ++m) {
       gpu::in_shard(m, [&] { require_shard(state_.members[m], calls_[m], places_[m]); });
     }
-    const std::int64_t most = ListsRoom::kFoldsBytes / head_bytes() + 1;
+    const std::int64_t most = ListsBuffer::kFoldsBytes / head_bytes() + 1;
     if (std::ssize(calls_) > most) {
       throw Error(Code::unsupported, "lists of such elements lie in " + std::to_string(most) + " shards at most");
     }
@@ -267,13 +267,15 @@ class ListsFold {
 
  private:
   [[nodiscard]] ListsValue* value_near(std::size_t m) const { return static_cast<ListsValue*>(state_.value_near(m)); }
-  [[nodiscard]] ListsRoom* room_of(std::size_t m) const { return static_cast<ListsRoom*>(state_.buffers[m]->get()); }
-  [[nodiscard]] void* room_at(std::size_t m, std::int64_t bytes) const {
+  [[nodiscard]] ListsBuffer* buffer_of(std::size_t m) const {
+    return static_cast<ListsBuffer*>(state_.buffers[m]->get());
+  }
+  [[nodiscard]] void* buffer_at(std::size_t m, std::int64_t bytes) const {
     return static_cast<std::byte*>(state_.buffers[m]->get()) + bytes;
   }
   /// Where the owner of its list finds what a head comes to.
   [[nodiscard]] void* place_of(const Head& head) const {
-    return room_at(head.owner, ListsRoom::kFolds + head.number * head_bytes());
+    return buffer_at(head.owner, ListsBuffer::kFolds + head.number * head_bytes());
   }
   [[nodiscard]] std::int64_t head_bytes() const {
     if (lists_.heads != nullptr) return lists_.heads->bytes;
@@ -300,8 +302,8 @@ class ListsFold {
     const gpu::CurrentDevice current(policy.device);
     const ShardPosition& place = places_[m];
     visit_list_bound(calls_[m].lists.type, [&]<class T>(std::type_identity<T>) {
-      launch_one(look_at_ends<T>, policy.stream, static_cast<const T*>(calls_[m].lists.starts), place, room_of(m)->head,
-                 room_of(m)->tail, value_near(m));
+      launch_one(look_at_ends<T>, policy.stream, static_cast<const T*>(calls_[m].lists.starts), place,
+                 buffer_of(m)->head, buffer_of(m)->tail, value_near(m));
     });
     if (place.lists == 0) return {};
     detail::SegmentedReduceCall call = calls_[m];
@@ -314,8 +316,9 @@ class ListsFold {
   void fold_head(const Head& head) {
     const gpu::CurrentDevice current(state_.members[head.member].device);
     detail::SegmentedReduceCall call = calls_[head.member];
-    call.lists = Lists::by_offsets(room_of(head.member)->head, 1);
-    call.out = state_.has_access(head.member, head.owner) ? place_of(head) : room_at(head.member, ListsRoom::kHeadFold);
+    call.lists = Lists::by_offsets(buffer_of(head.member)->head, 1);
+    call.out =
+        state_.has_access(head.member, head.owner) ? place_of(head) : buffer_at(head.member, ListsBuffer::kHeadFold);
     call.out_is_reached = true;
     if (lists_.heads != nullptr) {
       call.device = lists_.heads->fold;
@@ -323,11 +326,11 @@ class ListsFold {
       call.init = lists_.identity;
       call.empty_is_zero = false;  // of no elements the identity, whatever the type
     }
-    call.status = &room_of(head.member)->head_outcome;
+    call.status = &buffer_of(head.member)->head_outcome;
     gpu::in_shard(head.member, [&] { (void)run(head.member, call); });
     if (adds_floats()) {
       visit_sum([&]<class T>(T) {
-        look(head.member, note_elements<T>, static_cast<const std::int64_t*>(room_of(head.member)->head),
+        look(head.member, note_elements<T>, static_cast<const std::int64_t*>(buffer_of(head.member)->head),
              impl::segmented_reduce::booleans(call.valid), static_cast<SumOfHead<T>*>(call.out));
       });
     }
@@ -345,7 +348,7 @@ class ListsFold {
       if (head.owner != m) continue;
       state_.given.wait_for(head.member, m);
       if (!state_.has_access(head.member, m)) {
-        state_.copy(room_at(head.member, ListsRoom::kHeadFold), place_of(head), head_bytes(), m);
+        state_.copy(buffer_at(head.member, ListsBuffer::kHeadFold), place_of(head), head_bytes(), m);
       }
       ++count;
     }
@@ -360,7 +363,7 @@ class ListsFold {
   }
   /// *total ← *total ⊕ the heads that lie in the member's buffer.
   void append(std::size_t m, void* total, std::int64_t heads) const {
-    const void* const folds = room_at(m, ListsRoom::kFolds);
+    const void* const folds = buffer_at(m, ListsBuffer::kFolds);
     if (lists_.heads != nullptr) {
       const Status status = lists_.heads->merge(calls_[m], total, folds, heads, state_.members[m].stream);
       if (!status.ok()) throw_status(status, "cuda.lanes");
@@ -369,7 +372,7 @@ class ListsFold {
     if (adds_floats()) {
       visit_sum([&]<class T>(T) {
         look(m, append_sums<T>, static_cast<T*>(total), static_cast<const SumOfHead<T>*>(folds), heads,
-             static_cast<const std::int64_t*>(room_of(m)->tail), impl::segmented_reduce::booleans(calls_[m].valid));
+             static_cast<const std::int64_t*>(buffer_of(m)->tail), impl::segmented_reduce::booleans(calls_[m].valid));
       });
       return;
     }

@@ -84,8 +84,8 @@ struct GivenGroups {
 };
 
 /// Of all members but the last, which gives none.
-std::vector<GivenGroups> room_for_groups(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
-                                         const detail::DeviceShards* custom) {
+std::vector<GivenGroups> buffers_for_groups(const gpu::Group::State& state, std::span<const detail::ScanCall> calls,
+                                            const detail::DeviceShards* custom) {
   std::vector<GivenGroups> groups;
   for (std::size_t m = 0; m + 1 < calls.size(); ++m) {
     const std::int64_t bytes = detail::ShardScan::groups_bytes(calls[m], custom);
@@ -158,7 +158,7 @@ struct detail::ShardScan::State {
     call.launch = &memory.launch();
   }
 
-  static constexpr int kRooms = 3;  ///< of the scratch, then the groups
+  static constexpr int kBuffers = 3;  ///< of the scratch, then the groups
 
   gpu::Policy policy;
   ScanCall call;
@@ -168,7 +168,7 @@ struct detail::ShardScan::State {
 
 gpu::WorkspaceSize detail::ShardScan::workspace(const ScanCall& call, const DeviceShards* custom) {
   return {.kept = shards::kernels_of(custom).workspace(call),
-          .scratch = State::kRooms * kRowsBytes + groups_bytes(call, custom)};
+          .scratch = State::kBuffers * kRowsBytes + groups_bytes(call, custom)};
 }
 std::int64_t detail::ShardScan::groups_bytes(const ScanCall& call, const DeviceShards* custom) {
   return shards::kernels_of(custom).groups(call);
@@ -210,7 +210,7 @@ std::string_view detail::run_scan(const gpu::Group& group, std::span<const ScanC
       const gpu::Policy policy = state.policy_for(gpu::Work::scan, m, ShardScan::workspace(calls[m], custom));
       members.emplace_back(policy, calls[m], custom, " of shard " + std::to_string(m));
     }
-    const std::vector<shards::GivenGroups> groups = shards::room_for_groups(state, calls, custom);
+    const std::vector<shards::GivenGroups> groups = shards::buffers_for_groups(state, calls, custom);
     for (const ShardScan& member : members) member.publish();
     shards::give_init(state, calls[0]);
     for (std::size_t m = 0; m + 1 < members.size(); ++m) {

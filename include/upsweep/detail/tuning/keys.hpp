@@ -51,11 +51,11 @@ struct PartitionsOrder {
   static constexpr bool kDeterminesFloatBits = true;
   int most_local;               ///< bits of a number within its partition: sums of a block in shared memory
   int pass_bits;                ///< of the sort by the other bits
-  std::int64_t work_unit_rows;  ///< of a partition, done by a block
+  std::int64_t tile_rows;  ///< of a partition, done by a block
 };
 // H100, 10^5 groups of 10^8 rows: three passes of the sort and a fold as lists 7.1 ms, one pass and sums in shared
 // memory 6.1.
-constexpr PartitionsOrder kPartitionsOrder{.most_local = 10, .pass_bits = 8, .work_unit_rows = 32'768};
+constexpr PartitionsOrder kPartitionsOrder{.most_local = 10, .pass_bits = 8, .tile_rows = 32'768};
 
 struct GroupsTuning {
   int threads;                 ///< of a block

@@ -9,7 +9,7 @@ namespace upsweep::gpu::tuning {
 struct ReduceOrder {
   static constexpr bool kDeterminesFloatBits = true;
   int threads;  ///< of a block
-  int blocks;   ///< at most: each of their warps folds a contiguous work unit
+  int blocks;   ///< at most: each of their warps folds a work unit
   int rows;     ///< of 16 bytes per lane, which are in flight at a time
 };
 // What an H200 holds at a time, 8 blocks on each of 132 multiprocessors. H200: 10^8 int64 4.42 TB/s, 2^28 double 478 us

@@ -16,7 +16,7 @@ struct LanesOrder {
   std::int64_t lane_list;   ///< lists of up to so many elements are folded by a lane
   std::int64_t group_list;  ///< by eight lanes
   std::int64_t warp_list;   ///< by a warp; longer ones by blocks
-  std::int64_t work_unit;   ///< elements of a long list that a block folds
+  std::int64_t list_tile;   ///< elements of a long list that a block folds
   int threads;              ///< of a block
   int loads;                ///< of a lane in flight
   int warp_loads;           ///< where a warp or a block folds a list, and the operator commutes
@@ -27,7 +27,7 @@ struct LanesOrder {
 constexpr LanesOrder kLanesOrder{.lane_list = 8,
                                  .group_list = 64,
                                  .warp_list = 2048,
-                                 .work_unit = 16384,
+                                 .list_tile = 16384,
                                  .threads = 256,
                                  .loads = 4,
                                  .warp_loads = 8};
@@ -50,7 +50,7 @@ struct PipelineOrder {
   int stage_bytes;          ///< of shared memory: what a tile fits in
   int most_share_bits;      ///< a share is a power of two of bytes, about a thousandth of the work, between these;
   int least_share_bits;     ///< in the last eighth of the work a quarter of it, so that blocks end together
-  std::int64_t snap_bytes;  ///< lists of up to so many bytes are not split by a border between shares
+  std::int64_t snap_bytes;  ///< lists of up to so many bytes lie in one share
   int most_unit;            ///< tiles begin at multiples of at most so many lists, of twice as many tiny ones
   std::int64_t tiny_bytes;  ///< of a tiny list
 };

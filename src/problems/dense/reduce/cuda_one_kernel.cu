@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/dense/reduce/cuda_one_kernel.cu: one kernel at the speed of reading: warps fold long parts, the last block all totals.
+// problems/dense/reduce/cuda_one_kernel.cu: one kernel at the speed of reading: warps fold long work units, the last block all totals.
 //
-// Idea   A warp reads a contiguous part of the array, 64 bytes per lane in flight, and keeps a value per lane; shuffles
+// Idea   A warp reads a work unit, a contiguous range of the array, 64 bytes per lane in flight, and keeps a value per lane; shuffles
 //        come once, at its end. Blocks write their totals, and the last block to end folds them in order.
 //        See upsweep/detail/device_reduce.cuh.
 // Cost   n read. Work n, depth n/(32·8448) + log2 n.
@@ -37,7 +37,7 @@ const char* one_kernel_refusal(const detail::ReduceCall& call, const Policy&) no
 }  // namespace
 
 extern const Rung cuda_one_kernel{.info = {.id = "cuda.one_kernel",
-                                           .idea = "long parts per warp; the last block folds the totals",
+                                           .idea = "a long work unit per warp; the last block folds the totals",
                                            .needs = "any GPU",
                                            .traffic = "n read",
                                            .cost = "n, n/(32·8448)",

@@ -63,8 +63,8 @@ struct KeptCount {
 /// None, where there is no room for all.
 struct IsMoved {
   IsKept is_kept;
-  std::int64_t room;
-  __device__ bool operator()(std::int64_t j) const { return is_kept.found->kept <= room && is_kept(j); }
+  std::int64_t capacity;
+  __device__ bool operator()(std::int64_t j) const { return is_kept.found->kept <= capacity && is_kept(j); }
 };
 
 /// New offsets, checks of the lists, and how many elements are kept.
@@ -84,13 +84,13 @@ __global__ void pick_offsets(gpu::MovedLists lists, const std::int64_t* sums, st
   out[i] = bound == 0 ? 0 : sums[bound - 1];
 }
 
-__global__ void conclude(gpu::MovedLists lists, const Found* found, std::int64_t room, gpu::SelectStatus* status) {
+__global__ void conclude(gpu::MovedLists lists, const Found* found, std::int64_t capacity, gpu::SelectStatus* status) {
   if (found->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~found->not_bad);
     *status = {bad, 0, lists.check(bad)};
     return;
   }
-  *status = {kNoIndex, found->kept, found->kept <= room ? Code::ok : Code::unequal_lengths};
+  *status = {kNoIndex, found->kept, found->kept <= capacity ? Code::ok : Code::unequal_lengths};
 }
 
 template <class F>

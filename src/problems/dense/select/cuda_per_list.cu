@@ -92,10 +92,10 @@ __global__ void __launch_bounds__(kListThreads)
 
 /// The lists that groups of kSize threads do.
 template <int kSize>
-Lists lists_or_pieces(const detail::SelectCall& call) {
+Lists lists_or_tiles(const detail::SelectCall& call) {
   if (call.has_lists) return call.lists;
-  constexpr std::int64_t kPiece = kSize == 1 ? 1 : 32 * kSize;
-  return Lists::of_size(gpu::divided_up(call.mask.length, kPiece), kPiece);
+  constexpr std::int64_t kMaskTile = kSize == 1 ? 1 : 32 * kSize;
+  return Lists::of_size(gpu::divided_up(call.mask.length, kMaskTile), kMaskTile);
 }
 
 struct ListScratch {
@@ -114,7 +114,7 @@ struct ListScratch {
 
 template <int kSize>
 cudaError_t launch_lists(const detail::SelectCall& call) {
-  const Lists given = lists_or_pieces<kSize>(call);
+  const Lists given = lists_or_tiles<kSize>(call);
   const ListScratch scratch(call, given, call.launch->scratch);
   const gpu::MovedLists lists(given, call.mask.length);
   const gpu::DeviceMask mask(call.mask);
@@ -148,7 +148,7 @@ Status launch_by(detail::SelectCall& call, const Policy&) noexcept {
 }
 template <int kSize>
 gpu::WorkspaceSize workspace_by(const detail::SelectCall& call) noexcept {
-  return {.scratch = ListScratch(call, lists_or_pieces<kSize>(call), nullptr).parts.bytes()};
+  return {.scratch = ListScratch(call, lists_or_tiles<kSize>(call), nullptr).parts.bytes()};
 }
 #endif
 

@@ -36,7 +36,7 @@ constexpr int kFew =
 /// A tile of the content.
 template <class E>
 __global__ void __launch_bounds__(kTakeThreads)
-    take_kept(const E* content, DeviceMarks marks, std::int64_t room, E* out) {
+    take_kept(const E* content, DeviceMarks marks, std::int64_t capacity, E* out) {
   __shared__ E staged[kTakeElements];
   const int lane = static_cast<int>(threadIdx.x % 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} * kTakeWords;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kTakeThreads)
     word = marks.bits[first + lane];
     place = static_cast<int>(marks.rank_of_word(first + lane) - begin);
   }
-  if (count == 0 || total > room) return;  // not before the loads, which wait for each other otherwise
+  if (count == 0 || total > capacity) return;  // not before the loads, which wait for each other otherwise
 
   E items[kTakeRows];
   std::uint32_t words[kTakeRows];
@@ -110,15 +110,15 @@ __global__ void __launch_bounds__(kOffsetThreads)
 }
 
 /// Of lists one after the other, or none.
-__global__ void conclude_ranks(gpu::MovedLists lists, DeviceMarks marks, std::int64_t room, const gpu::Outcome* outcome,
-                               gpu::SelectStatus* status) {
+__global__ void conclude_ranks(gpu::MovedLists lists, DeviceMarks marks, std::int64_t capacity,
+                               const gpu::Outcome* outcome, gpu::SelectStatus* status) {
   if (outcome->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~outcome->not_bad);
     *status = {bad, 0, lists.check(bad)};
     return;
   }
   const std::int64_t kept = marks.total();
-  *status = {kNoIndex, kept, kept <= room ? Code::ok : Code::unequal_lengths};
+  *status = {kNoIndex, kept, kept <= capacity ? Code::ok : Code::unequal_lengths};
 }
 
 /// Kept elements of a list.

@@ -186,10 +186,10 @@ __device__ Code check_taken(const TakenLists& taken, std::int64_t i) {
 }
 
 /// *outcome and *status as far as offsets tell, by one thread.
-__global__ void conclude_taken_offsets(TakenLists taken, const std::int64_t* offsets, std::int64_t room,
+__global__ void conclude_taken_offsets(TakenLists taken, const std::int64_t* offsets, std::int64_t capacity,
                                        gpu::Outcome* outcome, gpu::TakeStatus* status) {
   const std::int64_t total = offsets[taken.of_indices.count];
-  const bool fits = total >= 0 && total <= room;
+  const bool fits = total >= 0 && total <= capacity;
   *outcome = {fits ? total : 0, 0};
   if (total >= 0) {
     *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};

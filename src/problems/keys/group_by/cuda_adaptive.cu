@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_adaptive.cu: few groups in one reading, by tables in shared memory; others numbered and summed by parts, or sorted by
+// problems/keys/group_by/cuda_adaptive.cu: few groups in one reading, by tables in shared memory; others numbered and summed by partitions, or sorted by
 // their numbers and folded as lists are.
 //
 // Idea   Sums of few groups are added up by device_few.cuh, whose blocks stop as soon as they see too many keys. Of others a hash
 //        table says which group a row belongs to, and groups are numbered in the order of their first rows. Rows are sorted by the
-//        first bits of these numbers, in a pass or two, until a part's groups have room in shared memory (device_parts.cuh). What
+//        first bits of these numbers, in a pass or two, until a partition's groups fit shared memory (device_partitions.cuh). What
 //        is no sum is sorted by all bits: groups are then lists that stand as they are to be written, which the top rungs of lists
 //        fold.
 // Cost   Of few groups keys and values read once. Of others keys twice more, once by a sketch that says how large the table must
@@ -22,7 +22,7 @@
 #include "problems/keys/group_by/device_few.cuh"
 #include "problems/keys/group_by/device_lists.cuh"
 #include "problems/keys/group_by/device_numbers.cuh"
-#include "problems/keys/group_by/device_parts.cuh"
+#include "problems/keys/group_by/device_partitions.cuh"
 #include "problems/keys/group_by/device_sketch.cuh"
 #include "upsweep/detail/tuning/keys.hpp"
 #include "upsweep/machine.hpp"
@@ -158,7 +158,7 @@ inline double free_bytes(int device) {
 /// What a memory resource of the caller has nobody knows.
 void require_memory(const Call& call, std::int64_t groups) {
   if (call.n < kLeastAsked || call.device_policy->memory != nullptr) return;
-  const bool is_sorted = groups > 2 << PartBits::kMostLocal;  // the groups are an estimate
+  const bool is_sorted = groups > 2 << PartitionBits::kMostLocal;  // the groups are an estimate
   const double row_bytes = 8.375 + (is_sorted ? 4 + 2 * size_of(call.in_type) : 0);
   const double bytes = static_cast<double>(call.n) * row_bytes + static_cast<double>(groups) * 26;
   const double free = free_bytes(call.device_policy->device);
@@ -190,7 +190,7 @@ Status group_any(Call& call) {
 template <class Key, class In>
 Status sum_many(Call& call) {
   return with_numbers<Key>(call, [&](Folding<Key>& folding) {
-    if (sum_by_parts<Key, In>(*call.device_policy, call, folding.items())) return Status{};
+    if (sum_by_partitions<Key, In>(*call.device_policy, call, folding.items())) return Status{};
     return folding.fold_rows();
   });
 }

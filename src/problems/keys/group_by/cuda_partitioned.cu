@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/cuda_partitioned.cu: rows by partition of their hashes, and a table in shared memory for each piece of a partition.
+// problems/keys/group_by/cuda_partitioned.cu: rows by partition of their hashes, and a table in shared memory for each tile of a partition.
 //
 // Idea   The first bits of the hashes are sorted with the rows. So many that a partition's keys find room in a block's table:
-//        blocks take equal pieces of the sorted rows, each of one partition or of a few that stand side by side.
-// Cost   Keys read twice and values once at random; parts and rows both ways in one pass or two. Work n, depth n by the threads.
+//        blocks take equal tiles of the sorted rows, each of one partition or of a few that stand side by side.
+// Cost   Keys read twice and values once at random; partitions and rows both ways in one pass or two. Work n, depth n by the threads.
 // Needs  Any GPU. The memory of cuda.hash, and 24 bytes a row.
 // Limit  Keys and values that are read at random, and a pass or two before any is.
 // From   Radix-partitioned joins: Sioulas et al., "Hardware-Conscious Hash-Joins on GPUs" (ICDE 2019).
@@ -24,24 +24,24 @@ namespace upsweep::impl::group_by {
 #if UPSWEEP_HAS_CUDA
 namespace {
 
-/// Rows of a block's piece.
-constexpr std::int64_t kPieceRows = gpu::tuning::kGroups.block_rows;
+/// Rows of a block's tile.
+constexpr std::int64_t kTileRows = gpu::tuning::kGroups.block_rows;
 
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    write_parts(const Key* keys, std::int64_t n, Secret by, std::uint32_t* parts, std::uint32_t* rows) {
+    write_partitions(const Key* keys, std::int64_t n, Secret by, std::uint32_t* partitions, std::uint32_t* rows) {
   const std::int64_t i = own_index();
   if (i >= n) return;
-  parts[i] = static_cast<std::uint32_t>(device_hash(by, keys[i]) >> 32);
+  partitions[i] = static_cast<std::uint32_t>(device_hash(by, keys[i]) >> 32);
   rows[i] = static_cast<std::uint32_t>(i);
 }
 
 template <class Key, class T>
-__global__ void __launch_bounds__(kThreads) fold_pieces(SumTable<Key, T> all, const std::uint32_t* rows) {
-  __shared__ typename BlockTable<Key, T>::Room room;
-  const BlockTable<Key, T> own(all, room);
-  const std::int64_t first = std::int64_t{blockIdx.x} * kPieceRows;
-  const std::int64_t end = ::min(first + kPieceRows, all.n);
+__global__ void __launch_bounds__(kThreads) fold_tiles(SumTable<Key, T> all, const std::uint32_t* rows) {
+  __shared__ typename BlockTable<Key, T>::Table shared_table;
+  const BlockTable<Key, T> own(all, shared_table);
+  const std::int64_t first = std::int64_t{blockIdx.x} * kTileRows;
+  const std::int64_t end = ::min(first + kTileRows, all.n);
   for (std::int64_t i = first + threadIdx.x; i < end; i += kThreads) own.fold(rows[i]);
   own.empty();
 }
@@ -51,27 +51,27 @@ struct Fill {
   void operator()(const SumTable<Key, T>& sums, const gpu::Policy& policy) const {
     constexpr const char* kWhat = "partitioning rows by their hashes";
     const std::int64_t n = sums.n;
-    std::uint32_t* parts[2] = {};
+    std::uint32_t* partitions[2] = {};
     std::uint32_t* rows[2] = {};
     const DeviceParts memory(policy, [&](gpu::ScratchParts& all) {
-      for (auto& one : parts) one = all.take<std::uint32_t>(n);
+      for (auto& one : partitions) one = all.take<std::uint32_t>(n);
       for (auto& one : rows) one = all.take<std::uint32_t>(n);
     });
-    gpu::require(gpu::detail::launch(grid_of(n, policy.stream), write_parts<Key>, sums.keys, n, sums.table.by, parts[0],
-                                     rows[0]),
+    gpu::require(gpu::detail::launch(grid_of(n, policy.stream), write_partitions<Key>, sums.keys, n, sums.table.by,
+                                     partitions[0], rows[0]),
                  kWhat);
     int bits = 8;  // a pass of the sort
-    while (bits < 16 && (n >> bits) > kPieceRows) bits = 16;
+    while (bits < 16 && (n >> bits) > kTileRows) bits = 16;
     run_cub(
         policy,
         [&](void* scratch, std::size_t& bytes) {
-          return cub::DeviceRadixSort::SortPairs(scratch, bytes, parts[0], parts[1], rows[0], rows[1], n, 32 - bits, 32,
-                                                 policy.stream);
+          return cub::DeviceRadixSort::SortPairs(scratch, bytes, partitions[0], partitions[1], rows[0], rows[1], n,
+                                                 32 - bits, 32, policy.stream);
         },
         kWhat);
     const gpu::detail::Grid grid{
-        .blocks = static_cast<unsigned>(gpu::divided_up(n, kPieceRows)), .threads = kThreads, .stream = policy.stream};
-    gpu::require(gpu::detail::launch(grid, fold_pieces<Key, T>, sums, rows[1]), kWhat);
+        .blocks = static_cast<unsigned>(gpu::divided_up(n, kTileRows)), .threads = kThreads, .stream = policy.stream};
+    gpu::require(gpu::detail::launch(grid, fold_tiles<Key, T>, sums, rows[1]), kWhat);
   }
 };
 
@@ -93,7 +93,7 @@ extern const Rung cuda_partitioned{
     .info = {.id = "cuda.partitioned",
              .idea = "rows by partition of their hashes, tables in shared memory",
              .needs = "any GPU",
-             .traffic = "parts and rows both ways, keys and values at random, groups written",
+             .traffic = "partitions and rows both ways, keys and values at random, groups written",
              .cost = "n, n by threads",
              .limit = "values at random",
              .determinism = Determinism::no,

@@ -21,14 +21,14 @@ namespace {
 
 template <class Key, class T>
 __global__ void __launch_bounds__(kThreads) fold_strides(SumTable<Key, T> all) {
-  __shared__ typename BlockTable<Key, T>::Room room;
-  const BlockTable<Key, T> own(all, room);
+  __shared__ typename BlockTable<Key, T>::Table shared_table;
+  const BlockTable<Key, T> own(all, shared_table);
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t i = own_index(); i < all.n; i += stride) own.fold(i);
   own.empty();
 }
 
-/// Blocks of a multiprocessor: as many as have room for their tables, and a few more cost nothing.
+/// Blocks of a multiprocessor: as many as its shared memory holds tables for, and a few more cost nothing.
 constexpr int kBlocks = gpu::tuning::kGroups.shared_blocks;
 
 struct Fill {

@@ -33,7 +33,7 @@ struct Partial {
 
 /// What keeps the sums from being right.
 struct FewFacts {
-  std::uint32_t too_many;   ///< a block has more keys than it has room for
+  std::uint32_t too_many;   ///< a block has more keys than its tables hold
   std::uint32_t too_large;  ///< so many values of this size may not fit 64 bits
 };
 

@@ -56,8 +56,8 @@ inline __global__ void __launch_bounds__(kThreads)
     find_offsets(const std::uint32_t* numbers, std::int64_t n, int from_bit, std::int64_t* offsets) {
   const std::int64_t i = own_index();
   if (i > n) return;
-  const std::int64_t part = i < n ? numbers[i] >> from_bit : 1 + (numbers[n - 1] >> from_bit);
-  if (i == 0 || i == n || numbers[i - 1] >> from_bit != part) offsets[part] = i;
+  const std::int64_t partition = i < n ? numbers[i] >> from_bit : 1 + (numbers[n - 1] >> from_bit);
+  if (i == 0 || i == n || numbers[i - 1] >> from_bit != partition) offsets[partition] = i;
 }
 
 /// offsets[p] ← where the numbers begin that are p without their last bits, and where the last ones end. These p ascend by one.

@@ -56,19 +56,19 @@ inline constexpr int kSharedProbes = gpu::tuning::kGroups.shared_probes;
 template <class Key, class T>
 class BlockTable {
  public:
-  struct Room {
+  struct Table {
     unsigned long long keys[kSharedSlots];
     unsigned long long firsts[kSharedSlots];
     T sums[kSharedSlots];
     std::uint32_t rows[kSharedSlots];
   };
 
-  __device__ BlockTable(const SumTable<Key, T>& all, Room& room) : all_(all), room_(room) {
+  __device__ BlockTable(const SumTable<Key, T>& all, Table& table) : all_(all), table_(table) {
     for (int s = static_cast<int>(threadIdx.x); s < kSharedSlots; s += kThreads) {
-      room.keys[s] = kNoKey;
-      room.firsts[s] = kNoRow;
-      room.sums[s] = no_sum<T>();
-      room.rows[s] = 0;
+      table.keys[s] = kNoKey;
+      table.firsts[s] = kNoRow;
+      table.sums[s] = no_sum<T>();
+      table.rows[s] = 0;
     }
     __syncthreads();  // all slots are empty before a row is folded
   }
@@ -79,15 +79,15 @@ class BlockTable {
     if (at < 0) return all_.fold(row);
     const auto first = static_cast<unsigned long long>(row);
     // Read before, as most rows are not the first: who reads an old value does the atomic in vain.
-    if (first < *const_cast<volatile unsigned long long*>(&room_.firsts[at])) atomicMin(&room_.firsts[at], first);
-    add_to(&room_.sums[at], all_.values[row]);
-    if (all_.counts) atomicAdd(&room_.rows[at], 1U);
+    if (first < *const_cast<volatile unsigned long long*>(&table_.firsts[at])) atomicMin(&table_.firsts[at], first);
+    add_to(&table_.sums[at], all_.values[row]);
+    if (all_.counts) atomicAdd(&table_.rows[at], 1U);
   }
 
   __device__ void empty() const {
     __syncthreads();  // all rows are folded before a slot is read
     for (int s = static_cast<int>(threadIdx.x); s < kSharedSlots; s += kThreads) {
-      if (room_.keys[s] != kNoKey) all_.fold(room_.keys[s], room_.firsts[s], room_.sums[s], room_.rows[s]);
+      if (table_.keys[s] != kNoKey) all_.fold(table_.keys[s], table_.firsts[s], table_.sums[s], table_.rows[s]);
     }
   }
 
@@ -95,18 +95,18 @@ class BlockTable {
   /// The slot of a key, which takes an empty one if it has none; -1: there is no place for it.
   __device__ int find(unsigned long long key) const {
     if (key == kNoKey) return -1;
-    // Another part of the hash than the table of all begins with.
+    // Other bits of the hash than the table of all begins with.
     int at = static_cast<int>(device_hash(all_.table.by, key) % kSharedSlots);
     for (int probe = 0; probe < kSharedProbes; ++probe, at = (at + 1) % kSharedSlots) {
-      unsigned long long held = *const_cast<volatile unsigned long long*>(&room_.keys[at]);
-      if (held == kNoKey) held = atomicCAS(&room_.keys[at], kNoKey, key);
+      unsigned long long held = *const_cast<volatile unsigned long long*>(&table_.keys[at]);
+      if (held == kNoKey) held = atomicCAS(&table_.keys[at], kNoKey, key);
       if (held == kNoKey || held == key) return at;
     }
     return -1;
   }
 
   const SumTable<Key, T>& all_;
-  Room& room_;
+  Table& table_;
 };
 
 template <class Key, class T>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/broadcast/cuda_merge_path.cu: equal pieces of a path of lists and elements, in which elements find their lists by bits.
+// problems/lists/broadcast/cuda_merge_path.cu: equal work units of a path of lists and elements, in which elements find their lists by bits.
 //
-// Idea   Blocks take pieces of as many places of the path, found by search, so that neither a long list nor many empty ones
-//        unbalance them. The piece's lists set bits where they begin, by which elements find theirs; elements leave 16 bytes
-//        at a time. A list is checked in the piece that it ends in.
+// Idea   Blocks take work units of as many places of the path, found by search, so that neither a long list nor many empty ones
+//        unbalance them. The work unit's lists set bits where they begin, by which elements find theirs; elements leave 16 bytes
+//        at a time. A list is checked in the work unit that it ends in.
 // Cost   Offsets read once for the bits, and once, by few threads, for the search; of broadcasts a value per list; an element
-//        each written. Depth that of a piece of 2048 to 8192 places.
-// Needs  Any GPU. 8 bytes of scratch per piece.
+//        each written. Depth that of a work unit of 2048 to 8192 places.
+// Needs  Any GPU. 8 bytes of scratch per work unit.
 // Limit  The memory; of short lists the bits in shared memory.
 // From   cuda/list_path.cuh, which names its sources.
 #include "problems/lists/broadcast/rung.hpp"
@@ -32,9 +32,9 @@ struct ListValue : gpu::ArraySink<E, kTogether> {
 };
 
 struct PathScratch {
-  /// Of as many pieces as there may be of any element.
+  /// Of as many work units as there may be of any element.
   PathScratch(const Call& call, void* memory)
-      : parts(memory), path(gpu::pieces_of(call.lists.count, call.capacity, gpu::PositionSink::kPiece), parts) {}
+      : parts(memory), path(gpu::units_of(call.lists.count, call.capacity, gpu::PositionSink::kUnit), parts) {}
 
   gpu::ScratchParts parts;
   gpu::PathScratch path;
@@ -78,7 +78,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 #endif
 
 extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
-                                           .idea = "equal pieces of lists and elements; lists found by bits",
+                                           .idea = "equal work units of lists and elements; lists found by bits",
                                            .needs = "any GPU",
                                            .traffic = kOnePass,
                                            .cost = "n + e, that of 2048 places",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/combinations/cuda_merge_path.cu: tuples are counted, and then each is found from its number in its list.
 //
-// Idea   Counts of tuples become offsets by a scan. Then blocks take equal pieces of lists and tuples, so that a long list or many
+// Idea   Counts of tuples become offsets by a scan. Then blocks take equal work units of lists and tuples, so that a long list or many
 //        empty ones unbalance nothing. A tuple's number, counted from the list's last, is C(b1, n) + C(b2, n - 1) + … + C(bn, 1)
 //        for one b1 > b2 > … > bn, and these are how far its elements are from the list's end: the greatest b at a time that
 //        fits. For the last three they are roots, before these found by bisection of a table. Of a cartesian product they
@@ -146,10 +146,10 @@ struct ProductCounts {
 
 template <class Counts>
 __global__ void conclude_counts(const __grid_constant__ Counts counts, std::int64_t lists, const std::int64_t* offsets,
-                                bool has_out, std::int64_t room, gpu::CombinationsStatus* status) {
+                                bool has_out, std::int64_t capacity, gpu::CombinationsStatus* status) {
   const std::int64_t total = offsets[lists];
   if (total >= 0) {
-    *status = {kNoIndex, total, has_out && total > room ? Code::unequal_lengths : Code::ok};
+    *status = {kNoIndex, total, has_out && total > capacity ? Code::unequal_lengths : Code::ok};
     return;
   }
   const std::int64_t bad = gpu::first_negative(offsets, lists);
@@ -171,7 +171,7 @@ struct TupleOffsets {
 
 struct TupleSink {
   static constexpr int kWidth = 1;
-  static constexpr int kPiece = gpu::tuning::kPath.tuples;
+  static constexpr int kUnit = gpu::tuning::kPath.tuples;
   __device__ static int skew(std::int64_t) { return 0; }
 };
 
@@ -323,7 +323,7 @@ bool is_long(const Call& call) { return !call.is_cartesian && call.n != 2 && cal
 
 struct TuplesScratch {
   TuplesScratch(const Call& call, void* memory)
-      : parts(memory), path(gpu::pieces_of(list_count(call), call.capacity, TupleSink::kPiece), parts) {
+      : parts(memory), path(gpu::units_of(list_count(call), call.capacity, TupleSink::kUnit), parts) {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(list_count(call)));
     offsets = call.offsets != nullptr ? call.offsets : parts.take<std::int64_t>(list_count(call) + 1);
     if (call.is_cartesian) inputs = parts.take<MovedLists>(call.n);
@@ -418,7 +418,7 @@ gpu::WorkspaceSize workspace(const Call& call) noexcept {
 #endif
 
 extern const Rung cuda_merge_path{.info = {.id = "cuda.merge_path",
-                                           .idea = "equal pieces of lists and tuples; roots",
+                                           .idea = "equal work units of lists and tuples; roots",
                                            .needs = "any GPU",
                                            .traffic = "lists read, tuples written",
                                            .cost = "t·n for n up to 3, else t·n·log(length); a constant each",

@@ -20,16 +20,16 @@ namespace {
 #if UPSWEEP_HAS_CUDA
 constexpr int kThreads = gpu::tuning::kAdjacent.threads;
 
-/// A thread's part: 16 bytes of bounds.
+/// A thread's bounds: 16 bytes of them.
 template <class T>
-inline constexpr int kPart = 16 / int{sizeof(T)};
+inline constexpr int kThreadBounds = 16 / int{sizeof(T)};
 
 /// Offsets 0 … n. Bad lists are reported, the first one stays.
 template <class T>
 __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std::int64_t* offsets, std::int64_t most,
                                                            bool vectors, unsigned long long* first_bad) {
   const std::int64_t n = lists.count(most);
-  constexpr int kCount = kPart<T>;
+  constexpr int kCount = kThreadBounds<T>;
   const T* const bounds = lists.starts;
   // Modulo 2^64: what leaves int64 shows in the sign.
   const auto base = static_cast<std::uint64_t>(bounds[0]) - static_cast<std::uint64_t>(lists.before());
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
   const std::int64_t left = n + 1 - first;
   const bool whole = vectors && left >= kCount;
 
-  // ---- The part, and the bound that follows it: the neighbour's first.
+  // ---- The thread's bounds, and the one that follows it: the neighbour's first.
   T x[kCount + 1];
   if (whole) {
     const int4 words = *reinterpret_cast<const int4*>(bounds + first);
@@ -52,11 +52,11 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
 
   // [guide: differences]
   // ---- Its offsets, and whether its lists are fine.
-  std::int64_t part[kCount];
+  std::int64_t own[kCount];
   std::int64_t bad = n;
 #pragma unroll
   for (int i = kCount - 1; i >= 0; --i) {
-    part[i] = offset_of(x[i]);
+    own[i] = offset_of(x[i]);
     const bool wrong = List<T>{x[i], x[i + 1]}.length_or_bad(lists.strict) < 0 || offset_of(x[i + 1]) < 0;
     if (wrong && first + i < n) bad = first + i;
   }
@@ -66,13 +66,13 @@ __global__ void __launch_bounds__(kThreads) subtract_first(Lengths<T> lists, std
 #pragma unroll
     for (int i = 0; i < kCount; i += 2) {
       longlong2 pair;
-      memcpy(&pair, &part[i], sizeof pair);
+      memcpy(&pair, &own[i], sizeof pair);
       *reinterpret_cast<longlong2*>(offsets + first + i) = pair;
     }
   } else {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      if (i < left) offsets[first + i] = part[i];
+      if (i < left) offsets[first + i] = own[i];
     }
   }
 }
@@ -90,7 +90,7 @@ Status launch(detail::OffsetsCall& call, const Policy&) noexcept {
   return visit_list_bound(call.type, [&]<class T>(std::type_identity<T>) {
     const bool vectors = reinterpret_cast<std::uintptr_t>(call.starts) % 16 == 0 &&
                          reinterpret_cast<std::uintptr_t>(call.offsets) % 16 == 0;
-    constexpr std::int64_t kTile = kThreads * kPart<T>;
+    constexpr std::int64_t kTile = kThreads * kThreadBounds<T>;
     const auto blocks = static_cast<unsigned>((call.n + 1 + kTile - 1) / kTile);
     const auto stream = call.launch->stream;
     const auto lists = lengths_of<T>(call);

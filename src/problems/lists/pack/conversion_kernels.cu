@@ -62,7 +62,7 @@ struct ContentPosition : PositionSink {
 /// A call's memory, which holds what any call on as many lists and elements needs.
 struct ConversionScratch {
   ConversionScratch(std::int64_t lists, std::int64_t elements, void* memory)
-      : parts(memory), path(gpu::pieces_of(lists, elements, PositionSink::kPiece), parts) {
+      : parts(memory), path(gpu::units_of(lists, elements, PositionSink::kUnit), parts) {
     totals = parts.take<std::int64_t>(gpu::chunk_totals(lists));
   }
   explicit ConversionScratch(const ConversionCall& call)

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads) check_given(FittingOffsets offsets, 
 
 /// *outcome and *status of given offsets, by one thread.
 template <class Status>
-__global__ void conclude_given(FittingOffsets offsets, std::int64_t room, gpu::Outcome* outcome, Status* status) {
+__global__ void conclude_given(FittingOffsets offsets, std::int64_t capacity, gpu::Outcome* outcome, Status* status) {
   outcome->moved = 0;
   if (outcome->not_bad != 0) {
     const auto bad = static_cast<std::int64_t>(~outcome->not_bad);
@@ -34,7 +34,7 @@ __global__ void conclude_given(FittingOffsets offsets, std::int64_t room, gpu::O
     return;
   }
   const std::int64_t total = gpu::apart(offsets(offsets.count), offsets(0));
-  const bool fits = total >= 0 && total <= room;
+  const bool fits = total >= 0 && total <= capacity;
   if (fits) outcome->moved = total;
   *status = {kNoIndex, total, fits ? Code::ok : Code::unequal_lengths};
 }

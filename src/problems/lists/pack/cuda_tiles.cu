@@ -83,7 +83,7 @@ inline constexpr int kListBlocks = [] {
 /// offsets of all lists, and the elements of those blocks that have at most kMostResults, as E; void: of none.
 template <class E, int kRows>
 __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
-    pack_lists(const __grid_constant__ gpu::MovedLists lists, Shared shared, const E* content, std::int64_t room,
+    pack_lists(const __grid_constant__ gpu::MovedLists lists, Shared shared, const E* content, std::int64_t capacity,
                std::int64_t* offsets, E* out) {
   constexpr int kLists = kRows * kMoveThreads;
   constexpr bool kMoves = !std::is_void_v<E>;
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kMoveThreads, kListBlocks<E, kRows>)
   const auto end_of_row = [&](int row) { return Extend{}(before, sums[row]); };
   const auto fits = [&](std::int64_t begin) {
     const std::int64_t end = Extend{}(begin, total);
-    return end >= 0 && end <= room;
+    return end >= 0 && end <= capacity;
   };
 
   if constexpr (!kMoves) {

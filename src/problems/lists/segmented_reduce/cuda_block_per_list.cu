@@ -21,12 +21,12 @@ constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
 template <class R>
 __global__ void __launch_bounds__(kThreads)
     reduce_by_blocks(GivenLists lists, Content<typename R::In> content, R reducer) {
-  __shared__ typename R::Value room[kThreads / 32];
+  __shared__ typename R::Value memory[kThreads / 32];
   // [guide: block]
   for (std::int64_t i = blockIdx.x; i < lists.count; i += gridDim.x) {
     const Extent list = lists.list(i);
     const auto mine = fold_strided<4>(reducer, content, list.start, threadIdx.x, list.length, kThreads);
-    const auto total = fold_block(reducer, mine, room);
+    const auto total = fold_block(reducer, mine, memory);
     if (threadIdx.x == 0) write_result(reducer, i, total, [&] { return list.length == 0; });
   }
   // [guide: end]

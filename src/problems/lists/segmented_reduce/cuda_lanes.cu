@@ -3,7 +3,7 @@
 //
 // Idea   A warp takes 32 lists. Each lane folds its own where that has up to 8 elements; those of up to 64 are folded by
 //        eight lanes, four lists at a time; those of up to 2,048 by the warp, one after the other. What is longer is left
-//        in a list of pieces of 16,384 elements, which a second kernel's blocks take; the last of a list's pieces to be
+//        in a list of tiles of 16,384 elements, which a second kernel's blocks take; the last of a list's tiles to be
 //        folded folds them all, in their order. Operators that do not commute (segmented_reduce.cuh) fold rows of four elements a
 //        lane, in order; the others columns.
 // Cost   One pass, by lines of the cache as far as short lists share them. Work n, depth n/(256·2112) and the folds.
@@ -24,7 +24,7 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
 
 gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
   if (call.device != nullptr) return call.device->workspace(call);
-  return {.scratch = pieces_bytes(call, kCompiledSlotBytes)};
+  return {.scratch = list_tiles_bytes(call, kCompiledSlotBytes)};
 }
 #endif
 
@@ -35,7 +35,7 @@ const char* lanes_refusal(const detail::SegmentedReduceCall& call, const Policy&
 }  // namespace
 
 extern const Rung cuda_lanes{.info = {.id = "cuda.lanes",
-                                      .idea = "lanes for a list as it has elements, long ones in pieces",
+                                      .idea = "lanes for a list as it has elements, long ones in tiles",
                                       .needs = "any GPU",
                                       .traffic = kOnePass,
                                       .cost = "n, n/p",

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/segmented_reduce/cuda_shares.cu: every thread gets as many elements and ends of lists as the others, found by search.
 //
-// Idea   Elements and ends of lists, merged in their order, are cut into equal shares: a search in the offsets finds where
-//        each begins. A thread walks along its share, and leaves the parts of the lists that its borders cut; a second
-//        kernel's threads add these up, one for each list that is cut, in order.
+// Idea   Elements and ends of lists, merged in their order, are divided into equal shares: a search in the offsets finds where
+//        each begins. A thread walks along its share, and leaves partial folds of the lists that cross its borders; a second
+//        kernel's threads add these up, one for each list that crosses one, in order.
 // Cost   One pass, and the offsets once more, which are checked before anything is read by them; log2 n offsets and 48
-//        bytes per share. Work n, depth 128, and the parts of one list.
+//        bytes per share. Work n, depth 128, and the partial folds of one list.
 // Needs  Any GPU; lists between offsets, without nulls.
-// Limit  Lanes read 128 elements apart, and one thread adds up all parts of a list of everything. cuda.pipeline reads in
-//        bulk, and its last part to come adds up with a warp.
+// Limit  Lanes read 128 elements apart, and one thread adds up all partial folds of a list of everything. cuda.pipeline reads in
+//        bulk, and its last partial fold to come adds up with a warp.
 // From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/segmented_reduce.hpp"
@@ -24,16 +24,16 @@ namespace {
 #if UPSWEEP_HAS_CUDA
 constexpr int kThreads = gpu::tuning::kTeaching.threads;
 constexpr std::int64_t kItems = gpu::tuning::kSharesOrder.items;  ///< elements and ends of a share
-constexpr std::int64_t kCutBytes = 48;
+constexpr std::int64_t kCrossingBytes = 48;
 constexpr std::int64_t kNoList = -1;
 
-/// What a share leaves of the lists that its borders cut.
+/// What a share leaves of the lists that cross its borders.
 template <class Value>
-struct Cut {
+struct Crossing {
   std::int64_t ends;     ///< the list that began before and ends here, or kNoList
   std::int64_t goes_on;  ///< the list that goes on past the end, or kNoList
   Value end;
-  Value part;
+  Value partial;
 };
 
 std::int64_t shares_of(const detail::SegmentedReduceCall& call) {
@@ -54,7 +54,7 @@ __device__ std::int64_t lists_before(const GivenLists& lists, std::int64_t first
 
 template <class R>
 __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R reducer,
-                              Cut<typename R::Value>* cuts) {
+                              Crossing<typename R::Value>* crossings) {
   if (lists.status->first_bad != kNoneBad) return;
   const std::int64_t share = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::int64_t first = lists.bound(lists.starts, 0);
@@ -63,7 +63,7 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
   std::int64_t left = items - share * kItems < kItems ? items - share * kItems : kItems;
   std::int64_t i = lists_before(lists, first, share * kItems);
   std::int64_t j = first + share * kItems - i;  // the next element
-  Cut<typename R::Value> cut{kNoList, kNoList, reducer.none(), reducer.none()};
+  Crossing<typename R::Value> crossing{kNoList, kNoList, reducer.none(), reducer.none()};
   auto total = reducer.none();
   bool began_before = i < lists.count && lists.bound(lists.starts, i) < j;
   // [guide: walk]
@@ -72,12 +72,12 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
     const std::int64_t stop = lists.bound(lists.stops, i);
     for (; left > 0 && j < stop; --left, ++j) total = reducer.merge(total, reducer.of(content[j], j - start));
     if (left == 0) {
-      if (j > start) cut.goes_on = i;
+      if (j > start) crossing.goes_on = i;
       break;
     }
     if (began_before) {
-      cut.ends = i;
-      cut.end = total;
+      crossing.ends = i;
+      crossing.end = total;
     } else {
       write_result(reducer, i, total, [&] { return start == stop; });
     }
@@ -87,25 +87,25 @@ __global__ void reduce_shares(GivenLists lists, const typename R::In* content, R
     ++i;
   }
   // [guide: end]
-  cut.part = total;
-  cuts[share] = cut;
+  crossing.partial = total;
+  crossings[share] = crossing;
 }
 
 /// By the share that a list begins in, where it goes on in others.
 template <class R>
-__global__ void add_parts(GivenLists lists, R reducer, const Cut<typename R::Value>* cuts) {
+__global__ void add_partials(GivenLists lists, R reducer, const Crossing<typename R::Value>* crossings) {
   if (lists.status->first_bad != kNoneBad) return;
   const std::int64_t share = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::int64_t first = lists.bound(lists.starts, 0);
   const std::int64_t items = lists.bound(lists.starts, lists.count) - first + lists.count;
   if (share * kItems >= items) return;
-  // [guide: parts]
-  const std::int64_t list = cuts[share].goes_on;
-  if (list == kNoList || (share > 0 && cuts[share - 1].goes_on == list)) return;
-  auto total = cuts[share].part;
+  // [guide: partials]
+  const std::int64_t list = crossings[share].goes_on;
+  if (list == kNoList || (share > 0 && crossings[share - 1].goes_on == list)) return;
+  auto total = crossings[share].partial;
   std::int64_t next = share + 1;
-  for (; cuts[next].ends != list; ++next) total = reducer.merge(total, cuts[next].part);
-  reducer.write(list, reducer.merge(total, cuts[next].end));
+  for (; crossings[next].ends != list; ++next) total = reducer.merge(total, crossings[next].partial);
+  reducer.write(list, reducer.merge(total, crossings[next].end));
   // [guide: end]
 }
 
@@ -113,23 +113,23 @@ unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((thread
 
 Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return with_taught(call, [&]<class R>(const R& reducer) {
-    using Cuts = Cut<typename R::Value>;
-    static_assert(sizeof(Cuts) <= kCutBytes);
+    using Crossings = Crossing<typename R::Value>;
+    static_assert(sizeof(Crossings) <= kCrossingBytes);
     const GivenLists lists = lists_of(call);
-    auto* const cuts = static_cast<Cuts*>(call.launch->scratch);
+    auto* const crossings = static_cast<Crossings*>(call.launch->scratch);
     gpu::detail::Grid grid{.blocks = blocks_for(call.lists.count), .threads = kThreads, .stream = call.launch->stream};
     cudaError_t error = gpu::detail::launch(grid, check_all, lists);
     grid.blocks = blocks_for(shares_of(call));
     if (error == cudaSuccess) {
       error = gpu::detail::launch(grid, reduce_shares<R>, lists, static_cast<const typename R::In*>(call.in), reducer,
-                                  cuts);
+                                  crossings);
     }
-    return error == cudaSuccess ? gpu::detail::launch(grid, add_parts<R>, lists, reducer, cuts) : error;
+    return error == cudaSuccess ? gpu::detail::launch(grid, add_partials<R>, lists, reducer, crossings) : error;
   });
 }
 
 gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
-  return {.scratch = shares_of(call) * kCutBytes};
+  return {.scratch = shares_of(call) * kCrossingBytes};
 }
 #endif
 
@@ -147,7 +147,7 @@ extern const Rung cuda_shares{.info = {.id = "cuda.shares",
                                        .idea = "as many elements and ends for every thread, by search",
                                        .needs = "any GPU; offsets, no nulls",
                                        .traffic = "content and bounds read, bounds again, results written",
-                                       .cost = "n, 128 and the parts of one list",
+                                       .cost = "n, 128 and the partial folds of one list",
                                        .limit = "lanes that read far apart"},
                               .refusal = shares_refusal,
                               .run = launch,

@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(kThreads)
       const std::int64_t left = end - (base + i * 32);
       if (left <= 0) continue;
       const int count = left < 32 ? static_cast<int>(left) : 32;
-      const T part = gpu::detail::shuffle(gpu::detail::fold_lanes(scan.op, values[i], lane, count), 0);
-      total = is_first ? part : scan.op(total, part);
+      const T row = gpu::detail::shuffle(gpu::detail::fold_lanes(scan.op, values[i], lane, count), 0);
+      total = is_first ? row : scan.op(total, row);
       is_first = false;
     }
   }
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kThreads, gpu::tuning::kListTiles.resident)
   __shared__ T values[kTile<T> + kTile<T> / 32];
   __shared__ Fold<T> totals[kThreads / 32];
   __shared__ int first_head;
-  const auto place = [](int i) { return i + i / 32; };  // parts of threads begin in different banks
+  const auto place = [](int i) { return i + i / 32; };  // elements of threads begin in different banks
   const Join<T, Op> join{scan.op};
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;

@@ -47,14 +47,14 @@ class Marks {
   };
 
   __device__ Marks(const Offsets& offsets, const gpu::DeviceLists& lists, std::int64_t content, gpu::ListFacts* facts,
-                   unsigned* heads, Room& room)
+                   unsigned* heads, Room& capacity)
       : offsets_(offsets),
         lists_(lists),
         count_(lists.lists.count),
         limit_(static_cast<Bound>(::min(content, kMost))),
         facts_(facts),
         heads_(heads),
-        room_(room),
+        room_(capacity),
         thread_(static_cast<int>(threadIdx.x)) {}
 
   __device__ void run() {
@@ -96,7 +96,7 @@ class Marks {
   }
 
  private:
-  __device__ static int place(int i) { return i + i / kMarkLists; }  // parts of threads begin in different banks
+  __device__ static int place(int i) { return i + i / kMarkLists; }  // elements of threads begin in different banks
   __device__ static Word word_of(Bound element) { return static_cast<Word>(element) / 32; }
 
   __device__ __forceinline__ void load(std::int64_t group, Bound (&loaded)[kMarkLists + 1]) const {
@@ -217,8 +217,8 @@ __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<typename Offsets::Bo
     mark_lists(const __grid_constant__ Offsets offsets, const __grid_constant__ gpu::DeviceLists lists,
                std::int64_t content, gpu::ListFacts* facts, unsigned* heads) {
   using AllMarks = Marks<Offsets, kHasNulls>;
-  __shared__ typename AllMarks::Room room;
-  AllMarks(offsets, lists, content, facts, heads, room).run();
+  __shared__ typename AllMarks::Room capacity;
+  AllMarks(offsets, lists, content, facts, heads, capacity).run();
 }
 
 }  // namespace

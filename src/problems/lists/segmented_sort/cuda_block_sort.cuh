@@ -35,7 +35,7 @@ struct Tile {
   std::uint16_t ends[kThreads];
   unsigned heads[kHeadWords + 1];  ///< a bit per element: whether a list begins there; set past the last element
 
-  /// Where element i is: parts of threads begin in different banks.
+  /// Where element i is: elements of threads begin in different banks.
   __device__ static int at(int i) { return i + i / 32; }
 
   __device__ Word key_at(const Order<Word>& order, int i) const {

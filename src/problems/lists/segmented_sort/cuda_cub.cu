@@ -2,7 +2,7 @@
 // problems/lists/segmented_sort/cuda_cub.cu: cub::DeviceSegmentedSort, which a CUDA programmer would use instead.
 //
 // Idea   Elements become words that compare as they do, and go along as values, or their positions do; CUB deals the lists
-//        by their lengths to parts of warps, warps and blocks.
+//        by their lengths to some lanes of a warp, to warps and to blocks.
 // Cost   A pass that makes the words, CUB's three to partition the lists, its own, and one that writes the outcome.
 // Needs  Any GPU. Calls that wait, as CUB does; lists that are not null. Four words for each element.
 // Limit  A kernel's launch per class of lists, the host's wait between them, and one block for the longest list.

@@ -41,7 +41,7 @@ struct TileRange {
   std::int64_t count;
 };
 
-/// Where the pieces of the scratch are; beginning at null, how large it is.
+/// Where the arrays of the scratch are; beginning at null, how large it is.
 template <class Word>
 struct SortScratch {
   SortFacts* facts;
@@ -96,8 +96,8 @@ __host__ __device__ inline int passes_of(std::int64_t length) {
 /// Sorts elements first … first+count-1 of the content, which are one list or, with heads, several, into buffer `to`; with
 /// positions, the words too where they are merged afterwards.
 template <class Word, bool kPositions, int kThreads>
-__device__ void sort_piece(Tile<Word, kPositions, kThreads>& tile, const Sort<Word>& sort, std::int64_t first,
-                           int count, bool has_heads, int to, bool keeps_words, std::int64_t list_start) {
+__device__ void sort_tile(Tile<Word, kPositions, kThreads>& tile, const Sort<Word>& sort, std::int64_t first, int count,
+                          bool has_heads, int to, bool keeps_words, std::int64_t list_start) {
   using Shared = Tile<Word, kPositions, kThreads>;
   const int thread = static_cast<int>(threadIdx.x);
   for (int i = thread; i < count; i += kThreads) {
@@ -156,8 +156,8 @@ __device__ std::int64_t split_of(const Order<Word>& order, const Word* left, std
 
 /// Merges what is to be element run·kRun … of a list after pass number `pass`, in which runs of kRun·2^pass become one.
 template <class Word, bool kPositions>
-__device__ void merge_piece(Tile<Word, kPositions, kRunThreads>& tile, const Sort<Word>& sort, const LongListRuns& list,
-                            std::int64_t run, int pass, std::int64_t (&splits)[2]) {
+__device__ void merge_tile(Tile<Word, kPositions, kRunThreads>& tile, const Sort<Word>& sort, const LongListRuns& list,
+                           std::int64_t run, int pass, std::int64_t (&splits)[2]) {
   using Shared = Tile<Word, kPositions, kRunThreads>;
   const int thread = static_cast<int>(threadIdx.x);
   const int passes = passes_of(list.length);

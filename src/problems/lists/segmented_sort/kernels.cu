@@ -142,11 +142,11 @@ __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
     const int passes = passes_of(list.length);
     for (std::int64_t first = 0; first < list.length; first += kRun) {
       const int count = static_cast<int>(::min(std::int64_t{kRun}, list.length - first));
-      sort_piece<Word, kPositions>(tile, sort, start + first, count, false, passes % 2, passes > 0, start);
+      sort_tile<Word, kPositions>(tile, sort, start + first, count, false, passes % 2, passes > 0, start);
     }
     for (int pass = 0; pass < passes; ++pass) {
       for (std::int64_t run = 0; run * kRun < list.length; ++run) {
-        merge_piece<Word, kPositions>(tile, sort, list, run, pass, splits);
+        merge_tile<Word, kPositions>(tile, sort, list, run, pass, splits);
       }
     }
   }
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(kSmallThreads, sizeof(Word) == 8 ? gpu::tuning
   const int count = end - first_head;
   if (count == 0) return;
   if (count <= kSmallTile) {
-    sort_piece<Word, kPositions>(tile, sort, base + first_head, count, true, 0, false, 0);
+    sort_tile<Word, kPositions>(tile, sort, base + first_head, count, true, 0, false, 0);
   } else if (threadIdx.x == 0) {
     sort.tiles[atomicAdd(&sort.facts->tiles, 1ULL)] = {base + first_head, count};
   }
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
   for (std::int64_t item = blockIdx.x; item < items; item += gridDim.x) {
     if (item < tiles) {
       const TileRange range = sort.tiles[item];
-      sort_piece<Word, kPositions>(tile, sort, range.first, static_cast<int>(range.count), true, 0, false, 0);
+      sort_tile<Word, kPositions>(tile, sort, range.first, static_cast<int>(range.count), true, 0, false, 0);
       continue;
     }
     const LongListRuns list = list_of(sort, item - tiles);
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
     if (first >= list.length) continue;  // of lists that overlap, not all are known
     const int count = static_cast<int>(::min(std::int64_t{kRun}, list.length - first));
     const int passes = passes_of(list.length);
-    sort_piece<Word, kPositions>(tile, sort, list.start + first, count, false, passes % 2, passes > 0, list.start);
+    sort_tile<Word, kPositions>(tile, sort, list.start + first, count, false, passes % 2, passes > 0, list.start);
   }
 }
 
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(kRunThreads, gpu::tuning::kSort.resident_runs)
   for (std::int64_t run = blockIdx.x; run < runs; run += gridDim.x) {
     const LongListRuns list = list_of(sort, run);
     if (passes_of(list.length) <= pass || (run - list.first_run) * kRun >= list.length) continue;
-    merge_piece<Word, kPositions>(tile, sort, list, run - list.first_run, pass, splits);
+    merge_tile<Word, kPositions>(tile, sort, list, run - list.first_run, pass, splits);
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/keys/group_by/device_parts.cuh: sums of many groups by parts: runs of some hundred groups whose rows a sort has put side by side, so that
-// a warp has sums for all groups of a part in shared memory.
+// problems/keys/group_by/device_partitions.cuh: sums of many groups by partitions: runs of some hundred groups whose rows a sort has put side by side, so that
+// a warp has sums for all groups of a partition in shared memory.
 //
-// A part's rows are cut into pieces of equal length, one for each block; pieces of one part are added up in their order.
+// A partition's rows are divided into tiles of equal length, one for each block; tiles of one partition are added up in their order.
 #pragma once
 
 #include <cub/device/device_scan.cuh>
@@ -18,13 +18,13 @@
 
 namespace upsweep::impl::group_by {
 
-/// How numbers of groups are split: their first bits say the part, the last `local_bits` the group in it.
-struct PartBits {
+/// How numbers of groups are split: their first bits say the partition, the last `local_bits` the group in it.
+struct PartitionBits {
   static constexpr int kMostLocal = gpu::tuning::kPartitionsOrder.most_local;
   static constexpr int kPassBits = gpu::tuning::kPartitionsOrder.pass_bits;  // of the sort
 
-  /// As few passes as there can be, and then as few groups of a part.
-  explicit PartBits(int bits) {
+  /// As few passes as there can be, and then as few groups of a partition.
+  explicit PartitionBits(int bits) {
     const int passes = bits <= kMostLocal ? 0 : (bits - kMostLocal + kPassBits - 1) / kPassBits;
     local_bits = std::max(bits - passes * kPassBits, 0);
     is_sorted = passes > 0;
@@ -32,73 +32,73 @@ struct PartBits {
   [[nodiscard]] int locals() const { return 1 << local_bits; }
 
   int local_bits;
-  bool is_sorted;  ///< there is more than one part
+  bool is_sorted;  ///< there is more than one partition
 };
 
-/// Rows of a piece, and of a part that is one piece.
-inline constexpr std::int64_t kPieceRows = gpu::tuning::kPartitionsOrder.work_unit_rows;
+/// Rows of a tile, and of a partition that is one tile.
+inline constexpr std::int64_t kTileRows = gpu::tuning::kPartitionsOrder.tile_rows;
 
-/// pieces[p] ← how many pieces part p has.
+/// tiles[p] ← how many tiles partition p has.
 inline __global__ void __launch_bounds__(kThreads)
-    count_pieces(const std::int64_t* offsets, std::int64_t parts, std::uint32_t* pieces) {
+    count_tiles(const std::int64_t* offsets, std::int64_t partitions, std::uint32_t* tiles) {
   const std::int64_t p = own_index();
-  if (p < parts) pieces[p] = static_cast<std::uint32_t>((offsets[p + 1] - offsets[p] + kPieceRows - 1) / kPieceRows);
-  if (p == parts) pieces[p] = 0;
+  if (p < partitions) tiles[p] = static_cast<std::uint32_t>((offsets[p + 1] - offsets[p] + kTileRows - 1) / kTileRows);
+  if (p == partitions) tiles[p] = 0;
 }
 
 template <class In>
-struct PartsCall {
-  const std::uint32_t* numbers;  ///< in the order of the parts
+struct PartitionsCall {
+  const std::uint32_t* numbers;  ///< in the order of the partitions
   const In* values;
-  const std::int64_t* offsets;  ///< of the parts
-  const std::uint32_t* before;  ///< pieces before each part, and all
-  std::int64_t parts;
+  const std::int64_t* offsets;  ///< of the partitions
+  const std::uint32_t* before;  ///< tiles before each partition, and all
+  std::int64_t partitions;
   int local_bits;
   int vote_words;
   SizeCheck check;
-  WarpTotal<In>* totals;  ///< of each piece so many groups as a part has
+  WarpTotal<In>* totals;  ///< of each tile so many groups as a partition has
   std::uint32_t* rows;    ///< the same; null: rows are not counted
   std::uint32_t* is_too_large;
 };
 
-/// The part that a piece is of.
-__device__ inline std::int64_t part_of(const std::uint32_t* before, std::int64_t parts, std::uint32_t piece) {
-  return gpu::last_where(0, parts - 1, [&](std::int64_t part) { return before[part] <= piece; });
+/// The partition that a tile is of.
+__device__ inline std::int64_t partition_of(const std::uint32_t* before, std::int64_t partitions, std::uint32_t tile) {
+  return gpu::last_where(0, partitions - 1, [&](std::int64_t partition) { return before[partition] <= tile; });
 }
 
 /// A block's tables in its shared memory, of `locals` groups.
 template <class Total>
-struct PartTables {
+struct PartitionTables {
   Total* totals;         ///< of each warp
   std::uint32_t* rows;   ///< of each group
   std::uint32_t* votes;  ///< of each warp
 
-  __host__ __device__ PartTables(gpu::detail::SharedArrays& memory, int locals, int warps, int vote_words)
+  __host__ __device__ PartitionTables(gpu::detail::SharedArrays& memory, int locals, int warps, int vote_words)
       : totals(memory.take<Total>(locals * warps)),
         rows(memory.take<std::uint32_t>(locals)),
         votes(memory.take<std::uint32_t>(warps * kLaneRows * vote_words)) {}
 };
 
 template <class In>
-__global__ void fold_parts(const __grid_constant__ PartsCall<In> call) {
+__global__ void fold_partitions(const __grid_constant__ PartitionsCall<In> call) {
   using Total = WarpTotal<In>;
   extern __shared__ __align__(16) std::byte memory[];
-  const std::uint32_t piece = blockIdx.x;
-  if (piece >= call.before[call.parts]) return;
+  const std::uint32_t tile = blockIdx.x;
+  if (tile >= call.before[call.partitions]) return;
   const auto thread = static_cast<int>(threadIdx.x);
   const auto threads = static_cast<int>(blockDim.x);
   const int warps = threads / 32;
   const int locals = 1 << call.local_bits;
   gpu::detail::SharedArrays arrays(memory);
-  const auto [totals, rows, votes] = PartTables<Total>(arrays, locals, warps, call.vote_words);
+  const auto [totals, rows, votes] = PartitionTables<Total>(arrays, locals, warps, call.vote_words);
   for (int i = thread; i < locals * warps; i += threads) totals[i] = no_sum<Total>();
   for (int i = thread; i < locals; i += threads) rows[i] = 0;
   for (int i = thread; i < warps * kLaneRows * call.vote_words; i += threads) votes[i] = 0;
   __syncthreads();  // all sums are empty before a row is folded
 
-  const std::int64_t part = part_of(call.before, call.parts, piece);
-  const std::int64_t begin = call.offsets[part] + (piece - call.before[part]) * kPieceRows;
-  const auto count = static_cast<int>(::min(call.offsets[part + 1] - begin, kPieceRows));
+  const std::int64_t partition = partition_of(call.before, call.partitions, tile);
+  const std::int64_t begin = call.offsets[partition] + (tile - call.before[partition]) * kTileRows;
+  const auto count = static_cast<int>(::min(call.offsets[partition + 1] - begin, kTileRows));
   const int warp = thread / 32;
   WarpSums<In> sums(totals + warp * locals, votes + warp * kLaneRows * call.vote_words, call.vote_words);
   for (int at = warp * 32 * kLaneRows; at < count; at += threads * kLaneRows) {
@@ -123,23 +123,23 @@ __global__ void fold_parts(const __grid_constant__ PartsCall<In> call) {
   for (int i = thread; i < locals; i += threads) {
     Total total = totals[i];
     for (int w = 1; w < warps; ++w) total += totals[w * locals + i];
-    call.totals[std::int64_t{piece} * locals + i] = total;
-    if (call.rows != nullptr) call.rows[std::int64_t{piece} * locals + i] = rows[i];
+    call.totals[std::int64_t{tile} * locals + i] = total;
+    if (call.rows != nullptr) call.rows[std::int64_t{tile} * locals + i] = rows[i];
   }
 }
 
-/// out[g], counts[g] ← the sum of the pieces of group g.
+/// out[g], counts[g] ← the sum of the tiles of group g.
 template <class In, class Out>
 __global__ void __launch_bounds__(kThreads)
-    add_pieces(PartsCall<In> call, std::int64_t groups, Out* out, std::int64_t* counts) {
+    add_tiles(PartitionsCall<In> call, std::int64_t groups, Out* out, std::int64_t* counts) {
   const std::int64_t g = own_index();
   if (g >= groups) return;
-  const std::int64_t part = g >> call.local_bits;
+  const std::int64_t partition = g >> call.local_bits;
   const std::int64_t local = g & ((1 << call.local_bits) - 1);
   auto total = no_sum<WarpTotal<In>>();
   std::int64_t rows = 0;
-  for (std::uint32_t piece = call.before[part]; piece < call.before[part + 1]; ++piece) {
-    const std::int64_t at = (std::int64_t{piece} << call.local_bits) + local;
+  for (std::uint32_t tile = call.before[partition]; tile < call.before[partition + 1]; ++tile) {
+    const std::int64_t at = (std::int64_t{tile} << call.local_bits) + local;
     total += call.totals[at];
     if (call.rows != nullptr) rows += call.rows[at];
   }
@@ -159,24 +159,24 @@ void visit_sum(Type out, F f) {
 
 /// Sums of numbered rows. False: some values are too large for sums of 64 bits to be known to fit; then nothing is written.
 template <class Key, class In>
-bool sum_by_parts(const gpu::Policy& policy, const Call& call, const NumberedItems<Key>& items) {
-  constexpr const char* kWhat = "sums by parts";
+bool sum_by_partitions(const gpu::Policy& policy, const Call& call, const NumberedItems<Key>& items) {
+  constexpr const char* kWhat = "sums by partitions";
   using Total = WarpTotal<In>;
-  const PartBits split(items.bits());
+  const PartitionBits split(items.bits());
   const std::int64_t n = call.n;
   const std::int64_t groups = items.groups();
-  const std::int64_t parts = gpu::divided_up(groups, split.locals());
-  const std::int64_t most_pieces = parts + n / kPieceRows;
+  const std::int64_t partitions = gpu::divided_up(groups, split.locals());
+  const std::int64_t most_tiles = partitions + n / kTileRows;
   std::int64_t* offsets = nullptr;
   std::uint32_t* before = nullptr;
   In* sorted = nullptr;
-  PartsCall<In> sums{};
+  PartitionsCall<In> sums{};
   const DeviceParts memory(policy, [&](gpu::ScratchParts& all) {
-    offsets = all.take<std::int64_t>(parts + 1);
-    before = all.take<std::uint32_t>(parts + 1);
+    offsets = all.take<std::int64_t>(partitions + 1);
+    before = all.take<std::uint32_t>(partitions + 1);
     if (split.is_sorted) sorted = all.take<In>(n);
-    sums.totals = all.take<Total>(most_pieces << split.local_bits);
-    if (call.out_counts != nullptr) sums.rows = all.take<std::uint32_t>(most_pieces << split.local_bits);
+    sums.totals = all.take<Total>(most_tiles << split.local_bits);
+    if (call.out_counts != nullptr) sums.rows = all.take<std::uint32_t>(most_tiles << split.local_bits);
     sums.is_too_large = all.take<std::uint32_t>(1);
   });
   gpu::require(cudaMemsetAsync(sums.is_too_large, 0, sizeof *sums.is_too_large, policy.stream), kWhat);
@@ -184,33 +184,34 @@ bool sum_by_parts(const gpu::Policy& policy, const Call& call, const NumberedIte
   sums.numbers = split.is_sorted ? items.sorted() : items.numbers();
   sums.values = split.is_sorted ? sorted : static_cast<const In*>(call.in);
   write_offsets(policy, sums.numbers, n, split.local_bits, offsets);
-  gpu::require(gpu::detail::launch(grid_of(parts + 1, policy.stream), count_pieces, offsets, parts, before), kWhat);
+  gpu::require(gpu::detail::launch(grid_of(partitions + 1, policy.stream), count_tiles, offsets, partitions, before),
+               kWhat);
   run_cub(
       policy,
       [&](void* scratch, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveSum(scratch, bytes, before, before, parts + 1, policy.stream);
+        return cub::DeviceScan::ExclusiveSum(scratch, bytes, before, before, partitions + 1, policy.stream);
       },
       kWhat);
   sums.offsets = offsets;
   sums.before = before;
-  sums.parts = parts;
+  sums.partitions = partitions;
   sums.local_bits = split.local_bits;
   sums.vote_words = 128;
   sums.check = SizeCheck::of(call.checked, n);
-  const int warps = n / parts < 8192 ? 4 : 8;
+  const int warps = n / partitions < 8192 ? 4 : 8;
   const gpu::detail::Grid grid{
-      .blocks = static_cast<unsigned>(most_pieces),
+      .blocks = static_cast<unsigned>(most_tiles),
       .threads = static_cast<unsigned>(32 * warps),
       .stream = policy.stream,
-      .shared_bytes = gpu::detail::shared_bytes_of<PartTables<Total>>(split.locals(), warps, sums.vote_words)};
-  gpu::require(gpu::detail::launch_large<PartsCall<In>>(grid, policy.device, fold_parts<In>, sums), kWhat);
+      .shared_bytes = gpu::detail::shared_bytes_of<PartitionTables<Total>>(split.locals(), warps, sums.vote_words)};
+  gpu::require(gpu::detail::launch_large<PartitionsCall<In>>(grid, policy.device, fold_partitions<In>, sums), kWhat);
   if (sums.check.least_large > 0) {
     std::uint32_t is_too_large = 0;
     gpu::fetch(&is_too_large, sums.is_too_large, sizeof is_too_large, policy.stream);
     if (is_too_large != 0) return false;
   }
   visit_sum<In>(call.out_type, [&]<class Out>(std::type_identity<Out>) {
-    gpu::require(gpu::detail::launch(grid_of(groups, policy.stream), add_pieces<In, Out>, sums, groups,
+    gpu::require(gpu::detail::launch(grid_of(groups, policy.stream), add_tiles<In, Out>, sums, groups,
                                      static_cast<Out*>(call.out), call.out_counts),
                  kWhat);
   });
