@@ -42,6 +42,10 @@ using upsweep::par;
 constexpr upsweep::gpu::Policy gpu;
 struct DerivedPolicy : upsweep::Policy {};
 struct DerivedGpuPolicy : upsweep::gpu::Policy {};
+const DerivedPolicy const_policy{};
+const DerivedGpuPolicy const_gpu_policy{};
+struct MutablePolicy { operator upsweep::Policy() { return {}; } };
+struct MutableGpuPolicy { upsweep::gpu::Policy policy; operator upsweep::gpu::Policy&() { return policy; } };
 namespace greedy {
 struct Policy : upsweep::Policy {};
 template <class... T> void inclusive_scan(const Policy&, T&&...) { static_assert(sizeof...(T) > 99); }
@@ -71,6 +75,7 @@ std::deque<int> queue(4);
 """
 
 POLICY = "the first argument must be a policy: upsweep::par or upsweep::seq"
+MUTABLE = "converts to a policy only where it is not const"
 ARRAYS = "must be contiguous in memory"
 BOUNDS = "must be of std::int32_t, std::uint32_t or std::int64_t"
 ITERATORS = "takes arrays, not iterators"
@@ -116,6 +121,10 @@ WRONG = [
     (POLICY, "upsweep::inclusive_scan(std::execution::par, doubles, out);"),
     (POLICY, "upsweep::select(std::execution::par, mask, doubles, out);"),
     (POLICY, "upsweep::find_subset(std::execution::par, keys, 7);"),
+    (MUTABLE, "MutablePolicy own; upsweep::reduce(own, doubles);"),
+    (MUTABLE, "upsweep::inclusive_scan(MutablePolicy{}, doubles, out);"),
+    (MUTABLE, "MutableGpuPolicy own; upsweep::select(own, mask, std::span(doubles), std::span(out));"),
+    (MUTABLE, "MutableGpuPolicy own; upsweep::find_subset(own, keys, 7);"),
     # Iterators.
     (ITERATORS, "upsweep::segmented_reduce(par, offsets.begin(), offsets.end(), doubles.begin(), out.begin());"),
     (ITERATORS, "upsweep::segmented_sort(par, offsets.begin(), offsets.end(), doubles.begin(), out.begin());"),
@@ -383,6 +392,9 @@ WRONG = [
     (WHOLE, "upsweep::gpu::Length length(2.5F);"),
     (WHOLE, "upsweep::offsets_async(upsweep::gpu::Policy{}, keys.data(), keys.data(), 2.5, out_keys.data(), nullptr);"),
     (WHOLE, "upsweep::gpu::Policy{}.with_device(1.5);"),
+    (WHOLE, "upsweep::gpu::Workspace workspace({}, 1.5);"),
+    (WHOLE, "upsweep::gpu::Workspace workspace({}, 1.5F, nullptr);"),
+    (WHOLE, "(void)upsweep::gpu::measure_link(1.5);"),
     # A result in a conditional would take the other operand's type.
     (CONDITIONAL, "double sum = doubles.empty() ? 0 : upsweep::reduce(par, doubles); (void)sum;"),
     (CONDITIONAL, "std::int64_t sum = longs.empty() ? 0 : upsweep::reduce(par, longs); (void)sum;"),
@@ -391,6 +403,8 @@ WRONG = [
 ]
 
 RIGHT = [
+    "upsweep::reduce(const_policy, ints); upsweep::inclusive_scan(const_gpu_policy, std::span(ints), std::span(int_out)); upsweep::count_kept(const_gpu_policy, mask); upsweep::find_subset(const_policy, longs, 7);",
+    "upsweep::gpu::Workspace workspace({}, 1); upsweep::gpu::Workspace other({}, 0L, nullptr); (void)upsweep::gpu::measure_link(0);",
     # Ranges of device memory, policies in braces, and types that convert to a policy.
     "upsweep::select(gpu, mask, std::span(doubles), std::span(out)); upsweep::select(gpu, offsets, mask, std::span(longs), std::span(doubles), std::span(out));",
     "upsweep::SelectColumn column(doubles, out); upsweep::select(gpu, offsets, mask, longs.data(), column); upsweep::select(par, offsets, mask, longs.data(), column, column); upsweep::select(par, offsets, mask, longs.data());",

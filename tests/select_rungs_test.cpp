@@ -468,7 +468,7 @@ TEST(SelectRungs, OutputsThatCannotBeMadeEndTheCall) {
     EXPECT_EQ(code_of([&] { detail::run_select(policy, short_one.call); }), Code::unequal_lengths) << rung.id;
     // The mask has changed when the call counts again, to say what is too small.
     MadeOutput changed(given, true);
-    changed.call.make_room = [&](std::int64_t kept) {
+    changed.call.allocate_outputs = [&](std::int64_t kept) {
       std::fill(changed.mask.begin(), changed.mask.end(), std::uint8_t{0});
       changed.out.resize(static_cast<std::size_t>(kept - 1));
       changed.column.out = changed.out.data();

@@ -77,6 +77,13 @@ class Workspace {
  public:
   /// Throws Error no_device, device_memory.
   explicit Workspace(WorkspaceSize size, int device = 0, Stream stream = nullptr, MemoryResource& memory = pool());
+  /// @cond
+  template <std::floating_point T>
+  explicit Workspace(WorkspaceSize size, T /*device*/, Stream /*stream*/ = nullptr, MemoryResource& /*memory*/ = pool())
+      : Workspace(size) {
+    static_assert(!std::floating_point<T>, "numbers of devices must be integers: convert a float first");
+  }
+  /// @endcond
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -190,6 +197,13 @@ struct LinkTimes {
 
 /// With 48 MB, a column of TPC-H's lineitem at scale factor 1 in 8 bytes. Throws Error not_built, no_device, device_failed.
 [[nodiscard]] LinkTimes measure_link(int device);
+/// @cond
+template <std::floating_point T>
+LinkTimes measure_link(T /*device*/) {
+  static_assert(!std::floating_point<T>, "numbers of devices must be integers: convert a float first");
+  return {};
+}
+/// @endcond
 
 }  // namespace upsweep::gpu
 

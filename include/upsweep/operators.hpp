@@ -208,6 +208,7 @@ struct Compose {
   }
 };
 
+// NOLINTBEGIN(readability-identifier-naming): they are called, and named as functions
 inline constexpr Add add{};
 inline constexpr Mul mul{};
 inline constexpr Min min{};
@@ -216,6 +217,7 @@ inline constexpr BitAnd bit_and{};
 inline constexpr BitOr bit_or{};
 inline constexpr BitXor bit_xor{};
 inline constexpr Compose compose{};
+// NOLINTEND(readability-identifier-naming)
 
 /// Every compiled operator. Names, kernels of the CPU and of GPUs, the options of the command and the tests iterate it.
 using Operators = std::tuple<Add, Mul, Min, Max, BitAnd, BitOr, BitXor>;

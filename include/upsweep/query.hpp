@@ -89,7 +89,7 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
 struct Cell {
   Int128 exact = 0;  ///< integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans
   double real = 0;
-  std::string_view word;
+  std::string_view word = {};
   bool null = false;
 };
 

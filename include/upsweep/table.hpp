@@ -74,11 +74,11 @@ constexpr Type element_type(Storage storage) {
 
 /// A column as its table declares it.
 struct Field {
-  std::string name;
+  std::string name = {};
   ValueKind kind = ValueKind::integer;
   Storage storage = Storage::int64;
-  int scale = 0;            ///< of decimals: 0 to 38
-  std::string unsupported;  ///< a type that is not computed with, by its name; else empty
+  int scale = 0;                 ///< of decimals: 0 to 38
+  std::string unsupported = {};  ///< a type that is not computed with, by its name; else empty
   bool is_untyped =
       false;  ///< every row is NULL, and nothing says of which type: it is NULL of whatever type is needed
   bool is_all_null =
@@ -95,15 +95,15 @@ struct ColumnData {
   const void* values = nullptr;            ///< aligned for the storage; element 0 is row 0, but for bits: see `offset`
   const std::uint8_t* validity = nullptr;  ///< bit offset + i: 0 where row i is NULL; null: no row is
   std::int64_t offset = 0;                 ///< bits before row 0, in validity and in Storage::bit values
-  std::shared_ptr<const Dictionary> dictionary;  ///< of text
+  std::shared_ptr<const Dictionary> dictionary = {};  ///< of text
 };
 
 /// Some rows of a table, in those columns that were asked for, in the order in which they were.
 struct UPSWEEP_CONTAINERS Batch {
   std::int64_t rows = 0;
   std::int64_t first_row = 0;  ///< its number in the table, for messages
-  std::vector<ColumnData> columns;
-  std::shared_ptr<const void> memory;  ///< keeps what the columns point to
+  std::vector<ColumnData> columns = {};
+  std::shared_ptr<const void> memory = {};  ///< keeps what the columns point to
 };
 
 /// Reads one row group of a table, front to back, by one thread.

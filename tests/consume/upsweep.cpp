@@ -11,7 +11,7 @@ int main() {
   const int status = upsweep_reduce(nullptr, "add", nullptr, array, UPSWEEP_FLOAT64, &value, nullptr);
   double sums[] = {0, 0};
   std::int64_t offsets[] = {0, 1, 3};
-  const upsweep_lists lists = {UPSWEEP_BY_OFFSETS, {offsets, 3, UPSWEEP_INT64}};
+  const upsweep_lists lists = {UPSWEEP_BY_OFFSETS, {offsets, 3, UPSWEEP_INT64}, {}, 0, 0, {}};
   const int of_lists =
       upsweep_segmented_reduce(nullptr, "add", nullptr, &lists, array, nullptr, {sums, 2, UPSWEEP_FLOAT64}, nullptr);
   return status == 0 && value == 6 && of_lists == 0 && sums[0] == 1 && sums[1] == 5 ? 0 : 1;

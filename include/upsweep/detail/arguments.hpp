@@ -49,6 +49,10 @@ template <class T>
 concept NotAPolicy = std::ranges::range<T> || ClassIterator<T> || (std::is_class_v<T> && std::is_empty_v<T>) ||
                      (std::is_pointer_v<T> && std::is_arithmetic_v<std::remove_pointer_t<T>>);
 
+/// An argument that converts to a policy only where it is not const. Functions take policies as const.
+template <class T>
+concept MutablePolicy = !AnyPolicy<T> && (std::is_convertible_v<T&, Policy> || std::is_convertible_v<T&, gpu::Policy>);
+
 template <class... T>
 inline constexpr bool kHasIterator = (ClassIterator<T> || ...);
 
@@ -177,12 +181,24 @@ template <class First, class Second, class... Rest>
 inline constexpr bool kHasOperatorFirst<First, Second, Rest...> =
     OperatorThenValue<First, Second> || kHasOperatorFirst<Second, Rest...>;
 
-enum class Refusal : std::uint8_t { none, no_policy, iterators, mask, pointer, value_at, number, order };
+enum class Refusal : std::uint8_t {
+  none,
+  mutable_policy,
+  no_policy,
+  iterators,
+  mask,
+  pointer,
+  value_at,
+  number,
+  order
+};
 
 /// Why a function with those rules refuses a call, whose arguments are plain types.
 template <ArgumentRules kRules, class First, class... Rest>
 consteval Refusal refusal_of() {
-  if constexpr (NotAPolicy<First>) {
+  if constexpr (MutablePolicy<First>) {
+    return Refusal::mutable_policy;
+  } else if constexpr (NotAPolicy<First>) {
     return Refusal::no_policy;
   } else if constexpr (kHasIterator<Rest...> ||
                        (kRules.has_range && AnyPolicy<First> && kBeginsWithPointers<Rest...>)) {
@@ -208,6 +224,9 @@ auto refuse() {
   constexpr Refusal kWhy = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>();
   static_assert(kWhy != Refusal::no_policy,
                 "the first argument must be a policy: upsweep::par or upsweep::seq, or a gpu::Policy");
+  static_assert(kWhy != Refusal::mutable_policy,
+                "the first argument converts to a policy only where it is not const: make its conversion operator "
+                "const");
   static_assert(kWhy != Refusal::iterators,
                 "upsweep takes arrays, not iterators: pass the std::vector, std::array or std::span itself, or a "
                 "pointer and a length");

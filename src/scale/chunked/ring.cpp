@@ -50,7 +50,7 @@ bool is_pinned(const void* data, std::int64_t bytes) {
   return known(data) && known(static_cast<const std::byte*>(data) + bytes - 1);
 }
 
-/// From here on a chunk is copied through the caches, where these hold a ring of such chunks fits them: the device reads it from
+/// From here on a chunk is copied through the caches, if they hold a ring of such chunks: the device reads it from
 /// there, and the host's memory neither writes nor reads it.
 constexpr std::int64_t kCachedBytes = gpu::tuning::kChunks.cached_bytes;
 
