@@ -16,8 +16,7 @@ _OF_DOCUMENTS = {"hillis_steele_in_place": lambda: scans.hillis_steele_in_place(
 
 def drawing(problem: str, rung: str) -> dict[str, Any] | None:
     """What the page steps through: the arrays at first, and for each step its moves, who rests, and the arrays after it."""
-    models = _OF_DOCUMENTS if problem == DOCUMENTS else PROBLEMS[problem].models if problem in PROBLEMS else {}
-    model = models.get(rung)
+    model = _OF_DOCUMENTS.get(rung) if problem == DOCUMENTS else PROBLEMS[problem].model(rung) if problem in PROBLEMS else None
     if model is None:
         return None
     trace = model()
@@ -46,4 +45,4 @@ def _shown(arrays: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 def drawn() -> list[tuple[str, str]]:
     """The rungs that have a drawing."""
-    return [(problem, rung) for problem, known in PROBLEMS.items() for rung in known.models]
+    return [(problem, rung) for problem, known in PROBLEMS.items() for rungs in known.models for rung in rungs.split()]

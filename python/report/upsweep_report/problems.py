@@ -36,7 +36,11 @@ class Work(NamedTuple):
 
 class Problem(NamedTuple):
     work: Work
-    models: dict[str, Callable[[], Trace]]  # by rung. Rungs of libraries have none: what they do inside is theirs.
+    # By rung, or by the rungs that do the same, between blanks. Rungs of libraries have none: what they do inside is theirs.
+    models: dict[str, Callable[[], Trace]]
+
+    def model(self, rung: str) -> Callable[[], Trace] | None:
+        return next((model for rungs, model in self.models.items() if rung in rungs.split()), None)
 
 
 NUMBERS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
@@ -89,20 +93,16 @@ PROBLEMS = {
         Work("an addition for each element", _one_each, "1/16"),
         {
             "cpu.simd": lambda: scans.vectors(NUMBERS, add),
-            "cpu.serial": lambda: scans.serial(NUMBERS, add),
-            "cpu.threads": lambda: scans.two_passes(NUMBERS, add),
-            "cpu.simd_threads": lambda: scans.two_passes(NUMBERS, add),
+            "cpu.serial cuda.one_thread": lambda: scans.serial(NUMBERS, add),
+            "cpu.threads cpu.simd_threads": lambda: scans.two_passes(NUMBERS, add),
             "cpu.chained": lambda: scans.chained(NUMBERS, add),
-            "cpu.lookahead": lambda: scans.lookahead(NUMBERS, add),
-            "cuda.one_thread": lambda: scans.serial(NUMBERS, add),
+            "cpu.lookahead cuda.lookahead": lambda: scans.lookahead(NUMBERS, add),
             "cuda.turn_taking": lambda: scans.turn_taking(NUMBERS, add),
-            "cuda.hillis_steele": lambda: scans.hillis_steele(NUMBERS, add),
-            "cuda.hillis_steele_global": lambda: scans.hillis_steele(NUMBERS, add),
+            "cuda.hillis_steele cuda.hillis_steele_global": lambda: scans.hillis_steele(NUMBERS, add),
             "cuda.hillis_steele_blocks": lambda: scans.hillis_steele_blocks(NUMBERS, add),
             "cuda.blelloch": lambda: scans.blelloch(NUMBERS, add),
             "cuda.shuffle": lambda: scans.shuffle(NUMBERS, add),
             "cuda.lookback": lambda: scans.lookback(NUMBERS, add),
-            "cuda.lookahead": lambda: scans.lookahead(NUMBERS, add),
         },
     ),
     "reduce": Problem(
@@ -120,12 +120,9 @@ PROBLEMS = {
         Work("a subtraction and an addition for each list", _two_each, "2/24, of int64"),
         {
             "cpu.threads": lambda: offsets.two_passes(_STARTS, _STOPS),
-            "cpu.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
-            "cuda.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
-            "cpu.adjacent": lambda: offsets.adjacent(_STARTS, _STOPS),
-            "cuda.adjacent": lambda: offsets.adjacent(_STARTS, _STOPS),
-            "cpu.serial": lambda: offsets.serial(_STARTS, _STOPS),
-            "cuda.one_thread": lambda: offsets.serial(_STARTS, _STOPS),
+            "cpu.lookahead cuda.lookahead": lambda: offsets.lookahead(_STARTS, _STOPS),
+            "cpu.adjacent cuda.adjacent": lambda: offsets.adjacent(_STARTS, _STOPS),
+            "cpu.serial cuda.one_thread": lambda: offsets.serial(_STARTS, _STOPS),
             "cuda.turn_taking": lambda: offsets.turn_taking(_STARTS, _STOPS),
             "cuda.hillis_steele_global": lambda: offsets.hillis_steele(_STARTS, _STOPS),
             "cuda.hillis_steele_blocks": lambda: offsets.hillis_steele_blocks(_STARTS, _STOPS),
@@ -161,8 +158,7 @@ PROBLEMS = {
         Work("a comparison of keys and an addition for each row", _two_each, "2/16 of long runs"),
         {
             "cpu.serial": lambda: moves.keys_one(_KEYS, NUMBERS[:12], add),
-            "cpu.runs": lambda: moves.keys_runs(_KEYS, NUMBERS[:12], add),
-            "cuda.runs": lambda: moves.keys_runs(_KEYS, NUMBERS[:12], add),
+            "cpu.runs cuda.runs": lambda: moves.keys_runs(_KEYS, NUMBERS[:12], add),
         },
     ),
     "group-by": Problem(
@@ -203,19 +199,17 @@ PROBLEMS = {
             "cpu.serial": lambda: selections.select_one(_MASK, NUMBERS),
             "cpu.branchless": lambda: selections.select_always(_MASK, NUMBERS),
             "cpu.threads": lambda: selections.select_threads(_MASK, NUMBERS),
-            "cpu.compress": lambda: selections.select_ranks(_MASK, NUMBERS),
+            "cpu.compress cuda.ranks": lambda: selections.select_ranks(_MASK, NUMBERS),
             "cuda.thread_per_list": lambda: selections.select_lists(_MIXED_LISTS, _MASK[:12], NUMBERS[:12]),
             "cuda.warp_per_list": lambda: selections.select_lists(_MIXED_LISTS, _MASK[:12], NUMBERS[:12], lanes=4),
             "cuda.block_per_list": lambda: selections.select_lists(_MIXED_LISTS, _MASK[:12], NUMBERS[:12], warps=2, lanes=2),
-            "cuda.ranks": lambda: selections.select_ranks(_MASK, NUMBERS),
         },
     ),
     "partition": Problem(
         Work("a test of the mask for each element", _one_each, "1/17"),
         {
             "cpu.serial": lambda: selections.partition_one(_MASK, NUMBERS),
-            "cpu.compress": lambda: selections.select_ranks(_MASK, NUMBERS, rest=True),
-            "cuda.ranks": lambda: selections.select_ranks(_MASK, NUMBERS, rest=True),
+            "cpu.compress cuda.ranks": lambda: selections.select_ranks(_MASK, NUMBERS, rest=True),
         },
     ),
     "take": Problem(
@@ -230,13 +224,11 @@ PROBLEMS = {
         Work("a move for each element", _one_each, "1/16 of long lists"),
         {
             "cpu.serial": lambda: moves.pack_one(_APART, _APART_ENDS, NUMBERS[:10]),
-            "cpu.threads": lambda: moves.pack_lists(_APART, _APART_ENDS, NUMBERS[:10]),
-            "cpu.shares": lambda: moves.pack_shares(_APART, _APART_ENDS, NUMBERS[:10]),
+            "cpu.threads cuda.thread_per_list": lambda: moves.pack_lists(_APART, _APART_ENDS, NUMBERS[:10]),
+            "cpu.shares cuda.tiles": lambda: moves.pack_shares(_APART, _APART_ENDS, NUMBERS[:10]),
             "cpu.staged": lambda: moves.pack_staged(_STAGED, _STAGED_ENDS, NUMBERS),
-            "cuda.thread_per_list": lambda: moves.pack_lists(_APART, _APART_ENDS, NUMBERS[:10]),
             "cuda.warp_per_list": lambda: moves.pack_lists(_APART, _APART_ENDS, NUMBERS[:10], size=4),
             "cuda.block_per_list": lambda: moves.pack_lists([6, 0], [16, 3], NUMBERS, size=8),
-            "cuda.tiles": lambda: moves.pack_shares(_APART, _APART_ENDS, NUMBERS[:10]),
         },
     ),
     "broadcast": Problem(
@@ -251,8 +243,7 @@ PROBLEMS = {
         Work("a pair made for each pair", lambda row: row.details["pairs"], "1/16 of many pairs"),
         {
             "cpu.serial": lambda: moves.pairs_one([0, 3, 3, 5, 8], NUMBERS[:8]),
-            "cpu.shares": lambda: moves.pairs_shares([0, 3, 3, 5, 8], NUMBERS[:8]),
-            "cuda.merge_path": lambda: moves.pairs_shares([0, 3, 3, 5, 8], NUMBERS[:8]),
+            "cpu.shares cuda.merge_path": lambda: moves.pairs_shares([0, 3, 3, 5, 8], NUMBERS[:8]),
         },
     ),
     "filtered-sum": Problem(
