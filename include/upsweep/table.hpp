@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -58,9 +59,10 @@ constexpr int width_of(Storage storage) {
 
 /// How numbers of a type lie in a column; not of `custom`.
 constexpr Storage storage_of(Type type) {
-  constexpr Storage kStorages[kTypeCount] = {Storage::int8,    Storage::int16,  Storage::int32,  Storage::int64,
-                                             Storage::uint8,   Storage::uint16, Storage::uint32, Storage::uint64,
-                                             Storage::float32, Storage::float64};
+  constexpr Storage kStorages[] = {Storage::int8,    Storage::int16,  Storage::int32,  Storage::int64,
+                                   Storage::uint8,   Storage::uint16, Storage::uint32, Storage::uint64,
+                                   Storage::float32, Storage::float64};
+  static_assert(std::size(kStorages) == kTypeCount, "a new type needs its storage here");
   return kStorages[static_cast<int>(type)];
 }
 

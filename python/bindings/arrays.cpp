@@ -39,6 +39,7 @@ int numpy_type_of(ElementKind kind) {
   if (kind.is_boolean) return NPY_BOOL;
   constexpr int kNumpyTypes[] = {NPY_INT8,   NPY_INT16,  NPY_INT32,  NPY_INT64,   NPY_UINT8,
                                  NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64};
+  static_assert(std::size(kNumpyTypes) == kTypeCount, "a new type needs NumPy's name for it here");
   return kNumpyTypes[static_cast<int>(kind.type)];
 }
 

@@ -14,7 +14,8 @@
 namespace upsweep::c {
 namespace {
 
-static_assert(UPSWEEP_FLOAT64 == static_cast<int>(Type::float64) && UPSWEEP_UINT8 == static_cast<int>(Type::uint8),
+static_assert(UPSWEEP_FLOAT64 == kTypeCount - 1 && UPSWEEP_FLOAT64 == static_cast<int>(Type::float64) &&
+                  UPSWEEP_UINT8 == static_cast<int>(Type::uint8),
               "upsweep.h lists the types in the order of types.hpp");
 
 /// Null: there is no such rung. Descriptions are string literals: a null ends them.

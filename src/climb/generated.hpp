@@ -2,6 +2,8 @@
 // climb/generated.hpp: the generated numbers that ladders are climbed on, and instances of one column of them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -17,8 +19,11 @@
 
 namespace upsweep {
 
-inline constexpr Type kNumberTypes[] = {Type::int8,   Type::int16,  Type::int32,  Type::int64,   Type::uint8,
-                                        Type::uint16, Type::uint32, Type::uint64, Type::float32, Type::float64};
+inline constexpr auto kNumberTypes = [] {
+  std::array<Type, kTypeCount> all{};
+  for (int i = 0; i < kTypeCount; ++i) all[static_cast<std::size_t>(i)] = static_cast<Type>(i);
+  return all;
+}();
 inline constexpr Type kUsualNumberTypes[] = {Type::int32, Type::float32, Type::int64, Type::float64};
 inline constexpr std::int64_t kUsualSizes[] = {1'000, 1'000'000, 10'000'000};
 /// From what fits a core's cache to what fits none.

@@ -105,9 +105,10 @@ std::shared_ptr<arrow::DataType> arrow_type(const ResultColumn& column) {
     case Meaning::number:
       break;
   }
-  const std::shared_ptr<arrow::DataType> types[kTypeCount] = {
-      arrow::int8(),   arrow::int16(),  arrow::int32(),  arrow::int64(),   arrow::uint8(),
-      arrow::uint16(), arrow::uint32(), arrow::uint64(), arrow::float32(), arrow::float64()};
+  const std::shared_ptr<arrow::DataType> types[] = {arrow::int8(),    arrow::int16(),  arrow::int32(),  arrow::int64(),
+                                                    arrow::uint8(),   arrow::uint16(), arrow::uint32(), arrow::uint64(),
+                                                    arrow::float32(), arrow::float64()};
+  static_assert(std::size(types) == kTypeCount, "a new type needs Arrow's name for it here");
   return types[static_cast<int>(column.type)];
 }
 
