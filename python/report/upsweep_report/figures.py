@@ -262,7 +262,9 @@ def _roofline(rows: list[Row]) -> Chart:
         of_rungs = _by(there, lambda row: row.rung)
         points = {rung: _longest(own, lambda row: (row.type, row.input)) for rung, own in of_rungs.items()}
         choices[place] = _under_roofs(points, lambda row: _place(row).removeprefix(f"{row.place}, "))
-    counted = ", ".join(PROBLEMS[problem].work.what for problem in dict.fromkeys(row.problem for row in rows) if problem in PROBLEMS)
+    counted = ", ".join(
+        PROBLEMS[problem].work.what for problem in dict.fromkeys(row.problem for row in rows) if problem in PROBLEMS
+    )
     text = (
         f"To the right are more operations for each byte that must be moved, upwards more of them in a second. Counted: {counted}. "
         f"Of each rung there is the longest of every input. {_SLOPES}"
