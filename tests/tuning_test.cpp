@@ -77,7 +77,7 @@ TEST(Tuning, OrdersAreAsReleased) {
   EXPECT_EQ(kLanesOrder.lane_list, 8);
   EXPECT_EQ(kLanesOrder.group_list, 64);
   EXPECT_EQ(kLanesOrder.warp_list, 2048);
-  EXPECT_EQ(kLanesOrder.piece, 16384);
+  EXPECT_EQ(kLanesOrder.list_tile, 16384);
   EXPECT_EQ(kPipelineOrder.consumers, 11);
   EXPECT_EQ(kPipelineOrder.stage_bytes, 26'624);
   EXPECT_EQ(kChunksOrder.reduce_bytes, 8'388'608);
