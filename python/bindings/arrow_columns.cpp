@@ -15,39 +15,10 @@
 namespace upsweep::python {
 namespace {
 
-constexpr int kMostDigits = 38;   // of decimals: as many as any 128-bit integer can hold
-constexpr int kInt64Digits = 18;  // as many as any 64-bit integer can hold
-constexpr std::int32_t kNull = -1;
+using io::kInt64Digits;
+using io::kMostDigits;
 
-// What Arrow's formats are given out as, but for decimals.
-struct Known {
-  std::string_view format;
-  ValueKind kind;
-  Storage storage;
-  std::int64_t width;
-  io::Stored stored = io::Stored::as_computed;
-  TextLayout text = TextLayout::none;
-};
-constexpr Known kKnown[] = {
-    {"c", ValueKind::integer, Storage::int8, 1},
-    {"s", ValueKind::integer, Storage::int16, 2},
-    {"i", ValueKind::integer, Storage::int32, 4},
-    {"l", ValueKind::integer, Storage::int64, 8},
-    {"C", ValueKind::integer, Storage::uint8, 1},
-    {"S", ValueKind::integer, Storage::uint16, 2},
-    {"I", ValueKind::integer, Storage::uint32, 4},
-    {"L", ValueKind::integer, Storage::uint64, 8},
-    {"n", ValueKind::integer, Storage::int64, 8},  // all NULL
-    {"e", ValueKind::real, Storage::float32, 2, io::Stored::half_float},
-    {"f", ValueKind::real, Storage::float32, 4},
-    {"g", ValueKind::real, Storage::float64, 8},
-    {"tdD", ValueKind::date, Storage::int32, 4},
-    {"tdm", ValueKind::date, Storage::int32, 8, io::Stored::date64},
-    {"b", ValueKind::boolean, Storage::bit, 0},
-    {"u", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::offsets32},
-    {"U", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::offsets64},
-    {"vu", ValueKind::text, Storage::int32, 0, io::Stored::as_computed, TextLayout::views},
-};
+constexpr std::int32_t kNull = -1;
 
 // What Arrow calls the others, by how their formats begin. Units are the letter that follows.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
@@ -138,9 +109,8 @@ bool set_decimal(ColumnType& type, std::string_view format) {
 // False for a type that is not computed with.
 bool set_type(ColumnType& type, std::string_view format) {
   if (format.starts_with("d:")) return set_decimal(type, format);
-  const auto* const known =
-      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& row) { return row.format == format; });
-  if (known == std::end(kKnown)) return false;
+  const io::ArrowType* const known = io::arrow_type_of(format);
+  if (known == nullptr) return false;
   type.field.kind = known->kind;
   type.field.storage = known->storage;
   type.stored = known->stored;

@@ -13,15 +13,14 @@
 #include <vector>
 
 #include "arrow_c_data.hpp"
-#include "io/stored_elements.hpp"
+#include "io/arrow_types.hpp"
 #include "io/vocabulary.hpp"
 #include "upsweep/table.hpp"
 #include "upsweep/types.hpp"
 
 namespace upsweep::python {
 
-/// How a column's text lies in memory: by offsets of 32 or 64 bits, or as views.
-enum class TextLayout : std::uint8_t { none, offsets32, offsets64, views };
+using io::TextLayout;
 
 /// What a table declares for a column, and how Arrow has its elements.
 struct ColumnType {

@@ -26,38 +26,9 @@
 namespace upsweep::io {
 namespace {
 
-constexpr int kMaxDigits = 38;  // of decimals: as many as any 128-bit integer can hold
-
-// What Arrow's types are given out as, but for decimals.
-struct Known {
-  arrow::Type::type id;
-  ValueKind kind;
-  Storage storage;
-};
-constexpr Known kKnown[] = {
-    {arrow::Type::INT8, ValueKind::integer, Storage::int8},
-    {arrow::Type::INT16, ValueKind::integer, Storage::int16},
-    {arrow::Type::INT32, ValueKind::integer, Storage::int32},
-    {arrow::Type::INT64, ValueKind::integer, Storage::int64},
-    {arrow::Type::UINT8, ValueKind::integer, Storage::uint8},
-    {arrow::Type::UINT16, ValueKind::integer, Storage::uint16},
-    {arrow::Type::UINT32, ValueKind::integer, Storage::uint32},
-    {arrow::Type::UINT64, ValueKind::integer, Storage::uint64},
-    {arrow::Type::NA, ValueKind::integer, Storage::int64},  // all NULL
-    {arrow::Type::HALF_FLOAT, ValueKind::real, Storage::float32},
-    {arrow::Type::FLOAT, ValueKind::real, Storage::float32},
-    {arrow::Type::DOUBLE, ValueKind::real, Storage::float64},
-    {arrow::Type::DATE32, ValueKind::date, Storage::int32},
-    {arrow::Type::DATE64, ValueKind::date, Storage::int32},
-    {arrow::Type::BOOL, ValueKind::boolean, Storage::bit},
-    {arrow::Type::STRING, ValueKind::text, Storage::int32},
-    {arrow::Type::LARGE_STRING, ValueKind::text, Storage::int32},
-    {arrow::Type::STRING_VIEW, ValueKind::text, Storage::int32},
-};
-
 bool set_decimal(Field& field, const arrow::DataType& type) {
   const auto& decimal = static_cast<const arrow::DecimalType&>(type);
-  if (decimal.precision() > kMaxDigits || decimal.scale() < 0 || decimal.scale() > kMaxDigits) return false;
+  if (decimal.precision() > kMostDigits || decimal.scale() < 0 || decimal.scale() > kMostDigits) return false;
   const Storage wide = decimal.precision() <= kInt64Digits ? Storage::int64 : Storage::int128;
   field.kind = ValueKind::decimal;
   field.storage = type.id() == arrow::Type::DECIMAL32 ? Storage::int32 : wide;
@@ -68,9 +39,8 @@ bool set_decimal(Field& field, const arrow::DataType& type) {
 // False for a type that is not computed with.
 bool set_type(Field& field, const arrow::DataType& type) {
   if (arrow::is_decimal(type.id())) return set_decimal(field, type);
-  const auto* const known =
-      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& row) { return row.id == type.id(); });
-  if (known == std::end(kKnown)) return false;
+  const ArrowType* const known = arrow_type_of(type);
+  if (known == nullptr) return false;
   field.kind = known->kind;
   field.storage = known->storage;
   return true;
@@ -158,7 +128,7 @@ class Column {
 
   // Rows that are NULL may hold what does not fit.
   const void* convert(const arrow::Array& array, std::int64_t first_row, Memory& memory) const {
-    const Stored stored = stored_as(array.type_id());
+    const Stored stored = stored_as(*array.type());
     const std::int64_t width = width_of(field_.storage) / 8;
     const std::int64_t raw_width = array.type()->byte_width();
     const std::uint8_t* const from = array.data()->buffers[1]->data() + array.offset() * raw_width;

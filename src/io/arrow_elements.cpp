@@ -4,10 +4,12 @@
 
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
+#include <arrow/c/bridge.h>
 #include <arrow/util/bit_util.h>
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "io/arrow_errors.hpp"
 #include "upsweep/error.hpp"
@@ -20,20 +22,28 @@ void pass_validity(const arrow::Array& array, ColumnData& data) {
   data.offset = array.offset();
 }
 
-Stored stored_as(arrow::Type::type id) {
-  switch (id) {
+const ArrowType* arrow_type_of(const arrow::DataType& type) {
+  // Arrow exports these as the type that stores them.
+  if (type.id() == arrow::Type::DICTIONARY || type.id() == arrow::Type::EXTENSION) return nullptr;
+  ArrowSchema schema{};
+  if (!arrow::ExportType(type, &schema).ok()) return nullptr;
+  const ArrowType* const row = arrow_type_of(std::string_view(schema.format));
+  schema.release(&schema);
+  return row;
+}
+
+Stored stored_as(const arrow::DataType& type) {
+  switch (type.id()) {
     case arrow::Type::DECIMAL32:
       return Stored::decimal32;
     case arrow::Type::DECIMAL128:
       return Stored::decimal128;
     case arrow::Type::DECIMAL256:
       return Stored::decimal256;
-    case arrow::Type::DATE64:
-      return Stored::date64;
-    case arrow::Type::HALF_FLOAT:
-      return Stored::half_float;
-    default:
-      return Stored::as_computed;
+    default: {
+      const ArrowType* const row = arrow_type_of(type);
+      return row == nullptr ? Stored::as_computed : row->stored;
+    }
   }
 }
 

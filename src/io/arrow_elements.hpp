@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "io/stored_elements.hpp"
+#include "io/arrow_types.hpp"
 #include "io/vocabulary.hpp"
 #include "upsweep/table.hpp"
 
@@ -27,7 +27,10 @@ std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataTyp
 std::shared_ptr<arrow::Array> decode_dictionary(const arrow::DictionaryArray& encoded, const std::string& name,
                                                 std::int64_t first_row);
 
-/// How elements of Arrow's type `id` lie in memory.
-Stored stored_as(arrow::Type::type id);
+/// The row of the table of types; null for a type that is not computed with, and for decimals.
+const ArrowType* arrow_type_of(const arrow::DataType& type);
+
+/// How elements of the type are stored.
+Stored stored_as(const arrow::DataType& type);
 
 }  // namespace upsweep::io

@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "io/arrow_types.hpp"
 #include "upsweep/io.hpp"
 
 namespace upsweep::io {
-
-inline constexpr int kInt64Digits = 18;  ///< of a decimal: as many as any 64-bit integer can hold
 
 /// Whether row i of a batch's column is NULL.
 constexpr bool is_null(const ColumnData& data, std::int64_t i) {
