@@ -502,7 +502,7 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: A
     of = take_in_lists(lists)
     n, replacement = whole(n, "n", 1), flag(replacement, "replacement")
     where = _options.place(of.xp.device, of.xp.stream)
-    outputs = _Outputs(of.xp, of.give, of.arrays, out, n + 1)
+    outputs = _IndexOutputs(of.xp, of.give, of.arrays, out, n + 1)
     at = of.xp.elements(outputs.take(of.count + 1))
     total = _core.combinations(where, of.bounds, UNKNOWN_LENGTH, n, replacement, at, [])
     places = [of.xp.elements(outputs.take(total)) for _ in range(n)]
@@ -510,7 +510,7 @@ def combinations(lists: Any, n: int = 2, /, *, replacement: bool = False, out: A
     return outputs.results()
 
 
-class _Outputs:
+class _IndexOutputs:
     """One array of int64 after the other: new ones, or the first elements of those that are given."""
 
     def __init__(self, xp: Any, give: Callable[[Any], Any], inputs: Sequence[Any], out: Any, count: int):
@@ -569,7 +569,7 @@ def cartesian(*lists: Any, out: Any = None) -> tuple[Any, ...]:
         raise ValueError(f"lists: as many of each are needed, not {', '.join(str(each.count) for each in of)}")
     xp, give = of[0].xp, of[0].give
     where = _options.place(xp.device, xp.stream)
-    outputs = _Outputs(xp, give, [array for each in of for array in each.arrays], out, len(of) + 1)
+    outputs = _IndexOutputs(xp, give, [array for each in of for array in each.arrays], out, len(of) + 1)
     at = xp.elements(outputs.take(of[0].count + 1))
     inputs = [(each.bounds, UNKNOWN_LENGTH) for each in of]
     total = _core.cartesian(where, inputs, at, [])
