@@ -25,8 +25,10 @@ BEGINNING = """\
 #include <vector>
 #include <upsweep/filtered_sum.hpp>
 #include <upsweep/by_key.hpp>
+#include <upsweep/chunked.hpp>
 #include <upsweep/combinations.hpp>
 #include <upsweep/group_by.hpp>
+#include <upsweep/list_shards.hpp>
 #include <upsweep/broadcast.hpp>
 #include <upsweep/pack.hpp>
 #include <upsweep/offsets.hpp>
@@ -40,6 +42,10 @@ BEGINNING = """\
 
 using upsweep::par;
 constexpr upsweep::gpu::Policy gpu;
+extern const upsweep::gpu::Chunked chunked;
+extern const upsweep::gpu::Group group;
+extern const std::vector<upsweep::gpu::Shard<int>> shards;
+extern const std::vector<upsweep::gpu::ListsShard<int>> list_shards;
 struct DerivedPolicy : upsweep::Policy {};
 struct DerivedGpuPolicy : upsweep::gpu::Policy {};
 const DerivedPolicy const_policy{};
@@ -337,6 +343,12 @@ WRONG = [
     (ORDER, "upsweep::reduce(par, doubles, upsweep::max);"),
     (ORDER, "upsweep::exclusive_scan(par, ints, int_out, upsweep::add, 0);"),
     (ORDER, "upsweep::segmented_exclusive_scan(par, offsets, doubles, out, upsweep::add, 0.0);"),
+    (ORDER, "upsweep::inclusive_scan(chunked, ints, int_out, upsweep::add, 0);"),
+    (ORDER, "upsweep::exclusive_scan(chunked, ints, int_out, [](int a, int b) { return a + b; }, 0);"),
+    (ORDER, "upsweep::reduce(chunked, ints, upsweep::add, 0);"),
+    (ORDER, "upsweep::inclusive_scan(group, shards, upsweep::add, 0);"),
+    (ORDER, "upsweep::exclusive_scan(group, shards, upsweep::add, 0);"),
+    (ORDER, "upsweep::segmented_reduce(group, list_shards, upsweep::add, 0);"),
     (ORDER, "upsweep::segmented_inclusive_scan(par, offsets, doubles, out, upsweep::add, 0.0);"),
     (ORDER, "upsweep::segmented_inclusive_scan(gpu, offsets, doubles.data(), 4, out.data(), upsweep::max, 0.0, mask);"),
     (ORDER, "upsweep::segmented_reduce(par, offsets, doubles, out, upsweep::max, 0.0);"),
@@ -405,6 +417,10 @@ WRONG = [
 RIGHT = [
     "upsweep::reduce(const_policy, ints); upsweep::inclusive_scan(const_gpu_policy, std::span(ints), std::span(int_out)); upsweep::count_kept(const_gpu_policy, mask); upsweep::find_subset(const_policy, longs, 7);",
     "upsweep::gpu::Workspace workspace({}, 1); upsweep::gpu::Workspace other({}, 0L, nullptr); (void)upsweep::gpu::measure_link(0);",
+    "upsweep::exclusive_scan(chunked, ints, int_out, 0, upsweep::add);",
+    "upsweep::reduce(chunked, ints, 0, upsweep::add);",
+    "upsweep::inclusive_scan(group, shards, 0, upsweep::add);",
+    "upsweep::segmented_reduce(group, list_shards, 0, upsweep::add);",
     # Ranges of device memory, policies in braces, and types that convert to a policy.
     "upsweep::select(gpu, mask, std::span(doubles), std::span(out)); upsweep::select(gpu, offsets, mask, std::span(longs), std::span(doubles), std::span(out));",
     "upsweep::SelectColumn column(doubles, out); upsweep::select(gpu, offsets, mask, longs.data(), column); upsweep::select(par, offsets, mask, longs.data(), column, column); upsweep::select(par, offsets, mask, longs.data());",

@@ -94,6 +94,9 @@ class Chunked {
 
 namespace detail {
 
+template <>
+inline constexpr bool kTakesInit<gpu::Chunked> = true;
+
 /// Both run calls on the host's arrays, and return the rung. Of `how` the rung and overflow count. Of a reduction the carry is
 /// advanced.
 std::string_view run_scan(const gpu::Chunked& chunked, const gpu::Policy& how, const ScanCall& call);

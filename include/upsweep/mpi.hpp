@@ -165,6 +165,30 @@ Reduction<T> reduce(MPI_Comm comm, const Policy& policy, const In* in, std::int6
   return {upsweep::detail::value_of(all), rung};
 }
 
+/// @cond
+// Calls that are refused, with the reason.
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto inclusive_scan(MPI_Comm /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto exclusive_scan(MPI_Comm /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto reduce(MPI_Comm /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto segmented_reduce(MPI_Comm /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+/// @endcond
+
 // ---- Offsets of lists.
 
 namespace detail {

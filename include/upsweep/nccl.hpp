@@ -113,4 +113,23 @@ void reduce_async(ncclComm_t comm, const gpu::Policy& policy, const In* in, std:
   upsweep::reduce_async(policy, all, rank.count, out, kIdentity, op);
 }
 
+/// @cond
+// Calls that are refused, with the reason.
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto inclusive_scan(ncclComm_t /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto exclusive_scan(ncclComm_t /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+template <class P, class... Rest>
+  requires upsweep::detail::OperatorFirst<P, Rest...>
+auto reduce_async(ncclComm_t /*comm*/, const P& /*policy*/, Rest&&... /*rest*/) {
+  return upsweep::detail::refuse_order<P, Rest...>();
+}
+/// @endcond
+
 }  // namespace upsweep::nccl

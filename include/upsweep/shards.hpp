@@ -91,6 +91,9 @@ struct FilteredSumShard {
 
 namespace detail {
 
+template <>
+inline constexpr bool kTakesInit<gpu::Group> = true;
+
 /// f(operator, its kernels), both as the device has them. Those of custom operators are in shards.cuh.
 template <class In, class Out, class Op, class F>
 auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {

@@ -160,6 +160,11 @@ inline constexpr bool kIsCarry = false;
 template <class T>
 inline constexpr bool kIsCarry<ScanCarry<T>> = true;
 
+/// Whether a call whose first argument is a T takes an initial value before its operator: of policies, and of the classes that
+/// chunked.hpp and shards.hpp add.
+template <class T>
+inline constexpr bool kTakesInit = AnyPolicy<T>;
+
 template <class T>
 inline constexpr bool kIsValueAt = false;
 template <class T>
@@ -212,7 +217,7 @@ consteval Refusal refusal_of() {
   } else if constexpr (has_float_length<kRules.lengths, Rest...>() || (kRules.integers && HasFloat<Rest...>)) {
     return Refusal::number;
   } else {
-    return AnyPolicy<First> && kHasOperatorFirst<Rest...> ? Refusal::order : Refusal::none;
+    return kTakesInit<First> && kHasOperatorFirst<Rest...> ? Refusal::order : Refusal::none;
   }
 }
 template <ArgumentRules kRules, class First, class... Rest>
@@ -242,6 +247,15 @@ auto refuse() {
                 "a mask must be an array of bool or std::uint8_t, one for each element: compute it first, such as "
                 "keep[i] = x[i] > 0");
   static_assert(kWhy != Refusal::order, "the initial value comes before the operator: (..., init, op)");
+}
+
+/// A call after whose communicator a policy and an operator before its initial value follow.
+template <class P, class... Rest>
+concept OperatorFirst = AnyPolicy<P> && kHasOperatorFirst<std::remove_cvref_t<Rest>...>;
+/// Refuses it, for MPI and NCCL.
+template <class P, class... Rest>
+auto refuse_order() {
+  return refuse<ArgumentRules{}, P, Rest...>();
 }
 
 /// The rules of functions whose numbers are all integers.
