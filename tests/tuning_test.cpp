@@ -80,6 +80,11 @@ TEST(Tuning, OrdersAreAsReleased) {
   EXPECT_EQ(kLanesOrder.list_tile, 16384);
   EXPECT_EQ(kPipelineOrder.consumers, 11);
   EXPECT_EQ(kPipelineOrder.stage_bytes, 26'624);
+  EXPECT_EQ(kFewOrder.blocks, 132);
+  EXPECT_EQ(kFewOrder.least_rows, 8192);
+  EXPECT_EQ(kFewOrder.lane_rows, 4);
+  EXPECT_EQ(kPartitionsOrder.most_local, 10);
+  EXPECT_EQ(kPartitionsOrder.tile_rows, 32'768);
   EXPECT_EQ(kChunksOrder.reduce_bytes, 8'388'608);
   EXPECT_EQ(cpu::tuning::kBlocksOrder.block_bytes, 131'072);
   EXPECT_EQ(cpu::tuning::kBlocksOrder.long_block, 262'144);

@@ -113,11 +113,11 @@ static __global__ void __launch_bounds__(32 * kGroupWarps)
   const std::int64_t first = group * kGroupTiles;
   T rest{};
   if (whole < tiles && whole / kGroupTiles / kGroupWarps == blockIdx.x) {
-    T* const room = reinterpret_cast<T*>(memory);
-    const T folded = fold_rest(call, whole * Shape<Problem>::kTile, room);
-    if (threadIdx.x == 0) room[kGroupWarps] = folded;
+    T* const folds = reinterpret_cast<T*>(memory);
+    const T folded = fold_rest(call, whole * Shape<Problem>::kTile, folds);
+    if (threadIdx.x == 0) folds[kGroupWarps] = folded;
     __syncthreads();
-    rest = room[kGroupWarps];
+    rest = folds[kGroupWarps];
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) static_cast<ShardGroups*>(groups)->tiles = tiles;
   if (first >= tiles) return;

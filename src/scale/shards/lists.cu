@@ -206,7 +206,7 @@ void require_shard(const gpu::Policy& policy, const detail::SegmentedReduceCall&
   gpu::require_device_array(call.out, lists.count, policy.device, "output");
 }
 
-/// A call, in pieces.
+/// A call, in steps.
 class ListsFold {
  public:
   ListsFold(const gpu::Group::State& state, detail::ShardLists& lists)

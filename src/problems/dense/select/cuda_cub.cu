@@ -4,8 +4,8 @@
 // Idea   What a library has: DeviceSelect::Flagged for each column, DeviceScan::InclusiveSum of the mask.
 // Cost   Lists: the scan writes 8 bytes per element, and a random read of it per list. Content once.
 // Needs  Any GPU; lists one after the other without nulls, elements aligned to their size (of 16 bytes: to 8).
-// Limit  The mask is read for each column and for the scan, whose sums are as large as the content. Where an output has less
-//        room than the content is long, elements are counted first, as CUB knows of no room.
+// Limit  The mask is read for each column and for the scan, whose sums are as large as the content. Where the capacity of
+//        an output is below the length of the content, elements are counted first, as CUB takes no capacity.
 // From   CUB 3 of the CUDA toolkit.
 #include "problems/dense/select/rung.hpp"
 
@@ -60,7 +60,7 @@ struct KeptCount {
   IsKept is_kept;
   __device__ std::int64_t operator()(std::int64_t j) const { return is_kept(j) ? 1 : 0; }
 };
-/// None, where there is no room for all.
+/// None, where the capacity is too small for all.
 struct IsMoved {
   IsKept is_kept;
   std::int64_t capacity;
@@ -181,7 +181,7 @@ cudaError_t launch_all(const detail::SelectCall& call, const CubScratch& scratch
   } else if (error == cudaSuccess && n > 0 && (call.columns.empty() || call.capacity < n)) {
     error = library.sum({is_kept}, n, &scratch.found->kept);
   }
-  // Without lists, and with room for everything, the first column's count is what is kept.
+  // Without lists, and with capacity for everything, the first column's count is what is kept.
   std::int64_t* const kept = !call.has_lists && call.capacity >= n ? &scratch.found->kept : scratch.selected;
   for (std::size_t c = 0; c < call.columns.size() && n > 0; ++c) {
     if (error != cudaSuccess) return error;

@@ -5,7 +5,7 @@
 // Idea   One pass: tiles load keys and values, scan pairs of a value and whether a run began, and find what precedes them by
 //        look-back.
 // Cost   Keys and values read once, results written.
-// Needs  Any GPU. Integer keys of 4 and 8 bytes; outputs with room for n runs, as CUB asks nobody how much there is.
+// Needs  Any GPU. Integer keys of 4 and 8 bytes; outputs with a capacity of n runs, as CUB does not ask for it.
 // Limit  Sums begin with a run's first value: no init, and exclusive scans of floats need one; how many runs a scan has seen is not counted.
 // From   CUB 3 of the CUDA toolkit.
 #include <cstddef>
@@ -111,7 +111,7 @@ const char* cub_refusal(const Call& call, const Policy&) noexcept {
       return "begins each run of an exclusive scan with init, also where it is -0.0";
   }
   if (call.reduction != nullptr && capacity_of(call) < call.keys.length) {
-    return "does not look at the room: outputs must have some for as many runs as keys";
+    return "does not check the capacity: outputs must hold as many runs as there are keys";
   }
   return nullptr;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/keys/group_by/cuda_partitioned.cu: rows by partition of their hashes, and a table in shared memory for each tile of a partition.
 //
-// Idea   The first bits of the hashes are sorted with the rows. So many that a partition's keys find room in a block's table:
+// Idea   The first bits of the hashes are sorted with the rows. So many that a partition's keys fit a block's table:
 //        blocks take equal tiles of the sorted rows, each of one partition or of a few that stand side by side.
 // Cost   Keys read twice and values once at random; partitions and rows both ways in one pass or two. Work n, depth n by the threads.
 // Needs  Any GPU. The memory of cuda.hash, and 24 bytes a row.

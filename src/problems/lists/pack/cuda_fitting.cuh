@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// problems/lists/pack/cuda_fitting.cuh: offsets that are given for lists: whether they leave each as much room as it has elements.
+// problems/lists/pack/cuda_fitting.cuh: offsets that are given for lists: whether they leave each as many places as it has elements.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA

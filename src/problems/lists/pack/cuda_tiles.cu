@@ -4,7 +4,7 @@
 // Idea   Short lists: a block takes 2048 or 512 of them by ticket, scans their lengths, and begins to load their elements
 //        while it looks back over the blocks before for where the results go; so bounds are read once and offsets only
 //        written. Where the elements are one run of the content they are copied 16 bytes at a time; else lists set a bit
-//        where they begin, and an element counts bits to find its list. Blocks whose lists hold very many elements are cut
+//        where they begin, and an element counts bits to find its list. Blocks whose lists hold very many elements are divided
 //        into tiles of 4096 results by a kernel after it. Long lists, and further columns: offsets first, and then such
 //        tiles of the whole result.
 // Cost   Short lists: 24 bytes per list of int64; elements read and written once. Long ones: 24 more for the tiles.
@@ -70,7 +70,7 @@ struct Shared {
 
 constexpr unsigned kTag = 1;  // of this call: words begin at zero
 
-/// Blocks of pack_lists() that a multiprocessor has room for.
+/// Blocks of pack_lists() that a multiprocessor holds at a time.
 template <class E, int kRows>
 inline constexpr int kListBlocks = [] {
   if constexpr (kRows == kMostRows || std::is_void_v<E>) {
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kMoveThreads, gpu::tuning::kPack.tile_resident
 
 // --------------------------------------------------------------------------------------------------------------- calls
 
-/// The elements of a list, on average, if outputs have no more room than they need.
+/// The elements of a list, on average, if outputs have no more capacity than they need.
 std::int64_t elements_of_list(const detail::PackCall& call) {
   return call.capacity / std::max(call.lists.count, std::int64_t{1});
 }
@@ -317,7 +317,7 @@ Status launch(detail::PackCall& call, const Policy&) noexcept {
   return gpu::status_of(launch_all(call, TileScratch(call, call.launch->scratch)));
 }
 
-/// As much as any TileScratch takes: a pack, each of its steps, and calls of fewer lists or less room, whose blocks may be
+/// As much as any TileScratch takes: a pack, each of its steps, and calls of fewer lists or less capacity, whose blocks may be
 /// smaller, run in one workspace.
 gpu::WorkspaceSize workspace(const detail::PackCall& call) noexcept {
   gpu::ScratchParts parts(nullptr);

@@ -21,7 +21,7 @@ struct PackedStatus {
 };
 
 /// After the sort, which has looked at the packed lists alone: what was wrong with the given ones, and how many elements these
-/// have, where the output has too little room for them.
+/// have, where the capacity of the output is too small for them.
 __global__ void report_packed(const PackedStatus* packed, SortFacts* facts, gpu::ListsStatus* status) {
   if (packed->code == Code::ok) return;
   const bool is_too_many = packed->code == Code::overflow;
