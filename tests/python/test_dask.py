@@ -622,7 +622,7 @@ def test_lists_whose_worker_dies(client, tmp_path):
     expected = dask.compute(
         upsweep.dask.segmented_reduce(x, lists), *upsweep.dask.select(mask, x, lists=lists), scheduler="sync"
     )
-    was_killed = one_dies(client, tmp_path, "upsweep-piece")
+    was_killed = one_dies(client, tmp_path, "upsweep-partial")
     found = client.compute([upsweep.dask.segmented_reduce(x, lists), *upsweep.dask.select(mask, x, lists=lists)], sync=True)
     was_killed()
     for one, other in zip(found, expected, strict=True):
