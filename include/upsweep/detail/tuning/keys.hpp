@@ -49,8 +49,8 @@ constexpr FewOrder kFewOrder{.sizes = {{.slots = 2048, .most = 512, .warps = 24,
 /// Rows that are numbered by their groups, and summed by the first bits of the numbers.
 struct PartitionsOrder {
   static constexpr bool kDeterminesFloatBits = true;
-  int most_local;               ///< bits of a number within its partition: sums of a block in shared memory
-  int pass_bits;                ///< of the sort by the other bits
+  int most_local;          ///< bits of a number within its partition: sums of a block in shared memory
+  int pass_bits;           ///< of the sort by the other bits
   std::int64_t tile_rows;  ///< of a partition, done by a block
 };
 // H100, 10^5 groups of 10^8 rows: three passes of the sort and a fold as lists 7.1 ms, one pass and sums in shared

@@ -94,7 +94,7 @@ constexpr MovedTuning kMoved = chosen<kMovedTunings>();
 
 struct PathTuning {
   int threads;
-  int find_threads;     ///< of a block that finds where work units begin
+  int find_threads;      ///< of a block that finds where work units begin
   int list_loads;        ///< lists of a thread whose bounds are loaded at a time
   int element_loads;     ///< elements of a thread at a time
   int elements_of_1;     ///< of a work unit, by the bytes of an element: of 1 or 2

@@ -35,8 +35,7 @@ ScanRanges::ScanRanges(const detail::ScanCall& call, const Policy& policy, const
       fold_(call, table),
       scan_(call, table, fold_.kernel(), fold_.op()),
       checked_(cpu::is_checked(call, policy)),
-      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() &&
-                        !fold_.elements().converts()),
+      notes_magnitudes_(checked_ && &table != &cpu::kernels_plain() && !in_place() && !fold_.elements().converts()),
       non_temporal_(call.n * call.out_size >= kNonTemporalBytes && !in_place()) {}
 
 std::int64_t ScanRanges::scan(cpu::Range range, Carry& carry, cpu::Range ahead) const {

@@ -19,7 +19,7 @@ inline constexpr const char* kOnePass = "content and bounds read, results writte
 // ---- Rungs on a GPU.
 
 /// The constant of float_bound of those that add a list's elements in another order than the loop: each of at least 32
-/// lanes adds up at most 1/32 of a piece of 16,384 elements; pieces add up the same way.
+/// lanes adds up at most 1/32 of a tile of 16,384 elements. Tiles are added up in that way too.
 inline constexpr FloatBound kDeviceBound{.serial = false, .constant = 1024};
 
 inline constexpr const char* kWraps = "its sums wrap around: cuda.lanes checks them";
