@@ -17,7 +17,6 @@
 #include "climb/reference.hpp"
 #include "cpu/block_scans.hpp"
 #include "cpu/overflow.hpp"
-#include "cpu/work_partition.hpp"
 #include "patterns.hpp"
 #include "rungs.hpp"
 #include "upsweep/dynamic.hpp"

@@ -29,8 +29,8 @@ inline constexpr std::int64_t kDeviceLength = std::int64_t{1} << 21;
 inline constexpr std::int64_t kDeviceLengthInChunks = std::int64_t{1} << 25;
 
 /// Elements of a chunk: all of a short column. Of a longer one on a GPU `on_device`; on the CPU 4 MB, which caches still hold when
-/// they are computed with, or more where there are threads for more. Always a multiple of 2^18, where every rung's blocks and
-/// blocks end, so that a float scan in chunks has the bits of a scan of the whole.
+/// they are computed with, or more where there are threads for more. Always a multiple of 2^18, where every rung's blocks,
+/// short and long, end, so that a float scan in chunks has the bits of a scan of the whole.
 inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& info, std::int64_t on_device) {
   constexpr std::int64_t kPerThread = std::int64_t{1} << 18;
   constexpr std::int64_t kMost = std::int64_t{1} << 21;

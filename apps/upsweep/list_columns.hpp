@@ -75,8 +75,9 @@ class ListColumns {
 
  private:
   std::vector<io::ListReader*> readers_;
-  std::vector<io::ListBatch> left_;               // of each column what is read and was not given out
-  std::vector<std::vector<std::uint8_t>> valid_;  // of its elements, a byte each: once, not for every some
+  std::vector<io::ListBatch> left_;  // of each column what is read and was not given out
+  std::vector<std::vector<std::uint8_t>>
+      valid_;  // of its elements, a byte each: once, not for every batch that is given out
   std::vector<io::ListBatch> batches_;
   std::int64_t given_ = 0;
 };

@@ -22,7 +22,7 @@ constexpr auto kFirstAfter = std::chrono::milliseconds(500);
 constexpr auto kEvery = std::chrono::milliseconds(100);
 
 /// Where a message ends that shows a line of a query and a caret under it, on lines of their own; else its length. Other
-/// line breaks belong to names, and escaped.
+/// line breaks belong to names, and are escaped.
 std::size_t end_of_text(std::string_view message) {
   const std::size_t caret = message.rfind('\n');
   if (caret == std::string_view::npos || message.find_first_not_of(' ', caret + 1) != message.size() - 1 ||

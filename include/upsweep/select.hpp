@@ -12,7 +12,7 @@
 //
 // Shapes    the mask has one boolean for each element of the content, whether or not a list has that element: mask[j] is
 //           content[j]'s, whatever the first offset. All columns have that length. out_offsets holds n + 1 for n lists.
-// Memory    outputs are the caller's. outputs of select must hold the elements that it keeps, which count_kept() says;
+// Memory    outputs are the caller's. Those of select must hold the elements that it keeps, which count_kept() says;
 //           there are never more than the lists have elements. Offsets alone (no columns) are a selection too, and
 //           return that count. partition and take fill their outputs: as many elements as the content, or the indices,
 //           have. Nothing is written past their capacity. select and partition take memory of their own: a sixth of a

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <nanobind/stl/string.h>
 #include <structmember.h>
 
 #include "bindings.hpp"

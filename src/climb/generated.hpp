@@ -20,9 +20,9 @@
 namespace upsweep {
 
 inline constexpr auto kNumberTypes = [] {
-  std::array<Type, kTypeCount> all{};
-  for (int i = 0; i < kTypeCount; ++i) all[static_cast<std::size_t>(i)] = static_cast<Type>(i);
-  return all;
+  std::array<Type, kTypeCount> types{};
+  for (int i = 0; i < kTypeCount; ++i) types[static_cast<std::size_t>(i)] = static_cast<Type>(i);
+  return types;
 }();
 inline constexpr Type kUsualNumberTypes[] = {Type::int32, Type::float32, Type::int64, Type::float64};
 inline constexpr std::int64_t kUsualSizes[] = {1'000, 1'000'000, 10'000'000};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 #include "core/visit.hpp"
 #include "cpu/range_flags.hpp"

@@ -33,17 +33,17 @@ struct ListBatch {  // NOLINT(cppcoreguidelines-pro-type-member-init): bounds ar
   bool read_valid(const Lists& lists, std::int64_t first, std::int64_t count, std::int64_t content);
 };
 
-/// Lists of a work unit.
-inline constexpr std::int64_t kWorkUnitLists = tuning::kLists.work_unit;
+/// Lists of a block.
+inline constexpr std::int64_t kBlockLists = tuning::kLists.block_lists;
 
-inline std::int64_t list_work_units(const Lists& lists) { return ceil_div(lists.count, kWorkUnitLists); }
+inline std::int64_t list_blocks(const Lists& lists) { return ceil_div(lists.count, kBlockLists); }
 
-/// Lists of a work unit, which workers take in any order: their bounds as starts and lengths. A null list is an empty one.
-struct ListWorkUnit {
+/// Lists of a block, which workers take in any order: their bounds as starts and lengths. A null list is an empty one.
+struct ListBlock {
   std::int64_t count = 0;
   std::int64_t most = 0;  ///< no list is longer: all lengths, combined by inclusive or
-  std::int64_t starts[kWorkUnitLists];
-  std::int64_t lengths[kWorkUnitLists];
+  std::int64_t starts[kBlockLists];
+  std::int64_t lengths[kBlockLists];
 
   [[nodiscard]] std::int64_t elements() const {
     std::int64_t sum = 0;
@@ -54,8 +54,7 @@ struct ListWorkUnit {
 
 /// Reads the bounds of `count` lists. Returns a negative number where one may be bad. Where none is, no difference has wrapped.
 template <class Bounds>
-std::int64_t read_bounds(Bounds bounds, std::int64_t first, std::int64_t count, std::int64_t content,
-                         ListWorkUnit& unit) {
+std::int64_t read_bounds(Bounds bounds, std::int64_t first, std::int64_t count, std::int64_t content, ListBlock& unit) {
   std::int64_t* __restrict const starts = unit.starts;
   std::int64_t* __restrict const lengths = unit.lengths;
   std::int64_t most = 0;
@@ -73,8 +72,8 @@ std::int64_t read_bounds(Bounds bounds, std::int64_t first, std::int64_t count, 
 }
 
 /// Reads the lists of work unit number `which`. Returns the first that is bad in `content` elements, or kNoIndex.
-inline std::int64_t read_work_unit(const Lists& lists, std::int64_t which, std::int64_t content, ListWorkUnit& unit) {
-  const Range range = block_of(lists.count, kWorkUnitLists, which);
+inline std::int64_t read_block(const Lists& lists, std::int64_t which, std::int64_t content, ListBlock& unit) {
+  const Range range = block_of(lists.count, kBlockLists, which);
   unit.count = range.count;
   const std::int64_t signs =
       visit_bounds(lists, [&](auto bounds) { return read_bounds(bounds, range.first, range.count, content, unit); });

@@ -27,7 +27,7 @@ UPSWEEP_INLINE void copy_vector(std::byte* to, const std::byte* from) {
 
 // --------------------------------------------------------------------------------------------------------------- stage
 
-/// Whole cache lines of the stage, up to `at`, leave it. Returns where the next element goes, or null where that is full.
+/// Whole cache lines of the stage, up to `at`, leave it. Returns where the next element goes, or null if the output is full.
 [[gnu::noinline]] std::byte* flush(Stage& stage, std::byte* at) {
   if (at - stage.bytes > stage.capacity) return nullptr;
   const std::int64_t whole = (at - stage.bytes) / kVectorBytes * kVectorBytes;

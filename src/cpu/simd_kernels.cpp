@@ -169,7 +169,7 @@ struct NoteNothing {
 
 template <class T, class Op>
 struct SimdScan {
-  using Carry = ScanCarry<T>;
+  using Carry = ScanCarry<T>;  // copied, as the caller's is of a signed or an unsigned type
   static constexpr T kIdentity = Op::template identity<T>();
   static constexpr VectorOp<Op> kCombine{};
 
@@ -190,11 +190,10 @@ struct SimdScan {
     }
     const Vector<T> all =
         combine<T>(kCombine, combine<T>(kCombine, sum[0], sum[1]), combine<T>(kCombine, sum[2], sum[3]));
-    auto& out = *static_cast<Carry*>(carry);
+    Carry out{};
     out.total = last_of(scan_vector<T>(kCombine, all));
-    out.lost = T{0};
     out.any = n > 0;
-    out.wraps = 0;
+    std::memcpy(carry, &out, sizeof out);
   }
 
   /// The carry does not wait for the scan of a vector, only for its own addition: that is the loop's critical path.
@@ -251,7 +250,8 @@ struct SimdScan {
   }
 
   static void scan(const void*, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode) {
-    auto& state = *static_cast<Carry*>(carry);
+    Carry state;
+    std::memcpy(&state, carry, sizeof state);
     const T* x = static_cast<const T*>(in);
     T* y = static_cast<T*>(out);
     T before = kIdentity;
@@ -259,11 +259,13 @@ struct SimdScan {
     state.total = scan_noting(x, y, n, before, mode);
     state.lost = T{0};
     state.any = state.any || n > 0;
+    std::memcpy(carry, &state, sizeof state);
   }
 
   /// An exclusive range starts with the identity, so it needs no case of its own.
   static void shift(const void*, void* out, std::int64_t n, const void* carry, bool) {
-    const auto& state = *static_cast<const Carry*>(carry);
+    Carry state;
+    std::memcpy(&state, carry, sizeof state);
     if (!state.any) return;
     constexpr std::int64_t kStep = kLanes<T>;
     T* y = static_cast<T*>(out);

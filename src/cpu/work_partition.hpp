@@ -186,8 +186,8 @@ class ListPath {
 };
 
 /// Runs work(PathWorkUnit) on each work unit of the lists, in any order on any worker. Work units cover all elements and all
-/// lists, and their ranges of elements do not overlap, even where offsets are bad. Returns whether all calls did; also false
-/// where the positions show that offsets decrease. Throws std::bad_alloc.
+/// lists, and their ranges of elements do not overlap, even where offsets are bad. Returns whether all calls returned
+/// true; also false where the positions show that offsets decrease. Throws std::bad_alloc.
 template <class Offsets, class Work>
 bool for_each_path_work_unit(const Offsets& offsets, std::int64_t n, std::int64_t element_bytes, int threads,
                              Work work) {
@@ -253,12 +253,12 @@ class MeasuredLists {
   /// measure(i) is the ListSize of list i. Throws std::bad_alloc.
   template <class Measure>
   MeasuredLists(std::int64_t lists, int workers, const Measure& measure) : lists_(lists), workers_(workers) {
-    blocks_.resize(static_cast<std::size_t>(ceil_div(lists, kBlockLists)) + 1);
-    first_bad_ = for_each_block_on(workers, lists, kBlocksAtOnce * kBlockLists, [&](Range range) {
+    blocks_.resize(static_cast<std::size_t>(ceil_div(lists, kMeasuredAtOnce)) + 1);
+    first_bad_ = for_each_block_on(workers, lists, kBlocksAtOnce * kMeasuredAtOnce, [&](Range range) {
       std::int64_t bad = kNoIndex;
       const std::int64_t end = range.first + range.count;
-      for (std::int64_t first = range.first; first < end; first += kBlockLists) {
-        bad = first_index(bad, measure_block(first, std::min(first + kBlockLists, end), measure));
+      for (std::int64_t first = range.first; first < end; first += kMeasuredAtOnce) {
+        bad = first_index(bad, measure_block(first, std::min(first + kMeasuredAtOnce, end), measure));
       }
       return bad;
     });
@@ -283,7 +283,7 @@ class MeasuredLists {
 
  private:
   static constexpr std::int64_t kListWork = tuning::kMeasuredLists.list_work;
-  static constexpr std::int64_t kBlockLists = tuning::kMeasuredLists.block_lists;
+  static constexpr std::int64_t kMeasuredAtOnce = tuning::kMeasuredLists.block_lists;
   static constexpr std::int64_t kBlocksAtOnce = tuning::kMeasuredLists.blocks;
   static constexpr std::int64_t kUnitWork = tuning::kMeasuredLists.unit_work;
 
@@ -303,7 +303,7 @@ class MeasuredLists {
       block.work += kListWork + size.reads;
       block.writes += size.writes;
     }
-    blocks_[static_cast<std::size_t>(first / kBlockLists)] = block;
+    blocks_[static_cast<std::size_t>(first / kMeasuredAtOnce)] = block;
     return bad;
   }
 
@@ -324,7 +324,7 @@ class MeasuredLists {
     const auto found = after - blocks_.begin() - 1;
     std::int64_t work = blocks_[static_cast<std::size_t>(found)].work;
     std::int64_t out = blocks_[static_cast<std::size_t>(found)].writes;
-    for (std::int64_t i = found * kBlockLists; i < lists_ && work < to; ++i) {
+    for (std::int64_t i = found * kMeasuredAtOnce; i < lists_ && work < to; ++i) {
       const ListSize size = measure(i);
       const std::int64_t elements = work + kListWork;  // where the list's elements begin, in work
       const ListElements one{.list = i,

@@ -175,7 +175,7 @@ std::size_t measure_texts(Bytes plain, std::int64_t n) {
 }
 
 // Whether plain texts are UTF-8. The lengths between texts of less than 128 bytes are ASCII, which also shows where a
-// string is truncated off: such texts are looked at together, longer ones by themselves.
+// string is truncated: such texts are looked at together, longer ones by themselves.
 class TextCheck {
  public:
   explicit TextCheck(Bytes plain) : begin_(plain.data()) {}

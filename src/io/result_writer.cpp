@@ -141,7 +141,7 @@ void require_result_name(const std::string& path) {
   throw Error(Code::invalid_argument,
               fmt::format("{}: the name of an output file must end in .npy, .parquet or .arrow, which is its format: "
                           "name it {}, for instance",
-                          path, std::filesystem::path(path).replace_extension(".npy").string()));
+                          path, path + ".npy"));
 }
 
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,

@@ -12,7 +12,7 @@ from conftest import OPERATORS, identity
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TYPES = [*INTEGERS, "float32", "float64"]
 RUNGS = ["cpu.serial", "cpu.threads", "cpu.simd", "cpu.simd_threads", "cpu.chained", "cpu.lookahead"]
-CHUNK = 1 << 21  # longer columns are read in several pieces
+CHUNK = 1 << 21  # longer columns are read in several chunks
 INT64_MAX = 2**63 - 1
 
 

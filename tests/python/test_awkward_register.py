@@ -752,7 +752,7 @@ def test_ufuncs_in_blocks(name, in_blocks):
 @pytest.mark.parametrize("threads", [2, 3, 7])
 @pytest.mark.parametrize("ufunc", [np.fmin, np.fmax, np.minimum, np.maximum])
 def test_ufuncs_of_zeros_have_numpys_signs(ufunc, threads, in_blocks):
-    """NumPy's vectors and what it does to the rest of an array give other zeros: pieces must not have such rests."""
+    """NumPy's vectors and what it does to the rest of an array give other zeros: blocks must not have such rests."""
     zeros = np.zeros(700_001)
     zeros[1::2] = -0.0
     one, other = ak.Array(zeros), ak.Array(-zeros)

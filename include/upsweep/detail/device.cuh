@@ -109,7 +109,7 @@ __device__ __forceinline__ T scan_items_exclusive(const Op& op, T before, T (&it
 }
 
 // ------------------------------------------------------------------------------------------ workspace and tagged words
-// Values that blocks publish are stored as words of 32 bits, each stored with a tag of 32 bits in one 8-byte access: a word
+// Values that blocks publish are split into words of 32 bits, each stored with a tag of 32 bits in one 8-byte access: a word
 // that carries the launch's tag is published, and a value is published when all its words are. So there is nothing to
 // initialise and no fence between value and flag, and whatever an earlier launch left, of any type, is not mistaken for a
 // value.

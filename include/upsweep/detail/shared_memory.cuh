@@ -25,8 +25,7 @@ class SharedArrays {
 
   template <class T>
   [[nodiscard]] __host__ __device__ __forceinline__ T* take(int count) {
-    T* const array = reinterpret_cast<T*>(memory_);
-    memory_ = reinterpret_cast<unsigned char*>(array + count);
+    T* const array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
     bytes_ += static_cast<std::size_t>(count) * sizeof(T);
     return array;
   }

@@ -166,7 +166,7 @@ def _with_next(offsets: np.ndarray, after: int | None) -> np.ndarray:
 
 
 def reduced(content: Any, lists: Lists, op: str, initial: Any, dtype: str, checked: bool) -> Any:
-    """An array with a chunk for each chunk of the lists."""
+    """A Dask array, one block for each chunk of the lists."""
     name, chunks, partials = new_name("lists"), new_name("chunk"), new_name("partial")
     results, options = name if not checked else new_name("joined"), how()
     graph: dict = {}

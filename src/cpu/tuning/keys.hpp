@@ -9,9 +9,9 @@ namespace upsweep::cpu::tuning {
 /// How rows are divided where groups of them are folded apart. So it depends on neither the threads nor the CPU.
 struct GroupsOrder {
   static constexpr bool kDeterminesFloatBits = true;
-  std::int64_t least_rows;       ///< of a work unit with a table of its own
-  std::int64_t rows_per_key;     ///< of a work unit with a table of all keys of the range
-  std::int64_t most_work_units;  ///< of a call
+  std::int64_t least_rows;       ///< of a block with a table of its own
+  std::int64_t rows_per_key;     ///< of a block with a table of all keys of the range
+  std::int64_t most_tables;      ///< of a call
   std::int64_t batch;            ///< rows of a batch
   std::int64_t most_keys;        ///< of a batch's table
   std::int64_t worth_one_of;     ///< a full table is looked into while it has one of so many of a block's rows
@@ -25,7 +25,7 @@ constexpr GroupsOrder kGroupsOrder{
     .least_rows = 1 << 17,
     .rows_per_key = 8,
     // Not measured.
-    .most_work_units = 64,
+    .most_tables = 64,
     // Derived: the last 16 bits of a row are its number in the batch; keys and values of 8 bytes fit an L2 of 1 MB.
     .batch = 65536,
     // Derived: a sixteenth of the rows: table and totals stay in L2.
@@ -46,7 +46,7 @@ struct GroupsTuning {
   std::int64_t keys;          ///< that are compared at a time
   std::int64_t sorted_rows;   ///< positions that a thread takes at a time, of sorted rows
   std::int64_t alone;         ///< entries that one thread merges sooner than others come to help
-  std::int64_t most_written;  ///< consecutive work units that a thread writes the known groups of
+  std::int64_t most_written;  ///< consecutive batches whose known groups a thread writes
 };
 constexpr GroupsTuning kGroups{// Derived: bounds stay in L1.
                                .runs = 256,

@@ -9,7 +9,7 @@ namespace upsweep::cpu::tuning {
 /// Lists that are read, checked or converted at a time.
 struct ListsTuning {
   std::int64_t batch;            ///< lists whose bounds are read and checked together
-  std::int64_t work_unit;        ///< lists of a work unit, which workers take in any order
+  std::int64_t block_lists;      ///< lists of a block, which workers take in any order
   std::int64_t run;              ///< lists of a run, which a kernel gets
   std::int64_t list_bytes;       ///< that a list counts for beside its elements
   std::int64_t units_of_worker;  ///< work units that a worker takes one after the other
@@ -18,8 +18,8 @@ struct ListsTuning {
 constexpr ListsTuning kLists{
     // Derived: bounds of 4 KB stay in L1.
     .batch = 256,
-    // Derived: enough that taking a work unit costs nothing compared with its work; its bounds stay in L1.
-    .work_unit = 1024,
+    // Derived: enough that taking a block costs nothing compared with its work; its bounds stay in L1.
+    .block_lists = 1024,
     // Derived: bounds that are converted stay in L1.
     .run = 512,
     // Derived: its offsets and starts, or its bounds and result.

@@ -158,7 +158,7 @@ extern const Rung cpu_bits_simd{.info = {.id = "cpu.bits_simd",
                                          .idea = "vectors, items in a wavefront, only where sums are",
                                          .needs = "AVX2, AVX-512 or baseline",
                                          .traffic = "2 bits per sum and pass of up to 16 items",
-                                         .cost = "n·S/512, n·S/(512·p); less where stretches fill up",
+                                         .cost = "n·S/512, n·S/(512·p); less where tiles fill up",
                                          .limit = "the caches, and S"},
                                 .refusal = needs_isa,
                                 .run = run};

@@ -49,7 +49,7 @@ class Wavefront {
   int begin(const std::vector<Pass>& passes, int most);
   /// Memory for so many work units. Throws std::bad_alloc.
   void reserve(int work_units);
-  /// Splits work units, fewer than were reserved or as many.
+  /// Divides the open words into work units, at most as many as were reserved.
   void share(int work_units) noexcept;
   void work(int id) noexcept;
   void end();

@@ -47,18 +47,18 @@ inline std::uint64_t bits_of(const std::uint8_t* bytes) {
   return _mm512_test_epi8_mask(all, all);
 #elif defined(__AVX2__)
   std::uint64_t bits = 0;
-  for (int lane = 0; lane < 2; ++lane) {
-    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + lane);
+  for (int half = 0; half < 2; ++half) {
+    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + half);
     const auto zero = static_cast<unsigned>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(some, _mm256_setzero_si256())));
-    bits |= std::uint64_t{~zero} << (32 * lane);
+    bits |= std::uint64_t{~zero} << (32 * half);
   }
   return bits;
 #else
   std::uint64_t bits = 0;
-  for (int lane = 0; lane < 4; ++lane) {
-    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + lane);
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes) + quarter);
     const auto zero = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_setzero_si128())));
-    bits |= std::uint64_t{~zero & 0xFFFFU} << (16 * lane);
+    bits |= std::uint64_t{~zero & 0xFFFFU} << (16 * quarter);
   }
   return bits;
 #endif
@@ -75,8 +75,8 @@ inline std::int32_t* append_places(std::uint64_t bits, std::int32_t first, std::
   __m512i places = _mm512_add_epi32(_mm512_set1_epi32(first),
                                     _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
   if (bits == 0) return to;
-  for (int lane = 0; lane < 4; ++lane) {
-    const auto some = static_cast<__mmask16>(bits >> (16 * lane));
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const auto some = static_cast<__mmask16>(bits >> (16 * quarter));
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(some, places));
     to += __builtin_popcount(some);
     places = _mm512_add_epi32(places, step);
@@ -383,8 +383,8 @@ void drop(const std::uint64_t* marks, int n, std::int32_t* group) {
   int i = 0;
 #if defined(__AVX512F__)
   for (; i + kGroup <= n; i += kGroup, ++marks) {
-    for (int lane = 0; lane < kGroup; lane += 16) {
-      _mm512_mask_storeu_epi32(group + i + lane, static_cast<__mmask16>(~*marks >> lane), _mm512_set1_epi32(kNoGroup));
+    for (int at = 0; at < kGroup; at += 16) {
+      _mm512_mask_storeu_epi32(group + i + at, static_cast<__mmask16>(~*marks >> at), _mm512_set1_epi32(kNoGroup));
     }
   }
 #endif

@@ -111,8 +111,8 @@ class AnswerMaker {
     chunks_.push_back(std::move(rows));
   }
 
-  /// Adds all groups of these, in the order of their first rows, which becomes the order of the answer's rows. False: memory has no
-  /// memory for all rows besides the groups. `pause` as answer_of() has it.
+  /// Adds all groups of these, in the order of their first rows, which becomes the order of the answer's rows. False: memory
+  /// cannot hold all rows besides the groups. `pause` as answer_of() has it.
   bool add_in_order(std::span<const Totals::View> views, int threads, const std::function<void()>& pause) {
     std::vector<std::int64_t> counts;
     for (const Totals::View& view : views) counts.push_back(view.groups->count());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sql/query/row_group_reader.hpp: a row group of a table as a plan reads it: no column, batch or row group more than it
-// needs.
+// sql/query/row_group_reader.hpp: a row group of a table as a plan reads it: no column or batch more than it needs.
 #pragma once
 
 #include <memory>

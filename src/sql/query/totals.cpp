@@ -270,7 +270,7 @@ void Totals::refuse_memory() const {
   throw Error(
       Code::out_of_memory,
       fmt::format("GROUP BY produces more groups than fit the memory: they take {} MB so far, twice as many are "
-                  "needed in the end, and there are {} MB: group by less, or fewer rows at a time",
+                  "needed in the end, and there are {} MB: group by fewer columns, or query fewer rows at a time",
                   bytes_ >> 20, most_bytes_ >> 20));
 }
 

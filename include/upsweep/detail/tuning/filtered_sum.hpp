@@ -35,8 +35,8 @@ struct ShuffledSumTuning {
 };
 constexpr From<ShuffledSumTuning> kShuffledSumTunings[] = {
     {80,
-     {// Derived: 8 blocks of 256 threads are the 2048 of a multiprocessor, in 32 registers each, which four keys leave
-      // capacity for.
+     {// Derived: 8 blocks of 256 threads are the 2048 of a multiprocessor, with 32 registers each, which is enough
+      // for four keys.
       .resident = 8,
       .keys = 4}}};
 constexpr ShuffledSumTuning kShuffledSum = chosen<kShuffledSumTunings>();

@@ -33,7 +33,7 @@ constexpr BitsFusedTuning kBitsFused = chosen<kBitsFusedTunings>();
 /// cuda.slices.
 struct SlicesTuning {
   int first_items;           ///< whose subsets are the threads of a block
-  std::int64_t most_words;   ///< of the words that a tile
+  std::int64_t most_words;   ///< of a tile
   std::int64_t least_words;  ///< so that a small bitmap still has several blocks
 };
 constexpr From<SlicesTuning> kSlicesTunings[] = {

@@ -29,7 +29,7 @@ Status run(const detail::ScanCall& call, const Policy& policy) noexcept {
 
 }  // namespace
 
-// The bound: 2048 vectors of a block one after the other, 4 levels within a vector, and steps that are themselves off by
+// The bound: 2048 vectors of a block one after the other, 4 levels within a vector, and sub-blocks that are themselves off by
 // up to 134 (128 additions per accumulator, 2 to join them, 4 within a vector); their totals add up compensated.
 extern const Rung cpu_lookahead{.info = {.id = "cpu.lookahead",
                                          .idea = "one pass: blocks folded early, and by whoever comes first",

@@ -12,7 +12,6 @@
 
 #include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
-#include "cpu/work_partition.hpp"
 #include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 

@@ -2,7 +2,7 @@
 // problems/dense/scan/cpu_threads.cpp: threads scan blocks on their own, the totals are scanned, and broadcast back.
 //
 // Idea   (x0 ⊕ x1) ⊕ (x2 ⊕ x3): associativity lets every block start at once, as if nothing preceded it. What did is
-//        combined in afterwards. These blocks have a fixed length and threads take runs of them (cpu/work_partition.hpp).
+//        combined in afterwards. These blocks have a fixed length and threads take runs of them (cpu/block_scans.hpp).
 // Cost   Two passes: n read + n written, then n read + n written again: 4n bytes·size instead of 2n. Work 2n
 //        operations, depth n/p + n/block + 1 on p threads.
 // Needs  Any CPU, any associative operator. Checked overflow: not in place, as the broadcast must see the input.
@@ -14,7 +14,6 @@
 // From   "CPU parallelization" in "Parallel Prefix Scan".
 #include "cpu/block_scans.hpp"
 #include "cpu/kernels.hpp"
-#include "cpu/work_partition.hpp"
 #include "problems/dense/scan/ranges.hpp"
 #include "problems/dense/scan/rung.hpp"
 

@@ -10,6 +10,7 @@
 //        its memory traffic either.
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); "Parallel Prefix Scan".
 #include "problems/dense/scan/cuda_elements.cuh"
+#include "upsweep/detail/shared_memory.cuh"
 
 namespace upsweep::impl::scan {
 

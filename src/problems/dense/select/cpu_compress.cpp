@@ -159,15 +159,15 @@ class SelectWorkUnit {
   SelectWorkUnit(const detail::SelectCall& call, const Bounds& bounds, const Marks& marks, const SelectKernels& kernels)
       : call_(call), bounds_(bounds), marks_(marks), kernels_(kernels) {}
 
-  void operator()(const ListElements& work_unit) {
-    if (work_unit.has_begin && call_.out_offsets != nullptr) call_.out_offsets[work_unit.list] = work_unit.out;
-    if (work_unit.from == work_unit.to) return;
-    const std::int64_t start = bounds_.start(work_unit.list) - marks_.first();
-    const bool is_whole = work_unit.to - work_unit.from == work_unit.size.reads;
-    if (count_ == 0) out_ = work_unit.out + (is_whole ? 0 : marks_.rank(start + work_unit.from) - marks_.rank(start));
-    kept_ += is_whole ? work_unit.size.writes : marks_.rank(start + work_unit.to) - marks_.rank(start + work_unit.from);
-    ranges_[count_++] = {start + work_unit.from, start + work_unit.to};
-    fetch(start + work_unit.from);
+  void operator()(const ListElements& elements) {
+    if (elements.has_begin && call_.out_offsets != nullptr) call_.out_offsets[elements.list] = elements.out;
+    if (elements.from == elements.to) return;
+    const std::int64_t start = bounds_.start(elements.list) - marks_.first();
+    const bool is_whole = elements.to - elements.from == elements.size.reads;
+    if (count_ == 0) out_ = elements.out + (is_whole ? 0 : marks_.rank(start + elements.from) - marks_.rank(start));
+    kept_ += is_whole ? elements.size.writes : marks_.rank(start + elements.to) - marks_.rank(start + elements.from);
+    ranges_[count_++] = {start + elements.from, start + elements.to};
+    fetch(start + elements.from);
     if (count_ == kRanges) finish();
   }
 
@@ -214,14 +214,13 @@ Status run_anywhere(detail::SelectCall& call, const Bounds& bounds, const Select
     const std::int64_t stop = bounds.stop(i) - cover.start;
     return {stop - start, marks.rank(stop) - marks.rank(start)};
   };
-  const MeasuredLists work_units(call.lists.count, workers, measure);
-  if (work_units.overflows())
-    return {.code = Code::overflow, .reason = "the lists have more elements than int64 counts"};
-  call.kept = work_units.writes();
+  const MeasuredLists measured(call.lists.count, workers, measure);
+  if (measured.overflows()) return {.code = Code::overflow, .reason = "the lists have more elements than int64 counts"};
+  call.kept = measured.writes();
   if (!has_capacity(call)) return kNoCapacity;
   if (call.out_offsets != nullptr) call.out_offsets[call.lists.count] = call.kept;
   if (call.out_offsets == nullptr && call.columns.empty()) return {};
-  work_units.for_each(measure, [&] { return SelectWorkUnit(call, bounds, marks, kernels); });
+  measured.for_each(measure, [&] { return SelectWorkUnit(call, bounds, marks, kernels); });
   return {};
 }
 

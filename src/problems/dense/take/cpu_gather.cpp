@@ -88,22 +88,22 @@ class TakeWorkUnit {
         kernel_(kernels.take[cpu::bound_type(call.indices.type)]),
         failed_(failed) {}
 
-  void operator()(const ListElements& work_unit) {
-    if (work_unit.has_begin) call_.out_offsets[work_unit.list] = work_unit.out;
-    const bool is_null = has_nulls_ && impl::take::is_null(call_.lists, work_unit.list);
-    const std::int64_t start = is_null ? 0 : lists_.start(work_unit.list);
-    const std::int64_t count = is_null ? 0 : lists_.stop(work_unit.list) - start;
-    const std::int64_t first = of_indices_.start(work_unit.list);
-    std::int64_t from = work_unit.from;
+  void operator()(const ListElements& elements) {
+    if (elements.has_begin) call_.out_offsets[elements.list] = elements.out;
+    const bool is_null = has_nulls_ && impl::take::is_null(call_.lists, elements.list);
+    const std::int64_t start = is_null ? 0 : lists_.start(elements.list);
+    const std::int64_t count = is_null ? 0 : lists_.stop(elements.list) - start;
+    const std::int64_t first = of_indices_.start(elements.list);
+    std::int64_t from = elements.from;
     do {
       if (ranges_count_ == kRanges || taken_ == kBatch) finish();
-      if (ranges_count_ == 0) out_ = work_unit.out + from;
-      const std::int64_t to = std::min(work_unit.to, from + kBatch - taken_);
+      if (ranges_count_ == 0) out_ = elements.out + from;
+      const std::int64_t to = std::min(elements.to, from + kBatch - taken_);
       ranges_[ranges_count_] = {.first = first + from, .stop = first + to, .start = start, .count = count};
       ranges_count_ += from < to ? 1 : 0;  // the next one overwrites that of a list without indices: no branch for it
       taken_ += to - from;
       from = to;
-    } while (from < work_unit.to);
+    } while (from < elements.to);
   }
 
   void finish() {
@@ -151,15 +151,14 @@ Status take_of_lists(Call& call, const Bounds& lists, const IndexBounds& of_indi
         is_outside(first, stop, indices_length) | (int{first != stop} & int{is_outside(start, end, content)});
     return {stop - first, stop - first, is_bad};
   };
-  const cpu::MeasuredLists work_units(call.index_lists.count, workers, measure);
-  if (work_units.first_bad() != kNoIndex) return kBad;
-  if (work_units.overflows())
-    return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};
-  call.taken = work_units.writes();
+  const cpu::MeasuredLists measured(call.index_lists.count, workers, measure);
+  if (measured.first_bad() != kNoIndex) return kBad;
+  if (measured.overflows()) return {.code = Code::overflow, .reason = "the lists have more indices than int64 counts"};
+  call.taken = measured.writes();
   if (!has_capacity(call)) return kNoCapacity;
   call.out_offsets[call.index_lists.count] = call.taken;
   std::atomic<bool> failed{false};
-  work_units.for_each(measure, [&] { return TakeWorkUnit(call, lists, of_indices, kernels, failed); });
+  measured.for_each(measure, [&] { return TakeWorkUnit(call, lists, of_indices, kernels, failed); });
   return failed ? kBad : Status{};
 }
 

@@ -2,12 +2,11 @@
 // problems/keys/group_by/cpu_direct.cpp: keys that are near one another are the places of their totals.
 //
 // Idea   A first pass finds the least and the greatest key. Between them there is a total for each key that there may be: totals[key
-//        - least] ← … ⊕ value, without a hash and without a comparison. Work units of rows have tables of their own
-//        where the keys
-//        are few, and ranges of keys of these are merged by all threads. A bit for each row ranks the groups by their
-//        first rows.
+//        - least] ← … ⊕ value, without a hash and without a comparison. Blocks of rows have tables of their own
+//        where the keys are few, and ranges of keys of these are merged by all threads. A bit for each row ranks the
+//        groups by their first rows.
 // Cost   Keys read twice, values once, groups written; a table of 16 bytes a key of the range. Work n and the range, depth that
-//        divided by the work units.
+//        divided by the blocks.
 // Needs  Any CPU. Keys of which the range is at most four times as long as there are rows, or 65536.
 // Limit  Other keys; and where the range is long the table fits no cache and one thread does the rows. cpu.adaptive uses such
 //        tables where they are small, as long as the keys are.
@@ -37,11 +36,10 @@ namespace {
 constexpr std::uint64_t kPerRow = 4;
 /// A table that is always worth it.
 constexpr std::uint64_t kSmall = 65536;
-/// A work unit has so many rows for each key of the range, and at least kLeastRows: else its table costs more than they
-/// do.
+/// A block has so many rows for each key of the range, and at least kLeastRows: otherwise its table costs more than they do.
 constexpr std::int64_t kRowsPerKey = cpu::tuning::kGroupsOrder.rows_per_key;
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
-constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_work_units;
+constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_tables;
 
 template <class Key>
 class Direct {

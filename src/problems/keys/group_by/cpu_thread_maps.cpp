@@ -30,10 +30,10 @@ namespace upsweep::impl::group_by {
 
 namespace {
 
-/// Rows that a work unit has at least: a table of its own is worth it.
+/// Rows that a block has at least: a table of its own is worth it.
 constexpr std::int64_t kLeastRows = cpu::tuning::kGroupsOrder.least_rows;
-/// Work units at most. What they are does not depend on the threads, as sums of floats do on them.
-constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_work_units;
+/// Maximum number of blocks. It does not depend on the number of threads, because the bits of float sums depend on it.
+constexpr std::int64_t kMostTables = cpu::tuning::kGroupsOrder.most_tables;
 
 template <class Key>
 Status run_keys(Call& call, const Policy& policy) {

@@ -52,7 +52,8 @@ struct FewCall {
   FewFacts* facts;
 };
 
-/// A block's tables in its shared memory, not by SharedArrays: with these nvcc 13.0 takes 53 registers for floats, and 40 so. Keys are numbered as they come; the number `most` is that of kNoKey.
+/// A block's tables in its shared memory. Keys are numbered as they come; the number `most` is that of kNoKey. Not SharedArrays:
+/// with it nvcc 13.0 takes 53 registers for floats, without it 40.
 template <class Total>
 struct FewTables {
   unsigned long long* keys;
@@ -333,8 +334,8 @@ class FewGroups {
   static constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
   static std::int64_t most_blocks(std::int64_t n) {
-    return std::max(std::min(gpu::tuning::kFewOrder.blocks, gpu::divided_up(n, kLeastRows)),
-                    gpu::divided_up(n, kMostRows));
+    constexpr std::int64_t kBlocks = gpu::tuning::kFewOrder.blocks;
+    return std::max(std::min(kBlocks, gpu::divided_up(n, kLeastRows)), gpu::divided_up(n, kMostRows));
   }
 
   gpu::Policy policy_;

@@ -26,7 +26,7 @@ struct Loops {
   /// The loops from position d on, in list i.
   void from_position(std::int64_t d, std::int64_t i) {
     if (d == call.n) return write();
-    const cpu::ListWorkUnit& lists = work_unit.at(d);
+    const cpu::ListBlock& lists = work_unit.at(d);
     const auto at = static_cast<std::size_t>(d);
     const std::int64_t stop = lists.starts[i] + lists.lengths[i];
     const bool follows = d > 0 && !call.is_cartesian;

@@ -195,7 +195,7 @@ class Writer {
 void write_offsets(const Call& call, TupleWorkUnit& work_unit, std::int64_t which) {
   (void)work_unit.read(which);
   std::int64_t total = call.plan->first_tuple[static_cast<std::size_t>(which)];
-  std::int64_t* const offsets = call.offsets + which * cpu::kWorkUnitLists;
+  std::int64_t* const offsets = call.offsets + which * cpu::kBlockLists;
   for (std::int64_t i = 0; i < work_unit.count(); ++i) {
     offsets[i] = total;
     total += work_unit.tuples(i);

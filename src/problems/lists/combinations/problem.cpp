@@ -27,23 +27,23 @@ constexpr Ladder<Call> kLadder = kRungs;
 std::vector<RungInfo> rungs() { return infos(kLadder); }
 
 TupleWorkUnit::TupleWorkUnit(const Call& call, Isa isa)
-    : call_(call), isa_(isa), inputs_(call.inputs.size()), tuples_(static_cast<std::size_t>(cpu::kWorkUnitLists)) {}
+    : call_(call), isa_(isa), inputs_(call.inputs.size()), tuples_(static_cast<std::size_t>(cpu::kBlockLists)) {}
 
 std::int64_t TupleWorkUnit::read(std::int64_t which) {
   std::int64_t bad = kNoIndex;
   for (std::size_t d = 0; d < inputs_.size(); ++d) {
     const detail::ListsOf& input = call_.inputs[d];
-    bad = cpu::first_index(bad, cpu::read_work_unit(input.lists, which, input.content, inputs_[d]));
+    bad = cpu::first_index(bad, cpu::read_block(input.lists, which, input.content, inputs_[d]));
   }
   if (bad != kNoIndex) {
-    for (cpu::ListWorkUnit& input : inputs_) input.count = bad - which * cpu::kWorkUnitLists;
+    for (cpu::ListBlock& input : inputs_) input.count = bad - which * cpu::kBlockLists;
   }
   call_.is_cartesian ? count_products() : count_combinations();
   return bad;
 }
 
 void TupleWorkUnit::count_combinations() {
-  const cpu::ListWorkUnit& lists = inputs_.front();
+  const cpu::ListBlock& lists = inputs_.front();
   constexpr std::int64_t kSquareFits = std::int64_t{1} << 31;
   if (call_.n == 2 && lists.most < kSquareFits) {
     cpu::combination_kernels(isa_).pairs(lists.lengths, lists.count, call_.replacement, tuples_.data());
@@ -59,7 +59,7 @@ void TupleWorkUnit::count_products() {
     std::int64_t product = 1;
     bool fits = true;
     bool is_empty = false;
-    for (const cpu::ListWorkUnit& input : inputs_) {
+    for (const cpu::ListBlock& input : inputs_) {
       is_empty |= input.lengths[i] == 0;
       fits = fits && !__builtin_mul_overflow(product, input.lengths[i], &product);
     }
@@ -138,13 +138,13 @@ TuplesPlan make_plan(const Call& call, const Policy& policy) {
   const std::int64_t bad = count_work_units(call, policy, tuples);
   for (std::size_t i = 1; i < tuples.size(); ++i) {
     const auto which = static_cast<std::int64_t>(i) - 1;
-    const bool has_bad = bad != kNoIndex && bad / cpu::kWorkUnitLists == which;
+    const bool has_bad = bad != kNoIndex && bad / cpu::kBlockLists == which;
     if (!has_bad && tuples[i] != kOverflow && !__builtin_add_overflow(tuples[i], tuples[i - 1], &tuples[i])) continue;
     TupleWorkUnit work_unit(call, policy.isa);
     (void)work_unit.read(which);
     const std::int64_t overflow = count_of(work_unit, work_unit.count(), tuples[i - 1]).overflow;
     if (overflow == kNoIndex) throw_bad_list(call, bad);
-    throw_overflow(which * cpu::kWorkUnitLists + overflow);
+    throw_overflow(which * cpu::kBlockLists + overflow);
   }
   return plan;
 }

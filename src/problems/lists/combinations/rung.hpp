@@ -24,7 +24,7 @@ struct TuplesPlan {
 };
 
 inline std::int64_t list_count(const Call& call) { return call.inputs.front().lists.count; }
-inline std::int64_t work_unit_count(const Call& call) { return cpu::list_work_units(call.inputs.front().lists); }
+inline std::int64_t work_unit_count(const Call& call) { return cpu::list_blocks(call.inputs.front().lists); }
 
 /// A work unit of lists of every input, and how many tuples they have.
 class TupleWorkUnit {
@@ -39,9 +39,9 @@ class TupleWorkUnit {
   /// Tuples of list i; kNoIndex: more than int64 counts.
   [[nodiscard]] std::int64_t tuples(std::int64_t i) const { return tuples_[static_cast<std::size_t>(i)]; }
   /// Of input d.
-  [[nodiscard]] const cpu::ListWorkUnit& input(std::int64_t d) const { return inputs_[static_cast<std::size_t>(d)]; }
+  [[nodiscard]] const cpu::ListBlock& input(std::int64_t d) const { return inputs_[static_cast<std::size_t>(d)]; }
   /// That of position d of a tuple.
-  [[nodiscard]] const cpu::ListWorkUnit& at(std::int64_t d) const { return input(call_.is_cartesian ? d : 0); }
+  [[nodiscard]] const cpu::ListBlock& at(std::int64_t d) const { return input(call_.is_cartesian ? d : 0); }
 
  private:
   void count_combinations();
@@ -49,7 +49,7 @@ class TupleWorkUnit {
 
   const Call& call_;
   Isa isa_;
-  std::vector<cpu::ListWorkUnit> inputs_;
+  std::vector<cpu::ListBlock> inputs_;
   std::vector<std::int64_t> tuples_;
 };
 

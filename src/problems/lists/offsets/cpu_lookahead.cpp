@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // problems/lists/offsets/cpu_lookahead.cpp: differences, validation and scan in one pass, in blocks folded well before they are scanned.
 //
-// Idea   As scan's cpu.lookahead, over two input arrays; one loop scans a step of a block and folds one of another block. Checks
-//        cost no branch: what is wrong with a list sets a sign bit that is looked at once per step; only a step that
+// Idea   As scan's cpu.lookahead, over two input arrays; one loop scans a sub-block and folds one of another block. Checks
+//        cost no branch: what is wrong with a list sets a sign bit that is looked at once per sub-block; only one that
 //        has one is searched for its first bad list.
 // Cost   One pass: 24 bytes per list of int64, 16 of int32. Work 3n + n·log2 8, depth n/(8p) + blocks: a merge each.
 // Needs  Any CPU.

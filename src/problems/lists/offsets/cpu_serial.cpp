@@ -9,7 +9,6 @@
 //        2020) and "scanCUDA" (A. Biswas 2020) move to CUDA. The latter leaves its error test failing ("couldn't figure
 //        out a good exit strategy"): every rung here reports the first bad list.
 #include "cpu/block_scans.hpp"
-#include "cpu/work_partition.hpp"
 #include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 

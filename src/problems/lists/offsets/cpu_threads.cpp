@@ -10,7 +10,6 @@
 // Limit  Memory traffic: 40 bytes per list where 24 are needed. cpu.lookahead needs those only.
 // From   The split into differences and a scan of "scanCUDA" (A. Biswas 2020), on threads.
 #include "cpu/block_scans.hpp"
-#include "cpu/work_partition.hpp"
 #include "problems/lists/offsets/ranges.hpp"
 #include "problems/lists/offsets/rung.hpp"
 

@@ -90,7 +90,7 @@ decltype(auto) visit_lengths(const detail::PackCall& call, F&& f) {
 // ------------------------------------------------------------------------------------------------------------- offsets
 
 /// What offsets from lengths do to a range of lists, as cpu/lookahead.hpp wants it. A negative length or an offset that
-/// leaves int64 shows in a sign, which is looked at once per step: offsets grow by less than 2^63 at a time.
+/// leaves int64 shows in a sign, which is looked at once per sub-block: offsets grow by less than 2^63 at a time.
 template <class Lengths>
 class Layout {
  public:

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/results.hpp"
 #include "problems/lists/segmented_reduce/staged_content.hpp"
 

@@ -2,6 +2,7 @@
 // problems/lists/segmented_reduce/checked_sums.cpp: sums of integers that must fit: those of a batch are added exactly if one may not.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/lists.hpp"
 #include "core/visit.hpp"

@@ -23,7 +23,9 @@ Status launch(const detail::SegmentedReduceCall& call, const Policy&) noexcept {
   return visit_kept(call, [&]<class T>(std::type_identity<T>) { return pipeline_on<T>(call); });
 }
 
-gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept { return memory_for(shares_of(call)); }
+gpu::WorkspaceSize workspace(const detail::SegmentedReduceCall& call) noexcept {
+  return memory_for(most_pipeline_shares(call));
+}
 #endif
 
 const char* pipeline_refusal(const detail::SegmentedReduceCall& call, const Policy& policy) noexcept {

@@ -78,8 +78,8 @@ __device__ __forceinline__ void end_block(const ListsCall& call) {
 /// By all threads of a block: every warp takes its role. The other roles are made from the consumer, which is there from the
 /// beginning: with an object of its own nvcc 13.0 spills up to 8 bytes more.
 template <class R>
-__device__ __forceinline__ void reduce_shares(const ListsCall& call, const typename R::In* content, const R& reducer,
-                                              char* shared) {
+__device__ __forceinline__ void run_pipeline(const ListsCall& call, const typename R::In* content, const R& reducer,
+                                             char* shared) {
   constexpr std::uint32_t kBytes = sizeof(typename R::In);
   Consumer<R> consumer(PipelineWarp(call, shared), reducer);
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -124,7 +124,9 @@ inline constexpr bool kIsPiped<Count<T>> = true;
 inline std::int64_t most_work(const detail::SegmentedReduceCall& call) {
   return call.n * call.in_size + call.lists.count * 16;
 }
-inline std::int64_t shares_of(const detail::SegmentedReduceCall& call) { return most_shares(most_work(call)); }
+inline std::int64_t most_pipeline_shares(const detail::SegmentedReduceCall& call) {
+  return most_shares(most_work(call));
+}
 /// A block per share, at most.
 inline std::int64_t needed_blocks(const detail::SegmentedReduceCall& call) {
   return (most_work(call) >> kLeastShareBits) + 1;

@@ -8,7 +8,7 @@
 //        bytes per share. Work n, depth 128, and the partial folds of one list.
 // Needs  Any GPU; lists between offsets, without nulls.
 // Limit  Lanes read 128 elements apart, and one thread adds up all partial folds of a list of everything. cuda.pipeline reads in
-//        bulk, and its last partial fold to come adds up with a warp.
+//        bulk, and there the warp with the last partial fold adds them all up.
 // From   D. Merrill, M. Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
 #include "problems/lists/segmented_reduce/cuda_lists.cuh"
 #include "upsweep/detail/tuning/segmented_reduce.hpp"

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/list_values.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/lists_by_length.hpp"
 
 namespace upsweep::impl::segmented_reduce {

@@ -5,6 +5,7 @@
 #include "core/lists.hpp"
 #include "core/visit.hpp"
 #include "cpu/list_values.hpp"
+#include "cpu/work_partition.hpp"
 #include "problems/lists/segmented_reduce/lists_by_length.hpp"
 
 namespace upsweep::impl::segmented_reduce {

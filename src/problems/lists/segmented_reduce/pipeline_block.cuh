@@ -41,7 +41,7 @@ struct Tile {
   __device__ std::int64_t end() const { return begin + size; }
 };
 
-/// How the fold of one share is of a list that lies in several shares.
+/// What a share's partial fold of a list means: the list ends in this share, it continues in the next one, or no fold follows.
 enum class Role : std::int32_t { ends, goes_on, no_more };
 
 /// Which list a partial fold is of.

@@ -15,14 +15,14 @@ __global__ void __launch_bounds__(kPipelineThreads, kBlocks)
                  const __grid_constant__ R reducer) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) char shared[];
-  reduce_shares(call, content, reducer, shared);
+  run_pipeline(call, content, reducer, shared);
 #endif
 }
 
 template <class R>
 cudaError_t reduce(const detail::SegmentedReduceCall& call, const R& reducer) {
   const gpu::Launch& launch = *call.launch;
-  const std::int64_t shares = shares_of(call);
+  const std::int64_t shares = most_pipeline_shares(call);
   const ListsCall given{lists_of(call), control_at(launch.kept), partials_at(launch.kept, launch.scratch, shares),
                         shares, call.out_size};
   const auto blocks = std::min(std::int64_t{launch.multiprocessors} * kBlocks, needed_blocks(call));

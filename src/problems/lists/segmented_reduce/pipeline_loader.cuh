@@ -4,6 +4,7 @@
 
 #include "problems/lists/segmented_reduce/pipeline_block.cuh"
 #include "problems/lists/segmented_reduce/pipeline_tile_folds.cuh"
+#include "upsweep/detail/bulk_copy.cuh"
 
 #if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
@@ -83,7 +84,7 @@ class TileLoader : PipelineWarp {
     __syncwarp();
   }
 
-  /// ShareMap a share into tiles. Elements are counted from the share's begin.
+  /// Divides a share into tiles. Elements are counted from the share's begin.
   __device__ __forceinline__ void load_share(const Share& share) {
     const int bound_shift = lists_.kind == BoundKind::int64 ? 3 : 2;
     const int unit = share.unit;

@@ -41,36 +41,36 @@ class Marks {
   using Word = std::make_unsigned_t<Bound>;
   static constexpr std::int64_t kMost = std::numeric_limits<Bound>::max();
 
-  struct Room {
+  struct Buffer {
     Bound bounds[kMarkedLists + kMarkThreads + 1];
     unsigned words[kOwnWords];  ///< zero between groups of lists
   };
 
   __device__ Marks(const Offsets& offsets, const gpu::DeviceLists& lists, std::int64_t content, gpu::ListFacts* facts,
-                   unsigned* heads, Room& capacity)
+                   unsigned* heads, Buffer& buffer)
       : offsets_(offsets),
         lists_(lists),
         count_(lists.lists.count),
         limit_(static_cast<Bound>(::min(content, kMost))),
         facts_(facts),
         heads_(heads),
-        room_(capacity),
+        buffer_(buffer),
         thread_(static_cast<int>(threadIdx.x)) {}
 
   __device__ void run() {
-    for (int w = thread_; w < kOwnWords; w += kMarkThreads) room_.words[w] = 0;
+    for (int w = thread_; w < kOwnWords; w += kMarkThreads) buffer_.words[w] = 0;
     std::int64_t group = std::int64_t{blockIdx.x} * kMarkedLists;
     const std::int64_t stride = std::int64_t{gridDim.x} * kMarkedLists;
     Bound loaded[kMarkLists + 1];
     load(group, loaded);
     for (; group < count_; group += stride) {
 #pragma unroll
-      for (int k = 0; k < kMarkLists; ++k) room_.bounds[place(k * kMarkThreads + thread_)] = loaded[k];
-      if (thread_ == 0) room_.bounds[place(kMarkedLists)] = loaded[kMarkLists];
+      for (int k = 0; k < kMarkLists; ++k) buffer_.bounds[place(k * kMarkThreads + thread_)] = loaded[k];
+      if (thread_ == 0) buffer_.bounds[place(kMarkedLists)] = loaded[kMarkLists];
       __syncthreads();                                            // the bounds are there, the words are zero
       if (group + stride < count_) load(group + stride, loaded);  // while these are looked at
-      const Bound first = room_.bounds[0];
-      const Bound last = room_.bounds[place(kMarkedLists)];
+      const Bound first = buffer_.bounds[0];
+      const Bound last = buffer_.bounds[place(kMarkedLists)];
       const Word low = word_of(first);
       const Word words = word_of(last) - low;  // less one
       if (!gpu::is_bad(first, last, limit_) && words < kOwnWords) {
@@ -78,8 +78,8 @@ class Marks {
         __syncthreads();  // the words are there; all have read the bounds
 #pragma unroll 1
         for (int w = thread_; w <= static_cast<int>(words); w += kMarkThreads) {
-          const unsigned bits = room_.words[w];
-          room_.words[w] = 0;
+          const unsigned bits = buffer_.words[w];
+          buffer_.words[w] = 0;
           // The first and the last word are other blocks' too; where null lists go back, all are.
           if (kHasNulls || w == 0 || w == static_cast<int>(words)) {
             if (bits != 0) atomicOr(heads_ + low + w, bits);
@@ -128,16 +128,16 @@ class Marks {
   /// which are put together without branches.
   __device__ __forceinline__ void mark_near(std::int64_t group, Word low, Word words) {
     const int own = thread_ * kMarkLists;
-    Bound from = room_.bounds[place(own)];
+    Bound from = buffer_.bounds[place(own)];
     const Word first = word_of(from) - low;
     const Word begin = static_cast<Word>(from) / 32 * 32;
-    const Word span = static_cast<Word>(room_.bounds[place(own + kMarkLists)]) - begin;
+    const Word span = static_cast<Word>(buffer_.bounds[place(own + kMarkLists)]) - begin;
     if (kHasNulls || span > 64 || first >= kOwnWords - 1) return mark_each(group + own, low, words);  // or before low
     unsigned bits[2] = {0, 0};
     bool descend = false;
 #pragma unroll
     for (int k = 0; k < kMarkLists; ++k) {
-      const Bound to = room_.bounds[place(own + k + 1)];
+      const Bound to = buffer_.bounds[place(own + k + 1)];
       descend = descend || to < from;
       const auto at = static_cast<unsigned>(static_cast<Word>(from) - begin);
       const unsigned one = from != to ? 1 : 0;
@@ -147,8 +147,8 @@ class Marks {
     }
     // Where none descends, the last bound is the greatest.
     if (descend || from > limit_) return mark_each(group + own, low, words);
-    if (bits[0] != 0) atomicOr(room_.words + first, bits[0]);
-    if (bits[1] != 0) atomicOr(room_.words + first + 1, bits[1]);
+    if (bits[0] != 0) atomicOr(buffer_.words + first, bits[0]);
+    if (bits[1] != 0) atomicOr(buffer_.words + first + 1, bits[1]);
   }
   /// bits << by; 0 where `by` is 32 or more.
   __device__ static __forceinline__ unsigned shifted(unsigned bits, unsigned by) {
@@ -158,14 +158,14 @@ class Marks {
   }
   __device__ __forceinline__ void mark_each(std::int64_t list, Word low, Word words) {
     const int own = thread_ * kMarkLists;
-    Bound from = room_.bounds[place(own)];
+    Bound from = buffer_.bounds[place(own)];
 #pragma unroll 1
     for (int k = 0; k < kMarkLists; ++k) {
-      const Bound to = room_.bounds[place(own + k + 1)];
+      const Bound to = buffer_.bounds[place(own + k + 1)];
       const Word word = word_of(from) - low;
       const unsigned bit = 1U << (static_cast<unsigned>(from) % 32);
       const bool begins = check(list + k, from, to);
-      if (begins && word <= words) atomicOr(room_.words + word, bit);
+      if (begins && word <= words) atomicOr(buffer_.words + word, bit);
       // Where null lists go back, others may begin anywhere.
       if (begins && word > words) atomicOr(heads_ + word_of(from), bit);
       from = to;
@@ -177,8 +177,8 @@ class Marks {
 #pragma unroll 2
     for (int k = 0; k < kMarkLists; ++k) {
       const int i = k * kMarkThreads + thread_;
-      const Bound from = room_.bounds[place(i)];
-      if (!check(group + i, from, room_.bounds[place(i + 1)])) continue;
+      const Bound from = buffer_.bounds[place(i)];
+      if (!check(group + i, from, buffer_.bounds[place(i + 1)])) continue;
       atomicOr(heads_ + word_of(from), 1U << (static_cast<unsigned>(from) % 32));
     }
   }
@@ -207,7 +207,7 @@ class Marks {
   const Bound limit_;  ///< of the content
   gpu::ListFacts* const facts_;
   unsigned* const heads_;
-  Room& room_;
+  Buffer& buffer_;
   const int thread_;
   Span span_;
 };
@@ -217,8 +217,8 @@ __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<typename Offsets::Bo
     mark_lists(const __grid_constant__ Offsets offsets, const __grid_constant__ gpu::DeviceLists lists,
                std::int64_t content, gpu::ListFacts* facts, unsigned* heads) {
   using AllMarks = Marks<Offsets, kHasNulls>;
-  __shared__ typename AllMarks::Room capacity;
-  AllMarks(offsets, lists, content, facts, heads, capacity).run();
+  __shared__ typename AllMarks::Buffer buffer;
+  AllMarks(offsets, lists, content, facts, heads, buffer).run();
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class Sorter {
         size_(size_of(call.type)) {}
 
   /// List number `at` of a work unit, of any length, by so many workers.
-  void sort_alone(const cpu::ListWorkUnit& work_unit, std::int64_t at, std::int64_t out, int workers,
+  void sort_alone(const cpu::ListBlock& work_unit, std::int64_t at, std::int64_t out, int workers,
                   LongListScratch& scratch) const {
     sort_long_list({&kernel_, size_, element(work_unit.starts[at]), work_unit.lengths[at], order_,
                     call_.out == nullptr ? nullptr : static_cast<std::byte*>(call_.out) + out * size_,
@@ -121,7 +121,7 @@ class Sorter {
     lists.content_end = lists.out_end;
   }
 
-  static constexpr std::int64_t kRunBytes = cpu::kWorkUnitLists * cpu::kShortList * 8;
+  static constexpr std::int64_t kRunBytes = cpu::kBlockLists * cpu::kShortList * 8;
 
   const Call& call_;
   const cpu::SortKernel& kernel_;
@@ -163,7 +163,7 @@ class Work {
   void take(std::atomic<std::int64_t>& ticket) {
     LongListScratch scratch;
     const auto long_lists = std::ssize(call_.plan->long_lists);
-    const std::int64_t end = long_lists + cpu::list_work_units(call_.lists);
+    const std::int64_t end = long_lists + cpu::list_blocks(call_.lists);
     for (std::int64_t mine = ticket++; mine < end; mine = ticket++) {
       if (mine < long_lists) {
         sort_long(call_.plan->long_lists[static_cast<std::size_t>(mine)], Together::no, scratch);
@@ -175,8 +175,8 @@ class Work {
 
   /// False where it is to be sorted by all threads, and is too short for that.
   bool sort_long(std::int64_t list, Together together, LongListScratch& scratch) {
-    const WorkUnitPlaces work_unit(call_, list / cpu::kWorkUnitLists);
-    const std::int64_t at = list % cpu::kWorkUnitLists;
+    const WorkUnitPlaces work_unit(call_, list / cpu::kBlockLists);
+    const std::int64_t at = list % cpu::kBlockLists;
     const std::int64_t count = work_unit.lengths[at];
     if (together == Together::no) {
       sorter_.sort_alone(work_unit, at, work_unit.outs[at], 1, scratch);

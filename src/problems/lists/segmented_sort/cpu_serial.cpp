@@ -47,7 +47,7 @@ void sort_positions(const Call& call, const WorkUnitPlaces& work_unit) {
 }
 
 Status run(Call& call, const Policy&) noexcept try {
-  for (std::int64_t work_unit = 0; work_unit < cpu::list_work_units(call.lists); ++work_unit)
+  for (std::int64_t work_unit = 0; work_unit < cpu::list_blocks(call.lists); ++work_unit)
     sort_work_unit(call, work_unit);
   return {};
 } catch (const std::bad_alloc&) {

@@ -22,7 +22,7 @@ namespace {
 Status run(Call& call, const Policy&) noexcept try {
   cpu::keep_to_spare_threads();
   using WorkUnits = oneapi::tbb::blocked_range<std::int64_t>;
-  oneapi::tbb::parallel_for(WorkUnits(0, cpu::list_work_units(call.lists)), [&](const WorkUnits& work_units) {
+  oneapi::tbb::parallel_for(WorkUnits(0, cpu::list_blocks(call.lists)), [&](const WorkUnits& work_units) {
     for (std::int64_t work_unit = work_units.begin(); work_unit < work_units.end(); ++work_unit)
       sort_work_unit(call, work_unit);
   });

@@ -19,7 +19,7 @@ namespace {
 
 Status run(Call& call, const Policy& policy) noexcept {
   std::atomic<bool> no_memory{false};
-  cpu::for_each_work_unit(cpu::list_work_units(call.lists), 8, policy.threads, [&](cpu::WorkUnit share) noexcept {
+  cpu::for_each_work_unit(cpu::list_blocks(call.lists), 8, policy.threads, [&](cpu::WorkUnit share) noexcept {
     try {
       for (std::int64_t work_unit = share.first; work_unit < share.last; ++work_unit) sort_work_unit(call, work_unit);
     } catch (const std::bad_alloc&) {

@@ -49,7 +49,7 @@ constexpr std::int64_t kLeastWorkUnits = cpu::tuning::kListSort.least_work_units
 
 /// Checks the lists and plans their sort. Throws the Error of the first bad list, std::bad_alloc.
 SortPlan make_plan(const Call& call, int threads) {
-  const std::int64_t work_units = cpu::list_work_units(call.lists);
+  const std::int64_t work_units = cpu::list_blocks(call.lists);
   const bool is_packed = !call.lists.are_adjacent();
   SortPlan plan;
   std::vector<std::int64_t> elements(static_cast<std::size_t>(work_units) + 1);
@@ -58,9 +58,9 @@ SortPlan make_plan(const Call& call, int threads) {
   cpu::LowestIndex first_bad;
   bool no_memory = false;
   cpu::for_each_work_unit(work_units, kLeastWorkUnits, threads, [&](cpu::WorkUnit share) noexcept {
-    cpu::ListWorkUnit work_unit;
+    cpu::ListBlock work_unit;
     for (std::int64_t which = share.first; which < share.last; ++which) {
-      const std::int64_t bad = cpu::read_work_unit(call.lists, which, call.n, work_unit);
+      const std::int64_t bad = cpu::read_block(call.lists, which, call.n, work_unit);
       if (bad != kNoIndex) return first_bad.add(bad);
       elements[static_cast<std::size_t>(which) + 1] = work_unit.elements();
       if (work_unit.most <= kLongList) continue;
@@ -68,7 +68,7 @@ SortPlan make_plan(const Call& call, int threads) {
       for (std::int64_t i = 0; i < work_unit.count; ++i) {
         if (work_unit.lengths[i] <= kLongList || no_memory) continue;
         try {
-          longest.emplace_back(-work_unit.lengths[i], which * cpu::kWorkUnitLists + i);
+          longest.emplace_back(-work_unit.lengths[i], which * cpu::kBlockLists + i);
         } catch (const std::bad_alloc&) {
           no_memory = true;
         }

@@ -34,12 +34,12 @@ struct SortPlan {
 };
 
 /// Where the lists of a work unit lie and where they go.
-struct WorkUnitPlaces : cpu::ListWorkUnit {
-  std::int64_t outs[cpu::kWorkUnitLists];
+struct WorkUnitPlaces : cpu::ListBlock {
+  std::int64_t outs[cpu::kBlockLists];
 
   /// Reads work unit number `which` of lists that are known to be good.
   WorkUnitPlaces(const Call& call, std::int64_t which) {
-    (void)cpu::read_work_unit(call.lists, which, call.n, *this);
+    (void)cpu::read_block(call.lists, which, call.n, *this);
     std::int64_t out = call.plan->first_out.empty() ? 0 : call.plan->first_out[static_cast<std::size_t>(which)];
     for (std::int64_t i = 0; i < count; ++i) {
       outs[i] = call.plan->first_out.empty() ? starts[i] : out;
