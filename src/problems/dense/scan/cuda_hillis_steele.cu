@@ -10,7 +10,10 @@
 //        its memory traffic either.
 // From   W. D. Hillis, G. L. Steele, "Data parallel algorithms", CACM 29 (1986); "Parallel Prefix Scan".
 #include "problems/dense/scan/cuda_elements.cuh"
+
+#if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/shared_memory.cuh"
+#endif
 
 namespace upsweep::impl::scan {
 

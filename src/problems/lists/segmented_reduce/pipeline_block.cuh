@@ -6,9 +6,7 @@
 #include "problems/lists/segmented_reduce/pipeline_shares.cuh"
 #if UPSWEEP_HAS_CUDA
 #include "upsweep/detail/bulk_copy.cuh"
-#endif
 
-#if UPSWEEP_HAS_CUDA
 namespace upsweep::impl::segmented_reduce {
 
 enum TileFlag : std::uint32_t {

@@ -4,9 +4,10 @@
 
 #include "problems/lists/segmented_reduce/pipeline_block.cuh"
 #include "problems/lists/segmented_reduce/pipeline_tile_folds.cuh"
-#include "upsweep/detail/bulk_copy.cuh"
 
 #if UPSWEEP_HAS_CUDA
+#include "upsweep/detail/bulk_copy.cuh"
+
 namespace upsweep::impl::segmented_reduce {
 
 /// A bulk copy to come.
