@@ -50,7 +50,7 @@ Instance::Instance(const std::int64_t* items, std::int64_t n, std::int64_t wante
   }
   impossible = target - below > active_sum_;
   if (impossible) {
-    steps.push_back("all items together are less than any sum that will do");
+    steps.emplace_back("all items together are less than any sum that will do");
     return;
   }
   // The nearest to a target beyond all items is the nearest to their sum.
@@ -111,7 +111,7 @@ void Instance::divide(std::vector<Item>& items) {
   if (common <= 1) return;
   divisor = common;
   divide_target(common);
-  steps.push_back("all are multiples of " + std::to_string(common) + (impossible ? ", no sum that will do is" : ""));
+  steps.emplace_back("all are multiples of " + std::to_string(common) + (impossible ? ", no sum that will do is" : ""));
   for (Item& item : items) item.value /= common;
 }
 
@@ -170,7 +170,7 @@ void Instance::join_equal(const std::vector<Item>& items) {
       values.push_back(value);
     }
   }
-  steps.push_back("equal items are joined: " + std::to_string(items.size()) + " become " +
+  steps.emplace_back("equal items are joined: " + std::to_string(items.size()) + " become " +
                   std::to_string(values.size()));
 }
 
