@@ -68,7 +68,7 @@ constexpr bool require_sortable() {
 template <class T>
 concept NotSortOptions = std::is_class_v<T> && !std::is_convertible_v<T, SortOptions>;
 template <class T>
-auto refuse_order() {
+auto refuse_comparison() {
   static_assert(!NotSortOptions<T>,
                 "lists are sorted in the order of their numbers, by no function: pass SortOptions, such as "
                 "upsweep::SortOptions{.descending = true}");
@@ -165,12 +165,12 @@ auto segmented_argsort(const First& /*first*/, Rest&&... /*rest*/) {
 template <detail::AnyPolicy P, detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
 auto segmented_sort(const P& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
                     const Order& /*order*/) {
-  return detail::refuse_order<Order>();
+  return detail::refuse_comparison<Order>();
 }
 template <detail::AnyPolicy P, detail::InputArray Content, detail::InputArray Out, detail::NotSortOptions Order>
 auto segmented_argsort(const P& /*policy*/, const Lists& /*lists*/, const Content& /*content*/, const Out& /*out*/,
                        const Order& /*order*/) {
-  return detail::refuse_order<Order>();
+  return detail::refuse_comparison<Order>();
 }
 /// @endcond
 

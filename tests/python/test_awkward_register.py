@@ -508,14 +508,14 @@ def test_examples_of_docstrings():
 
 @contextlib.contextmanager
 def few():
-    """Hooks act on arrays of a few elements, in pieces of two."""
+    """Hooks act on arrays of a few elements, in blocks of two."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_carries, "MANY", 0)
         patch.setattr(_joins, "MANY", 0)
         patch.setattr(_ufuncs, "LARGE", 0)
         patch.setattr(_ufuncs, "PAGE", 16)
         patch.setattr(_ufuncs, "LEAST", 1)
-        patch.setattr(_ufuncs, "UNIT", 1)
+        patch.setattr(_ufuncs, "MULTIPLE", 1)
         yield
 
 

@@ -70,9 +70,10 @@ def test_scans_and_reductions(x, op, data):
         initial = data.draw(st.sampled_from([0, 1, 3]))
         folded = function.reduce(values, axis=axis, dtype=dtype, initial=initial)
         equal(upsweep.reduce(x, op=op, axis=axis, initial=initial, overflow="wrap"), np.asarray(folded))
-        before = np.roll(function(inclusive, np.array(initial, dtype)), 1, axis)
-    if x.shape[axis]:
-        np.moveaxis(before, axis, 0)[0] = initial
+        rows = np.moveaxis(values, axis, 0).astype(dtype)
+        first = np.full((1, *rows.shape[1:]), initial, dtype)
+        begun = function.accumulate(np.concatenate([first, rows]), dtype=dtype)
+        before = np.moveaxis(begun[:-1], 0, axis)
     equal(upsweep.scan(x, op=op, axis=axis, exclusive=True, initial=initial, overflow="wrap"), before)
 
 
