@@ -501,7 +501,8 @@ def test_tuples_and_runs_go_where_they_are_wanted():
     buffer = tuple(np.full(6, -1) for _ in range(3))
     found = upsweep.combinations(offsets, out=buffer)
     assert [each.tolist() for each in found] == [each.tolist() for each in expected]
-    assert all(np.shares_memory(each, place) for each, place in zip(found, buffer)) and buffer[1].tolist() == [0, 0, 1, 3, -1, -1]
+    assert all(np.shares_memory(each, place) for each, place in zip(found, buffer))
+    assert buffer[1].tolist() == [0, 0, 1, 3, -1, -1]
     exact = tuple(np.empty(4, np.int64) for _ in range(3))
     assert all(each is place for each, place in zip(upsweep.combinations(offsets, out=exact), exact))
     buffer = tuple(np.full(9, -1)[::-2] for _ in range(3))

@@ -171,7 +171,7 @@ void Instance::join_equal(const std::vector<Item>& items) {
     }
   }
   steps.emplace_back("equal items are joined: " + std::to_string(items.size()) + " become " +
-                  std::to_string(values.size()));
+                     std::to_string(values.size()));
 }
 
 void Instance::add_positions(std::int64_t node, std::vector<std::int64_t>& all) const {
