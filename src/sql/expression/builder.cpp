@@ -14,6 +14,7 @@
 #include "sql/expression/date.hpp"
 #include "sql/expression/members.hpp"
 #include "sql/expression/rules.hpp"
+#include "sql/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
 
 namespace upsweep::expression {
@@ -23,7 +24,7 @@ constexpr ValueType kBoolean{ValueKind::boolean};
 constexpr ValueType kReal{ValueKind::real};
 
 // The constants of an IN list that are compared one by one. Where a list has more, each value is looked up.
-constexpr std::size_t kMostCompared = 3;
+constexpr std::size_t kMostCompared = query::tuning::kMembers.most_compared;
 
 bool is_literal(const Node& a) { return a->op == Op::literal; }
 bool is_string(const Node& a) { return a->op == Op::literal && a->type.kind == ValueKind::text; }

@@ -18,13 +18,13 @@
 #include "cpu/kernels.hpp"
 #include "sql/expression/caret.hpp"
 #include "sql/expression/members.hpp"
+#include "sql/tuning.hpp"
 
 namespace upsweep::expression {
 namespace {
 
-// Lines that each operator asks for, into the second-level cache, of what the next block reads: the hardware's own prefetching
-// stops at pages, and all of them at once would hold up what is computed. TPC-H Q1 takes a tenth to a fifth less for it.
-constexpr int kLinesAhead = 64;
+// Lines that each operator asks for, into L2, of what the next block reads: the hardware's own prefetching stops at pages.
+constexpr int kLinesAhead = query::tuning::kPrefetch.lines;
 constexpr int kLine = 64;                 // bytes
 constexpr int kBufferRows = kBlock + 64;  // kernels that list rows write that far past the last
 

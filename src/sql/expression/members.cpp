@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // sql/expression/members.cpp: open addressing, which a look-up mostly leaves after one cache line.
 #include "sql/expression/members.hpp"
+#include "sql/tuning.hpp"
 
 #include <algorithm>
 
 namespace upsweep::expression {
 namespace {
 
-constexpr std::size_t kMostBits = 1 << 18;  // 32 KB, which L1 holds
+constexpr std::size_t kMostBits = query::tuning::kMembers.most_bits;
 
 template <class T>
 std::vector<T> ascending(std::vector<T> values) {

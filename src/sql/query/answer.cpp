@@ -30,6 +30,7 @@
 #include "sql/query/group_columns.hpp"
 #include "sql/query/group_merge.hpp"
 #include "sql/query/sql.hpp"
+#include "sql/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/machine.hpp"
 
@@ -52,11 +53,11 @@ int compare_by_terms(const QueryPlan& plan, const AnswerChunk& b, std::size_t ro
   return 0;
 }
 
-/// The groups that a thread takes at a time. It makes rows of a block of them: their keys and states are in L2 then.
-constexpr std::int64_t kAnswerUnit = 4 * kBlock;
+/// The groups that a thread takes at a time. It makes rows of a block of them.
+constexpr std::int64_t kAnswerUnit = std::int64_t{tuning::kAnswer.blocks} * kBlock;
 
 /// Memory for rows of which a limit drops most, however little is allowed in all.
-constexpr std::int64_t kMinFew = std::int64_t{4} << 20;
+constexpr std::int64_t kMinFew = tuning::kAnswer.least_few;
 
 /// Makes an answer of all groups at once, in their order, or of groups that come a chunk at a time, from several threads, in any
 /// order. The answer does not depend on the chunks.

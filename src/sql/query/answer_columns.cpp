@@ -16,6 +16,7 @@
 #include "cpu/parallel.hpp"
 #include "cpu/work_partition.hpp"
 #include "sql/expression/number.hpp"
+#include "sql/tuning.hpp"
 #include "system/hash.hpp"
 
 namespace upsweep::query {
@@ -25,9 +26,9 @@ using namespace expression;
 namespace {
 
 // Rows that a thread puts in their place at a time.
-constexpr std::size_t kWorkUnit = std::size_t{1} << 14;
+constexpr std::size_t kWorkUnit = tuning::kAnswer.rows;
 // Places of a work unit are put in order by a table of all, where so many are for each row that is there; otherwise they are sorted.
-constexpr std::size_t kSparse = 16;
+constexpr std::size_t kSparse = tuning::kAnswer.sparse;
 constexpr int kPlaceShift = 32;
 
 bool is_exact(ValueKind kind) { return kind != ValueKind::real && kind != ValueKind::text; }

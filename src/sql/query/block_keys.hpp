@@ -8,13 +8,14 @@
 
 #include "sql/expression/evaluate.hpp"
 #include "sql/query/plan.hpp"
+#include "sql/tuning.hpp"
 
 namespace upsweep::query {
 
 /// What a table of groups has where it has no group yet.
 inline constexpr std::int32_t kUnseen = -2;
-// How far ahead slots are prefetched: a dozen loads are in flight while one is waited for.
-inline constexpr int kAhead = 12;
+// How far ahead slots are prefetched.
+inline constexpr int kAhead = tuning::kPrefetch.slots;
 
 /// Whether a row is kept; without marks all are.
 inline bool is_marked(const std::uint64_t* marks, int i) {

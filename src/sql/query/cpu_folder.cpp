@@ -7,22 +7,19 @@
 #include <utility>
 
 #include "sql/query/row_group_reader.hpp"
+#include "sql/tuning.hpp"
 
 namespace upsweep::query {
 namespace {
 
-// A block with fewer rows left than that gives them away: what an operator costs per block, however few rows it has, is
-// then paid once for many blocks.
-constexpr int kFew = kBlock / 4;
-// Sums that need no list of rows are added up over whole blocks where the last one had that many left: nearly all lines are
-// read then. Of 6·10^6 rows, on two cores of an EPYC, lists take 5.3 ms where 5 % are kept and 9 where 15 % are, whole blocks
-// 4; on one core of a Xeon 6 and 11, and 9 to 11. A twelfth is in between.
-constexpr int kDense = kBlock / 12;
-// A block with that many left is computed whole, and the rows that are not kept belong to no group: moving the others
-// together costs more than computing some in vain.
-constexpr int kMany = kBlock / 2;
-// With that many left, bounds of a column are tried on all of it: nearly all of its lines are read anyway.
-constexpr int kSome = kBlock / 16;
+// A block with fewer rows left than that gives them away.
+constexpr int kFew = kBlock / tuning::kSelection.few;
+// Sums that need no list of rows are added up over whole blocks where the last one had that many left.
+constexpr int kDense = kBlock / tuning::kSelection.dense;
+// A block with that many left is computed whole, and the rows that are not kept belong to no group.
+constexpr int kMany = kBlock / tuning::kSelection.many;
+// With that many left, bounds of a column are tried on all of it.
+constexpr int kSome = kBlock / tuning::kSelection.some;
 
 }  // namespace
 

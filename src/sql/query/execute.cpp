@@ -24,6 +24,7 @@
 #include "sql/query/cpu_folder.hpp"
 #include "sql/query/row_group_reader.hpp"
 #include "sql/query/statistics.hpp"
+#include "sql/tuning.hpp"
 
 namespace upsweep::query {
 namespace {
@@ -82,14 +83,13 @@ struct TableRowGroup {
 /// Chunks for each worker that may wait for the totals while threads begin row groups of their own. Where more wait,
 /// threads begin the first row group that nobody has begun. Where kMostAhead times as many wait, they begin no row
 /// group, and read those that others wait for.
-constexpr int kMostWaiting = 4;
-constexpr int kMostAhead = 4;
-/// Groups up to which further chunks are folded into them: they are in a core's L2 cache then.
-constexpr std::int64_t kMostHeld = 1 << 14;
-/// The same for groups that are found at once: an entry of a table, a sum and a count of each are touched. Each group must have
-/// several rows for every worker, as all workers' groups are merged at the end.
-constexpr std::int64_t kMostCached = 1 << 18;
-constexpr std::int64_t kRowsOfEach = 16;
+constexpr int kMostWaiting = tuning::kWorkers.most_waiting;
+constexpr int kMostAhead = tuning::kWorkers.most_ahead;
+/// Groups up to which further chunks are folded into them.
+constexpr std::int64_t kMostHeld = tuning::kWorkers.most_held;
+/// The same for groups that are found at once. Each group must have several rows for every worker.
+constexpr std::int64_t kMostCached = tuning::kWorkers.most_cached;
+constexpr std::int64_t kRowsOfEach = tuning::kWorkers.rows_of_each;
 
 class Executor {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sql/query/find_by_entries.cpp: the entries of all keys are the digits of a number, by which a table has the group.
 #include "sql/query/find_by_entries.hpp"
+#include "sql/tuning.hpp"
 
 #include <algorithm>
 
@@ -8,7 +9,7 @@ namespace upsweep::query {
 namespace {
 
 // Combinations up to which there is a table.
-constexpr std::size_t kMostByEntries = 1 << 14;
+constexpr std::size_t kMostByEntries = tuning::kFinders.most_entries;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sql/query/find_by_value.cpp: the distance of a key from the first value of the table is the number of its group's entry.
 #include "sql/query/find_by_value.hpp"
+#include "sql/tuning.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,9 +9,8 @@
 namespace upsweep::query {
 namespace {
 
-// Values of a table, which is 1 MB at most and 16 KB at least.
-constexpr std::int64_t kMostByValue = 1 << 18;
-constexpr std::int64_t kMinByValue = 1 << 12;
+constexpr std::int64_t kMostByValue = tuning::kFinders.most_values;
+constexpr std::int64_t kMinByValue = tuning::kFinders.least_values;
 
 }  // namespace
 

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "sql/tuning.hpp"
 #include "system/hash.hpp"
 
 namespace upsweep::query {
 namespace {
 
-// The table is 16 KB at least and 8 MB at most.
-constexpr std::size_t kMinByWord = 1 << 10;
-constexpr std::size_t kMostByWord = 1 << 19;
+constexpr std::size_t kMinByWord = tuning::kFinders.least_words;
+constexpr std::size_t kMostByWord = tuning::kFinders.most_words;
 
 /// The place of a word among that many slots, a power of two: the first of two. The secret makes it hard to find words of one place.
 class WordPlaces {

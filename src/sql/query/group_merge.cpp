@@ -8,15 +8,16 @@
 #include "cpu/parallel.hpp"
 #include "cpu/work_partition.hpp"
 #include "sql/expression/evaluate.hpp"
+#include "sql/tuning.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::query {
 namespace {
 
 // Groups that are merged at a time: first they are found, then each aggregate is folded.
-constexpr int kAtOnce = 64;
+constexpr int kAtOnce = tuning::kGroups.merged_at_once;
 // Bytes of groups that are in L2 after the first rows.
-constexpr std::int64_t kNear = 1 << 18;
+constexpr std::int64_t kNear = tuning::kGroups.near_bytes;
 
 // For a few 64-bit words, where a call would take longer.
 bool are_same(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {

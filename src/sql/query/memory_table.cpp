@@ -10,6 +10,7 @@
 
 #include "sql/expression/dictionary.hpp"
 #include "sql/expression/kernels.hpp"
+#include "sql/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 #include "upsweep/query.hpp"
@@ -25,8 +26,7 @@ struct MemoryTable::State {
 
 namespace {
 
-// Of a row group: enough that opening it costs nothing, few enough that threads end together.
-constexpr std::int64_t kRowGroupBatches = 4;
+constexpr std::int64_t kRowGroupBatches = query::tuning::kMemoryTable.batches;
 constexpr std::int64_t kRowGroupRows = kRowGroupBatches * kBatchRows;
 
 bool suits(ValueKind kind, Storage storage) {

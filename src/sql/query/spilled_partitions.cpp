@@ -12,18 +12,16 @@
 #include "cpu/parallel.hpp"
 #include "sql/query/group_merge.hpp"
 #include "sql/query/unaggregated_rows.hpp"
+#include "sql/tuning.hpp"
 
 namespace upsweep::query {
 namespace {
 
 constexpr int kMostDepth = 9;  // a hash has bits for ten: those of encoded batches have all, as they are made anew
-// Written at once: disks are at their best with a megabyte, and there are 64 such buffers.
-constexpr std::int64_t kMinBuffer = 1 << 14;
-constexpr std::int64_t kMostBuffer = 1 << 20;
-// Groups of a partition made into encoded batches before it is asked whether there is enough to be written.
-constexpr std::int64_t kWrittenAtOnce = 1 << 14;
-// A partition has that much memory, however little is allowed in all.
-constexpr std::int64_t kMinPartition = 1 << 18;
+constexpr std::int64_t kMinBuffer = tuning::kSpill.least_buffer;
+constexpr std::int64_t kMostBuffer = tuning::kSpill.most_buffer;
+constexpr std::int64_t kWrittenAtOnce = tuning::kSpill.groups_at_once;
+constexpr std::int64_t kMinPartition = tuning::kSpill.least_partition;
 
 }  // namespace
 

@@ -6,14 +6,15 @@
 #include <iterator>
 #include <limits>
 
+#include "sql/tuning.hpp"
 #include "system/hash.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::query {
 namespace {
 
-constexpr std::size_t kMinChunk = 1 << 12;
-constexpr std::size_t kLargestChunk = 1 << 20;
+constexpr std::size_t kMinChunk = tuning::kMemoryTable.least_text;
+constexpr std::size_t kLargestChunk = tuning::kMemoryTable.most_text;
 
 }  // namespace
 

@@ -16,21 +16,19 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/work_partition.hpp"
+#include "sql/tuning.hpp"
 #include "system/memory.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::query {
 namespace {
 
-// Groups from which on they are merged in partitions: before, a chunk takes one thread some ten microseconds.
-constexpr std::int64_t kMany = 1 << 11;
-// Chunks that a partition waits for: its groups then come into the cache once for all of them. 10^5 groups of 10^7 rows take a tenth less
-// time with as many as memory is meant for than with a third of these, and a fifth more with a tenth.
-constexpr std::size_t kMinWaiting = 12;
-constexpr std::int64_t kWaiting = 32;
-// Of memory, at most, for chunks that wait because there are many groups: 10^6 of them in 10^7 rows take 10 to 15 % less time with
-// 80 MB than with 25, and 10^7 groups no less with 300 MB than with these.
-constexpr std::int64_t kMostWaiting = std::int64_t{1} << 27;
+// Groups from which on they are merged in partitions.
+constexpr std::int64_t kMany = tuning::kGroups.partitioned_from;
+// Chunks that a partition waits for: its groups then come into the cache once for all of them.
+constexpr std::size_t kMinWaiting = tuning::kGroups.least_waiting;
+constexpr std::int64_t kWaiting = tuning::kGroups.waiting;
+constexpr std::int64_t kMostWaiting = tuning::kGroups.most_waiting_bytes;
 
 // What of the memory allowed may be in use before groups go to a file: the rest is for what is not counted, the batches that
 // are read, say, and for vectors that grow.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "sql/tuning.hpp"
 #include "system/hash.hpp"
 
 namespace upsweep::query {
@@ -14,9 +15,9 @@ namespace {
 // Rows of a batch from which its number of groups is estimated: among n rows of G groups some n * n / 2G were seen before. With more
 // groups than kApart the batch's other rows are not looked for: this is done where partitions are merged. Whether groups may stay
 // cached, which are many more, takes more rows.
-constexpr std::int64_t kTried = 1 << 10;
-constexpr std::int64_t kTriedCached = 1 << 12;
-constexpr std::int64_t kApart = 1 << 14;
+constexpr std::int64_t kTried = tuning::kGroups.tried;
+constexpr std::int64_t kTriedCached = tuning::kGroups.tried_cached;
+constexpr std::int64_t kApart = tuning::kGroups.apart;
 
 }  // namespace
 
