@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake/precompiled.cmake: headers of the standard library that most sources include, parsed once per target.
+# cmake/precompiled.cmake: headers parsed once for many sources, by precompiling them and by compiling sources together.
 
 # ccache does not reuse objects that were compiled with them, and saves more.
 if("${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
@@ -10,8 +10,9 @@ endif()
 function(upsweep_precompile target header)
   target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
 endfunction()
+set(UPSWEEP_STANDARD_LIBRARY ${PROJECT_SOURCE_DIR}/cmake/standard_library.hpp)
+
 # upsweep_unity(TARGET COUNT): COUNT of the target's sources are one translation unit, as headers take most of their time.
 function(upsweep_unity target count)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
 endfunction()
-set(UPSWEEP_STANDARD_LIBRARY ${PROJECT_SOURCE_DIR}/cmake/standard_library.hpp)

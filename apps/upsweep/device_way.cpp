@@ -23,7 +23,7 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 
 double per_second(std::int64_t bytes, double seconds) { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 
-/// Of the time with files; `name`: "files" where those took longer than any step of the transfer.
+/// The longest step and its share of the time. `name` is "files" if reading them took longer than any step of the transfer.
 struct Limit {
   std::string_view name;
   double share;

@@ -42,7 +42,7 @@ class BoundsReader {
   [[nodiscard]] virtual std::int64_t lists() const = 0;
 };
 
-/// What messages call two columns of bounds, which may be one column.
+/// The names of two columns of bounds for messages. The two may be one column.
 std::string names_of(const io::ColumnInfo& starts, const io::ColumnInfo& stops) {
   return starts.name == stops.name ? starts.name : fmt::format("{}, {}", starts.name, stops.name);
 }

@@ -324,8 +324,8 @@ inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& l
 
 namespace gpu {
 
-/// The device memory that any of these needs under that policy on so many lists, and capacity for so many elements (of
-/// parents_to_offsets, on n lists and the elements that the parents are of): for a Workspace.
+/// Returns the size of a Workspace that any of these calls can use, for that number of lists and a capacity of `elements`.
+/// For parents_to_offsets they are the number of lists and the number of parents.
 inline WorkspaceSize broadcast_workspace(const Policy& policy, std::int64_t lists, std::int64_t elements) {
   return upsweep::detail::broadcast_workspace(policy, lists, elements);
 }

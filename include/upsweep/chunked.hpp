@@ -33,7 +33,7 @@
 namespace upsweep {
 namespace gpu {
 
-/// What calls have taken so far: of each step of a transfer the seconds that it was at work, all of them at the same
+/// The time that calls have taken so far, and the busy seconds of each step of a transfer. The steps run at the same
 /// time.
 struct ChunkedUse {
   double seconds = 0;             ///< of the calls

@@ -18,7 +18,7 @@ inline constexpr unsigned kPrefixTag = 0x80000000U;
 
 enum class Published : std::uint8_t { nothing, aggregate, prefix };
 
-/// What tile `index` has published so far.
+/// Reads the state that tile `index` has published so far.
 template <class T>
 __device__ __forceinline__ Published get_published(const unsigned long long* words, std::int64_t index, unsigned tag,
                                                    T& value) {
@@ -74,7 +74,7 @@ __device__ __forceinline__ unsigned wait_for_window(const Op& op, const Workspac
       }
       const unsigned prefixes = __ballot_sync(kAllLanes, has_prefix && !misses);
       unsigned missing = __ballot_sync(kAllLanes, misses);
-      // What is missing before a prefix does not matter.
+      // A tile before the newest prefix may still be missing.
       if (prefixes != 0) missing &= 0xFFFFFFFEU << (31 - __clz(static_cast<int>(prefixes)));
       if (missing == 0) return prefixes;
     }
