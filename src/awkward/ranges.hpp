@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/ranges.hpp: what kernels that are no call of the API are made of: ranges of lists or elements on several threads, in
-// any order or each writing where the one before it ends, and runs of elements written without a branch per list.
+// awkward/ranges.hpp: the building blocks of kernels that are not calls of the API. They process ranges on several
+// threads, in any order, or each range writes where the previous one ends. Ranges contain lists or elements. Runs of
+// elements are written without a branch per list.
 #pragma once
 
 #include <array>
@@ -9,15 +10,13 @@
 #include <vector>
 
 #include "awkward/kernel.hpp"
+#include "awkward/tuning.hpp"
 #include "cpu/work_partition.hpp"
 #include "upsweep/policy.hpp"
 
 namespace upsweep::awkward {
 
-/// Lists or elements of a range. A thread is woken for four of them: some 30 to 200 us of work.
-inline constexpr std::int64_t kRange = 8 * 1024;
-
-/// work(first, last) for ranges of n lists or elements, by several threads where they are worth it.
+/// Calls work(first, last) for ranges of n lists or elements, on several threads if there is enough work.
 template <class Work>
 void for_ranges(std::int64_t n, Work work) {
   if (n <= kRange) return work(std::int64_t{0}, n);
@@ -27,7 +26,8 @@ void for_ranges(std::int64_t n, Work work) {
   });
 }
 
-/// The same of work that returns the first bad index or kNoIndex; so does this.
+/// Calls work(first, last) for ranges, which returns the first bad index or kNoIndex. Returns the first bad index of
+/// all.
 template <class Work>
 std::int64_t first_bad_of_ranges(std::int64_t n, Work work) {
   if (n <= kRange) return work(std::int64_t{0}, n);
@@ -35,7 +35,7 @@ std::int64_t first_bad_of_ranges(std::int64_t n, Work work) {
                              [&](cpu::Range range) { return work(range.first, range.first + range.count); });
 }
 
-/// The sum of count(first, last) over all ranges.
+/// Returns the sum of count(first, last) over all ranges.
 template <class Count>
 std::int64_t sum_of_ranges(std::int64_t n, Count count) {
   if (n <= kRange) return count(std::int64_t{0}, n);
@@ -46,27 +46,25 @@ std::int64_t sum_of_ranges(std::int64_t n, Count count) {
   return total;
 }
 
-/// Makes pages of n elements that nothing was written to yet ready to be written to. Where they are read first, the system maps
-/// a page of zeros for that, and another one when they are written to, which takes twice as long.
+/// Prepares new pages of n elements for writes. If a page is read first, the system maps a page of zeros. At the first
+/// write it maps another page, which takes twice as long.
 template <class T>
 void write_to_pages(T* x, std::int64_t n) {
   constexpr std::int64_t kPage = 4096;
   constexpr std::int64_t kSize{sizeof(T)};
-  // Written to with what it holds, in one step: the system sees a write.
+  // Writes the value that is there, in one step: the system sees a write.
   for (std::int64_t i = 0; i < n; i += kPage / kSize) std::atomic_ref<T>(x[i]).fetch_or(0, std::memory_order_relaxed);
 }
 
-/// Where a range writes: from `at` on. Up to `end` it may write more than it has to, as that comes after it.
+/// The place of a range's output, from `at` on. The range may write more than its elements, up to `end`, as that is
+/// written later.
 struct Destination {
   std::int64_t at;
   std::int64_t end;
 };
 
-/// So few lists are one range that is not counted first: it writes what it has to and no more.
-inline constexpr std::int64_t kUncounted = 256;
-
-/// write(first, last, place) for ranges of n lists: it returns where it has ended, before which count(first, last) elements are
-/// of the range. Returns where the last one has ended.
+/// Calls write(first, last, place) for ranges of n lists. write() returns the end of its output, after the
+/// count(first, last) elements of the range. Returns the end of the last range.
 template <class Count, class Write>
 std::int64_t write_in_order(std::int64_t n, Count count, Write write) {
   if (n <= kUncounted) return write(std::int64_t{0}, n, Destination{0, 0});
@@ -82,10 +80,10 @@ std::int64_t write_in_order(std::int64_t n, Count count, Write write) {
   return ends.back();
 }
 
-/// Runs of up to so many elements are written whole: their end is then no branch to mispredict.
+/// Runs of up to this number of elements are written whole, so that there is no branch at their end to mispredict.
 inline constexpr std::int64_t kWhole = 8;
 
-/// kBeyond[kWhole - n + lane] is all ones where lane is n or more.
+/// kBeyond[kWhole - n + lane] is all ones if lane is n or more.
 template <class T>
 inline constexpr std::array<T, 2 * kWhole> kBeyond = [] {
   std::array<T, 2 * kWhole> ones{};
@@ -103,7 +101,8 @@ bool any_null(std::int64_t n, const T*... arrays) {
 }
 inline KernelError null_array() { return failure(text_of(Code::invalid_argument)); }
 
-/// call(), which has no errors of its own; `n` lists or elements need the arrays.
+/// Calls call(), which has no errors except null arrays. The arrays must be given if there are `n` > 0 lists or
+/// elements.
 template <class Call, class... T>
 KernelError run_on(std::int64_t n, Call call, const T*... arrays) {
   if (any_null(n, arrays...)) return null_array();

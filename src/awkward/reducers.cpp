@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/reducers.cpp: Awkward Array's kernels that reduce every list. They skip NaN in minima and maxima, where
-// segmented_reduce() propagates it: lists in which there was one are done again.
+// awkward/reducers.cpp: Awkward Array's kernels that reduce every list. They skip NaN in minima and maxima, while
+// segmented_reduce() propagates it. So lists with a NaN are reduced again.
 #include <atomic>
 #include <type_traits>
 
 #include "awkward/ranges.hpp"
+#include "awkward/tuning.hpp"
 #include "cpu/index_kernels.hpp"
 #include "cpu/list_kernels.hpp"
 #include "upsweep/segmented_reduce.hpp"
@@ -25,13 +26,13 @@ struct Content {
   [[nodiscard]] std::int64_t end() const { return end_of(offsets, n); }
 };
 
-/// run(), of calls whose lists alone may be bad.
+/// Calls run() for calls in which only the lists may be bad.
 template <class In, class Call>
 KernelError reduced(const Content<In>& content, Call call) {
   return run(call, [&](const Error&) { return first_bad_offsets(content.offsets, content.n); });
 }
 
-/// `how`: an initial value, or none, and an operator.
+/// Reduces lists. `how` is an operator, after an initial value or none.
 template <class In, class Out, class... How>
 KernelError reduce(Out* to, const Content<In>& content, How... how) {
   return reduced(content, [&] {
@@ -39,10 +40,7 @@ KernelError reduce(Out* to, const Content<In>& content, How... how) {
   });
 }
 
-/// Lists that are reduced, and then looked at for NaN while they are in the cache.
-constexpr std::int64_t kListsAtATime = 128 * 1024;
-
-/// Reduces `lists` of them from `begin` on, some at a time, and calls look_again(first, count) for these.
+/// Reduces `lists` lists, starting at `begin`, some at a time, and calls look_again(first, count) for these.
 template <class In, class Out, class Look, class... How>
 void reduce_and_look(Out* to, const Content<In>& content, std::int64_t begin, std::int64_t lists, Look look_again,
                      How... how) {
@@ -83,17 +81,17 @@ struct Greater {
   static const auto& places(const cpu::ListKernels& of) { return of.place_of_greatest; }
 };
 
-/// Whether lists first … last - 1 are within the content, and short.
+/// Returns whether lists first … last - 1 are within the content, and short.
 template <class T>
 bool are_short(const Content<T>& content, std::int64_t first, std::int64_t last) {
-  constexpr std::int64_t kLengths = 31;  // longer ones lie badly beside short ones
   if (content.offsets[first] < 0 || content.offsets[last] > content.end()) return false;
   std::int64_t bits = 0;
   for (std::int64_t i = first; i < last; ++i) bits |= content.offsets[i + 1] - content.offsets[i];
-  return (bits & ~kLengths) == 0;
+  return (bits & ~kShortList) == 0;
 }
 
-/// reduce_short(first, last) of ranges of short lists, and reduce_others(first, count) of what is between these.
+/// Calls reduce_short(first, last) for ranges of short lists, and reduce_others(first, count) for the lists between
+/// them.
 template <class T, class Short, class Others>
 void reduce_ranges(const Content<T>& content, Short reduce_short, Others reduce_others) {
   const auto is_done = [&](std::int64_t first, std::int64_t last) {
@@ -117,11 +115,11 @@ void reduce_ranges(const Content<T>& content, Short reduce_short, Others reduce_
   }
 }
 
-/// Elements of types that the kernels on short lists have.
+/// Whether the kernels for short lists support elements of this type.
 template <class T>
 constexpr bool kHasKernels = sizeof(T) >= 4;
 
-/// The least or greatest of each list and `identity`.
+/// Computes the minimum or maximum of each list and `identity`.
 template <class T, class Op, class Better>
 KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, T identity) {
   const auto skip_nan = [&](std::int64_t i) {
@@ -155,7 +153,8 @@ KernelError extremum(T* to, const Content<T>& content, Op op, Better is_better, 
   });
 }
 
-/// Where in the content, not in its list, each list's first least or greatest is. Of a list that begins with NaN, that is it.
+/// Computes the position of each list's first minimum or maximum in the content, not in its list. If a list begins with
+/// NaN, it is the position of that NaN.
 template <class T, class Op, class Better>
 KernelError extremum_at(std::int64_t* to, const Content<T>& content, Op op, Better is_better) {
   const std::int64_t* const offsets = content.offsets;

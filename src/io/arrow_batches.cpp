@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_batches.cpp: Arrow's record batches, of any length, made into the batches of a table.
+// io/arrow_batches.cpp: converts Arrow's record batches, of any length, to the batches of a table.
 #include "io/arrow_batches.hpp"
 
 #include <arrow/array/array_base.h>
@@ -36,7 +36,7 @@ bool set_decimal(Field& field, const arrow::DataType& type) {
   return true;
 }
 
-// False for a type that is not computed with.
+// Returns false for an unsupported type.
 bool set_type(Field& field, const arrow::DataType& type) {
   if (arrow::is_decimal(type.id())) return set_decimal(field, type);
   const ArrowType* const known = arrow_type_of(type);
@@ -46,11 +46,11 @@ bool set_type(Field& field, const arrow::DataType& type) {
   return true;
 }
 
-// Chunks of one column that follow each other, and the rows that they are.
+// Consecutive chunks of one column, and which rows they hold.
 struct Rows {
   Arrays chunks;
   std::int64_t count = 0;
-  std::int64_t first = 0;  // its number in the table
+  std::int64_t first = 0;  // number of the first row in the table
 };
 
 class Column {
@@ -63,7 +63,7 @@ class Column {
                                           : make_numbers(std::move(rows), memory);
   }
 
-  // Whether an array holds what the table declares for the column.
+  // Whether an array has the type that the table declares for the column.
   [[nodiscard]] bool fits(const arrow::DataType& type) const {
     Field field;
     const bool known = set_type(field, type);
@@ -103,7 +103,7 @@ class Column {
     }
   }
 
-  // The elements where they lie, or null where they need be converted or moved.
+  // The elements in place, or null if they must be converted or moved.
   [[nodiscard]] const void* in_place(const arrow::Array& chunk) const {
     const std::uint8_t* const values = chunk.data()->buffers[1]->data();
     if (field_.storage == Storage::bit) return values;
@@ -126,7 +126,7 @@ class Column {
     return data;
   }
 
-  // Rows that are NULL may hold what does not fit.
+  // Rows that are NULL may contain values that do not fit.
   const void* convert(const arrow::Array& array, std::int64_t first_row, Memory& memory) const {
     const Stored stored = stored_as(*array.type());
     const std::int64_t width = width_of(field_.storage) / 8;
@@ -146,14 +146,14 @@ class Column {
   TextEncoder text_;
 };
 
-// A row group of a table, opened to be read.
+// A row group of a table, opened for reading.
 struct OpenedRowGroup {
   std::string path;
   FileState state;             // of the file when the table was opened
-  std::vector<Field> fields;   // of the columns asked for
-  std::vector<int> places;     // where in a record batch each of them is
+  std::vector<Field> fields;   // of the requested columns
+  std::vector<int> places;     // their indices in a record batch
   std::int64_t first_row = 0;  // its number in the table
-  std::int64_t rows = -1;      // -1 where only reading finds out
+  std::int64_t rows = -1;      // -1 if unknown before reading
   RecordBatches source;
 };
 
@@ -177,7 +177,7 @@ class ArrowBatches final : public BatchReader {
   }
 
  private:
-  // What is read from a file that someone writes to looks damaged.
+  // Data from a file that another program is writing to looks damaged.
   template <class Read>
   std::invoke_result_t<const Read&> of_unchanged(const Read& some) {
     try {
@@ -213,7 +213,7 @@ class ArrowBatches final : public BatchReader {
     return true;
   }
 
-  // As many rows as a batch has, where there are so many left.
+  // Takes the rows of one batch, or fewer at the end.
   arrow::RecordBatchVector gather(Batch& batch) {
     arrow::RecordBatchVector chunks;
     batch.first_row = opened_.first_row + rows_before_ + position_;
@@ -226,7 +226,7 @@ class ArrowBatches final : public BatchReader {
     return chunks;
   }
 
-  // Rows of the chunk at hand, at most so many; what is left to pass over.
+  // Skips at most `rows` rows of the current chunk; returns how many are still to be skipped.
   std::int64_t pass_over(std::int64_t rows) {
     const std::int64_t n = std::min(left(), rows);
     position_ += n;
@@ -241,12 +241,12 @@ class ArrowBatches final : public BatchReader {
 
   [[nodiscard]] std::int64_t left() const { return chunk_ ? chunk_->num_rows() - position_ : 0; }
 
-  // Makes sure that there are rows left in the chunk at hand; false at the end of the row group.
+  // Loads chunks until the current one has rows left; returns false at the end of the row group.
   bool load() {
     while (left() == 0) {
       if (ended_) return false;
       leave_chunk();
-      // Also because touching a mapped page past the end of a file that shrank kills the process.
+      // This check also protects the process: touching a mapped page past the end of a file that shrank kills it.
       require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
       chunk_ = checked(opened_.path, opened_.source.next);
       if (!chunk_) return end();
@@ -260,24 +260,24 @@ class ArrowBatches final : public BatchReader {
     require_unchanged(opened_.state, file_state(opened_.path), opened_.path);
     if (opened_.rows >= 0 && rows_before_ != opened_.rows) {
       throw Error(Code::malformed,
-                  fmt::format("{}: is damaged: it should have {} rows from row {} on and has {}; write "
-                              "it again",
+                  fmt::format("{}: is damaged: expected {} rows from row {} on, found {}; write the file "
+                              "again",
                               opened_.path, opened_.rows, opened_.first_row, rows_before_));
     }
     return false;
   }
 
-  // Arrow trusts what files say about their own lengths until asked.
+  // Arrow does not check the lengths that a file claims unless it is asked to.
   void accept() {
     if (opened_.rows >= 0 && chunk_->num_rows() > opened_.rows - rows_before_) {
-      throw_status(opened_.path, arrow::Status::Invalid("more rows than it should have"));
+      throw_status(opened_.path, arrow::Status::Invalid("more rows than the row group declares"));
     }
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto& array = chunk_->column(opened_.places[i]);
       const std::string& name = columns_[i].name();
       if (const arrow::Status valid = array->Validate(); !valid.ok()) throw_status(name, valid);
       if (array->length() != chunk_->num_rows() || !columns_[i].fits(*value_type(array->type()))) {
-        throw_status(name, arrow::Status::Invalid("a batch of another length or type than the schema"));
+        throw_status(name, arrow::Status::Invalid("a batch whose length or type differs from the schema"));
       }
     }
   }
@@ -285,7 +285,7 @@ class ArrowBatches final : public BatchReader {
   OpenedRowGroup opened_;
   std::vector<Column> columns_;
   std::shared_ptr<arrow::RecordBatch> chunk_;
-  std::int64_t position_ = 0;     // rows of the chunk that were given out
+  std::int64_t position_ = 0;     // rows of the chunk that were returned
   std::int64_t rows_before_ = 0;  // rows of the chunks before it
   bool ended_ = false;
 };
@@ -296,13 +296,14 @@ Field field_of(const arrow::Field& field) {
   Field result;
   result.name = field.name();
   const auto type = value_type(field.type());
-  // Of dictionaries, those of text and of numbers.
+  // Only dictionaries of text and of numbers are decoded.
   const bool is_encoded = type != field.type();
   const bool decodable = !is_encoded || (type->id() != arrow::Type::BOOL && type->id() != arrow::Type::NA);
   if (!decodable || !set_type(result, *type)) result.unsupported = printable(field.type()->ToString());
   result.is_untyped = type->id() == arrow::Type::NA;
   if (is_encoded) result.has_own_order = static_cast<const arrow::DictionaryType&>(*field.type()).ordered();
-  // An extension type that Arrow has not been told of: elements of another meaning than those of the type that stores them.
+  // An extension type that Arrow does not have registered. Its elements mean something other than those of its storage
+  // type.
   const auto& metadata = field.metadata();
   const int extension = metadata ? metadata->FindKey("ARROW:extension:name") : -1;
   if (extension >= 0) result.unsupported = printable("extension<" + metadata->value(extension) + ">");
@@ -339,7 +340,7 @@ void ArrowTable::declare(const arrow::FieldVector& fields) {
 void ArrowTable::add_row_group(std::int64_t rows) {
   std::int64_t end = 0;
   if (rows < 0 || __builtin_add_overflow(starts_.back(), rows, &end)) {
-    throw_status(path_, arrow::Status::Invalid(fmt::format("a row group of it has {} rows", rows)));
+    throw_status(path_, arrow::Status::Invalid(fmt::format("a row group has {} rows", rows)));
   }
   starts_.push_back(end);
 }
@@ -351,7 +352,7 @@ std::unique_ptr<BatchReader> ArrowTable::read(int row_group, const std::vector<i
   for (const int column : columns) {
     const Field& field = opened.fields.emplace_back(fields_[static_cast<std::size_t>(column)]);
     if (field.unsupported.empty()) continue;
-    throw Error(Code::unsupported_type, fmt::format("{}: is of type {}, which is not computed with; leave it out",
+    throw Error(Code::unsupported_type, fmt::format("{}: has unsupported type {}; omit it from the query",
                                                     full_name(path_, field.name), field.unsupported));
   }
   return std::make_unique<ArrowBatches>(std::move(opened));

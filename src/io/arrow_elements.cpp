@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_elements.cpp: arrays of Arrow's: which rows are NULL, how elements are stored, dictionaries of numbers decoded.
+// io/arrow_elements.cpp: Arrow's arrays: which rows are NULL, how elements are stored, dictionaries of numbers decoded.
 #include "io/arrow_elements.hpp"
 
 #include <arrow/array/util.h>
@@ -23,7 +23,7 @@ void pass_validity(const arrow::Array& array, ColumnData& data) {
 }
 
 const ArrowType* arrow_type_of(const arrow::DataType& type) {
-  // Arrow exports these as the type that stores them.
+  // Arrow exports these types as their storage types.
   if (type.id() == arrow::Type::DICTIONARY || type.id() == arrow::Type::EXTENSION) return nullptr;
   ArrowSchema schema{};
   if (!arrow::ExportType(type, &schema).ok()) return nullptr;

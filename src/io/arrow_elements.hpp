@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_elements.hpp: arrays of Arrow's: which rows are NULL, how elements are stored, dictionaries of numbers decoded.
+// io/arrow_elements.hpp: Arrow's arrays: which rows are NULL, how elements are stored, dictionaries of numbers decoded.
 #pragma once
 
 #include <arrow/array/array_dict.h>
@@ -16,21 +16,22 @@
 
 namespace upsweep::io {
 
-/// Which rows of the array are NULL.
+/// Sets in `data` which rows of the array are NULL.
 void pass_validity(const arrow::Array& array, ColumnData& data);
 
-/// The type of the values themselves, which a dictionary-encoded column holds once each.
+/// Returns the type of the values. A dictionary-encoded column stores each value once.
 std::shared_ptr<arrow::DataType> value_type(const std::shared_ptr<arrow::DataType>& type);
 
-/// The elements of a dictionary-encoded array one by one. They are of fixed width, whole bytes. `name` and `first_row`,
-/// the number of its first row, are for messages; throws malformed where an index is outside the dictionary.
+/// Returns the elements of a dictionary-encoded array one by one. They must have a fixed width in whole bytes. `name`
+/// and `first_row`, the number of its first row, are for messages. Throws malformed if an index is outside the
+/// dictionary.
 std::shared_ptr<arrow::Array> decode_dictionary(const arrow::DictionaryArray& encoded, const std::string& name,
                                                 std::int64_t first_row);
 
-/// The row of the table of types; null for a type that is not computed with, and for decimals.
+/// Returns the row of the table of types; null for an unsupported type, and for decimals.
 const ArrowType* arrow_type_of(const arrow::DataType& type);
 
-/// How elements of the type are stored.
+/// Returns how elements of the type are stored.
 Stored stored_as(const arrow::DataType& type);
 
 }  // namespace upsweep::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_errors.cpp: what the errors of Arrow C++ become.
+// io/arrow_errors.cpp: converts the errors of Arrow C++ to upsweep::Error.
 #include "io/arrow_errors.hpp"
 
 #include <arrow/util/io_util.h>
@@ -16,13 +16,13 @@ void throw_status(const std::string& name, const arrow::Status& status) {
   if (status.IsOutOfMemory()) throw Error(Code::out_of_memory, fmt::format("{}: no memory to read it: {}", name, text));
   if (status.IsNotImplemented()) {
     throw Error(Code::unsupported_type,
-                fmt::format("{}: holds what cannot be read here: {}; write it without", name, text));
+                fmt::format("{}: uses a feature that cannot be read here: {}; write the file without it", name, text));
   }
-  // Some writers take 64-bit differences of 32-bit integers, which Arrow's decoder does not.
+  // Some writers compute 64-bit differences of 32-bit integers; Arrow's decoder cannot read these.
   if (text.find("InitBlock EOF") != std::string::npos || text.find("delta bit width") != std::string::npos) {
     throw Error(
         Code::unsupported_type,
-        fmt::format("{}: cannot be decoded: it has delta-encoded integers whose differences seem to be longer than "
+        fmt::format("{}: cannot be decoded: it has delta-encoded integers whose differences seem to be wider than "
                     "the integers ({}); write it without this encoding",
                     name, text));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_errors.hpp: what the errors of Arrow C++ become.
+// io/arrow_errors.hpp: converts the errors of Arrow C++ to upsweep::Error.
 #pragma once
 
 #include <arrow/result.h>
@@ -15,10 +15,10 @@
 
 namespace upsweep::io {
 
-/// Throws the Error that a failure of Arrow is to the user; its message starts with `name`.
+/// Throws the Error that the user sees for a failure of Arrow. Its message starts with `name`.
 [[noreturn]] void throw_status(const std::string& name, const arrow::Status& status);
 
-/// Runs `read` and turns whatever Arrow throws or returns into an Error that starts with `name`.
+/// Runs `read` and converts everything that Arrow throws or returns to an Error that starts with `name`.
 template <class Read>
 auto checked(const std::string& name, Read&& read) {
   try {

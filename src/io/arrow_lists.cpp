@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_lists.cpp: list columns of Parquet and Arrow files: the offsets and the content of Arrow's arrays, where they lie.
+// io/arrow_lists.cpp: list columns of Parquet and Arrow files: the offsets and the content of Arrow's arrays, in place.
 #include <arrow/array/array_nested.h>
 #include <arrow/type.h>
 #include <fmt/format.h>
@@ -30,13 +30,13 @@ bool is_list(const arrow::DataType& type) {
          type.id() == arrow::Type::FIXED_SIZE_LIST || is_view(type);
 }
 
-// Which of `n` are not null, from element `first` of the array on.
+// Returns which of `n` elements are not null, from element `first` of the array on.
 Mask validity_of(const arrow::Array& array, std::int64_t first, std::int64_t n) {
   if (array.null_count() == 0) return {};
   return Mask::bits(array.null_bitmap_data(), n, array.offset() + first);
 }
 
-// Lists, or views of them, and the array that their elements are in.
+// Lists, or views of them, and the array that contains their elements.
 struct ArrowLists {
   Lists lists;
   std::shared_ptr<arrow::Array> content;
@@ -83,7 +83,7 @@ class ArrowListReader final : public ListReader {
         policy_(par.with_threads(threads)) {
     const auto* list = static_cast<const arrow::BaseListType*>(&type_);
     const arrow::DataType& inner = *list->value_type();
-    // What lies between the levels of views would have to be packed.
+    // Two levels with views would need packing: their elements need not be consecutive.
     is_nested_ = most == Levels::two && is_list(inner) && !is_view(inner) && !is_view(type_);
     if (is_nested_) list = static_cast<const arrow::BaseListType*>(&inner);
     element_ = field_of(*list->value_field());
@@ -106,7 +106,7 @@ class ArrowListReader final : public ListReader {
       batch.first_list = std::exchange(first_list_, first_list_ + rows->num_rows());
       return true;
     } catch (const Error& error) {
-      // What is read from a file that someone writes to looks damaged.
+      // Data from a file that another program is writing to looks damaged.
       if (error.code() == Code::malformed) require_unchanged();
       throw;
     }
@@ -115,19 +115,19 @@ class ArrowListReader final : public ListReader {
  private:
   void require_elements(const arrow::DataType& element) const {
     if (!is_list(element)) return;
-    throw Error(Code::unsupported_type, fmt::format("{}: is a column of lists of lists, {}: segment reduces the inner "
-                                                    "lists of two levels, which are no list views, "
-                                                    "and all else takes one level; flatten the others first, with "
+    throw Error(Code::unsupported_type, fmt::format("{}: is a column of lists of lists, {}: only segment reads two "
+                                                    "levels, and only without list views; all other "
+                                                    "commands read one level; flatten the lists first, with "
                                                     "pyarrow.compute.list_flatten or awkward.flatten",
                                                     info_.name, printable(type_.ToString())));
   }
 
-  // Also because touching a mapped page past the end of a file that shrank kills the process.
+  // This check also protects the process: touching a mapped page past the end of a file that shrank kills it.
   void require_unchanged() const {
     upsweep::io::require_unchanged(arrow_.state(), file_state(arrow_.path()), arrow_.path());
   }
 
-  // Null at the end.
+  // Returns null at the end.
   std::shared_ptr<arrow::RecordBatch> next_rows() {
     for (;;) {
       if (!source_.next) {
@@ -150,10 +150,11 @@ class ArrowListReader final : public ListReader {
   }
 
   void fill(ListBatch& batch, const std::shared_ptr<arrow::Array>& array) const {
-    // Arrow trusts what files say about their own lengths until asked; offsets are checked as lists are come to.
+    // Arrow does not check the lengths that a file claims unless it is asked to. Offsets are checked when their lists
+    // are read.
     if (const arrow::Status valid = array->Validate(); !valid.ok()) throw_status(info_.name, valid);
     if (array->type_id() != type_.id()) {
-      throw_status(info_.name, arrow::Status::Invalid("a batch of another type than the schema"));
+      throw_status(info_.name, arrow::Status::Invalid("a batch whose type differs from the schema"));
     }
     ArrowLists found = arrow_lists_of(*array);
     if (is_nested_) {
@@ -164,7 +165,7 @@ class ArrowListReader final : public ListReader {
     batch.lists = found.lists;
     batch.length = found.content->length();
     batch.memory = memory;
-    if (batch.length > 0) {  // else there may be no buffer
+    if (batch.length > 0) {  // otherwise there may be no buffer
       const ColumnData data = elements_there(found.content, *memory);
       if (data.validity != nullptr) batch.valid = Mask::bits(data.validity, batch.length, data.offset);
       batch.content = as_computed(data, batch.length, *memory);
@@ -172,16 +173,17 @@ class ArrowListReader final : public ListReader {
     if (found.views) pack_views(*found.views, batch, *memory);
   }
 
-  // The batch's elements, of which one that does not fit is named by its place in the batch: it may be in any list, or none.
+  // Returns the batch's elements. An element that does not fit is named by its place in the batch: it may be in any
+  // list, or none.
   ColumnData elements_there(const std::shared_ptr<arrow::Array>& content, Memory& memory) const try {
     return elements_of(element_, arrow_.path(), content, 0, memory);
   } catch (const Error& error) {
     if (error.index() == kNoIndex) throw;
     throw Error(error.code(),
-                fmt::format("of the elements of the lists from number {} on, {}", first_list_, error.what()));
+                fmt::format("in the elements of the lists from number {} on: {}", first_list_, error.what()));
   }
 
-  // Memory for n elements.
+  // Returns memory for n elements.
   std::byte* buffer(std::int64_t n, std::int64_t size, Memory& memory) const {
     const auto buffer = std::make_shared<AlignedBuffer>();
     buffer->reserve(n, size, info_.name);
@@ -193,7 +195,7 @@ class ArrowListReader final : public ListReader {
     return reinterpret_cast<T*>(buffer(n, sizeof(T), memory));
   }
 
-  // Makes lists that follow each other of views, which lie in any order and may share elements.
+  // Converts views, which may be in any order and share elements, to consecutive lists.
   void pack_views(const ListViews& views, ListBatch& batch, Memory& memory) const try {
     auto* const offsets = buffer<std::int64_t>(views.count + 1, memory);
     const std::int64_t total = pack_offsets(policy_, views, batch.length, offsets).total;
@@ -217,11 +219,11 @@ class ArrowListReader final : public ListReader {
   } catch (const Error& error) {
     if (error.index() == kNoIndex) throw;
     const std::int64_t list = first_list_ + error.index();
-    throw Error(error.code(),
-                fmt::format("{}: list {} lies outside its content; write the file again", info_.name, list), list);
+    throw Error(error.code(), fmt::format("{}: list {} is outside its content; write the file again", info_.name, list),
+                list);
   }
 
-  // Booleans a byte each, and decimals of few digits in 64 bits.
+  // Converts booleans to bytes, and decimals of few digits to 64 bits.
   [[nodiscard]] const void* as_computed(const ColumnData& data, std::int64_t n, Memory& memory) const {
     if (width_of(element_.storage) == 8 * size_of(info_.type)) return data.values;
     if (element_.storage == Storage::bit) {
@@ -235,15 +237,15 @@ class ArrowListReader final : public ListReader {
   }
 
   std::unique_ptr<Table> table_;
-  const ArrowTable& arrow_;  // the same
+  const ArrowTable& arrow_;  // the table, as an ArrowTable
   int column_;
   const arrow::DataType& type_;
-  Policy policy_;  // of views that are packed
+  Policy policy_;  // for packing views
   bool is_nested_ = false;
   Field element_;
   ColumnInfo info_;
   int row_group_ = 0;
-  RecordBatches source_;  // of the row group at hand
+  RecordBatches source_;  // of the current row group
   std::int64_t first_list_ = 0;
 };
 

@@ -27,17 +27,18 @@
 #include "io/result_writer.hpp"
 #include "io/source.hpp"
 #include "io/table.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kRows = 1 << 20;                                           // of a batch
-constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();  // that the offsets of a batch count
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();  // limit of a batch's 32-bit offsets
 constexpr std::int64_t kLeastDecimal = -999'999'999'999'999'999;                  // of kInt64Digits
 constexpr std::int64_t kGreatestDecimal = -kLeastDecimal;
 
-// What Arrow writes, written to an output file; the error that stops it is kept, as Arrow knows none of ours.
+// Writes Arrow's output to an output file. It keeps the Error that stops it, because Arrow cannot pass upsweep's
+// errors.
 class OutputStream final : public arrow::io::OutputStream {
  public:
   explicit OutputStream(OutputFile& file) : file_(file) { set_mode(arrow::io::FileMode::WRITE); }
@@ -70,7 +71,7 @@ class OutputStream final : public arrow::io::OutputStream {
   std::exception_ptr failure_;
 };
 
-// Of the two kinds of files.
+// The writer of either kind of file.
 struct BatchWriter {
   std::function<arrow::Status(const arrow::RecordBatch&)> write;
   std::function<arrow::Status()> close;
@@ -116,7 +117,7 @@ std::shared_ptr<arrow::Buffer> view(const void* data, std::int64_t bytes) {
   return std::make_shared<arrow::Buffer>(static_cast<const std::uint8_t*>(data), bytes);
 }
 
-// A bitmap of n booleans, is(i), and how many are false.
+// Returns a bitmap of n booleans, is(i), and sets `zeros` to how many are false.
 template <class Is>
 arrow::Result<std::shared_ptr<arrow::Buffer>> bitmap_of(std::int64_t n, std::int64_t& zeros, Is is) {
   ARROW_ASSIGN_OR_RAISE(auto bitmap, arrow::AllocateEmptyBitmap(n));
@@ -129,7 +130,7 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> bitmap_of(std::int64_t n, std::int
   return bitmap;
 }
 
-// Makes the results of a column into Arrow's elements.
+// Converts the results of a column to Arrow's elements.
 class Elements {
  public:
   Elements(ResultColumn column, std::string file)
@@ -138,7 +139,7 @@ class Elements {
   [[nodiscard]] const std::shared_ptr<arrow::DataType>& type() const { return type_; }
   [[nodiscard]] const std::string& name() const { return column_.name; }
 
-  // From element `first` on, which is number `row` of all.
+  // Converts n elements from element `first` on. That element is number `row` of all results.
   [[nodiscard]] arrow::Result<std::shared_ptr<arrow::Array>> make(const ResultArray& array, std::int64_t first,
                                                                   std::int64_t n, std::int64_t row) const {
     const auto* const from = static_cast<const std::byte*>(array.elements) + first * size_of(column_.type);
@@ -190,9 +191,9 @@ class Elements {
   [[noreturn]] void throw_misfit(std::int64_t row) const {
     throw Error(Code::overflow,
                 column_.meaning == Meaning::date
-                    ? fmt::format("{}: value {} is no date: write .npy, which takes it as a number", file_, row)
-                    : fmt::format("{}: value {} has more than {} digits: choose --dtype float64, or write .npy, which "
-                                  "takes it as an integer",
+                    ? fmt::format("{}: value {} is not a date; write .npy, which stores it as a number", file_, row)
+                    : fmt::format("{}: value {} has more than {} digits; choose --dtype float64, or write .npy, which "
+                                  "stores it as an integer",
                                   file_, row, kInt64Digits),
                 row);
   }
@@ -203,7 +204,7 @@ class Elements {
 };
 
 class ArrowResults final : public ResultWriter {
-  // What `make` results in, or the Error of its failure.
+  // Returns the result of `make`, or throws the Error of its failure.
   template <class Make>
   auto put(Make make) {
     try {
@@ -236,8 +237,8 @@ class ArrowResults final : public ResultWriter {
   }
 
   void write(std::span<const ResultArray> columns, std::int64_t rows) override {
-    for (std::int64_t first = 0; first < rows; first += kRows) {
-      const std::int64_t n = std::min(kRows, rows - first);
+    for (std::int64_t first = 0; first < rows; first += tuning::kBinary.arrow_rows) {
+      const std::int64_t n = std::min(tuning::kBinary.arrow_rows, rows - first);
       arrow::ArrayVector arrays;
       for (std::size_t i = 0; i < columns.size(); ++i) {
         arrays.push_back(put([&] { return columns_[i].make(columns[i], first, n, written_); }));
@@ -269,20 +270,20 @@ class ArrowResults final : public ResultWriter {
   [[nodiscard]] const std::vector<std::string>& files() const override { return files_; }
 
  private:
-  // Lists from `first` on that offsets of 32 bits count.
+  // Returns the end of the lists, from `first` on, whose elements 32-bit offsets can count.
   [[nodiscard]] std::int64_t end_of_batch(std::span<const std::int64_t> offsets, std::int64_t first) const {
     const auto at = [&](std::int64_t i) { return offsets.begin() + i; };
-    const std::int64_t most = std::min(first + kRows, std::ssize(offsets) - 1);
+    const std::int64_t most = std::min(first + tuning::kBinary.arrow_rows, std::ssize(offsets) - 1);
     const auto past = std::upper_bound(at(first), at(most) + 1, *at(first) + kMostElements);
     const std::int64_t end = past - offsets.begin() - 1;
     if (end > first) return end;
     throw Error(Code::overflow,
-                fmt::format("{}: list {} has {} elements, more than a list of Arrow's may have: write .npy",
-                            file_.name(), written_, offsets[static_cast<std::size_t>(first) + 1] - *at(first)),
+                fmt::format("{}: list {} has {} elements, more than an Arrow list can have; write .npy", file_.name(),
+                            written_, offsets[static_cast<std::size_t>(first) + 1] - *at(first)),
                 written_);
   }
 
-  // Lists from number `first` of the call on.
+  // Writes lists from number `first` of the call on.
   void write_lists(std::span<const std::int64_t> offsets, std::int64_t first, std::span<const ResultArray> columns) {
     const std::int64_t lists = std::ssize(offsets) - 1;
     const std::int64_t elements = offsets.back() - offsets.front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_table.cpp: which reader of tables a format has.
+// io/arrow_table.cpp: picks the reader of tables for a format.
 #include "io/arrow_table.hpp"
 
 #include "io/arrow_errors.hpp"

@@ -12,16 +12,17 @@
 
 namespace upsweep::io {
 
-/// As open_table(), for a format that is known; not_built where Arrow C++ is left out. `choose`, where there is one, sees the
-/// names of a CSV file's columns: of the others no type is found out, and the one that it chooses is of numbers or dates.
+/// Opens a table as open_table() does, for a known format. Throws not_built where Arrow C++ is not included. If
+/// `choose` is given, it receives the names of a CSV file's columns. The column that it chooses has numbers or dates;
+/// the others get no type.
 std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, CsvCells cells,
                                         const ChooseColumn& choose, int threads);
 
-/// The lists of a column, of which the table is taken; null where it has none. Throws unsupported_type for lists of more
-/// levels.
+/// Returns the lists of a column, and takes its table; null if the column has no lists. Throws unsupported_type for
+/// lists with more levels.
 std::unique_ptr<ListReader> open_lists(TableColumn& column, int threads, Levels most);
 
-// These throw what Arrow throws too.
+// These also throw what Arrow throws.
 std::unique_ptr<Table> open_parquet_table(const std::string& path);
 std::unique_ptr<Table> open_ipc_file_table(const std::string& path);
 std::unique_ptr<Table> open_ipc_stream_table(const std::string& path);

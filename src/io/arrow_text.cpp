@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_text.cpp: text as Arrow stores it, plain or in dictionaries, made into indices into one dictionary for each batch.
+// io/arrow_text.cpp: converts text as Arrow stores it, plain or in dictionaries, to one dictionary's indices per batch.
 #include "io/arrow_text.hpp"
 
 #include <arrow/array/array_binary.h>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::int32_t kNull = -1;  // the index of a row or a dictionary's entry that is NULL
 
-// Whether texts lie within their buffers and are UTF-8 need not be asked.
+// Whether the strings are known to be inside their buffers and to be UTF-8.
 bool is_checked(const arrow::Array& array) {
   const auto& buffers = array.data()->buffers;
   return buffers.size() > 1 && dynamic_cast<const CheckedViews*>(buffers[1].get()) != nullptr;
 }
 
-// Arrow trusts what files say about where texts begin and end until asked. Asked as bytes: whether these are UTF-8 is checked
-// once for each different text.
+// Checks where strings begin and end: Arrow does not check this unless it is asked to. They are checked as bytes,
+// because UTF-8 is checked once for each distinct string.
 void check_text(const arrow::Array& array, const std::string& name) {
   if (is_checked(array)) return;
   const auto as_bytes = array.data()->Copy();
@@ -49,7 +49,7 @@ const arrow::DictionaryArray& as_dictionary(const arrow::Array& chunk) {
   return static_cast<const arrow::DictionaryArray&>(chunk);
 }
 
-// The dictionary that all chunks have, or null.
+// Returns the dictionary that all chunks share, or null.
 std::shared_ptr<arrow::Array> common_dictionary(const Arrays& chunks) {
   if (chunks[0]->type_id() != arrow::Type::DICTIONARY) return nullptr;
   const auto& first = as_dictionary(*chunks[0]).dictionary();
@@ -58,21 +58,21 @@ std::shared_ptr<arrow::Array> common_dictionary(const Arrays& chunks) {
   return common ? first : nullptr;
 }
 
-// f of a pointer to the indices of a dictionary-encoded array, of whatever type they are.
+// Calls f with a pointer to the indices of a dictionary-encoded array, for any index type.
 template <class F>
 void visit_indices(const arrow::Array& indices, F f) {
   visit_type(*parse_type(indices.type()->name()),
              [&]<class T>(std::type_identity<T>) { f(indices.data()->GetValues<T>(1)); });
 }
 
-// Whether the indices can be used where they lie: none is past the dictionary, also in rows that are NULL.
+// Whether the indices can be used in place: all are within the dictionary, also in rows that are NULL.
 bool are_within(const std::int32_t* indices, std::int64_t n, std::size_t entries) {
   std::uint32_t greatest = 0;
   for (std::int64_t i = 0; i < n; ++i) greatest = std::max(greatest, static_cast<std::uint32_t>(indices[i]));
   return greatest < entries;
 }
 
-// Rows that are NULL get any index, and a bit that says that they have none.
+// Gives rows that are NULL an arbitrary index and marks them in a bitmap.
 std::shared_ptr<arrow::Buffer> mark_nulls(std::int32_t* indices, std::int64_t rows, const std::string& name) {
   if (std::find(indices, indices + rows, kNull) == indices + rows) return nullptr;
   std::shared_ptr<arrow::Buffer> validity = checked(name, [&] { return arrow::AllocateEmptyBitmap(rows); });
@@ -113,13 +113,13 @@ ColumnData TextEncoder::encode(const Arrays& chunks, std::int64_t rows, std::int
     if (validity) data.validity = validity->data();
     memory.insert(memory.end(), {made, validity});
   }
-  if (vocabulary_->words.empty()) vocabulary_->words.emplace_back();  // every index, of NULL rows too, is within it
+  if (vocabulary_->words.empty()) vocabulary_->words.emplace_back();  // all indices must be valid, also of NULL rows
   data.dictionary = std::shared_ptr<const Dictionary>(vocabulary_, &vocabulary_->words);
   if (!dictionary) last_ = {};  // its entries are only some of the vocabulary's
   return data;
 }
 
-// Parquet's dictionaries are made anew for each batch, whether they change or not.
+// Parquet's dictionaries are created for each batch, whether they change or not.
 bool TextEncoder::is_last(const std::shared_ptr<arrow::Array>& dictionary) {
   if (!last_.dictionary || dictionary == last_.dictionary) return last_.dictionary != nullptr;
   check_text(*dictionary, name_);
@@ -145,7 +145,7 @@ void TextEncoder::translate(const std::shared_ptr<arrow::Array>& dictionary) {
 const std::int32_t* TextEncoder::in_place(const arrow::DictionaryArray& chunk) const {
   if (!last_.same || chunk.indices()->type_id() != arrow::Type::INT32) return nullptr;
   const auto* const indices = chunk.indices()->data()->GetValues<std::int32_t>(1);
-  // Of an empty dictionary all rows are NULL, and the one entry that it gets is for them.
+  // With an empty dictionary all rows are NULL. It gets one entry for them.
   const std::size_t entries = std::max<std::size_t>(last_.indices.size(), 1);
   return are_within(indices, chunk.length(), entries) ? indices : nullptr;
 }

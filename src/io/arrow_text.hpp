@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_text.hpp: text as Arrow stores it, plain or in dictionaries, made into indices into one dictionary for each batch.
+// io/arrow_text.hpp: converts text as Arrow stores it, plain or in dictionaries, to one dictionary's indices per batch.
 #pragma once
 
 #include <arrow/array/array_base.h>
@@ -20,27 +20,27 @@ namespace upsweep::io {
 
 using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
 
-/// The views of an array of texts that have been checked by who made them: all lie within their buffers and are UTF-8.
+/// The views of an array of strings that their creator has checked: all are inside their buffers and are UTF-8.
 class CheckedViews final : public arrow::Buffer {
  public:
   explicit CheckedViews(const std::shared_ptr<arrow::Buffer>& views) : Buffer(views, 0, views->size()) {}
 };
 
-/// Turns text into indices, a batch at a time; batches share theirs where it is the same.
+/// Converts text to indices, a batch at a time. Batches with the same dictionary share it.
 class TextEncoder {
  public:
   /// `name`: what messages call the column.
   explicit TextEncoder(std::string name) : name_(std::move(name)) {}
 
-  /// A text may be in a dictionary several times.
+  /// Allows a string to be in a dictionary several times.
   void may_repeat() { may_repeat_ = true; }
 
-  /// Of chunks that follow each other, `rows` in all, from row `first_row` of the table on. Indices, and which rows are
-  /// NULL, stay where they lie in a single chunk, if they can. Throws malformed.
+  /// Encodes consecutive chunks with `rows` rows in all, from row `first_row` of the table on. The indices and the NULL
+  /// bitmap of a single chunk are used in place if possible. Throws malformed.
   ColumnData encode(const Arrays& chunks, std::int64_t rows, std::int64_t first_row, Memory& memory);
 
  private:
-  // A dictionary's entries as indices of the vocabulary; -1: NULL; Vocabulary::kNotUtf8.
+  // A dictionary's entries as indices of the vocabulary. -1: NULL. Vocabulary::kNotUtf8: not UTF-8.
   struct Translation {
     std::shared_ptr<arrow::Array> dictionary;
     std::vector<std::int32_t> indices;

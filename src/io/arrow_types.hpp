@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/arrow_types.hpp: the table of Arrow's types that are computed with, by the formats of its C data interface; except decimals.
+// io/arrow_types.hpp: the table of supported Arrow types, by the formats of its C data interface; without decimals.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace upsweep::io {
 
-/// Digits of a decimal: any 128-bit integer can hold as many.
+/// Digits of a decimal that a 128-bit integer can always hold.
 inline constexpr int kMostDigits = 38;
-/// Digits of a decimal: any 64-bit integer can hold as many.
+/// Digits of a decimal that a 64-bit integer can always hold.
 inline constexpr int kInt64Digits = 18;
 
 /// How the text of a column is stored: by offsets of 32 or 64 bits, or as views.
 enum class TextLayout : std::uint8_t { none, offsets32, offsets64, views };
 
-/// What elements of an Arrow type are given out as, and how they are stored.
+/// How elements of an Arrow type are returned, and how they are stored.
 struct ArrowType {
   std::string_view format;
   ValueKind kind;
   Storage storage;
-  std::int64_t width;  ///< bytes of an element as it is stored; 0: bits, or text
+  std::int64_t width;  ///< bytes of a stored element; 0: bits, or text
   Stored stored = Stored::as_computed;
   TextLayout text = TextLayout::none;
 };
@@ -50,7 +50,7 @@ inline constexpr ArrowType kArrowTypes[] = {
     {"vu", ValueKind::text, Storage::int32, 0, Stored::as_computed, TextLayout::views},
 };
 
-/// Returns null for a type that is not computed with, and for decimals.
+/// Returns null for an unsupported type, and for decimals.
 inline const ArrowType* arrow_type_of(std::string_view format) {
   const auto* const row = std::find_if(std::begin(kArrowTypes), std::end(kArrowTypes),
                                        [&](const ArrowType& type) { return type.format == format; });

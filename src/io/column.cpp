@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/column.cpp: puts the batches of a table's column together to chunks, and a scaled integer into decimal text.
+// io/column.cpp: joins the batches of a table's column into chunks, and converts a scaled integer to decimal text.
 #include "io/column.hpp"
 
 #include <fmt/format.h>
@@ -18,11 +18,10 @@ namespace {
     throw Error(Code::unsupported_type,
                 fmt::format("{}: is a column of lists, {}; use upsweep segment, select or pack", name, type));
   }
-  throw Error(
-      Code::unsupported_type,
-      fmt::format("{}: is of type {}, which is not computed with; convert it to one of int8 … float64, a decimal "
-                  "of at most {} digits or a date",
-                  name, type, kInt64Digits));
+  throw Error(Code::unsupported_type,
+              fmt::format("{}: has unsupported type {}; convert it to one of int8 … float64, a decimal of at most {} "
+                          "digits or a date",
+                          name, type, kInt64Digits));
 }
 
 }  // namespace
@@ -39,8 +38,8 @@ void set_elements(ColumnInfo& info, const Field& field, Booleans booleans) {
   if (field.kind == ValueKind::decimal) {
     if (field.storage == Storage::int128) {
       throw Error(Code::unsupported_type,
-                  fmt::format("{}: is of type decimal of more than {} digits, and only queries "
-                              "compute with up to 38: use upsweep query, or convert it to float64",
+                  fmt::format("{}: is of type decimal of more than {} digits; only queries compute "
+                              "with up to 38: use upsweep query, or convert it to float64",
                               info.name, kInt64Digits));
     }
     if (field.scale > kInt64Digits) refuse(info.name, fmt::format("decimal of scale {}", field.scale));
@@ -90,7 +89,7 @@ Chunk ColumnReader::next(std::int64_t count) {
   return chunk;
 }
 
-// Of so many, those that the column has.
+// Returns `count`, or the number of rows left if it is smaller.
 std::int64_t ColumnReader::rows_ahead(std::int64_t count) const {
   return std::clamp<std::int64_t>(count, 0, info_.count - row_);
 }
@@ -110,7 +109,7 @@ std::int64_t ColumnReader::skip(std::int64_t count) {
   return skipped;
 }
 
-// Makes sure that there are rows left in the batch at hand; false at the end of the column.
+// Loads batches until the current one has rows left; returns false at the end of the column.
 bool ColumnReader::load() {
   while (position_ == batch_.rows) {
     if (!reader_) {
@@ -134,12 +133,12 @@ void ColumnReader::refuse_nulls(std::int64_t n) const {
 
 void ColumnReader::throw_null(std::int64_t row) const {
   throw Error(Code::null_value,
-              fmt::format("{}: {} is NULL; fill missing values in or leave their rows out first", info_.name,
+              fmt::format("{}: {} is NULL; fill missing values or drop their rows first", info_.name,
                           table_->place(row, column_)),
               row);
 }
 
-// Of the next n elements, after so many of the chunk.
+// Appends the validity of the next n elements. The chunk already has `before` elements.
 void ColumnReader::append_validity(std::int64_t before, std::int64_t n) {
   const ColumnData& data = batch_.columns[0];
   if (data.validity == nullptr && valid_.empty()) return;
@@ -148,10 +147,10 @@ void ColumnReader::append_validity(std::int64_t before, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) valid_[static_cast<std::size_t>(before + i)] = !is_null(data, position_ + i);
 }
 
-// Batches that follow each other in memory, as those of a mapped file, are a chunk where they lie; others are copied.
+// Batches that follow each other in memory, as in a mapped file, become a chunk in place. Other batches are copied.
 void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
   const std::int64_t width = size_of(info_.type);
-  const std::int64_t stored = width_of(storage_) / 8;  // 0 of bits
+  const std::int64_t stored = width_of(storage_) / 8;  // 0 for bits
   const auto* const from = static_cast<const std::byte*>(batch_.columns[0].values) + position_ * stored;
   const bool in_buffer = chunk.count > 0 && chunk.data == buffer_.data();
   const bool follows = chunk.count == 0 || from == static_cast<const std::byte*>(chunk.data) + chunk.count * width;
@@ -159,7 +158,7 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
     if (chunk.count == 0) chunk.data = from;
     kept_.push_back(batch_.memory);
   } else {
-    // It grows with the rows that come: neither `count` nor the file's own count says how many there really are.
+    // The buffer grows with the rows that are read: neither `count` nor the file's own count is reliable.
     const std::int64_t needed = chunk.count + n;
     if (needed * width > buffer_.capacity()) {
       buffer_.reserve(std::max(needed, std::min(count, 2 * chunk.count)) * width, info_.name);
@@ -183,7 +182,7 @@ void ColumnReader::append(Chunk& chunk, std::int64_t n, std::int64_t count) {
 }
 
 std::string format_decimal(std::int64_t value, int scale) {
-  // Negated without a sign, so that the least integer works too.
+  // The negation is unsigned, so that the minimum integer also works.
   const auto bits = static_cast<std::uint64_t>(value);
   const auto places = static_cast<std::size_t>(scale);
   std::string digits = fmt::format("{:0{}}", value < 0 ? 0 - bits : bits, scale + 1);

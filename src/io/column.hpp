@@ -19,31 +19,31 @@ namespace upsweep::io {
 
 /// Elements that stay valid until the next call on the reader.
 struct Chunk {
-  const void* data = nullptr;  ///< aligned for the column's type
+  const void* data = nullptr;  ///< has the alignment of the column's type
   std::int64_t count = 0;      ///< 0 only at the end
-  Mask valid = {};             ///< false where an element is NULL; not given: none is
+  Mask valid = {};             ///< false where an element is NULL; without a mask no element is NULL
 };
 
-/// What becomes of elements that are NULL.
+/// Whether elements that are NULL are refused or returned with a mask.
 enum class Nulls : std::uint8_t { refused, given };
 
-/// A column of a table, read front to back in bounded memory: the table's batches put together to chunks of any length.
+/// A column of a table, read front to back in bounded memory. It joins the table's batches into chunks of any length.
 class ColumnReader {
  public:
-  /// Throws upsweep::Error unsupported_type for elements that are not computed with.
+  /// Throws upsweep::Error unsupported_type for elements of an unsupported type.
   explicit ColumnReader(TableColumn column, Booleans booleans = Booleans::refused, Nulls nulls = Nulls::refused);
 
   [[nodiscard]] const ColumnInfo& info() const { return info_; }
 
-  /// The next elements: exactly `count` of them, fewer only at the end of the column, none after that.
-  /// Chunks therefore always start at multiples of `count` when it stays the same.
+  /// Returns the next elements: exactly `count` of them, fewer only at the end of the column, none after that.
+  /// Chunks therefore always start at multiples of `count` if it stays the same.
   /// Throws upsweep::Error: malformed, unreadable, null_value (index: the row).
   Chunk next(std::int64_t count);
 
-  /// Throws null_value for the element of a row, which is NULL.
+  /// Throws null_value for the element of a row that is NULL.
   [[noreturn]] void throw_null(std::int64_t row) const;
 
-  /// Moves forward without giving the elements out, to the end where there are fewer. Returns how many were skipped.
+  /// Skips `count` elements, or those up to the end if there are fewer. Returns how many were skipped.
   std::int64_t skip(std::int64_t count);
 
  private:
@@ -59,24 +59,24 @@ class ColumnReader {
   Nulls nulls_;
   Storage storage_;
   ColumnInfo info_;
-  std::int64_t row_ = 0;  // the next one, of elements that lie one after the other
+  std::int64_t row_ = 0;  // the next row, if the elements are contiguous
   int next_row_group_ = 0;
   std::unique_ptr<BatchReader> reader_;
   Batch batch_;
-  std::int64_t position_ = 0;                      // rows of the batch that were given out
-  std::vector<std::shared_ptr<const void>> kept_;  // what the chunk at hand lies in, if not in the buffer
+  std::int64_t position_ = 0;                      // rows of the batch that were returned
+  std::vector<std::shared_ptr<const void>> kept_;  // owns the memory of the current chunk if that is not the buffer
   AlignedBuffer buffer_;
   std::vector<std::uint8_t> valid_;  // of the chunk's elements, from the first batch on that may have a NULL
 };
 
 /// Opens `source`: "-" (.npy on standard input), "FILE" (.npy, or a table of one column) or "FILE:COLUMN".
-/// The format is recognised by the file's first bytes (.npy, Parquet, Arrow IPC file or stream); anything else is CSV when
-/// the name ends in .csv and malformed otherwise. A file whose own name holds ':' wins over FILE:COLUMN; else the
-/// column begins after the first ':' that has a file before it. `threads` as open_table() has them. Throws
-/// upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
+/// The format is recognized by the file's first bytes (.npy, Parquet, Arrow IPC file or stream). Any other file is CSV
+/// if its name ends in .csv, and malformed otherwise. A file whose name contains ':' takes precedence over FILE:COLUMN.
+/// Otherwise the column begins after the first ':' that follows the name of a file. `threads` as in open_table().
+/// Throws upsweep::Error: not_found, unreadable, is_directory, malformed, unsupported_type, unknown_column, not_built.
 std::unique_ptr<ColumnReader> open_column(std::string_view source, int threads = 0);
 
-/// A column that is one of lists, or not: one of the two is there.
+/// A column of elements or of lists; exactly one of the two members is set.
 struct OpenedColumn {
   std::unique_ptr<ColumnReader> elements;
   std::unique_ptr<ListReader> lists;
@@ -84,14 +84,14 @@ struct OpenedColumn {
   [[nodiscard]] const ColumnInfo& info() const { return lists ? lists->info() : elements->info(); }
 };
 
-/// Opens `source` as open_column() does; booleans are bytes, NULLs given, and lists as list_reader.hpp has them. Throws
-/// unsupported_type for lists of more levels.
+/// Opens `source` as open_column() does. Booleans are bytes, NULLs are returned with a mask, and lists are read as
+/// list_reader.hpp describes. Throws unsupported_type for lists with more levels.
 OpenedColumn open_elements_or_lists(std::string_view source, int threads = 0, Levels most = Levels::one);
 
-/// Whether Parquet, Arrow IPC and CSV can be read by this build.
+/// Whether this build can read Parquet, Arrow IPC and CSV.
 [[nodiscard]] bool arrow_built() noexcept;
 
-/// A scaled integer as decimal text: format_decimal(-1234, 2) is "-12.34".
+/// Returns a scaled integer as decimal text: format_decimal(-1234, 2) is "-12.34".
 [[nodiscard]] std::string format_decimal(std::int64_t value, int scale);
 
 }  // namespace upsweep::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/column_info.hpp: what the elements of a column are, and stand for.
+// io/column_info.hpp: the type and the meaning of the elements of a column.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace upsweep::io {
 
-/// What the numbers of a column stand for beside their value.
+/// The meaning of the numbers of a column.
 enum class Meaning : std::uint8_t {
   number,
   decimal,  ///< scaled integers: value = element / 10^scale
@@ -18,23 +18,23 @@ enum class Meaning : std::uint8_t {
   boolean,  ///< bytes, 0 or 1
 };
 
-/// What becomes of a column of booleans.
+/// Whether a column of booleans is refused or returned as bytes.
 enum class Booleans : std::uint8_t { refused, bytes };
 
 struct ColumnInfo {
   Type type = Type::int64;
   Meaning meaning = Meaning::number;
   int scale = 0;            ///< decimal digits after the point, for Meaning::decimal
-  std::int64_t count = -1;  ///< elements, or -1 where only the end of the file shows it (CSV, IPC streams)
-  std::string name;         ///< what messages call it: "FILE" or "FILE:COLUMN"
+  std::int64_t count = -1;  ///< elements; -1 if unknown before the end of the file (CSV, IPC streams)
+  std::string name;         ///< in messages: "FILE" or "FILE:COLUMN"
   std::string field;        ///< its name in its table
 };
 
-/// Sets what the elements of a column are. Throws upsweep::Error unsupported_type for text, decimals of more than 18 digits,
-/// what tables do not read and, unless they are asked for, booleans.
+/// Sets the type and the meaning of the elements of a column. Throws upsweep::Error unsupported_type for text, decimals
+/// of more than 18 digits, types that tables do not read and, unless they are requested, booleans.
 void set_elements(ColumnInfo& info, const Field& field, Booleans booleans);
 
-/// n booleans of a bitmap, from bit `first` on, as a byte each.
+/// Converts n booleans of a bitmap, from bit `first` on, to bytes.
 void unpack_bits(const std::uint8_t* bits, std::int64_t first, std::int64_t n, std::uint8_t* bytes);
 
 }  // namespace upsweep::io

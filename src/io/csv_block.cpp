@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_block.cpp: the cells of a CSV file, a block of rows at a time, where they lie in its text.
+// io/csv_block.cpp: finds the cells of a CSV file, a block of rows at a time, in place in its text.
 //
-// All that looks at cells goes through here: the pass that decides types, the reader, and what finds faults. A group of 64 bytes
-// becomes the bits where its cells end; a loop over these bits writes down where each cell lies. No byte of a cell is looked at.
+// All code that examines cells uses this: the pass that decides types, the reader, and the search for faults. A group
+// of 64 bytes becomes bits that mark where its cells end. A loop over these bits stores the place of each cell. No byte
+// of a cell is examined.
 #include "io/csv_block.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ arrow::Result<bool> CsvBlocks::next() {
     std::string_view text = text_.next();
     if (text.empty()) return false;
     const bool is_long = std::ssize(text) > kLongestRow;
-    if (!text_.last() && text.back() == '\r') text.remove_suffix(1);  // the end of the line may go on
+    if (!text_.last() && text.back() == '\r') text.remove_suffix(1);  // the end of the line may continue
     ARROW_ASSIGN_OR_RAISE(const std::size_t used, split(text));
     if (used == 0 && (is_long || text_.last())) {
       return arrow::Status::Invalid("Row #", first_row_, ": is longer than ", kLongestRow, " bytes, or does not end");
@@ -41,12 +42,12 @@ arrow::Result<bool> CsvBlocks::next() {
   }
 }
 
-// Returns how many bytes the whole rows of the text are.
+// Returns the number of bytes of the complete rows of the text.
 arrow::Result<std::size_t> CsvBlocks::split(std::string_view text) {
   const std::int64_t most = (std::ssize(text) + 1) * static_cast<std::int64_t>(sizeof(CellPlace));
   if (kept_ > 0 && most > places_.capacity()) places_.reserve(most + most / 8, file_->path);
   CellPlace none{};
-  CellPlace* to = kept_ > 0 ? places() : &none;  // without a column that is kept it stays there
+  CellPlace* to = kept_ > 0 ? places() : &none;  // stays there if no column is kept
   CellPlace* row_begin = to;
   CsvGroups groups;
   std::size_t column = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_block.hpp: the cells of a CSV file, a block of rows at a time, where they lie in its text.
+// io/csv_block.hpp: finds the cells of a CSV file, a block of rows at a time, in place in its text.
 #pragma once
 
 #include <arrow/result.h>
@@ -18,13 +18,13 @@
 
 namespace upsweep::io {
 
-/// Where a cell lies in a text, with the quotes around it.
+/// The place of a cell in a text, including the quotes around it.
 struct CellPlace {
   std::uint32_t begin;
   std::uint32_t end;
 };
 
-/// The cells of a column in rows that follow each other. kReadPast bytes after each may be read.
+/// The cells of a column in consecutive rows. kReadPast bytes after each may be read.
 class CsvColumn {
  public:
   CsvColumn(const char* text, const CellPlace* first, std::size_t stride, std::int64_t rows, std::int64_t first_row)
@@ -34,10 +34,10 @@ class CsvColumn {
   [[nodiscard]] CsvCell operator[](std::int64_t row) const {
     const CellPlace place = first_[static_cast<std::size_t>(row) * stride_];
     const char* const begin = text_ + place.begin;
-    const std::size_t quote = *begin == '"' ? 1 : 0;  // of an empty cell it is the byte that ends it
+    const std::size_t quote = *begin == '"' ? 1 : 0;  // in an empty cell this is the byte that ends it
     return {{begin + quote, place.end - place.begin - 2 * quote}, quote != 0};
   }
-  /// A failure that is about a row, which it names.
+  /// Returns a failure that names its row.
   [[nodiscard]] arrow::Status in_row(std::int64_t row, const std::string& what) const {
     return arrow::Status::Invalid("Row #", first_row_ + row, ": ", what);
   }
@@ -50,22 +50,23 @@ class CsvColumn {
   std::int64_t first_row_;
 };
 
-/// Rows of a file, a block at a time. A failure is about a row: "Row #3: …", counted from 1 with the header row.
+/// The rows of a file, a block at a time. A failure names its row: "Row #3: …", counted from 1 including the header
+/// row.
 class CsvBlocks {
  public:
-  /// `row`: the number, from 0, of the row that starts at `begin`. `columns`: how many there are.
+  /// `row`: the number, from 0, of the row that starts at `begin`. `columns`: the number of columns.
   CsvBlocks(std::shared_ptr<const CsvFile> file, int columns, std::int64_t begin, std::int64_t end, std::int64_t row,
             std::int64_t bytes);
 
-  /// The columns, ascending, whose cells are kept from the next block on; at first none.
+  /// Sets the columns, ascending, whose cells are kept from the next block on. Initially no column is kept.
   void keep(const std::vector<int>& columns);
 
-  /// Whether there is another block, which has a row at least. It is valid up to the next call. A row that has not as many cells
-  /// as there are columns is a failure.
+  /// Reads the next block, which has at least one row; returns false if there is none. A block is valid until the next
+  /// call. A row whose number of cells differs from the number of columns is a failure.
   arrow::Result<bool> next();
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
-  /// Of those that are kept, the one with this number.
+  /// Returns the kept column with this number.
   [[nodiscard]] CsvColumn column(std::size_t kept) const {
     return {text_begin_, places() + kept, kept_, rows_, first_row_};
   }
@@ -77,7 +78,7 @@ class CsvBlocks {
   std::shared_ptr<const CsvFile> file_;
   std::size_t columns_;
   CsvText text_;
-  std::vector<std::uint8_t> keeps_;  // 1 for a column whose cells are kept, and one more for cells past the last column
+  std::vector<std::uint8_t> keeps_;  // 1 for a column whose cells are kept; the last entry: cells past the last column
   std::size_t kept_ = 0;
   AlignedBuffer places_;  // row by row
   const char* text_begin_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_cells.cpp: tells what a cell of a CSV file is, and makes cells into elements.
+// io/csv_cells.cpp: determines the kind of a cell of a CSV file, and converts cells to elements.
 #include "io/csv_cells.hpp"
 
 #include <arrow/array/array_dict.h>
@@ -27,7 +27,7 @@
 namespace upsweep::io {
 namespace {
 
-// Arrow's own list has NaN, which is a number here.
+// Arrow's list also contains NaN, which is a number here.
 constexpr std::array<std::string_view, 6> kMissing = {"NA", "N/A", "#N/A", "NULL", "null", "None"};
 constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"};
 constexpr std::array<std::string_view, 3> kFalse = {"false", "False", "FALSE"};
@@ -37,7 +37,7 @@ constexpr std::size_t kLongestDecimal = 128;  // bytes: 38 digits, with zeros be
 template <class Int>
 constexpr bool kIsSigned = static_cast<Int>(-1) < Int{0};
 
-constexpr std::size_t kShortNumber = 18;  // digits: as many as any 64-bit integer can hold
+constexpr std::size_t kShortNumber = 18;  // digits that a 64-bit integer can always hold
 
 template <std::size_t kWords>
 bool is_one_of(std::string_view text, const std::array<std::string_view, kWords>& words) {
@@ -53,7 +53,7 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-// Takes the digits at the front off the text, and returns how many they are.
+// Removes the digits at the front of the text, and returns how many it removed.
 std::size_t take_digits(std::string_view& text) {
   const auto* const end = std::find_if_not(text.begin(), text.end(), is_digit);
   const auto digits = static_cast<std::size_t>(end - text.begin());
@@ -61,7 +61,7 @@ std::size_t take_digits(std::string_view& text) {
   return digits;
 }
 
-// Digits, perhaps with a point among or beside them, and perhaps an exponent.
+// Whether the text is digits, with an optional point among, before or after them, and an optional exponent.
 bool is_real(std::string_view number) {
   std::size_t digits = take_digits(number);
   if (number.starts_with('.')) {
@@ -84,7 +84,7 @@ Word load(const char* from) {
   return word;
 }
 
-// The numbers that 4 pairs of digits are, each in the first of its two bytes. False where a byte is not a digit.
+// Converts 4 pairs of digits to numbers, each in the first of its two bytes. Returns false if a byte is not a digit.
 bool parse_pairs(std::uint64_t bytes, std::uint64_t& pairs) {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::uint64_t kEach = 0x0101010101010101;
@@ -94,8 +94,8 @@ bool parse_pairs(std::uint64_t bytes, std::uint64_t& pairs) {
   return (others >> 7 & kEach) == 0;
 }
 
-// Of 2001-12-31, which has its 10 bytes; false where there is no such day, or the text has another form. All digits are looked
-// at together, as those of numbers are: bytes 4 and 7 are the dashes.
+// Splits a date such as 2001-12-31, of 10 bytes. Returns false if there is no such day, or the text has another form.
+// All digits are examined together, as in numbers. Bytes 4 and 7 are the dashes.
 bool split_date(std::string_view text, std::chrono::year_month_day& date) {
   if (text.size() != 10) return false;
   const char* const first = text.data();
@@ -137,7 +137,7 @@ bool parse_real(std::string_view text, double& value) {
   return true;
 }
 
-// The number that 8 digits are, the first of which is the least significant byte. False where a byte is not a digit.
+// Converts 8 digits to a number. The first digit is in the low byte. Returns false if a byte is not a digit.
 bool parse_eight(std::uint64_t bytes, std::uint64_t& value) {
   std::uint64_t digits = 0;
   const bool are_digits = parse_pairs(bytes, digits);
@@ -148,14 +148,15 @@ bool parse_eight(std::uint64_t bytes, std::uint64_t& value) {
   return are_digits;
 }
 
-// Up to 16 digits, as groups of 8 with zeros in front; reads up to 8 bytes past their start. How long a number is differs from
-// cell to cell: a loop over its digits would end where the processor does not expect it, which costs more than the digits do.
+// Converts up to 16 digits, as groups of 8 with zeros in front. Reads up to 8 bytes past their start. The length of
+// numbers varies from cell to cell, so the branch at the end of a loop over digits would be mispredicted. That costs
+// more than the digits do.
 bool parse_digits(std::string_view text, std::uint64_t& value) {
   constexpr std::uint64_t kZeros = 0x3030303030303030;
   const char* const first = text.data();
   const std::size_t n = text.size();
   if (n == 0) return false;
-  // The first `count` bytes, 1 to 8.
+  // Returns the first `count` bytes, 1 to 8.
   const auto group = [&](std::size_t count) {
     const unsigned bits = 8 * (8 - static_cast<unsigned>(count));
     return load<std::uint64_t>(first) << bits | (kZeros & ((std::uint64_t{1} << bits) - 1));
@@ -174,8 +175,8 @@ constexpr std::array<std::int64_t, kShortNumber> kPowers = [] {
   return powers;
 }();
 
-// Numbers with as many decimals as the type has, and so few digits that none can overflow, as nearly all are; false where the
-// other way is needed.
+// Parses numbers that have exactly the decimals of the type and too few digits to overflow. Nearly all numbers do.
+// Returns false if parse_scaled() must use the slow path.
 template <class Int>
 bool parse_short(std::string_view text, int scale, Int& value) {
   const bool negative = text.starts_with('-');
@@ -210,7 +211,7 @@ std::shared_ptr<arrow::Array> array_of(const std::shared_ptr<arrow::DataType>& t
   return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {std::move(validity), std::move(values)}));
 }
 
-// Which rows are NULL; no memory where none is.
+// Which rows are NULL. It uses no memory if no row is.
 class Validity {
  public:
   explicit Validity(std::int64_t rows) : rows_(rows) {}
@@ -231,7 +232,7 @@ class Validity {
   std::shared_ptr<arrow::Buffer> bits_;
 };
 
-// Calls parse(cell, row) for each cell, false where it is not of the type.
+// Calls parse(cell, row) for each cell. It returns false if the cell is not of the type.
 template <class Parse>
 arrow::Status each_cell(const CsvColumn& cells, const arrow::DataType& type, Validity& validity, Parse parse) {
   for (std::int64_t row = 0; row < cells.rows(); ++row) {
@@ -292,7 +293,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> integers(const CsvColumn& cells,
                        [scale](std::string_view cell, Int& value) { return parse_scaled(cell, scale, value); });
 }
 
-// Calls add(text) or add_null() for each cell. Only of text that is in quotes, two quotes are one.
+// Calls add(text) or add_null() for each cell. Two quotes become one, only in cells that are in quotes.
 template <class Add, class AddNull>
 arrow::Status each_text(const CsvColumn& cells, Add add, AddNull add_null) {
   std::string content;
@@ -318,7 +319,7 @@ arrow::Status require_utf8(const CsvColumn& cells) {
 
 bool has_utf8_only(const arrow::StringArray& texts) {
   for (std::int64_t i = 0; i < texts.length(); ++i) {
-    if (!is_utf8(texts.GetView(i))) return false;  // of NULL it is empty
+    if (!is_utf8(texts.GetView(i))) return false;  // a NULL has an empty view
   }
   return true;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_dialect.cpp: tells CSV files that are read from those of another form, by their first rows.
+// io/csv_dialect.cpp: refuses CSV files of an unsupported form, by their first rows.
 //
-// A file of another form would often be read without an error: as one column where its delimiter is not the comma, with its first
-// row as names where it has no header row, with a title as names. Each function below looks for one such form.
+// A file of another form would often be read without an error, but wrongly. It would be one column if its delimiter is
+// not the comma. Without a header row, its first row would become the names; with a title, the title would. Each
+// function below detects one such form.
 #include "io/csv_dialect.hpp"
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ constexpr Beginning kOthers[] = {
     {"version https://git-lfs.github.com/", "a Git LFS pointer"},
 };
 
-// Whether the text begins an array or an object. "[id],[name]" are names.
+// Whether the text begins with a JSON array or object. "[id],[name]" are names.
 bool is_json(std::string_view text) {
   const std::size_t next = text.find_first_not_of(" \t\r\n", 1);
   if (next == std::string_view::npos) return false;
@@ -89,7 +90,7 @@ void require_text(const std::string& path, std::string_view head, std::int64_t l
                           line + count_lines(head.substr(0, zero))));
 }
 
-// Characters that separate cells more often than names contain them. Control characters do so by their purpose.
+// Whether a character separates cells more often than it occurs in names. Control characters exist for this purpose.
 bool may_separate(std::uint32_t c) {
   constexpr std::uint32_t kCharacters[] = {'^',  '!',  '*',  '=',    '#',    '$',    '%',    '&',    0xA6,
                                            0xA7, 0xAC, 0xB6, 0x2016, 0x2022, 0x3001, 0xFF0C, 0xFF1B, 0xFF5C};
@@ -122,7 +123,8 @@ std::size_t count_filled(const CsvRecord& record) {
                                                 [](const CsvCell& cell) { return !is_blank(cell.text); }));
 }
 
-// The first record that has another number of cells than the first one; or where all are alike, that many as there are.
+// Returns the first record whose number of cells differs from that of the first record; the number of records if there
+// is none.
 std::size_t first_of_other_length(const Records& records) {
   const auto found = std::find_if(records.begin(), records.end(), [&](const CsvRecord& record) {
     return record.cells.size() != records.front().cells.size();
@@ -130,7 +132,7 @@ std::size_t first_of_other_length(const Records& records) {
   return static_cast<std::size_t>(found - records.begin());
 }
 
-// Where the records begin that have as many cells as the last one has; such that has one cell only: nowhere.
+// Returns where the records begin whose number of cells is that of the last record; the end if that has one cell.
 std::size_t start_of_table(const Records& records) {
   const std::size_t width = records.back().cells.size();
   if (width < 2) return records.size();
@@ -144,7 +146,7 @@ bool has_numbers(const CsvRecord& record) {
                      [](const CsvCell& cell) { return look_of(cell.text).is_typed(); });
 }
 
-// Whether a record has text above values of another kind, in one column at least, and no such value itself.
+// Whether a record has text above values of another kind, in at least one column, and no such value itself.
 bool is_header(const Records& records, std::size_t place) {
   const CsvRecord& record = records[place];
   if (has_numbers(record)) return false;
@@ -193,19 +195,19 @@ class Inspection {
     throw RowError(Code::malformed, fmt::format("{}: {}", path_, what), {path_, row_of(record), record.line});
   }
 
-  // Its number as messages count rows; less than 0 for the first record, which holds the names.
+  // Returns the record's number as messages count rows; less than 0 for the first record, which contains the names.
   [[nodiscard]] std::int64_t row_of(const CsvRecord& record) const {
     return record.row - 1 + (width() == 1 ? record.empty_lines : 0);
   }
 
-  // Excel writes "sep=;" into the first line, and does not read it as a row.
+  // Excel writes "sep=;" as the first line, and does not read it as a row.
   void require_no_separator_line() const {
     std::string_view line = first().text;
     if (line.starts_with('"') && line.ends_with('"') && line.size() > 1) line = line.substr(1, line.size() - 2);
     if (line.size() != 5 || !ends_in(line.substr(0, 4), "sep=")) return;
     refuse(
-        fmt::format("line {} is {}, so its columns are separated by {}, and only commas are read; write the file with "
-                    "commas, without that line",
+        fmt::format("line {} is {}, so its columns are separated by {}, but only commas are supported; write the file "
+                    "with commas, without that line",
                     first().line, quoted(line), called(line[4])));
   }
 
@@ -233,8 +235,8 @@ class Inspection {
 
   [[noreturn]] void refuse_delimiter(std::string_view delimiter) const {
     refuse(
-        fmt::format("its columns seem to be separated by {}, and only commas are read; write it with commas, or, if it "
-                    "has one column of that name, the name in quotes",
+        fmt::format("its columns seem to be separated by {}, but only commas are supported; write it with commas, or, "
+                    "if it has one column with that name, put the name in quotes",
                     delimiter));
   }
 
@@ -242,13 +244,13 @@ class Inspection {
     return records.front().cells.size() == 1 && records.front().cells.front().quoted;
   }
 
-  // A character that stands between names, and as often in each of the other rows.
+  // Refuses a character that is between names and occurs equally often in each of the other rows.
   void require_no_rare_delimiter() const {
     if (records().size() < 2 || has_one_quoted_name(records())) return;
     const std::string_view names = first().text;
     for (std::size_t at = 0; at < names.size();) {
       const CodePoint c = code_point(names, at);
-      if (c.bytes == 0) return;  // not UTF-8, which is another fault
+      if (c.bytes == 0) return;  // not UTF-8, which another check reports
       const std::string_view delimiter = names.substr(at, c.bytes);
       at += c.bytes;
       if (!may_separate(c.value)) continue;
@@ -263,15 +265,15 @@ class Inspection {
 
   [[nodiscard]] std::size_t width_of_commas() const { return records().empty() ? 1 : width(); }
 
-  // Whether the header row has several cells, and at least half of the other rows have.
+  // Whether the header row has several cells, and at least half of the other rows do.
   static bool separates(const Records& records) {
     const auto has_several = [](const CsvRecord& record) { return record.cells.size() > 1; };
     const auto several = std::count_if(records.begin() + 1, records.end(), has_several);
     return has_several(records.front()) && several > 0 && 2 * several >= std::ssize(records) - 1;
   }
 
-  // The same of a character that text has too: all rows have as many cells, and below the names all are numbers. In times,
-  // colons separate numbers as well.
+  // The stricter check for a character that also occurs in text: all rows have the same number of cells, and all cells
+  // below the names are numbers. In times, colons also separate numbers.
   static bool separates_numbers(const Records& records) {
     if (records.size() < 2 || records.front().cells.size() < 2) return false;
     if (first_of_other_length(records) < records.size()) return false;
@@ -287,7 +289,7 @@ class Inspection {
            });
   }
 
-  // Lines above a table, which have fewer cells than it.
+  // Refuses lines above a table that have fewer cells than the table.
   void require_no_title(const Records& table, std::string_view delimiter) const {
     const std::size_t start = start_of_table(table);
     if (start == 0 || start > kMostTitles || start + 2 > table.size()) return;
@@ -326,32 +328,32 @@ class Inspection {
            record);
   }
 
-  // What may have made the number of a row's cells another one, and the remedy.
+  // Returns the probable reason for the row's number of cells, and the remedy.
   [[nodiscard]] std::string why_ragged(const CsvRecord& record) const {
     const auto any = [&](auto is_it) {
       return std::any_of(record.cells.begin(), record.cells.end(),
                          [&](const CsvCell& cell) { return !cell.quoted && is_it(cell.text); });
     };
-    if (is_blank(record.text)) return "it holds only blanks: remove it";
+    if (is_blank(record.text)) return "it contains only blanks: remove it";
     if (record.text.starts_with('#')) return "it begins with '#' and seems to be a comment: remove it";
     if (any([](std::string_view cell) { return cell.starts_with('\''); })) {
       return "cells are quoted with double quotes only, not with apostrophes: write the file with double quotes";
     }
     if (any([](std::string_view cell) { return cell.starts_with(' ') && trimmed(cell).starts_with('"'); })) {
-      return "a blank stands before a quote, which then belongs to the cell: remove such blanks";
+      return "a blank precedes a quote, so the quote is part of the cell: remove such blanks";
     }
     if (any([](std::string_view cell) { return cell.find('"') != std::string_view::npos; })) {
-      return "a quote inside an unquoted cell does not quote: write the whole cell in quotes, and quotes within it "
-             "twice";
+      return "a quote inside an unquoted cell does not quote: write the whole cell in quotes, and double the quotes "
+             "within it";
     }
     if (any([](std::string_view cell) { return cell.ends_with('\\'); })) {
       return "a backslash does not escape a comma: write the whole cell in quotes";
     }
     if (record.cells.size() > width() && record.text.ends_with(',')) return "it ends with a comma: remove that";
-    return "correct the row; a cell with commas is written in quotes";
+    return "correct the row; write a cell with commas in quotes";
   }
 
-  // A title or a heading in the first cell of a row, whose other cells are empty.
+  // Refuses a title or a heading in the first cell of a row whose other cells are empty.
   void require_no_padded_title() const {
     const auto is_title = [](const CsvRecord& record) { return count_filled(record) < 2; };
     if (count_filled(first()) != 1) return;
@@ -367,7 +369,7 @@ class Inspection {
         first().line, quoted(first().text), table->line));
   }
 
-  // Whether three cells at least are filled, with text only, and no two are the same.
+  // Whether at least three cells are filled, with text only, and no two are equal.
   static bool are_names(const CsvRecord& record) {
     std::set<std::string_view> names;
     for (const CsvCell& cell : record.cells) {
@@ -376,22 +378,22 @@ class Inspection {
     return names.size() > 2 && !has_numbers(record);
   }
 
-  // Rows of empty cells above the table, as spreadsheets write them.
+  // Refuses rows of empty cells above the table, as spreadsheets write them.
   void require_names() const {
     if (count_filled(first()) > 0) return;
     const auto table = std::find_if(records().begin(), records().end(),
                                     [](const CsvRecord& record) { return count_filled(record) > 1; });
     refuse(fmt::format(
-        "line {} has no names, as all of its {} cells are empty, and a CSV file begins with a line of names; "
+        "line {} has no names, as all of its {} cells are empty, but a CSV file begins with a header row; "
         "{}",
         first().line, width(),
-        table == records().end() ? "add them"
-                                 : fmt::format("remove the lines above the names, such as by tail -n +{}, "
+        table == records().end() ? "add one"
+                                 : fmt::format("remove the lines above the header row, such as by tail -n +{}, "
                                                "or add names",
                                                table->line)));
   }
 
-  // Cells that seem to be quoted, but not as it is done here.
+  // Refuses cells that seem to be quoted, but in an unsupported way.
   void require_double_quotes() const {
     for (const CsvRecord& record : records()) {
       for (std::size_t i = 0; i < record.cells.size(); ++i) {
@@ -407,12 +409,12 @@ class Inspection {
     if (quote == std::string_view::npos) return;
     const std::string_view inner = trimmed(cell);
     if (inner.size() > 1 && inner.starts_with('"') && inner.ends_with('"')) {
-      refuse(fmt::format(
-                 "line {}: a blank stands before the quote of {}, which then belongs to the cell; remove such blanks",
-                 record.line, quoted(cell)),
-             record);
+      refuse(
+          fmt::format("line {}: a blank precedes the quote of {}, so the quote is part of the cell; remove such blanks",
+                      record.line, quoted(cell)),
+          record);
     }
-    // A quote opens inside one cell, where it has no blank after it as that of 9" x 4" has, and closes at the end of a later one.
+    // A quote opens inside one cell, without a blank after it (unlike 9" x 4"), and closes at the end of a later cell.
     const auto is_odd = [](std::string_view text) { return std::count(text.begin(), text.end(), '"') % 2 == 1; };
     bool opens = false;
     for (std::size_t i = 1; i + 1 < cell.size(); ++i) {
@@ -425,13 +427,13 @@ class Inspection {
       if (!other.text.ends_with('"')) return;
       refuse(fmt::format(
                  "line {}: a quote inside the unquoted cell {} does not quote the comma after it; write the whole cell "
-                 "in quotes, and quotes within it twice",
+                 "in quotes, and double the quotes within it",
                  record.line, quoted(cell)),
              record);
     }
   }
 
-  // All cells of a column, the name among them or not.
+  // Refuses a column whose cells are all in apostrophes; its name may be or not.
   void require_no_apostrophes(std::size_t column) const {
     const CsvRecord* example = nullptr;
     for (std::size_t i = 1; i < records().size(); ++i) {
@@ -443,13 +445,13 @@ class Inspection {
     if (example == nullptr) return;
     refuse(
         fmt::format(
-            "line {}: {} is in apostrophes, as all cells of column {} are, and only double quotes are read as quotes; "
+            "line {}: {} is in apostrophes, as all cells of column {} are, but only double quotes are read as quotes; "
             "write the file with double quotes",
             example->line, quoted(example->cells[column].text), quoted(first().cells[column].text)),
         *example);
   }
 
-  // The names must differ from the values below them, in one column at least that is not text.
+  // The names must differ from the values below them, in at least one column that is not text.
   void require_header() const {
     if (records().size() == 1 && !whole_) return;
     std::vector<std::size_t> alike;  // columns
@@ -468,7 +470,7 @@ class Inspection {
     if (alike.empty() || may_be_names(alike)) return;
     const std::string_view example = first().cells[alike.front()].text;
     refuse(fmt::format(
-        "has no header row: line {} holds {}{}, and a CSV file begins with a line of names; add one, or, if these are "
+        "has no header row: line {} contains {}{}, but a CSV file begins with a header row; add one, or, if these are "
         "names, "
         "put them in quotes{}",
         first().line, quoted(example), records().size() > 1 ? ", as the rows below do" : "",
@@ -493,7 +495,7 @@ class Inspection {
 
   static bool is_year(std::optional<int> value) { return value && *value >= 1900 && *value <= 2100; }
 
-  // Three numbers or more, each one more than the number before.
+  // Whether there are three numbers or more, each one more than the number before.
   [[nodiscard]] bool counts(const CsvRecord& record, const std::vector<std::size_t>& columns) const {
     for (std::size_t i = 1; i < columns.size(); ++i) {
       const std::optional<int> before = small_integer(record, columns[i - 1]);
@@ -503,8 +505,9 @@ class Inspection {
     return columns.size() > 2;
   }
 
-  // Names that are numbers: years, above values that are not all years; 0, 1, 2, as of columns without names; or any, where the
-  // first column has no name, as that of row numbers, but a value in every row.
+  // Whether numbers may be names. They may be years, above values that are not all years, or 0, 1, 2, as columns
+  // without names are numbered. They may be any numbers if the first column has no name but a value in every row, like
+  // row numbers.
   [[nodiscard]] bool may_be_names(const std::vector<std::size_t>& columns) const {
     if (width() == 1 || records().size() == 1) return false;
     const auto begins_empty = [](const CsvRecord& record) { return is_blank(record.cells.front().text); };
@@ -517,7 +520,7 @@ class Inspection {
     return counts(first(), columns) && !counts(records()[1], columns);
   }
 
-  // Below the names a row of units, or of more names: text above values of another kind, in all such columns.
+  // Refuses a row of units, or of more names, below the names: text above values of another kind, in all such columns.
   void require_one_header() const {
     constexpr std::size_t kMostHeaders = 3;  // besides the first
     for (std::size_t more = 1; more <= kMostHeaders && more + 2 < records().size(); ++more) {
@@ -544,7 +547,7 @@ class Inspection {
         if (typed[column] && kind == Kind::text) texts.push_back(cell);
         others = others || (!typed[column] && kind != Kind::empty);
       }
-      // A word for a missing value may stand in a row of values too.
+      // A row of values may also contain a word for a missing value.
       const bool alike =
           std::all_of(texts.begin(), texts.end(), [&](std::string_view text) { return text == texts[0]; });
       if (texts.empty() || (alike && (others || texts.size() > 1))) return false;

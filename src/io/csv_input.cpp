@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_input.cpp: names and rows of a CSV file, a block at a time, in the thread that asks; and what messages say of a row.
+// io/csv_input.cpp: names and rows of a CSV file, a block at a time, in the thread that asks; and messages about a row.
 #include "io/csv_input.hpp"
 
 #include <fmt/format.h>
@@ -15,12 +15,13 @@
 #include "io/csv_quotes.hpp"
 #include "io/csv_sample.hpp"
 #include "io/number_lines.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/detail/row_place.hpp"
 
 namespace upsweep::io {
 namespace {
 
-// The row of a CSV file that a failure is about, counted from 1 with the header row. Its message alone names it.
+// The row of a CSV file that a failure is about, counted from 1 including the header row. Only the message names it.
 struct CsvRow {
   std::int64_t number;
   std::string_view rest;  // of the message
@@ -37,7 +38,7 @@ std::optional<CsvRow> row_of(const arrow::Status& status) {
   return error == std::errc() ? std::optional(row) : std::nullopt;
 }
 
-// What CsvBlocks says of a row that has another number of cells than there are columns.
+// The numbers in the message of CsvBlocks about a row whose number of cells differs from the number of columns.
 struct Length {
   std::int64_t columns = 0;
   std::int64_t cells = 0;
@@ -57,7 +58,7 @@ std::optional<Length> length_of(std::string_view text) {
   return length;
 }
 
-// The name of a column, by the bytes of its cell.
+// Returns the name of a column, from the bytes of its cell.
 std::string name_of(const CsvFile& file, std::string_view cell, std::size_t column) {
   if (!is_utf8(cell)) {
     throw Error(Code::malformed, fmt::format("{}: line {}: the name '{}' is not UTF-8; {}", file.path,
@@ -67,12 +68,12 @@ std::string name_of(const CsvFile& file, std::string_view cell, std::size_t colu
   return name.empty() ? fmt::format("column{}", column) : std::string(name);
 }
 
-// Names the column that a failure is in.
+// Adds the column of a failure to its message.
 arrow::Status in_column(int column, const arrow::Status& status) {
   return status.WithMessage("In CSV column #", column, ": ", status.message());
 }
 
-// Of two failures the one in the earlier row; the first may be none.
+// Returns the failure in the earlier row. The first one may be no failure.
 arrow::Status earlier(const arrow::Status& first, const arrow::Status& second) {
   const auto first_row = row_of(first);
   const auto second_row = row_of(second);
@@ -98,7 +99,7 @@ CsvNames read_names(const CsvFile& file) {
 
 CsvReader::CsvReader(const CsvFormat& format, const CsvRowGroup& row_group, std::int64_t first_row,
                      std::vector<int> columns, arrow::FieldVector fields)
-    : blocks_(format.file, format.columns, row_group.begin, row_group.end, first_row, kCsvBlock),
+    : blocks_(format.file, format.columns, row_group.begin, row_group.end, first_row, tuning::kText.block),
       columns_(std::move(columns)),
       fields_(std::move(fields)) {
   std::vector<int> sorted = columns_;
@@ -136,11 +137,11 @@ void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, st
   if (!found) throw_status(place.name, status);
   const std::int64_t row = found->number - 2;
   const std::int64_t line = line_of(place.file, row, place.column, place.only);
-  const RowPlace where{place.file.path, row, line};  // of the header row: -1, no index
+  const RowPlace where{place.file.path, row, line};  // the header row has row -1, which is not an index
   if (const auto length = length_of(found->rest)) {
     throw RowError(
         code,
-        fmt::format("{}: {}; correct the row; a cell with commas is written in quotes", place.name,
+        fmt::format("{}: {}; correct the row; write a cell with commas in quotes", place.name,
                     other_length(line, length->cells, line_of(place.file, -1, 0, place.only), length->columns)),
         where);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_input.hpp: names and rows of a CSV file, a block at a time, in the thread that asks; and what messages say of a row.
+// io/csv_input.hpp: names and rows of a CSV file, a block at a time, in the thread that asks; and messages about a row.
 #pragma once
 
 #include <arrow/record_batch.h>
@@ -19,58 +19,58 @@
 
 namespace upsweep::io {
 
-/// A file and how many columns it has.
+/// A file and its number of columns.
 struct CsvFormat {
   std::shared_ptr<const CsvFile> file;
   int columns = 0;
 
-  /// An empty line is a row then.
+  /// In such a file an empty line is a row.
   [[nodiscard]] bool has_one_column() const { return columns == 1; }
 };
 
-/// What to do about text in another encoding, in messages.
+/// The advice of messages about text in another encoding.
 inline constexpr std::string_view kEncodingAdvice = "convert the file first, such as by iconv -f WINDOWS-1252 -t UTF-8";
 
-/// Names of the columns, without blanks around them, and where the rows begin. A column without a name is called by its number,
-/// counted from 0: "column3".
+/// The names of the columns, without blanks around them, and where the rows begin. A column without a name is called by
+/// its number, counted from 0: "column3".
 struct CsvNames {
   std::vector<std::string> names;
   std::int64_t end;
 };
 
-/// Throws malformed, also where a name is not UTF-8.
+/// Reads the header row. Throws malformed, also if a name is not UTF-8.
 CsvNames read_names(const CsvFile& file);
 
-/// Reads some columns of a row group of a file as what their fields say: text, plain or as a dictionary, or anything
-/// else that elements_of() makes. Without columns its batches have rows only.
+/// Reads some columns of a row group of a file. Their fields declare the types: text, plain or as a dictionary, or any
+/// other type that elements_of() supports. Without columns its batches have rows only.
 class CsvReader {
  public:
-  /// `fields`: of `columns`, which are in any order.
+  /// `fields` belong to `columns`, which may be in any order.
   CsvReader(const CsvFormat& format, const CsvRowGroup& row_group, std::int64_t first_row, std::vector<int> columns,
             arrow::FieldVector fields);
 
-  /// The next rows; null at the end.
+  /// Returns the next rows; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();
 
  private:
   CsvBlocks blocks_;
   std::vector<int> columns_;
-  std::vector<std::size_t> kept_;  // by which number the block has each
+  std::vector<std::size_t> kept_;  // the number of each column in a block
   arrow::FieldVector fields_;
 };
 
-/// What comes first, if anything: a failure that is about a row, or the quote that is out of order.
+/// Returns the failure that comes first, if any: a failure that is about a row, or a quote at a wrong place.
 arrow::Status first_of(const arrow::Status& status, const CsvRows& rows);
 
 /// A place in a CSV file, for messages.
 struct CsvPlace {
   const CsvFile& file;
   std::string name;   ///< of the file, or of the column
-  int column = 0;     ///< in which line a cell is depends on it
+  int column = 0;     ///< the line of a cell depends on it
   bool only = false;  ///< the file has one column
 };
 
-/// Throws the Error for a failure that is about a row of a CSV file, with the line.
+/// Throws the Error, with the line, for a failure that is about a row of a CSV file.
 [[noreturn]] void throw_csv(const CsvPlace& place, const arrow::Status& status, Code code, std::string_view advice);
 
 }  // namespace upsweep::io

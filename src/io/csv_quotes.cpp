@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_quotes.cpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in
-// chunks.
+// io/csv_quotes.cpp: follows the quotes of CSV, and finds the ends of its cells and rows, in text passed in chunks.
 #include "io/csv_quotes.hpp"
 
 #if defined(__SSE2__)
@@ -15,7 +14,7 @@
 namespace upsweep::io {
 namespace {
 
-// Which bytes of a group are what, also within quotes.
+// Masks of the quotes, commas and ends of lines in a group, also within quotes.
 struct Places {
   std::uint64_t quotes = 0;
   std::uint64_t commas = 0;
@@ -50,7 +49,7 @@ Places places_in(const char* bytes) {
     const auto are = [&](char c) {
       const std::uint64_t others = some ^ (kEach * static_cast<unsigned char>(c));  // zero where it is `c`
       const std::uint64_t found = ~(((others & kEach * 0x7F) + kEach * 0x7F) | others) >> 7 & kEach;
-      return found * 0x0102040810204080 >> 56 << i;  // the bits of 8 bytes side by side
+      return found * 0x0102040810204080 >> 56 << i;  // gathers the bits of 8 bytes
     };
     places.quotes |= are('"');
     places.commas |= are(',');
@@ -61,13 +60,13 @@ Places places_in(const char* bytes) {
 }
 #endif
 
-// Bit i is the exclusive or of bits 0 to i.
+// Returns bits of which bit i is the exclusive or of the bits 0 to i.
 std::uint64_t parities(std::uint64_t bits) {
   for (unsigned shift = 1; shift < kCsvGroup; shift *= 2) bits ^= bits << shift;
   return bits;
 }
 
-// Few lines end within a group; and where the processor's instruction cannot be relied on, std::popcount is a call.
+// A loop, because few lines end within a group. Without the processor's instruction, std::popcount would be a call.
 std::int64_t count(std::uint64_t bits) {
   std::int64_t n = 0;
   for (; bits != 0; bits &= bits - 1) ++n;
@@ -94,8 +93,9 @@ bool CsvGroups::accept(std::string_view group, CsvEnds& ends) {
   return true;
 }
 
-// All 64 bytes at once, as if every quote began or ended what is in quotes: of two in a row, the first ends it and the
-// second begins it again. False, and nothing done, where one is at no place for that: it is a letter, or a fault.
+// Processes all 64 bytes at once, as if every quote began or ended quoted text. If two quotes follow each other, the
+// first ends it and the second begins it again. Returns false and does nothing if a quote is at a place where it can do
+// neither: it is an ordinary character, or a fault.
 bool CsvGroups::accept_whole(const char* bytes, CsvEnds& ends) {
   const Places places = places_in(bytes);
   const std::uint64_t around = places.commas | places.feeds | places.returns;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_quotes.hpp: follows the quotes of CSV, and finds the ends of its cells and rows, through text that comes in
-// chunks.
+// io/csv_quotes.hpp: follows the quotes of CSV, and finds the ends of its cells and rows, in text passed in chunks.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +12,13 @@ namespace upsweep::io {
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 constexpr bool ends_field(char c) { return c == ',' || ends_line(c); }
 
-/// A cell as it is written, without the quotes around it; quotes within those are still doubled.
+/// A cell as it is written, without the quotes around it. Quotes within it are still doubled.
 struct CsvCell {
   std::string_view text;
   bool quoted = false;
 };
 
-/// The text of a cell: of two quotes, one.
+/// Returns the text of a cell, with doubled quotes replaced by single ones.
 std::string content_of(const CsvCell& cell);
 
 enum class QuoteState : std::uint8_t {
@@ -29,8 +28,8 @@ enum class QuoteState : std::uint8_t {
   fault,   ///< text follows a closing quote
 };
 
-/// The state after `c`, which follows `last`. A field that begins with a quote goes on to the next one that is not doubled,
-/// after which the field ends. Any other quote is a letter.
+/// Returns the state after `c`, which follows `last`. A field that begins with a quote continues to the next quote that
+/// is not doubled. The field must end after it. Any other quote is an ordinary character.
 constexpr QuoteState after(QuoteState state, char last, char c) {
   if (state == QuoteState::closed && c != '"') return ends_field(c) ? QuoteState::plain : QuoteState::fault;
   if (c != '"') return state;
@@ -38,20 +37,21 @@ constexpr QuoteState after(QuoteState state, char last, char c) {
   return state == QuoteState::closed || ends_field(last) ? QuoteState::quoted : state;
 }
 
-/// Bytes that are looked at together: an integer has a bit for each.
+/// Bytes that are processed together: an integer has a bit for each.
 inline constexpr std::size_t kCsvGroup = 64;
 
-/// Which bytes of a group end something and are not within quotes.
+/// Which bytes of a group end a cell or a line and are not within quotes.
 struct CsvEnds {
-  std::uint64_t cells = 0;  ///< commas, and what ends lines
+  std::uint64_t cells = 0;  ///< commas and ends of lines
   std::uint64_t feeds = 0;
   std::uint64_t returns = 0;
 };
 
-/// Finds the ends of cells from a place on where a row starts.
+/// Finds the ends of cells, beginning where a row starts.
 class CsvGroups {
  public:
-  /// Up to kCsvGroup bytes, which follow those before. False where text follows a closing quote: the ends are those before it.
+  /// Processes the next group, of up to kCsvGroup bytes. Returns false if text follows a closing quote; `ends` then has
+  /// the ends before it.
   bool accept(std::string_view group, CsvEnds& ends);
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }    ///< accepted so far
@@ -70,24 +70,24 @@ class CsvGroups {
   char last_ = '\n';  // the byte before the group
 };
 
-/// Follows the quotes from a place where a row starts, and counts the rows whose ends it passes.
+/// Follows the quotes from the start of a row on, and counts the rows that end.
 class CsvQuotes {
  public:
-  /// `begin`: that place, in bytes from the start of the file.
+  /// `begin`: the start of that row, in bytes from the start of the file.
   explicit CsvQuotes(std::int64_t begin = 0) : begin_(begin) {}
 
-  /// False where text follows a closing quote; then nothing more may be asked but opened().
+  /// Processes a chunk. Returns false if text follows a closing quote; after that only opened() may be called.
   bool accept(std::string_view chunk);
-  /// The same up to the end of the row at hand; returns the number of bytes, or npos in place of false. Only what follows
-  /// tells whether the row ends with the text: then that many are all.
+  /// Processes the text up to the end of the current row. Returns the number of bytes, or npos if accept() would return
+  /// false. It returns the size of the text if the row may end with the text: only the next byte shows whether it does.
   std::size_t accept_row(std::string_view text);
 
   [[nodiscard]] std::int64_t bytes() const { return begin_ + groups_.bytes(); }  ///< the place in the file
-  /// Where the last quote is that opened a field.
+  /// Returns the place of the last quote that opened a field.
   [[nodiscard]] std::int64_t opened() const { return begin_ + groups_.opened(); }
   [[nodiscard]] bool open() const { return groups_.open(); }
   [[nodiscard]] char last() const { return groups_.last(); }
-  /// As messages count them: empty lines are rows where a file has one column.
+  /// Returns the number of rows as messages count them: in a file with one column empty lines are rows.
   [[nodiscard]] std::int64_t rows(bool one_column) const { return one_column ? rows_ + empty_lines_ : rows_; }
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_rows.cpp: where the rows of a CSV file lie, found on several threads; and its text, a block at a time.
+// io/csv_rows.cpp: finds the rows of a CSV file on several threads, and reads its text a block at a time.
 //
-// The file is split at every 4 MiB. Whether such a place is within quotes only what precedes it tells; but the first
-// end of a line after it nearly always ends a row. So every row group is gone through from there at once, and then, in
-// the file's order, those whose start was not the end of the row group before them are gone through again.
+// The file is split at every 4 MiB. Only the text before such a place shows whether it is within quotes. But the first
+// end of a line after it nearly always ends a row. So all row groups are scanned from there at the same time. Then, in
+// the file's order, row groups that do not start where the previous one ended are scanned again.
 #include "io/csv_rows.hpp"
 
 #include <fmt/format.h>
@@ -20,17 +20,14 @@
 #include "io/csv_quotes.hpp"
 #include "io/format.hpp"
 #include "io/source.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-// Some 10 ms of reading: threads end within that of each other.
-constexpr std::int64_t kRowGroupBytes = std::int64_t{4} << 20;
-constexpr std::int64_t kEndOfRow = std::int64_t{1} << 12;  // read at once to find it
-
 struct Fault {
-  std::int64_t place;  // within the row; that of the quote, where one is at fault
+  std::int64_t place;  // within the row; for a fault of a quote, the place of the quote
   std::string what;
   bool is_quote = true;
 };
@@ -40,14 +37,15 @@ struct Scanned {
   std::optional<Fault> fault;
 };
 
-// Goes through the rows that start in [begin, until).
+// Scans the rows that start in [begin, until).
 class Scan {
  public:
   Scan(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column)
       : file_(file), quotes_(begin), until_(until) {
     result_.row_group.begin = begin;
-    while (!result_.fault && at() < until) accept_block(std::min(kCsvBlock, until - at()));
-    while (!result_.fault && !ended_ && at() < file_.size) accept_row(std::min(kEndOfRow, file_.size - at()));
+    while (!result_.fault && at() < until) accept_block(std::min(tuning::kText.block, until - at()));
+    while (!result_.fault && !ended_ && at() < file_.size)
+      accept_row(std::min(tuning::kText.end_of_row, file_.size - at()));
     if (!result_.fault && at() == file_.size) end_file();
     if (result_.fault) return;
     result_.row_group.end = std::min(at(), file_.size);
@@ -102,9 +100,10 @@ class Scan {
   Scanned result_;
 };
 
-// Where the line after the one at `from` starts, or -1; a row, where that end of a line is not within quotes.
+// Returns where the line after the one at `from` starts, or -1. A row starts there if that end of a line is not within
+// quotes.
 std::int64_t next_line(const CsvFile& file, std::int64_t from) {
-  std::vector<char> buffer(static_cast<std::size_t>(std::min(kCsvBlock, file.size - from + 1)));
+  std::vector<char> buffer(static_cast<std::size_t>(std::min(tuning::kText.block, file.size - from + 1)));
   file.read(buffer.data(), std::ssize(buffer), from - 1);
   const std::string_view text(buffer.data(), buffer.size());
   const std::size_t end = text.find_first_of("\r\n");
@@ -112,13 +111,13 @@ std::int64_t next_line(const CsvFile& file, std::int64_t from) {
   return from + static_cast<std::int64_t>(end) + (text.substr(end).starts_with("\r\n") ? 1 : 0);
 }
 
-// Lines that end before `place`.
+// Returns the number of lines that end before `place`.
 std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
-  std::vector<char> buffer(kCsvBlock);
+  std::vector<char> buffer(tuning::kText.block);
   std::int64_t lines = 0;
   char last = '\n';
-  for (std::int64_t at = 0; at < place; at += kCsvBlock) {
-    const std::int64_t bytes = std::min(kCsvBlock, place - at);
+  for (std::int64_t at = 0; at < place; at += tuning::kText.block) {
+    const std::int64_t bytes = std::min(tuning::kText.block, place - at);
     file.read(buffer.data(), bytes, at);
     for (std::int64_t i = 0; i < bytes; ++i) {
       const char c = buffer[static_cast<std::size_t>(i)];
@@ -132,20 +131,20 @@ std::int64_t lines_before(const CsvFile& file, std::int64_t place) {
 // Calls take(c) for the bytes from `begin` on, until it returns false.
 template <class Take>
 void each_byte(const CsvFile& file, std::int64_t begin, Take take) {
-  std::vector<char> buffer(kCsvBlock);
+  std::vector<char> buffer(tuning::kText.block);
   for (std::int64_t at = begin; at < file.size;) {
-    const std::int64_t bytes = std::min(kCsvBlock, file.size - at);
+    const std::int64_t bytes = std::min(tuning::kText.block, file.size - at);
     file.read(buffer.data(), bytes, at);
     at += bytes;
     if (!std::all_of(buffer.begin(), buffer.begin() + bytes, take)) return;
   }
 }
 
-// Goes on by blocks in which fewer than `rows` rows have ended.
+// Moves `quotes` past blocks while fewer than `rows` rows have ended.
 void pass_blocks(const CsvFile& file, CsvQuotes& quotes, std::int64_t rows, bool one_column) {
-  std::vector<char> buffer(kCsvBlock);
+  std::vector<char> buffer(tuning::kText.block);
   while (quotes.bytes() < file.size) {
-    const std::int64_t bytes = std::min(kCsvBlock, file.size - quotes.bytes());
+    const std::int64_t bytes = std::min(tuning::kText.block, file.size - quotes.bytes());
     file.read(buffer.data(), bytes, quotes.bytes());
     CsvQuotes next = quotes;
     if (!next.accept({buffer.data(), static_cast<std::size_t>(bytes)}) || next.rows(one_column) >= rows) return;
@@ -155,9 +154,9 @@ void pass_blocks(const CsvFile& file, CsvQuotes& quotes, std::int64_t rows, bool
 
 CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   CsvQuotes quotes(file.names);
-  std::vector<char> buffer(kCsvBlock);
+  std::vector<char> buffer(tuning::kText.block);
   while (quotes.bytes() < fault.place) {
-    const std::int64_t bytes = std::min(kCsvBlock, fault.place - quotes.bytes());
+    const std::int64_t bytes = std::min(tuning::kText.block, fault.place - quotes.bytes());
     file.read(buffer.data(), bytes, quotes.bytes());
     quotes.accept({buffer.data(), static_cast<std::size_t>(bytes)});
   }
@@ -168,20 +167,20 @@ CsvFault located(const CsvFile& file, const Fault& fault, bool one_column) {
   return {row, fmt::format("a quote opens{}, and {}", elsewhere ? fmt::format(" in line {}", line) : "", fault.what)};
 }
 
-// Where the first line starts, from `begin` on, that is not empty.
+// Returns the start of the first line, from `begin` on, that is not empty.
 std::int64_t first_line(const CsvFile& file, std::int64_t begin) {
-  std::vector<char> buffer(kCsvBlock);
-  for (std::int64_t at = begin; at < file.size; at += kCsvBlock) {
-    const std::int64_t bytes = std::min(kCsvBlock, file.size - at);
+  std::vector<char> buffer(tuning::kText.block);
+  for (std::int64_t at = begin; at < file.size; at += tuning::kText.block) {
+    const std::int64_t bytes = std::min(tuning::kText.block, file.size - at);
     file.read(buffer.data(), bytes, at);
     const std::string_view text(buffer.data(), static_cast<std::size_t>(bytes));
     const std::size_t found = text.find_first_not_of("\r\n", at == 0 ? size_of_mark(text) : 0);
     if (found != std::string_view::npos) return at + static_cast<std::int64_t>(found);
   }
-  throw Error(Code::malformed, fmt::format("{}: has no header row; a CSV file begins with a line of names", file.path));
+  throw Error(Code::malformed, fmt::format("{}: has no header row; a CSV file begins with a header row", file.path));
 }
 
-// Excel writes "sep=," above the header row, for itself to read.
+// Excel writes "sep=," above the header row as an instruction for itself.
 std::int64_t start_of_names(const CsvFile& file) {
   constexpr std::string_view kLines[] = {"sep=,", "\"sep=,\""};
   const std::int64_t begin = first_line(file, 0);
@@ -197,7 +196,7 @@ std::int64_t start_of_names(const CsvFile& file) {
   return begin;
 }
 
-// Throws where the file is in an encoding that is not read; decodes UTF-16 from here on.
+// Throws if the file has an unsupported encoding. UTF-16 is decoded from here on.
 void set_encoding(CsvFile& file) {
   std::array<char, kEncodingBytes> head{};
   const std::int64_t bytes = read_fully_at(file.descriptor.get(), head.data(), std::ssize(head), 0, file.path);
@@ -235,12 +234,12 @@ std::shared_ptr<const CsvFile> with_descriptor(const CsvFile& file, Descriptor d
 }
 
 CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, bool one_column, int threads) {
-  const std::int64_t first = begin / kRowGroupBytes;
+  const std::int64_t first = begin / tuning::kText.row_group;
   const auto border = [&](std::size_t row_group) {
-    return std::clamp((first + static_cast<std::int64_t>(row_group)) * kRowGroupBytes, begin, until);
+    return std::clamp((first + static_cast<std::int64_t>(row_group)) * tuning::kText.row_group, begin, until);
   };
   std::vector<Scanned> found(
-      static_cast<std::size_t>(std::max<std::int64_t>((until - 1) / kRowGroupBytes - first + 1, 1)));
+      static_cast<std::size_t>(std::max<std::int64_t>((until - 1) / tuning::kText.row_group - first + 1, 1)));
   run_each(found.size(), threads, [&](std::size_t i) {
     const std::int64_t start = i == 0 ? begin : next_line(file, border(i));
     if (start >= 0) found[i] = Scan(file, start, border(i + 1), one_column).result();
@@ -260,7 +259,7 @@ CsvRows find_rows(const CsvFile& file, std::int64_t begin, std::int64_t until, b
 }
 
 std::int64_t line_of(const CsvFile& file, std::int64_t row, int column, bool one_column) {
-  const std::int64_t rows_before = row + 1;  // with the header row
+  const std::int64_t rows_before = row + 1;  // including the header row
   CsvQuotes quotes(file.names);
   pass_blocks(file, quotes, rows_before, one_column);
   std::int64_t place = -1;  // of the cell
@@ -308,7 +307,7 @@ std::string_view CsvText::next() {
   taken_ = 0;
   const std::int64_t more = std::min(block_, end_ - at_);
   const auto kept = static_cast<std::int64_t>(bytes_);
-  // What is kept differs from block to block: with some more than that, memory is not asked for each time.
+  // The number of kept bytes varies from block to block. A margin avoids an allocation each time.
   const std::int64_t needed = kept + block_ + 1 + kReadPast;
   if (needed > buffer_.capacity()) buffer_.reserve(needed + block_ / 8, file_->path);
   auto* const text = reinterpret_cast<char*>(buffer_.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_sample.cpp: the first rows of a CSV file, split at any delimiter, and what their cells look like.
+// io/csv_sample.cpp: the first rows of a CSV file, split at any delimiter, and the kinds of their cells.
 #include "io/csv_sample.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace upsweep::io {
 namespace {
 
-// A thousand rows take some 0.1 ms, and show what a file is.
+// Reading a thousand rows takes about 0.1 ms, and is enough to determine the form of a file.
 constexpr std::size_t kMostRecords = 1000;
 constexpr std::size_t kMostCells = std::size_t{1} << 17;  // of all records: a megabyte of commas has more
 
@@ -36,7 +36,7 @@ class Splitter {
   }
 
  private:
-  // False at the end of the sample.
+  // Returns false at the end of the sample.
   bool add_record() {
     CsvRecord record{line_, std::ssize(sample_.records), empty_lines_, {}, {}};
     const std::size_t begin = at_;
@@ -57,7 +57,8 @@ class Splitter {
     return true;
   }
 
-  // The next cell, up to the delimiter or the end of the line. False where quotes are out of order, or go on past the text.
+  // Takes the next cell, up to the delimiter or the end of the line. Returns false if quotes are wrong, or continue
+  // past the text.
   bool take_cell(CsvCell& cell) {
     if (delimiter_ == ' ') at_ = std::min(text_.find_first_not_of(' ', at_), text_.size());
     const auto ends_cell = [&](char c) { return c == delimiter_ || ends_line(c); };
@@ -100,7 +101,7 @@ class Splitter {
 
 bool is_letter(char c) { return is_ascii_letter(c) || static_cast<unsigned char>(c) >= 0x80; }
 
-// A code, such as 08701, or a number with separators of thousands, which a reader takes as text.
+// Whether the text is a code, such as 08701, or a number with separators of thousands. A reader reads both as text.
 bool is_number_in_text(std::string_view cell) {
   WrittenNumber number;
   if (split_number(cell, number)) return true;
@@ -139,7 +140,7 @@ CellLook look_of(std::string_view cell) {
     case CellKind::decimal:
       return {Kind::number};
     case CellKind::real:
-      return {has_digit ? Kind::number : Kind::empty};  // not nan and inf, which stand for missing values too
+      return {has_digit ? Kind::number : Kind::empty};  // nan and inf also represent missing values
     case CellKind::boolean:
       return {Kind::boolean};
     case CellKind::date:
@@ -147,7 +148,7 @@ CellLook look_of(std::string_view cell) {
       break;
   }
   if (is_number_in_text(cell)) return {Kind::number};
-  // T and Z stand in 2001-12-31T12:30:00Z.
+  // T and Z occur in 2001-12-31T12:30:00Z.
   const bool has_letter =
       std::any_of(cell.begin(), cell.end(), [](char c) { return is_letter(c) && c != 'T' && c != 'Z'; });
   if (!has_digit || has_letter || cell.front() == 'T' || cell.front() == 'Z') return {Kind::text};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_sample.hpp: the first rows of a CSV file, split at any delimiter, and what their cells look like.
+// io/csv_sample.hpp: the first rows of a CSV file, split at any delimiter, and the kinds of their cells.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace upsweep::io {
 
-/// A line of the file, or several where quotes hold ends of lines.
+/// A line of the file, or several lines if quoted cells contain ends of lines.
 struct CsvRecord {
   std::int64_t line = 0;         ///< of the file, counted from 1
   std::int64_t row = 0;          ///< records before it
@@ -22,29 +22,30 @@ struct CsvRecord {
 };
 
 struct CsvSample {
-  std::vector<CsvRecord> records;  ///< without empty lines; those before the fault where there is one
+  std::vector<CsvRecord> records;  ///< without empty lines; only those before a fault
   bool quote_fault = false;        ///< text follows a closing quote, or the file ends within quotes
 };
 
-/// How many lines end in a text.
+/// Returns the number of lines that end in a text.
 std::int64_t count_lines(std::string_view text);
 
-/// Splits text that begins in line `line` of a file into records, and those into cells at `delimiter`: some 1,000 records at
-/// most. `whole`: the text ends where the file ends; otherwise a last record that does not end is left out. Quotes are those of
-/// RFC 4180. Where the delimiter is a blank, several blanks count as one, and those at the ends of a line as none.
+/// Splits text that begins in line `line` of a file into records, and these into cells at `delimiter`. It returns about
+/// 1,000 records at most. `whole`: the text ends where the file ends. Otherwise a last record that does not end is
+/// omitted. Quotes are those of RFC 4180. If the delimiter is a blank, several blanks count as one, and those at the
+/// ends of a line are ignored.
 CsvSample split_sample(std::string_view text, char delimiter, std::int64_t line, bool whole);
 
-/// What a cell looks like. Names of columns rarely look like the values below them, unless both are text.
+/// The apparent kind of a cell. Names of columns rarely look like the values below them, unless both are text.
 struct CellLook {
   enum class Kind : std::uint8_t {
     empty,    ///< or a word for a missing value
-    number,   ///< digits, with or without a sign, a point and an exponent
+    number,   ///< digits; sign, point and exponent are optional
     boolean,  ///< true or false
-    figure,   ///< digits and other characters without letters: a date, a time, a range, a percentage
+    figure,   ///< digits and other characters without letters: a date, time, range or percentage
     text,
   };
   Kind kind = Kind::empty;
-  std::string shape = {};  ///< of a figure: what is between its digits
+  std::string shape = {};  ///< of a figure: the characters between its digits
 
   [[nodiscard]] bool is_typed() const { return kind != Kind::empty && kind != Kind::text; }
   bool operator==(const CellLook&) const = default;
@@ -52,8 +53,8 @@ struct CellLook {
 
 CellLook look_of(std::string_view cell);
 
-/// What all cells of a column, from record `first` on, look like; text where they differ. Cells that are empty or not there are
-/// left out.
+/// Returns the kind of all cells of a column, from record `first` on; text if they differ. Cells that are empty or
+/// missing are ignored.
 CellLook look_of_column(const std::vector<CsvRecord>& records, std::size_t first, std::size_t column);
 
 }  // namespace upsweep::io

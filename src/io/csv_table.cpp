@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/csv_table.cpp: a CSV file as a table, whose columns have the types that all of their cells have.
+// io/csv_table.cpp: a CSV file as a table. The type of a column is determined by all of its cells.
 #include <arrow/record_batch.h>
 #include <fmt/format.h>
 
@@ -17,12 +17,13 @@
 #include "io/csv_types.hpp"
 #include "io/posix.hpp"
 #include "io/source.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-// The column that a failure is about, or -1: its message alone names it.
+// Returns the column that a failure is about, or -1. Only the message names it.
 int column_of(const arrow::Status& status) {
   constexpr std::string_view kColumn = "CSV column #";
   const std::string& text = status.message();
@@ -50,8 +51,7 @@ std::string_view describe(const Cell& cell) {
   return cell.number.whole.empty() ? "is text" : "is text, as numbers do not begin with 0";
 }
 
-constexpr std::size_t kShownCell = 60;         // bytes, in messages
-constexpr std::int64_t kFirstBlock = 1 << 20;  // bytes of rows that are looked at before types are found out
+constexpr std::size_t kShownCell = 60;  // bytes, in messages
 
 class CsvTable final : public ArrowTable {
  public:
@@ -97,12 +97,12 @@ class CsvTable final : public ArrowTable {
     try {
       return line_of(*opened().file, row, column, format_.has_one_column());
     } catch (const Error&) {
-      return -1;  // the file is gone or has changed: an error of this row names the row
+      return -1;  // the file does not exist or has changed: an error about this row names the row
     }
   }
 
  private:
-  // The format with the file open again, in the state that it had before.
+  // Opens the file again and checks that its state is the same as before.
   [[nodiscard]] CsvFormat opened() const {
     return {with_descriptor(*format_.file, open_again(path_, state_)), format_.columns};
   }
@@ -116,24 +116,24 @@ class CsvTable final : public ArrowTable {
     if (column < 0) throw_csv(place, status, Code::malformed, "correct the row");
     place.name = full_name(path, fields[static_cast<std::size_t>(column)]->name());
     place.column = column;
-    throw_csv(place, status, Code::malformed, "leave the file alone while it is read");
+    throw_csv(place, status, Code::malformed, "do not change the file while it is read");
   }
 
-  // What is wrong with the first rows is reported before what the types of columns are not good for.
+  // Faults of the first rows are reported before unsupported types of columns.
   void check_first_block(std::int64_t begin) const {
     const CsvFile& file = *format_.file;
-    const std::int64_t end = std::min(begin + kFirstBlock, file.size);
+    const std::int64_t end = std::min(begin + tuning::kText.first_block, file.size);
     const CsvRows rows = find_rows(file, begin, end, format_.has_one_column(), 1);
-    refuse_rows(first_of(blocks_from(begin, kFirstBlock).next().status(), rows));
+    refuse_rows(first_of(blocks_from(begin, tuning::kText.first_block).next().status(), rows));
   }
 
   void refuse_rows(const arrow::Status& status) const {
     if (!status.ok()) throw_csv(here(), status, Code::malformed, "correct the row");
   }
 
-  // Of the rows from `begin` on, as far as they are in order.
+  // Returns the first failure of the rows from `begin` on, if any.
   [[nodiscard]] arrow::Status first_failure(std::int64_t begin) const {
-    CsvBlocks blocks = blocks_from(begin, kCsvBlock);
+    CsvBlocks blocks = blocks_from(begin, tuning::kText.block);
     for (;;) {
       const auto has_block = blocks.next();
       if (!has_block.ok() || !*has_block) return has_block.status();
@@ -147,7 +147,8 @@ class CsvTable final : public ArrowTable {
       return;
     }
     const auto [shapes, has_fault] = find_shapes(format_.file, row_groups_, wanted, format_.columns, threads);
-    // The cells of a row of another length are another column's: what they make of a type is not worth a message.
+    // If a row has a wrong number of cells, its cells belong to other columns. An error about their types would be
+    // misleading.
     if (has_fault) refuse_rows(first_failure(row_groups_.front().begin));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       auto& column = columns_[static_cast<std::size_t>(wanted[i])];
@@ -155,19 +156,20 @@ class CsvTable final : public ArrowTable {
                                         : shapes[i].type(arrow::Decimal128Type::kMaxPrecision));
     }
     declare(columns_);
-    // Words such as NA alone are text. Beside numbers of another file they are NULL, as they are beside those of the same file.
+    // A column with only words such as NA is text. If another file has numbers there, they are NULL, as in a single
+    // file.
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       fields_[static_cast<std::size_t>(wanted[i])].is_all_null = shapes[i].has_no_value();
     }
   }
 
-  // In a column that is to be one of numbers, cells such as NA are NULL, also where there are no others.
+  // In a column that must contain numbers, cells such as NA are NULL, even if there are no other cells.
   [[nodiscard]] std::shared_ptr<arrow::DataType> type_of_numbers(const ColumnShape& shape, int column) const {
     if (shape.is_text() || shape.is_past_64_bits()) refuse_column(column);
     return shape.has_no_value() ? arrow::int64() : shape.type(kInt64Digits);
   }
 
-  // By its first cell that is not a number, or is no such number as the column may have.
+  // Refuses a column, and names its first cell that is not a number, or not a number of a supported type.
   [[noreturn]] void refuse_column(int column) const {
     CsvPlace cell_place = here();
     cell_place.name = full_name(path_, columns_[static_cast<std::size_t>(column)]->name());
@@ -182,14 +184,14 @@ class CsvTable final : public ArrowTable {
       const std::string shown = printable(text, kShownCell);
       if (shape.is_past_64_bits()) {
         advice = "upsweep query computes with integers of up to 38 digits";
-        return fmt::format("'{}' is an integer past 64 bits", shown);
+        return fmt::format("'{}' is an integer that does not fit 64 bits", shown);
       }
       if (!shape.is_text()) return {};
       if (before.empty()) return fmt::format("'{}' {}", shown, describe(cell));
       code = Code::malformed;
       return fmt::format("'{}' {}, and the cells before it are {}", shown, describe(cell), before);
     };
-    CsvBlocks blocks = blocks_from(row_groups_.front().begin, kCsvBlock);
+    CsvBlocks blocks = blocks_from(row_groups_.front().begin, tuning::kText.block);
     blocks.keep({column});
     for (;;) {
       const auto has_block = blocks.next();
@@ -204,14 +206,14 @@ class CsvTable final : public ArrowTable {
     }
   }
 
-  // The rows from `begin` on.
+  // Returns the rows from `begin` on.
   [[nodiscard]] CsvBlocks blocks_from(std::int64_t begin, std::int64_t bytes) const {
     return {format_.file, format_.columns, begin, format_.file->size, 0, bytes};
   }
 
   CsvCells cells_;
   CsvFormat format_;
-  arrow::FieldVector columns_;           // as what they are to be read
+  arrow::FieldVector columns_;           // with the types to read
   std::vector<CsvRowGroup> row_groups_;  // of the file, in order
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/csv_types.cpp: a pass over the bytes of a CSV file that finds the types of its columns.
 //
-// The pass looks at every cell of every column that may still be something other than text, column by column within a block. Most
-// cells are numbers or dates, of which the places of the bytes that are not digits tell all that counts; cell_of() tells what the
-// others are.
+// The pass examines every cell of every column that may still be something other than text, column by column within a
+// block. Most cells are numbers or dates. For these, the places of the bytes that are not digits determine all that is
+// needed. cell_of() classifies the others.
 #include "io/csv_types.hpp"
 
 #if defined(__SSE2__)
@@ -16,15 +16,16 @@
 
 #include "io/csv_block.hpp"
 #include "io/table.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::size_t kMostPlain = 64;  // bytes, for each of which an integer has a bit
+constexpr std::size_t kMostPlain = 64;  // bytes; an integer has a bit for each
 static_assert(kMostPlain <= kReadPast);
 
-// Which of up to kMostPlain bytes, one at least, are not digits.
+// Returns a bit for each byte that is not a digit, of 1 to kMostPlain bytes.
 std::uint64_t others_in(std::string_view text) {
   std::uint64_t others = 0;
 #if defined(__SSE2__)
@@ -42,12 +43,12 @@ std::uint64_t others_in(std::string_view text) {
 #endif
 }
 
-// Adds a number of up to 18 digits or a date. False where the text is neither.
+// Adds a number of up to 18 digits or a date. Returns false if the text is neither.
 bool add_plain(std::string_view text, ColumnShape& shape) {
   if (text.size() > kMostPlain) return false;
   const char* const first = text.data();
   const auto length = static_cast<unsigned>(text.size());
-  if (length == 10 && first[4] == '-') {  // of 2001-12-31; no number has it there
+  if (length == 10 && first[4] == '-') {  // as in 2001-12-31; a number never has it there
     if (!is_date(text)) return false;
     shape.add_date();
     return true;
@@ -56,7 +57,7 @@ bool add_plain(std::string_view text, ColumnShape& shape) {
   const std::uint64_t others = others_in(text) & ~std::uint64_t{sign};
   const unsigned whole = (others == 0 ? length : static_cast<unsigned>(std::countr_zero(others))) - sign;
   const bool zero = first[sign] == '0';
-  if (zero && whole > 1) return false;  // a code, or more digits than count
+  if (zero && whole > 1) return false;  // a code, or a number with leading zeros, which do not count
   const unsigned counted = whole - (zero && whole == 1 ? 1 : 0);
   if (others == 0) {
     if (whole == 0 || whole > kInt64Digits) return false;
@@ -78,13 +79,13 @@ void add_cells(const CsvColumn& cells, ColumnShape& shape) {
   shape.add(found);
 }
 
-// Columns that some thread has found to be text: the others need not look at their cells.
+// Columns that some thread has found to be text. Other threads then skip their cells.
 using FoundText = std::vector<std::atomic<bool>>;
 
 FoundShapes shapes_of(const std::shared_ptr<const CsvFile>& file, const CsvRowGroup& row_group,
                       const std::vector<int>& columns, int all_columns, FoundText& found_text) {
   FoundShapes found{std::vector<ColumnShape>(columns.size())};
-  CsvBlocks blocks(file, all_columns, row_group.begin, row_group.end, 0, kCsvBlock);
+  CsvBlocks blocks(file, all_columns, row_group.begin, row_group.end, 0, tuning::kText.block);
   for (;;) {
     std::vector<int> undecided;
     std::vector<ColumnShape*> shapes;
@@ -173,8 +174,8 @@ FoundShapes find_shapes(const std::shared_ptr<const CsvFile>& file, const std::v
     for (std::size_t column = 0; column < columns.size(); ++column) all.shapes[column].add(row_group.shapes[column]);
     all.has_fault = all.has_fault || row_group.has_fault;
   }
-  // Once all columns are text, row groups are not read to their ends: whether they have come to a fault depends on the
-  // threads. The reader then finds the first one.
+  // Once all columns are text, row groups are not read to their ends. Whether a thread has then seen a fault depends on
+  // timing. The reader finds the first fault later.
   all.has_fault = all.has_fault && !std::ranges::all_of(all.shapes, &ColumnShape::is_text);
   return all;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/file_table.hpp: what the tables of files have in common.
+// io/file_table.hpp: the common part of the tables of files.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace upsweep::io {
 
-/// One row group whose rows only reading counts, unless `starts_` says otherwise; nothing is known of its values.
+/// One row group whose number of rows is unknown before it is read, unless `starts_` gives it. It has no bounds of
+/// values.
 class FileTable : public Table, public RowPlaces {
  public:
   [[nodiscard]] const std::vector<Field>& fields() const final { return fields_; }
@@ -24,9 +25,9 @@ class FileTable : public Table, public RowPlaces {
     return knows_rows() ? start(row_group + 1) - start(row_group) : -1;
   }
   [[nodiscard]] ColumnRange range(int /*row_group*/, int /*column*/) const override { return {}; }
-  /// The rows of the file as far as they are counted before they are read; -1: they are not.
+  /// Returns the number of rows that were counted before they are read; -1: they were not counted.
   [[nodiscard]] std::int64_t counted_rows() const { return starts_.empty() ? -1 : starts_.back(); }
-  /// The line in which a cell begins, as an editor counts it; -1: the file has no lines.
+  /// Returns the line in which a cell begins, as an editor counts it; -1: the file has no lines.
   [[nodiscard]] virtual std::int64_t line(std::int64_t /*row*/, int /*column*/) const { return -1; }
   [[nodiscard]] std::string place(std::int64_t row, int column) const final {
     const std::int64_t at = line(row, column);
@@ -48,7 +49,7 @@ class FileTable : public Table, public RowPlaces {
   FileState state_;  // of the file when the table was opened
   std::vector<Field> fields_;
   std::vector<std::int64_t> starts_;  // the first row of each row group, and the end
-  bool read_to_count_ = false;        // what starts_ says shows to be so, or what is wrong with a row, only in reading
+  bool read_to_count_ = false;        // starts_ and the rows are verified only by reading
 };
 
 }  // namespace upsweep::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/first_fault.cpp: of the faults in several columns of a file, the one in the first row.
+// io/first_fault.cpp: picks the fault in the first row when several columns of a file have faults.
 #include "io/first_fault.hpp"
 
 #include "io/source.hpp"

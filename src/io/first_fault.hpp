@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/first_fault.hpp: of the faults in several columns of a file, the one in the first row.
+// io/first_fault.hpp: picks the fault in the first row when several columns of a file have faults.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace upsweep::io {
 
-/// Columns of a file are read one after the other. An error in one of them waits until the other columns of the file are read, as one
-/// of these may have a fault in an earlier row.
+/// Columns of a file are read one after the other. An error in one of them is kept until the other columns of the file
+/// are read, because these may have a fault in an earlier row.
 class FirstFault {
  public:
-  /// Runs `step`, which reads the column `source` ("FILE:COLUMN"), unless a column of another file has a fault. Keeps an Error about a
-  /// row. Throws any other Error at once, if no fault was found before.
+  /// Runs `step`, which reads the column `source` ("FILE:COLUMN"), unless a column of another file has a fault. Keeps
+  /// an Error about a row. Throws any other Error immediately, if no fault was found before.
   template <class Step>
   void attempt(std::string_view source, Step&& step) {
     if (error_ && !is_same_file(source)) return;
@@ -39,7 +39,7 @@ class FirstFault {
 
   std::exception_ptr error_;
   std::string source_;
-  // Where the row is: of the files that a pattern stands for, by their names, and in the file.
+  // The place of the row: the file, in the order of a pattern's files, which is by name; and the row in the file.
   std::pair<std::string, std::int64_t> place_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/format.hpp: the file formats that are read, and some that are not, recognised by a file's first bytes.
+// io/format.hpp: the supported file formats, and some unsupported ones, recognized by a file's first bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ enum class Format : std::uint8_t {
   ipc_file,
   ipc_stream,
   csv,
-  // Not read; messages name them.
+  // Not supported; messages name them.
   zip,
   gzip,
   zstd,
@@ -28,9 +28,9 @@ enum class Format : std::uint8_t {
 constexpr bool is_read(Format format) { return format <= Format::csv; }
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
-inline constexpr std::int64_t kSniffBytes = 6;  ///< as many as the longest of the magic numbers
+inline constexpr std::int64_t kSniffBytes = 6;  ///< the length of the longest magic number
 
-/// The format that a file starting with `head` has; never csv, which has no magic number.
+/// Returns the format of a file that starts with `head`. Never returns csv, which has no magic number.
 constexpr Format sniff(std::string_view head) {
   if (head.starts_with(kNpyMagic)) return Format::npy;
   if (head.starts_with("PAR1") || head.starts_with("PARE")) return Format::parquet;  // PARE: with its footer encrypted
@@ -46,7 +46,7 @@ constexpr Format sniff(std::string_view head) {
   return Format::unknown;
 }
 
-/// The command that decompresses a file of that format; empty where none does.
+/// Returns the command that decompresses a file of that format; empty if there is none.
 constexpr std::string_view decompressor(Format format) {
   switch (format) {
     case Format::gzip:
@@ -64,7 +64,7 @@ constexpr std::string_view decompressor(Format format) {
   }
 }
 
-/// The bytes that some programs begin a text file with, to say that it is UTF-8.
+/// Returns the size of the byte order mark of UTF-8, with which some programs begin a text file.
 constexpr std::size_t size_of_mark(std::string_view text) { return text.starts_with("\xef\xbb\xbf") ? 3 : 0; }
 
 constexpr std::string_view describe(Format format) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/globs.cpp: finds the files that a pattern stands for, a folder at a time.
+// io/globs.cpp: finds the files that match a pattern, a folder at a time.
 #include "io/globs.hpp"
 
 #include <dirent.h>
@@ -24,22 +24,23 @@
 namespace upsweep::io {
 namespace {
 
-// The character at `at`: a code point, or a byte of what is not UTF-8.
+// Returns the character at `at`: a code point, or a byte if the text is not UTF-8.
 CodePoint character(std::string_view text, std::size_t at) {
   const CodePoint c = code_point(text, at);
   return c.bytes > 0 ? c : CodePoint{static_cast<unsigned char>(text[at]), 1};
 }
 
-// Where the set that begins with the [ at `at` ends, after its ]; nothing: it has no end, and the [ stands for itself.
+// Returns the end, after its ], of the set that begins with the [ at `at`. Without an end, the [ is an ordinary
+// character.
 std::optional<std::size_t> end_of_set(std::string_view pattern, std::size_t at) {
   std::size_t next = at + 1;
   if (next < pattern.size() && pattern[next] == '!') ++next;
-  if (next < pattern.size() && pattern[next] == ']') ++next;  // the first one is of the set
+  if (next < pattern.size() && pattern[next] == ']') ++next;  // the first ] is a member of the set
   const std::size_t end = pattern.find(']', next);
   return end == std::string_view::npos ? std::nullopt : std::optional(end + 1);
 }
 
-// Whether a set, without its brackets, has the character.
+// Whether a set, without its brackets, contains the character.
 bool is_in_set(std::string_view set, std::uint32_t c) {
   const bool is_inverted = set.starts_with('!');
   if (is_inverted) set.remove_prefix(1);
@@ -57,7 +58,8 @@ bool is_in_set(std::string_view set, std::uint32_t c) {
   return found != is_inverted;
 }
 
-// Whether the pattern from `p` on begins with what stands for one character, and that is `c`; `p` is moved past it.
+// Whether the pattern, from `p` on, begins with an element that matches the one character `c`. Moves `p` past that
+// element.
 bool takes_one(std::string_view pattern, std::size_t& p, std::uint32_t c) {
   if (pattern[p] == '?') return ++p, true;
   if (const auto end = pattern[p] == '[' ? end_of_set(pattern, p) : std::nullopt) {
@@ -78,7 +80,8 @@ Kind kind_of(const std::string& path, bool follow_links) {
   return S_ISDIR(status.st_mode) ? Kind::folder : Kind::file;
 }
 
-// The names in a folder; none where it is not there. One that may not be read is an error: its files would be missing.
+// Returns the names in a folder; none if it does not exist. A folder that may not be read is an error: its files would
+// be missing.
 std::vector<std::string> names_in(const std::string& folder) {
   const std::string path = folder.empty() ? "." : folder;
   const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(path.c_str()), &::closedir);
@@ -97,12 +100,12 @@ std::vector<std::string> names_in(const std::string& folder) {
   }
 }
 
-// Finds the files that a pattern stands for.
+// Finds the files that match a pattern.
 class Finder {
  public:
-  // Adds the files that `rest`, the end of the pattern, stands for from `folder` on, which is empty or ends with a slash.
+  // Adds the files in `folder` that match `rest`, the end of the pattern. `folder` is empty or ends with a slash.
   void find(const std::string& folder, std::string_view rest) {
-    // Several ** lead to a folder in many ways.
+    // A pattern with several ** can match a folder in several ways.
     if (!seen_.emplace(folder, rest.size()).second) return;
     const std::size_t slash = rest.find('/');
     const std::string_view pattern = rest.substr(0, slash);
@@ -113,7 +116,7 @@ class Finder {
       for (const std::string& name : names_in(folder)) {
         if (name.starts_with('.')) continue;
         const std::string path = folder + name;
-        // Links to folders are not followed here, as they may lead back; links to files are.
+        // Links to folders are not followed here, because they may form cycles. Links to files are followed.
         if (kind_of(path, false) == Kind::folder) {
           find(path + "/", rest);
         } else if (is_last && kind_of(path, true) == Kind::file) {
@@ -140,7 +143,7 @@ class Finder {
   std::vector<std::string> take() { return std::move(found_); }
 
  private:
-  std::set<std::pair<std::string, std::size_t>> seen_;  // folders, and how much of the pattern was left there
+  std::set<std::pair<std::string, std::size_t>> seen_;  // folders, and the length of the remaining pattern there
   std::vector<std::string> found_;
 };
 
@@ -150,11 +153,11 @@ bool has_wildcard(std::string_view path) { return path.find_first_of("*?[") != s
 
 bool fits_pattern(std::string_view name, std::string_view pattern) {
   if (name.starts_with('.') && !pattern.starts_with('.')) return false;
-  // After a mismatch the last * takes one character more.
+  // After a mismatch the last * matches one character more.
   std::size_t n = 0;
   std::size_t p = 0;
   std::optional<std::size_t> after_star;
-  std::size_t star_takes = 0;  // up to this place of the name
+  std::size_t star_takes = 0;  // the end of its match in the name
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       after_star = ++p;
@@ -186,7 +189,7 @@ std::vector<std::string> files_of_pattern(const std::string& pattern) {
 }
 
 void refuse_pattern(const std::string& pattern) {
-  throw Error(Code::not_found, fmt::format("{}: no file fits this pattern; check the path", pattern));
+  throw Error(Code::not_found, fmt::format("{}: no file matches this pattern; check the path", pattern));
 }
 
 std::vector<std::string> matching_files(const std::string& path) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/ipc_table.cpp: Arrow IPC files as tables, whose row groups are their record batches, and streams, which are one
-// row group.
+// io/ipc_table.cpp: Arrow IPC files as tables of one row group per record batch, and streams as one row group.
 #include <arrow/array/array_base.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
@@ -26,7 +25,7 @@ std::shared_ptr<arrow::io::MemoryMappedFile> map_file(const std::string& path) {
   return checked(path, [&] { return arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ); });
 }
 
-// Reads only those fields; all of them where the list is empty.
+// Returns options that read only those fields; all fields if the list is empty.
 arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.included_fields = fields;
@@ -35,9 +34,9 @@ arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& fields) {
   return options;
 }
 
-// Whether a stream that was read to its end has its end mark. A stream may end without, and one that was truncated
-// between two batches looks just so. Every writer that was closed leaves the mark; what follows it, such as a second
-// stream, would be passed over in silence.
+// Checks that a stream that was read to its end has its end mark. A stream may end without one, but a stream that was
+// truncated between two batches looks exactly the same. Every writer that was closed writes the mark. Data after it,
+// such as a second stream, would be ignored silently.
 arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
   constexpr std::string_view kEnd("\xff\xff\xff\xff\0\0\0\0", 8);
   constexpr auto kBytes = static_cast<std::int64_t>(kEnd.size());
@@ -49,7 +48,7 @@ arrow::Status check_stream_end(arrow::io::MemoryMappedFile& file) {
   return arrow::Status::OK();
 }
 
-// A field that is quick to read where none is asked for, but its rows.
+// Returns a field that is fast to read, for reading only the number of rows.
 int narrowest(const arrow::Schema& schema) {
   int best = 0;
   int least = std::numeric_limits<int>::max();
@@ -90,10 +89,10 @@ class IpcFileTable final : public ArrowTable {
   }
 
  private:
-  // Whether the elements of the first batch are used where they lie in the mapped file, which they are unless compressed.
-  // Asked for some columns, Arrow copies them out of the file, a whole batch at a time, and a batch may be the whole file.
-  // Asked for all, it points into the mapped file and copies none, but decompresses all where they are compressed. So the
-  // first batch decides what to ask for.
+  // Whether the elements of the first batch are used in place in the mapped file. They are, unless they are compressed.
+  // If some columns are requested, Arrow copies them out of the file, a whole batch at a time, and a batch may be the
+  // whole file. If all columns are requested, it points into the mapped file and copies none, but decompresses all
+  // compressed columns. So the first batch decides which columns to request.
   static arrow::Result<bool> is_mapped(IpcFile& reader, arrow::io::MemoryMappedFile& file) {
     ARROW_ASSIGN_OR_RAISE(const auto first, reader.ReadRecordBatch(0));
     ARROW_ASSIGN_OR_RAISE(const std::int64_t size, file.GetSize());
@@ -112,7 +111,7 @@ class IpcFileTable final : public ArrowTable {
   }
 
   std::shared_ptr<arrow::Schema> schema_;
-  bool mapped_ = true;  // elements lie in the file as they are used
+  bool mapped_ = true;  // elements are used in place in the file
 };
 
 class IpcStreamTable final : public ArrowTable {

@@ -24,7 +24,7 @@ constexpr int kInt128Digits = 38;
 
 bool is_unsigned(const Field& field) { return field.storage >= Storage::uint8 && field.storage <= Storage::uint64; }
 
-// The digits before the point that values of the column may have.
+// Returns the maximum number of digits before the point of the column's values.
 int digits_before_point(const Field& field) {
   if (field.kind == ValueKind::decimal) {
     const int all = field.storage == Storage::int32   ? 9
@@ -36,7 +36,7 @@ int digits_before_point(const Field& field) {
   return bits == 8 ? 3 : bits == 16 ? 5 : bits == 32 ? 10 : is_unsigned(field) ? 20 : 19;
 }
 
-// The integer type that holds both; nothing: it is one of decimals.
+// Returns the integer type that holds both; nothing if a decimal is needed.
 std::optional<Storage> joined_integers(const Field& a, const Field& b) {
   constexpr Storage kSigned[] = {Storage::int8, Storage::int16, Storage::int32, Storage::int64};
   const Field& wider = width_of(a.storage) >= width_of(b.storage) ? a : b;
@@ -54,7 +54,7 @@ bool is_number(const Field& field) {
   return field.kind == ValueKind::integer || field.kind == ValueKind::decimal || field.kind == ValueKind::real;
 }
 
-// The type that holds the values of both, under the name of the first; nothing: there is none.
+// Returns the type that holds the values of both, under the name of the first; nothing if there is none.
 std::optional<Field> joined(const Field& a, const Field& b) {
   Field all = a;
   all.has_own_order = a.has_own_order || b.has_own_order;
@@ -165,7 +165,7 @@ int column_like(std::string_view name, const std::vector<Field>& fields) {
 
 std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Field>& fields) {
   const std::size_t before = fields_.size();
-  // Such a column is called as its file is: it has no name of its own.
+  // The column of a .npy file is called like its file, so it is matched without its name.
   if (before == 1 && fields.size() == 1 && ends_in(path, ".npy") && ends_in(first_path_, ".npy")) {
     join(0, fields[0], path);
     return {0};
@@ -182,8 +182,8 @@ std::vector<int> JoinedFields::add(const std::string& path, const std::vector<Fi
   }
   if (before > 0 && !fields.empty() && std::find(taken.begin(), taken.end(), true) == taken.end()) {
     throw Error(Code::invalid_argument,
-                fmt::format("{}: has none of the columns of {}, which are: {}; its own are: {}; query them apart", path,
-                            first_path_, names_of_columns(fields_), names_of_columns(fields)));
+                fmt::format("{}: has none of the columns of {}, which are: {}; it has: {}; query the files separately",
+                            path, first_path_, names_of_columns(fields_), names_of_columns(fields)));
   }
   if (before == 0) first_path_ = path;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -218,7 +218,7 @@ int JoinedFields::place_like(const std::string& path, const std::string& name, c
   if (free.size() > 1) {
     const auto column = [&](std::size_t i) { return printable(fields_[static_cast<std::size_t>(free[i])].name); };
     throw Error(Code::invalid_argument,
-                fmt::format("{}: column '{}' could be '{}' or '{}' of the files before it: rename one of them", path,
+                fmt::format("{}: column '{}' could be '{}' or '{}' of the files before it; rename one of them", path,
                             printable(name), column(0), column(1)));
   }
   return free.empty() ? -1 : free[0];
@@ -227,7 +227,7 @@ int JoinedFields::place_like(const std::string& path, const std::string& name, c
 void JoinedFields::join(int place, const Field& field, const std::string& path) {
   Field& all = fields_[static_cast<std::size_t>(place)];
   Origin& origin = origins_[static_cast<std::size_t>(place)];
-  // Columns without a value keep a type other than text: words such as NA are NULL beside it.
+  // Columns without a value keep a type other than text: words such as NA are NULL there.
   const bool is_kept = field.is_all_null && !all.is_untyped && (!all.is_all_null || all.kind != ValueKind::text);
   if (field.is_untyped || is_kept || origin.is_apart) return;
   if (all.is_untyped || all.is_all_null) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/joined_table.cpp: files that follow each other as one table. Columns of the type that all have are given out where they lie.
+// io/joined_table.cpp: consecutive files as one table. Columns that already have the common type are returned in place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,32 +26,33 @@
 namespace upsweep::io {
 namespace {
 
-// -------------------------------------------------------------------------------------------------------------- elements
+// --------------------------------------------------------------------------------------------------------------
+// elements
 
-// The float64 that stands for a decimal; false where it would stand for other decimals of as many digits as well.
+// Converts a decimal to float64. Returns false if the same float64 would represent other decimals of that many digits.
 bool real_of(Int128 value, int scale, double& result) {
-  constexpr Int128 kMost = 1'000'000'000'000'000;  // all decimals of 15 digits are apart as float64
-  constexpr int kMostScale = 22;  // powers of ten up to this one are float64: the quotient is the nearest
+  constexpr Int128 kMost = 1'000'000'000'000'000;  // all decimals of 15 digits differ as float64
+  constexpr int kMostScale = 22;  // powers of ten up to this one are exact in float64: the quotient is the nearest
   for (; (value <= -kMost || value >= kMost || scale > kMostScale) && scale > 0 && value % 10 == 0; --scale)
     value /= 10;
   result = static_cast<double>(value) / static_cast<double>(power_of_ten<Int128>(scale));
   return -kMost < value && value < kMost && scale <= kMostScale;
 }
 
-// Calls f with a zero of the storage's type; not for bits.
+// Calls f with a zero of the storage's type. It does not support bits.
 template <class F>
 void visit_storage(Storage storage, F f) {
   if (storage == Storage::int128) return f(Int128{});
   visit_type(element_type(storage), [&]<class T>(std::type_identity<T>) { f(T{}); });
 }
 
-// Numbers of one type made those of the type that files have together.
+// Converts numbers of one type to the common type of the files.
 class Widening {
  public:
   Widening(const Field& from, const Field& to)
       : from_(from), to_(to), factor_(power_of_ten<Int128>(std::max(to.scale - from.scale, 0))) {}
 
-  // Returns the first of n rows whose value would be another one, or n. Rows that are NULL may hold anything.
+  // Returns the first of n rows whose value would change, or n. Rows that are NULL may contain any value.
   std::int64_t operator()(const ColumnData& data, std::int64_t n, void* to) const {
     std::int64_t bad = n;
     visit_storage(from_.storage, [&]<class From>(From) {
@@ -59,7 +60,7 @@ class Widening {
         const auto* const elements = static_cast<const From*>(data.values);
         auto* const results = static_cast<To*>(to);
         if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
-          return;  // a column of floats stays one
+          return;  // a column of floats stays a column of floats
         } else if (factor_ == 1 && std::is_floating_point_v<To> == std::is_floating_point_v<From>) {
           std::transform(elements, elements + n, results, [](From value) { return static_cast<To>(value); });
         } else {
@@ -99,12 +100,13 @@ class Widening {
   Int128 factor_;
 };
 
-// ----------------------------------------------------------------------------------------------------------------- files
+// -----------------------------------------------------------------------------------------------------------------
+// files
 
-// What a file has for a column of the table.
+// The source of a column of the table in one file.
 struct Source {
-  int column = -1;          // -1: nothing, or nothing but NULL
-  bool is_widened = false;  // its type is another one
+  int column = -1;          // -1: none, or only NULLs
+  bool is_widened = false;  // it has another type
 };
 
 struct File {
@@ -115,7 +117,7 @@ struct File {
   std::vector<Source> sources = {};  // by column of the table
 };
 
-// Rows of a row group in the columns of the table.
+// The rows of a row group, in the columns of the table.
 class JoinedRows final : public BatchReader {
  public:
   JoinedRows(const File& file, const std::vector<Field>& fields, int row_group, const std::vector<int>& columns)
@@ -171,7 +173,7 @@ class JoinedRows final : public BatchReader {
   }
 
   static ColumnData nulls(const Field& field, std::int64_t rows, Memory& memory) {
-    static const auto no_texts = std::make_shared<const Dictionary>(1);  // every index is within it
+    static const auto no_texts = std::make_shared<const Dictionary>(1);  // contains every index
     const auto zeros = [&](std::int64_t bits) {
       return keep(std::make_shared<std::uint8_t[]>(static_cast<std::size_t>((bits + 7) / 8)), memory);
     };
@@ -189,13 +191,12 @@ class JoinedRows final : public BatchReader {
     const std::int64_t bad = Widening(from, output.field)(data, own.rows, values);
     if (bad < own.rows) {
       const std::int64_t row = own.first_row + bad;
-      throw Error(
-          Code::malformed,
-          fmt::format("{}: {} has a value of type {} that would be another one as {}, which the column is with the "
-                      "other files; convert the column in one of them",
-                      full_name(file_.path, from.name), file_.table->place(row, output.source.column), type_name(from),
-                      type_name(output.field)),
-          row);
+      throw Error(Code::malformed,
+                  fmt::format("{}: {} has a value of type {} that changes when converted to {}, the common type of "
+                              "the column in all files; convert the column in one of them",
+                              full_name(file_.path, from.name), file_.table->place(row, output.source.column),
+                              type_name(from), type_name(output.field)),
+                  row);
     }
     data.values = values;
     return data;
@@ -206,7 +207,7 @@ class JoinedRows final : public BatchReader {
   std::unique_ptr<BatchReader> reader_;
 };
 
-// Rows that a file is taken to have where only reading counts them: no two rows of a table have one number.
+// The assumed number of rows of a file that must be read to be counted. Row numbers of a table are then distinct.
 constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 
 class JoinedTable final : public Table, public RowPlaces {
@@ -277,7 +278,7 @@ class JoinedTable final : public Table, public RowPlaces {
     }
   }
 
-  // Those without row groups have the number of the next file's first one.
+  // Files without row groups have the number of the next file's first row group.
   [[nodiscard]] const File& file_of(int row_group) const {
     const auto later = std::upper_bound(files_.begin(), files_.end(), row_group,
                                         [](int wanted, const File& file) { return wanted < file.first_row_group; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/no_arrow.cpp: what stands in for what reads and writes through Arrow in a build without Arrow C++.
+// io/no_arrow.cpp: replaces the readers and writers that use Arrow in a build without Arrow C++.
 #include <fmt/format.h>
 
 #include "io/arrow_table.hpp"
@@ -15,7 +15,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
                                         const ChooseColumn& /*choose*/, int /*threads*/) {
   throw Error(
       Code::not_built,
-      fmt::format("{}: {} is read through Arrow C++, which this build leaves out; build with UPSWEEP_ARROW=ON, or "
+      fmt::format("{}: reading {} needs Arrow C++, which this build does not include; build with UPSWEEP_ARROW=ON, or "
                   "save the column as .npy",
                   path, describe(format)));
 }
@@ -23,7 +23,7 @@ std::unique_ptr<Table> open_arrow_table(Format format, const std::string& path, 
 std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Shape /*shape*/,
                                                  std::vector<ResultColumn> /*columns*/) {
   throw Error(Code::not_built,
-              fmt::format("{}: Parquet and Arrow IPC are written through Arrow C++, which this build leaves out; build "
+              fmt::format("{}: writing Parquet and Arrow IPC needs Arrow C++, which this build does not include; build "
                           "with UPSWEEP_ARROW=ON, or write .npy",
                           path));
 }

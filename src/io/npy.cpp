@@ -17,23 +17,24 @@
 namespace upsweep::io {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "'<' elements are used as they stand in the file");
+static_assert(std::endian::native == std::endian::little, "'<' elements are used as they are in the file");
 
 constexpr std::int64_t kMaxHeader = 1 << 20;  // NumPy writes about 100 bytes and by default reads 10 000
 
-// What np.dtype calls the kinds of element that are not read, by the letter in 'descr', and what to do about each.
+// The kinds of element that are not supported: the letter in 'descr', NumPy's name for the kind, and the advice for the
+// user.
 struct Refused {
   char kind;
   std::string_view what;
   std::string_view advice;
 };
 constexpr Refused kRefused[] = {
-    {'c', "complex numbers", "save a.real and a.imag by themselves"},
+    {'c', "complex numbers", "save a.real and a.imag separately"},
     {'O', "Python objects", "convert them to numbers with a.astype('f8')"},
     {'S', "byte strings", "convert them to numbers with a.astype('f8')"},
     {'a', "byte strings", "convert them to numbers with a.astype('f8')"},
     {'U', "strings", "convert them to numbers with a.astype('f8')"},
-    {'V', "raw bytes", "save one field of numbers by itself"},
+    {'V', "raw bytes", "save one field of numbers separately"},
     {'M', "dates", "convert them with a.astype('i8')"},
     {'m', "time spans", "convert them with a.astype('i8')"},
     {'f', "floating-point numbers of that width", "convert them with a.astype('f4') or a.astype('f8')"},
@@ -43,7 +44,7 @@ constexpr Refused kRefused[] = {
   throw Error(Code::unsupported_type, fmt::format("{}: {}", name, what));
 }
 
-// The element type that 'descr' names, such as "<f8".
+// Returns the element type that 'descr' names, such as "<f8".
 Type parse_descr(std::string_view descr, std::string_view name) {
   const bool ordered = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
   const std::string_view code = descr.substr(ordered ? 1 : 0);
@@ -65,12 +66,12 @@ Type parse_descr(std::string_view descr, std::string_view name) {
     throw_refused(name,
                   fmt::format("its elements ('{}') are {}; {}", printable(descr, 40), refused.what, refused.advice));
   }
-  throw_refused(name, fmt::format("its elements are of a type '{}' that upsweep does not know; convert them with "
+  throw_refused(name, fmt::format("its elements have unknown type '{}'; convert them with "
                                   "a.astype('f8')",
                                   printable(descr, 40)));
 }
 
-// Reads the one Python expression that a header is: a dict of 'descr', 'fortran_order' and 'shape', in any order.
+// Reads the Python expression of a header: a dict of 'descr', 'fortran_order' and 'shape', in any order.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::string_view name) : text_(text), name_(name) {}
@@ -119,20 +120,20 @@ class HeaderParser {
     if (!dimensions_) fail("lacks 'shape'");
     const Type type = parse_descr(*descr_, name_);
     if (*dimensions_ != 1) {
-      // Fortran order makes no difference in one dimension, and does in those that are refused here.
+      // Fortran order makes no difference in one dimension. It does in more dimensions, which are refused here.
       const std::string_view order = *fortran_order_ && *dimensions_ > 1 ? " in Fortran order" : "";
-      throw_refused(name_, fmt::format("has {} dimensions{}, and upsweep takes one; flatten it with a.reshape(-1)",
+      throw_refused(name_, fmt::format("has {} dimensions{}, but upsweep reads one; flatten it with a.reshape(-1)",
                                        *dimensions_, order));
     }
-    if (count_ > std::numeric_limits<std::int64_t>::max() / size_of(type)) fail("has more elements than can be");
+    if (count_ > std::numeric_limits<std::int64_t>::max() / size_of(type)) fail("has more elements than 64 bits allow");
     return {type, descr_->ends_with("b1") || descr_->ends_with('?'), count_, 0};
   }
 
-  // Structured types are lists, those with a shape of their own are tuples.
+  // Structured types are lists; those with a shape are tuples.
   std::string_view descr() {
     skip_spaces();
     if (peek() == '[' || peek() == '(') {
-      throw_refused(name_, "its elements are structured; save one field of numbers by itself");
+      throw_refused(name_, "its elements are structured; save one field of numbers separately");
     }
     return string();
   }
@@ -148,7 +149,7 @@ class HeaderParser {
     fail("has neither True nor False for 'fortran_order'");
   }
 
-  // The number of dimensions; count_ becomes the first of them.
+  // Returns the number of dimensions; count_ becomes the first of them.
   int shape() {
     expect('(');
     int dimensions = 0;
@@ -156,7 +157,7 @@ class HeaderParser {
       const std::int64_t extent = integer();
       if (dimensions++ == 0) count_ = extent;
       if (accept(',')) continue;
-      if (dimensions == 1) fail("has a 'shape' that is no tuple");
+      if (dimensions == 1) fail("has a 'shape' that is not a tuple");
       expect(')');
       break;
     }
@@ -171,7 +172,7 @@ class HeaderParser {
     for (; is_digit(peek()); ++at_) {
       const bool overflows =
           __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, peek() - '0', &value);
-      if (overflows) fail("has a 'shape' past 64 bits");
+      if (overflows) fail("has a 'shape' that does not fit 64 bits");
     }
     if (peek() == 'L') ++at_;  // as Python 2 wrote them
     return value;
@@ -204,7 +205,7 @@ class HeaderParser {
     while (peek() == ' ' || peek() == '\n' || peek() == '\t' || peek() == '\r') ++at_;
   }
 
-  // No character of a valid header is NUL, so NUL may stand for the end.
+  // Returns the next character. A valid header contains no NUL, so NUL represents the end.
   [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   std::string_view text_;
@@ -216,7 +217,7 @@ class HeaderParser {
   std::int64_t count_ = 0;
 };
 
-// The next bytes of a file, fewer at its end.
+// Reads the next bytes of a file, fewer at its end.
 std::string take_up_to(std::int64_t bytes, const Descriptor& file, std::string_view name) {
   std::string text(static_cast<std::size_t>(bytes), '\0');
   text.resize(static_cast<std::size_t>(read_fully(file.get(), text.data(), bytes, name)));
@@ -236,8 +237,8 @@ void require_magic(std::string_view head, std::string_view name) {
   if (format == Format::unknown) {
     throw_bad_npy(name, kNpyMagic.starts_with(head) ? "ends inside its .npy header" : "is not in .npy format");
   }
-  throw Error(Code::malformed, fmt::format("{}: holds {}, and only .npy is read from standard input and pipes; save it "
-                                           "to a file and name that",
+  throw Error(Code::malformed, fmt::format("{}: contains {}, but only .npy is read from standard input and pipes; save "
+                                           "it to a file and name that file",
                                            name, describe(format)));
 }
 
@@ -253,7 +254,7 @@ NpyLayout read_npy_layout(const Descriptor& file, std::string_view name) {
   require_magic(take_up_to(kSniffBytes, file, name), name);
   const std::string version = take(2, file, name);
   if (version[0] < 1 || version[0] > 3 || version[1] != 0) {
-    throw_bad_npy(name, fmt::format("is .npy of version {}.{}, and upsweep reads 1.0, 2.0 and 3.0",
+    throw_bad_npy(name, fmt::format("is .npy of version {}.{}, but upsweep reads 1.0, 2.0 and 3.0",
                                     static_cast<unsigned char>(version[0]), static_cast<unsigned char>(version[1])));
   }
   const std::int64_t prefix = version[0] == 1 ? 2 : 4;

@@ -10,7 +10,7 @@
 
 namespace upsweep::io {
 
-/// What the header of a .npy file says.
+/// The contents of the header of a .npy file.
 struct NpyLayout {
   Type type = Type::int64;
   bool boolean = false;  ///< elements are booleans, a byte each; `type` is uint8
@@ -18,11 +18,11 @@ struct NpyLayout {
   std::int64_t data = 0;  ///< where in the file the elements start
 };
 
-/// Reads from the file's position, which then stands at the elements. `name` is what messages call it.
+/// Reads from the file's position, which is then at the elements. `name` is used in messages.
 /// Throws upsweep::Error: malformed, unsupported_type, unreadable.
 NpyLayout read_npy_layout(const Descriptor& file, std::string_view name);
 
-/// What is wrong with a .npy file that cannot be read.
+/// Throws the error for a .npy file that cannot be read.
 [[noreturn]] void throw_bad_npy(std::string_view name, std::string_view what);
 
 }  // namespace upsweep::io

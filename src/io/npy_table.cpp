@@ -15,19 +15,20 @@
 #include "io/npy.hpp"
 #include "io/posix.hpp"
 #include "io/table.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlockRows = 32 * kBatchRows;  // of memory that is read into
-constexpr std::int64_t kRowGroupRows = kBlockRows;    // of a regular file: threads read row groups at the same time
-constexpr std::int64_t kMostRowGroups = 1 << 20;      // a sparse file can have a header of any count
+constexpr std::int64_t kBlockRows = tuning::kBinary.npy_batches * kBatchRows;  // of the memory that rows are read into
+constexpr std::int64_t kRowGroupRows = kBlockRows;  // of a regular file: threads read row groups at the same time
+constexpr std::int64_t kMostRowGroups = 1 << 20;    // a sparse file can have a header of any count
 
-// What all readers of a table share. A regular file is open only while it is read, as a table may be of more files than a process
-// may have open. What can be read only once stays open.
+// The state that all readers of a table share. A regular file is open only while it is read, because a table may
+// consist of more files than a process may have open. A file that can be read only once stays open.
 struct NpyFile {
-  // Takes the descriptor of what can be read only once.
+  // Takes the descriptor if the file can be read only once.
   NpyFile(Opened& opened, std::string file_name)
       : name(std::move(file_name)), regular(opened.regular), layout(read_npy_layout(opened.file, name)) {
     if (!regular) {
@@ -38,7 +39,7 @@ struct NpyFile {
     check_size();
   }
 
-  // By division: the product of a hostile count and the width may only just not overflow.
+  // The check divides, because the product of a hostile count and the width might not overflow.
   void check_size() const {
     const std::int64_t width = size_of(layout.type);
     const std::int64_t bytes = state.size - layout.data;
@@ -57,10 +58,10 @@ struct NpyFile {
   bool regular;
   NpyLayout layout;
   FileState state;    // of a regular file
-  Descriptor stream;  // what is no regular file
+  Descriptor stream;  // of any other file
 };
 
-// The elements of a regular file where they lie.
+// The elements of a regular file in place.
 class MappedNpy {
  public:
   MappedNpy(std::shared_ptr<const NpyFile> file, Descriptor descriptor)
@@ -68,7 +69,7 @@ class MappedNpy {
     const bool aligned = file_->layout.data % width_ == 0;
     if (!file_->regular || file_->layout.boolean || !aligned) return;
     base_ = ::mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, descriptor_.get(), 0);
-    // Only advice, so it may fail.
+    // This is only advice, so it may fail.
     if (is_there()) ::madvise(base_, size(), MADV_SEQUENTIAL);
   }
   ~MappedNpy() {
@@ -77,16 +78,16 @@ class MappedNpy {
   MappedNpy(const MappedNpy&) = delete;
   MappedNpy& operator=(const MappedNpy&) = delete;
 
-  // Some network file systems refuse it, and so does a limit on the address space.
+  // Some network file systems do not support mapping. A limit on the address space can also prevent it.
   [[nodiscard]] bool is_there() const { return base_ != MAP_FAILED; }
 
-  // Pages before them are dropped now and then, so that the process does not grow with the file.
+  // Earlier pages are dropped from time to time, so that the memory of the process does not grow with the file.
   const void* from(std::int64_t first) {
-    // Also because touching a page past the end of a file that shrank kills the process.
+    // This check also protects the process: touching a page past the end of a file that shrank kills it.
     require_unchanged(file_->state, file_state(descriptor_, file_->name), file_->name);
     const std::int64_t at = file_->layout.data + first * width_;
     auto* const bytes = static_cast<std::byte*>(base_);
-    if (at - dropped_ >= kDropped) {
+    if (at - dropped_ >= tuning::kBinary.npy_dropped) {
       static const std::int64_t kPage = ::sysconf(_SC_PAGESIZE);
       const std::int64_t page = at / kPage * kPage;
       ::madvise(bytes + dropped_, static_cast<std::size_t>(page - dropped_), MADV_DONTNEED);
@@ -96,8 +97,6 @@ class MappedNpy {
   }
 
  private:
-  static constexpr std::int64_t kDropped = std::int64_t{16} << 20;
-
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(file_->state.size); }
 
   std::shared_ptr<const NpyFile> file_;
@@ -107,7 +106,7 @@ class MappedNpy {
   std::int64_t dropped_ = 0;  // bytes from the front
 };
 
-// NumPy has a byte for each.
+// Converts NumPy's booleans, which are bytes, to bits.
 void pack_bits(std::byte* bytes, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += 8) {
     unsigned bits = 0;
@@ -116,16 +115,16 @@ void pack_bits(std::byte* bytes, std::int64_t n) {
   }
 }
 
-// Memory for batches that follow each other in it.
+// Memory for consecutive batches.
 struct Block {
   AlignedBuffer bytes;
   std::atomic<int> in_use = 0;  // batches
 
-  // The last one's end is seen before the memory is written again, whichever thread it was used by.
+  // Acquire order: the end of the last batch, in any thread, is visible before the memory is written again.
   [[nodiscard]] bool is_free() const { return in_use.load(std::memory_order_acquire) == 0; }
 };
 
-// Some of the elements.
+// The batches of some of the elements.
 class NpyBatches final : public BatchReader {
  public:
   NpyBatches(std::shared_ptr<const NpyFile> file, std::size_t columns, std::int64_t first, std::int64_t end)
@@ -160,8 +159,8 @@ class NpyBatches final : public BatchReader {
     return to;
   }
 
-  // Begins at the block's front again as soon as nobody uses it, so that memory is touched that is in a cache. The count of
-  // elements stands in a header that may lie, so a block is all that it takes.
+  // Restarts at the front of the block as soon as no batch uses it, so that the memory is in a cache. It allocates at
+  // most one block, because the header may claim a wrong number of elements.
   std::byte* buffer_for(std::int64_t n) {
     if (block_ && block_->is_free()) filled_ = 0;
     if (!block_ || filled_ + n > kBlockRows) {
@@ -198,7 +197,7 @@ class NpyBatches final : public BatchReader {
 
   std::shared_ptr<const NpyFile> file_;
   Descriptor descriptor_;  // of a regular file
-  std::size_t columns_;    // as often is the one asked for
+  std::size_t columns_;    // how many times the column is requested
   std::int64_t width_;
   std::int64_t position_;  // of the next row
   std::int64_t end_;
@@ -216,7 +215,7 @@ class NpyTable final : public FileTable {
     field.storage = layout.boolean ? Storage::bit : storage_of(layout.type);
     field.kind = layout.boolean ? ValueKind::boolean : is_float(layout.type) ? ValueKind::real : ValueKind::integer;
     fields_.push_back(std::move(field));
-    // What is no regular file is read front to back.
+    // A file that is not regular is read front to back.
     const std::int64_t step = file_->regular ? std::max(kRowGroupRows, layout.count / kMostRowGroups) : layout.count;
     starts_ = {0};
     do starts_.push_back(std::min(starts_.back() + step, layout.count));

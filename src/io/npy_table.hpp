@@ -9,11 +9,11 @@
 
 namespace upsweep::io {
 
-/// Of a regular file, in row groups of equal length, or of anything that can only be read front to back, which can be
-/// opened once: a pipe, a terminal, a device. `name` is what messages call it. Throws upsweep::Error: malformed,
-/// unsupported_type, unreadable. The column's elements are mapped where they can be, and the file stays open: its
-/// chunks are computed with by all threads as they lie. A table's batches are read, each by its own thread, into memory
-/// that stays in a cache; the file is open meanwhile.
+/// Opens a .npy file. A regular file is read in row groups of equal length. Anything else, such as a pipe, a terminal
+/// or a device, is read front to back and can be opened once. `name` is used in messages. Throws upsweep::Error:
+/// malformed, unsupported_type, unreadable. The column's elements are mapped if possible, and the file stays open: all
+/// threads compute with its chunks in place. A table's batches are read, each by its own thread, into memory that stays
+/// in a cache. The file is open meanwhile.
 TableColumn open_npy(Opened opened, const std::string& name);
 
 }  // namespace upsweep::io

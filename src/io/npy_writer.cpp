@@ -15,7 +15,7 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kHeader = 128;  // what NumPy writes for every count, so that it can be patched in place
+constexpr std::int64_t kHeader = 128;  // NumPy writes this for every count, so it can be patched in place
 constexpr std::int64_t kUnknown = -1;
 
 std::string header(Type type, bool boolean, std::int64_t count) {
@@ -44,7 +44,7 @@ struct NpyWriter::State {
     written += count;
     if (announced != kUnknown && written > announced) {
       throw Error(Code::malformed,
-                  fmt::format("{}: {} elements were announced and more are written", file.name(), announced));
+                  fmt::format("{}: {} elements were announced, but more are written", file.name(), announced));
     }
     file.write(elements, count * size_of(type));
   }
@@ -53,7 +53,7 @@ struct NpyWriter::State {
     if (std::exchange(completed, true)) return;
     if (announced != kUnknown && written != announced) {
       throw Error(Code::malformed,
-                  fmt::format("{}: {} elements were announced and {} written", file.name(), announced, written));
+                  fmt::format("{}: {} elements were announced, but {} written", file.name(), announced, written));
     }
     if (announced == kUnknown) file.rewrite_front(header(type, boolean, written));
     file.complete();
@@ -88,8 +88,8 @@ struct SharedNpyWriter::State {
 
   Type type;
   bool boolean;
-  std::optional<OutputFile> whole;   // of the process that makes it
-  std::optional<OutputRange> range;  // of any other
+  std::optional<OutputFile> whole;   // of the process that creates it
+  std::optional<OutputRange> range;  // of any other process
 };
 
 SharedNpyWriter::SharedNpyWriter(const std::string& path, Type type, bool boolean)

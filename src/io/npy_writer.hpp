@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/npy_writer.hpp: writes a one-dimensional .npy file as its elements come, and names it only when it is whole.
+// io/npy_writer.hpp: writes a one-dimensional .npy file as its elements arrive, and names it only when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace upsweep::io {
 
-/// A .npy file in the making, an OutputFile: standard output and pipes are written to directly where `count` is known, else
-/// by way of a temporary file, because the length stands in the header.
+/// Writes a .npy file, through an OutputFile. Standard output and pipes are written to directly if `count` is known.
+/// Otherwise a temporary file is used, because the header contains the length.
 class NpyWriter {
  public:
-  /// `count`: the elements that will come, or -1 where that is not known yet.
-  /// `boolean`: they are NumPy's booleans, which are bytes, and `type` uint8.
+  /// `count`: the number of elements, or -1 if it is not known yet.
+  /// `boolean`: the elements are NumPy's booleans, which are bytes, and `type` is uint8.
   /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
   NpyWriter(const std::string& path, Type type, std::int64_t count = -1, bool boolean = false);
   ~NpyWriter();
@@ -26,13 +26,14 @@ class NpyWriter {
   /// Throws upsweep::Error: disk_full, unwritable. A closed pipe raises io::ClosedPipe.
   void write(const void* elements, std::int64_t count);
 
-  /// Writes what is still to be written, all but the name: close() has little left that can fail. Throws as write()
-  /// does, and malformed (a bug of the caller) where fewer elements came than announced.
+  /// Writes everything that is still to be written, except the name. close() then has few steps that can fail. Throws
+  /// as write() does, and malformed (a bug of the caller) if fewer elements were written than announced.
   void complete();
 
-  /// Completes, and renames. Survives a crash of the program, not of the machine: nothing waits for the disk.
+  /// Completes and renames the file. It survives a crash of the program, not of the machine: nothing waits for the
+  /// disk.
   void close();
-  /// As OutputFile has it.
+  /// Does what OutputFile::take_back() does.
   void take_back() noexcept;
 
  private:
@@ -40,27 +41,27 @@ class NpyWriter {
   std::unique_ptr<State> state_;
 };
 
-/// A .npy file of which several processes write the elements, each those from an index on. The first one makes it, and gives
-/// it its name when all others have completed. Throws as NpyWriter does.
+/// A .npy file whose elements are written by several processes, each from its own index on. The first process creates
+/// the file, and renames it when all others have completed. Throws as NpyWriter does.
 class SharedNpyWriter {
  public:
-  /// The process that makes it, whose elements are the first ones.
+  /// For the process that creates the file. It writes the first elements.
   SharedNpyWriter(const std::string& path, Type type, bool boolean);
-  /// Any other: `temporary_path` is the first one's.
+  /// For any other process: `temporary_path` is the path of the first process.
   SharedNpyWriter(const std::string& path, Type type, const std::string& temporary_path, std::int64_t first);
   ~SharedNpyWriter();
   SharedNpyWriter(const SharedNpyWriter&) = delete;
   SharedNpyWriter& operator=(const SharedNpyWriter&) = delete;
 
   void write(const void* elements, std::int64_t count);
-  /// Afterwards the others see what was written.
+  /// Makes the written elements visible to the other processes.
   void complete();
 
-  // Of the process that makes it:
+  // Only for the process that creates the file:
   [[nodiscard]] const std::string& temporary_path() const;
-  /// Renames. `count`: the elements of all.
+  /// Renames the file. `count`: the elements of all processes.
   void close(std::int64_t count);
-  /// As OutputFile has it.
+  /// Does what OutputFile::take_back() does.
   void take_back() noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/number_lines.cpp: reads positive numbers, from text by hand and from columns, and brings them to one decimal scale.
+// io/number_lines.cpp: reads positive numbers, from text and from columns, and converts them to one decimal scale.
 #include "io/number_lines.hpp"
 
 #include <fcntl.h>
@@ -25,16 +25,15 @@
 #include "io/posix.hpp"
 #include "io/source.hpp"
 #include "io/table.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/detail/unreachable.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 20;    // of text, read at once
-constexpr std::size_t kLongestLine = 4096;  // a number and any blanks that a sane program aligns it with
-constexpr std::int64_t kChunk = 1 << 16;    // elements of a column at once
-constexpr std::size_t kShown = 60;          // of a line that is no number
+constexpr std::size_t kLongestLine = 4096;  // a number and any reasonable number of blanks for alignment
+constexpr std::size_t kShown = 60;          // of a line that is not a number
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -49,14 +48,14 @@ bool has_exponent(std::string_view text) {
   return e != std::string_view::npos && is_plain(text.substr(0, e)) && is_plain(without_sign(text.substr(e + 1)));
 }
 
-// "1,000", "1_000", "1'000" and "12,5".
+// Whether the text is like "1,000", "1_000", "1'000" and "12,5".
 bool has_separator(std::string_view text) {
   std::string digits(text);
   std::erase_if(digits, [](char c) { return c == ',' || c == '_' || c == '\''; });
   return digits.size() < text.size() && is_digit(text.front()) && is_digit(text.back()) && is_plain(digits);
 }
 
-// Why this is not taken, which is no plain number.
+// Returns why a text that is not a plain number is refused.
 NumberFault classify(std::string_view text) {
   const std::string_view number = without_sign(text);
   if (is_infinite_or_nan(number)) return NumberFault::not_finite;
@@ -64,7 +63,7 @@ NumberFault classify(std::string_view text) {
   return !number.empty() && has_separator(number) ? NumberFault::separator : NumberFault::no_number;
 }
 
-// A float as digits and a power of ten, the shortest that reads back as the same one.
+// Converts a float to digits and a power of ten, the shortest that read back as the same float.
 template <class T>
 NumberFault decimal_of_float(T value, Decimal& number) {
   if (!std::isfinite(value)) return NumberFault::not_finite;
@@ -101,12 +100,12 @@ Code code_of(NumberFault fault) {
 [[noreturn]] void throw_misfit(const Numbers& numbers, std::int64_t index, Decimal value, int scale) {
   throw Error(
       Code::overflow,
-      fmt::format("{}: {} is too large: with {}, the most that occur, a number may be at most {}", numbers.place(index),
+      fmt::format("{}: {} is too large: with {}, the maximum in it, a number may be at most {}", numbers.place(index),
                   format_decimal(value.digits, value.scale), decimals_text(scale), format_decimal(kMost, scale)),
       index);
 }
 
-// `text` was to be the next one.
+// Refuses `text`, which should have been the next number.
 [[noreturn]] void refuse_number(const Numbers& numbers, std::string_view text, NumberFault fault, Code code) {
   const std::int64_t index = std::ssize(numbers.values);
   const bool advise = fault == NumberFault::no_number || fault == NumberFault::not_finite;
@@ -118,7 +117,7 @@ Code code_of(NumberFault fault) {
               index);
 }
 
-// Puts the next number after the others, and all of them to one scale.
+// Appends the next number, and converts all numbers to one scale.
 void append(Numbers& numbers, Decimal number) {
   const std::int64_t index = std::ssize(numbers.values);
   if (number.digits <= 0) {
@@ -143,26 +142,26 @@ class LineReader {
 
   void read() {
     bool first = true;
-    read_blocks(fd_, kBlock, kLongestLine + 1, numbers_.name, [&](std::string_view text, bool last) {
+    read_blocks(fd_, tuning::kText.numbers, kLongestLine + 1, numbers_.name, [&](std::string_view text, bool last) {
       const char* const front = text.data();
       if (std::exchange(first, false)) text.remove_prefix(begin(text));
       for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
         take(text.substr(0, end));
         text.remove_prefix(end + 1);
       }
-      if (text.size() > kLongestLine || (last && !text.empty())) take(text);  // too long a one is refused
+      if (text.size() > kLongestLine || (last && !text.empty())) take(text);  // refuses a line that is too long
       return static_cast<std::size_t>(text.data() - front);
     });
   }
 
  private:
-  // Bytes in front of the first line.
+  // Returns the number of bytes in front of the first line.
   [[nodiscard]] std::size_t begin(std::string_view text) const {
     const Format format = sniff(text.substr(0, kSniffBytes));
     if (format != Format::unknown) {
       throw Error(Code::malformed,
-                  fmt::format("{}: holds {}, and only .npy and text are read from standard input and pipes; save it to "
-                              "a file and name that",
+                  fmt::format("{}: contains {}, but only .npy and text are read from standard input and pipes; save it "
+                              "to a file and name that file",
                               numbers_.name, describe(format)));
     }
     return size_of_mark(text);
@@ -175,7 +174,7 @@ class LineReader {
       ++empty_;
       return;
     }
-    if (empty_ > 0) refuse({}, "is empty, and more follows");
+    if (empty_ > 0) refuse({}, "is empty, but more lines follow");
     if (is_long) refuse(line, fmt::format("is longer than {} bytes", kLongestLine));
     Decimal number;
     const NumberFault fault = parse_decimal(line, number);
@@ -183,13 +182,13 @@ class LineReader {
     append(numbers_, number);
   }
 
-  // Text has no control characters; what has is shown to nobody.
+  // Text has no control characters. A line that has some is not shown.
   void refuse_binary(std::string_view line) const {
     const auto odd = [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f'; };
     if (!std::any_of(line.begin(), line.end(), odd)) return;
     throw Error(Code::malformed,
-                fmt::format("{} holds bytes that are no text; name a text file with one positive number per line, or "
-                            ".npy, Parquet, Arrow IPC or .csv",
+                fmt::format("{} contains bytes that are not text; name a text file with one positive number per line, "
+                            "or .npy, Parquet, Arrow IPC or .csv",
                             here()),
                 index());
   }
@@ -210,7 +209,7 @@ class LineReader {
 
   int fd_;
   Numbers& numbers_;
-  std::int64_t empty_ = 0;  // lines, after which there must be no more
+  std::int64_t empty_ = 0;  // empty lines; no other line may follow them
 };
 
 // ------------------------------------------------------------------------------------------------------------- columns
@@ -233,12 +232,12 @@ void read_column(ColumnReader& reader, Numbers& numbers) {
   const ColumnInfo& info = reader.info();
   numbers.name = info.name;
   if (info.meaning == Meaning::date) {
-    throw Error(Code::unsupported_type, fmt::format("{}: holds dates; name a column of numbers", info.name));
+    throw Error(Code::unsupported_type, fmt::format("{}: contains dates; name a column of numbers", info.name));
   }
   const int scale = info.meaning == Meaning::decimal ? info.scale : 0;
   numbers.scale = scale;
   for (;;) {
-    const Chunk chunk = reader.next(kChunk);
+    const Chunk chunk = reader.next(tuning::kText.chunk);
     if (chunk.count == 0) return;
     visit_type(info.type, [&]<class T>(std::type_identity<T>) {
       append_all(numbers, static_cast<const T*>(chunk.data), chunk.count, scale);
@@ -248,19 +247,18 @@ void read_column(ColumnReader& reader, Numbers& numbers) {
 
 // ----------------------------------------------------------------------------------------------------------- CSV cells
 
-// NULL is empty too.
+// NULL is also empty.
 void append_cell(Numbers& numbers, std::string_view cell) {
   cell = trimmed(cell);
   if (cell.empty()) {
     const std::int64_t row = std::ssize(numbers.values);
     throw Error(Code::null_value,
-                fmt::format("{} is empty; fill missing values in or leave their rows out first", numbers.place(row)),
-                row);
+                fmt::format("{} is empty; fill missing values or drop their rows first", numbers.place(row)), row);
   }
   Decimal number;
   const NumberFault fault = parse_decimal(cell, number);
   if (fault != NumberFault::none) {
-    // A column that begins with what is no number is one of text.
+    // A column whose first cell is not a number is a column of text.
     const bool is_text = fault == NumberFault::no_number && numbers.values.empty();
     refuse_number(numbers, cell, fault, is_text ? Code::unsupported_type : code_of(fault));
   }
@@ -285,7 +283,7 @@ void read_cells(TableColumn csv, Numbers& numbers) {
 
 // ------------------------------------------------------------------------------------------------------------- opening
 
-// The next byte of a pipe, which stays there.
+// Reads the next byte of a pipe without consuming it.
 bool peek_pipe(int fd, char& next) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
@@ -297,8 +295,8 @@ bool peek_pipe(int fd, char& next) {
   return got == 1 && ::read(out.get(), &next, 1) == 1;
 }
 
-// Whether what can only be read once begins as .npy does. Of what gives no byte away without losing it, such as a
-// terminal, it does not.
+// Whether a file that can be read only once begins as .npy does. Returns false for a file whose next byte cannot be
+// read without consuming it, such as a terminal.
 bool begins_as_npy(int fd) {
   struct stat status{};
   char next = 0;
@@ -341,9 +339,9 @@ bool is_infinite_or_nan(std::string_view text) noexcept {
 std::string_view describe(NumberFault fault) noexcept {
   switch (fault) {
     case NumberFault::no_number:
-      return "is no number";
+      return "is not a number";
     case NumberFault::not_finite:
-      return "is not a number that sums can be made of";
+      return "is not a finite number";
     case NumberFault::exponent:
       return "has an exponent: write its digits out, such as 1200 or 0.012";
     case NumberFault::separator:

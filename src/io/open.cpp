@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/open.cpp: opens the table, or the column of one, that a source means.
+// io/open.cpp: opens the table, or the column of a table, that a source names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,39 +21,38 @@ namespace {
 
 [[noreturn]] void refuse_format(const std::string& path, Format format) {
   const auto refuse = [&](std::string_view advice) {
-    throw Error(Code::malformed, fmt::format("{}: is {}, which is not read; {}", path, describe(format), advice));
+    throw Error(Code::malformed, fmt::format("{}: is {}, which is not supported; {}", path, describe(format), advice));
   };
   if (const std::string_view command = decompressor(format); !command.empty()) {
     throw Error(Code::malformed, fmt::format("{}: is compressed by {}; decompress it first, such as by {}", path,
                                              describe(format), command));
   }
-  if (format == Format::zip && ends_in(path, ".npz")) refuse("save each array by itself with np.save");
+  if (format == Format::zip && ends_in(path, ".npz")) refuse("save each array separately with np.save");
   if (format == Format::zip) refuse("unpack it first, or, if it is a spreadsheet, save it as CSV");
   if (format == Format::workbook) refuse("save it as CSV");
-  throw Error(Code::malformed,
-              fmt::format("{}: is neither .npy nor Parquet nor Arrow IPC, nor named .csv; convert it to "
-                          "one of these",
-                          path));
+  throw Error(Code::malformed, fmt::format("{}: is not .npy, Parquet or Arrow IPC, and not named .csv; convert it to "
+                                           "one of these",
+                                           path));
 }
 
 std::unique_ptr<Table> open_regular(Opened opened, const std::string& path, CsvCells cells, const ChooseColumn& choose,
                                     int threads) {
   if (file_state(opened.file, path).size == 0) {
-    throw Error(Code::malformed, fmt::format("{}: is empty; it must hold at least a header", path));
+    throw Error(Code::malformed, fmt::format("{}: is empty; it must contain at least a header", path));
   }
   if (!is_read(opened.format)) refuse_format(path, opened.format);
   if (opened.format == Format::npy) return open_npy(std::move(opened), path).table;
   return open_arrow_table(opened.format, path, cells, choose, threads);
 }
 
-// The one that is asked for; where none is, the only one.
+// Finds the requested column; if none is requested, the only column.
 int find_column(const std::vector<Field>& fields, const Source& source) {
   if (!source.column && fields.size() == 1) return 0;
   const auto fail = [&](const std::string& what) {
     throw Error(Code::unknown_column,
                 fmt::format("{}: {}; its columns are: {}", source.path, what, names_of_columns(fields)));
   };
-  if (!source.column) fail(fmt::format("has {} columns, so name one as FILE:COLUMN", fields.size()));
+  if (!source.column) fail(fmt::format("has {} columns; name one as FILE:COLUMN", fields.size()));
   const auto is_asked_for = [&](const Field& field) { return field.name == *source.column; };
   const auto found = std::find_if(fields.begin(), fields.end(), is_asked_for);
   if (found == fields.end()) fail(fmt::format("has no column '{}'", printable(*source.column)));
@@ -85,7 +84,7 @@ TableColumn open_table_column(Opened opened, const Source& source, CsvCells cell
   return result;
 }
 
-/// The column of a file, or of the files that a pattern stands for, which are read as one table.
+/// Opens the column of a file, or of the files that match a pattern, which are read as one table.
 TableColumn open_files_column(const Source& source, int threads) {
   const std::vector<std::string> files = matching_files(source.path);
   if (files.size() == 1) {
@@ -110,8 +109,8 @@ std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, int t
 std::unique_ptr<Table> open_table(const std::string& path, CsvCells cells, const ChooseColumn& choose, int threads) {
   Opened opened = open_file(path);
   if (!opened.regular) {
-    throw Error(Code::unreadable, fmt::format("{}: is no regular file, and tables are read from these only; save it to "
-                                              "one",
+    throw Error(Code::unreadable, fmt::format("{}: is not a regular file, and tables are read only from regular files; "
+                                              "save it to a file",
                                               path));
   }
   return open_regular(std::move(opened), path, cells, choose, threads);
@@ -141,10 +140,10 @@ OpenedColumn open_elements_or_lists(std::string_view source, int threads, Levels
 
 std::optional<TableColumn> open_csv_column(std::string_view source) {
   const Source found = split_source(std::string(source));
-  if (!is_regular(found.path)) return std::nullopt;  // what writes to a pipe may not be there when it is opened again
+  if (!is_regular(found.path)) return std::nullopt;  // a pipe's writer may be gone when it is opened again
   Opened opened = open_file(found.path);
   if (opened.format != Format::csv) return std::nullopt;
-  constexpr int kThreads = 1;  // for the pass that opening takes, which is short beside reading
+  constexpr int kThreads = 1;  // for the pass when the file is opened, which is short compared with reading
   return open_table_column(std::move(opened), found, CsvCells::text, kThreads);
 }
 

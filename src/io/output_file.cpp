@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/output_file.cpp: a file in the making: written to a temporary file, which is renamed once it is whole.
+// io/output_file.cpp: writes a file to a temporary file, which is renamed once it is complete.
 #include "io/output_file.hpp"
 
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "io/posix.hpp"
+#include "io/tuning.hpp"
 #include "system/temporary_folder.hpp"
 #include "system/threads.hpp"
 #include "upsweep/error.hpp"
@@ -22,10 +23,9 @@
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kCopy = 1 << 20;  // bytes at once from a temporary file to a pipe
-constexpr std::size_t kMaxBase = 200;    // of a file's name in its temporary name, which may have 255 bytes
-constexpr mode_t kMode = 0666;           // less the umask, as for any file that a program creates
-constexpr int kAttempts = 100;           // at names that killed processes left
+constexpr std::size_t kMaxBase = 200;  // of a file's name in its temporary name, which may have 255 bytes
+constexpr mode_t kMode = 0666;         // the umask applies, as for any file that a program creates
+constexpr int kAttempts = 100;         // if names are taken by files that killed processes left
 
 [[noreturn]] void throw_write_error(std::string_view name, int error) {
   switch (error) {
@@ -60,9 +60,10 @@ void close_checked(Descriptor& file, std::string_view name) {
   if (::close(file.release()) != 0 && errno != EINTR) throw_write_error(name, errno);
 }
 
-// Holds signals back while a file is given its name and the one that it replaces has another, until that name is gone: a signal
-// that ended the process in between would leave it. Files of one result are renamed together and given up in any order, by one
-// thread: its signals come when the last of them is. The library's other threads take none at any time.
+// Blocks signals from the moment that a file is renamed until the other name of the file that it replaces is removed. A
+// signal that ended the process in between would leave that name. Files of one result are renamed together and released
+// in any order, by one thread. Its signals are delivered when the last file is released. The library's other threads
+// never receive signals.
 class Renaming {
  public:
   Renaming() {
@@ -82,11 +83,12 @@ class Renaming {
 thread_local int Renaming::files = 0;
 thread_local std::optional<SignalsBlocked> Renaming::blocked;
 
-// A new file without a name, or with one of its own, until it is renamed.
+// A new file without a name, or with a temporary one, until it is renamed.
 //
-// O_TMPFILE makes one without any name: it leaves nothing, not even where the process is killed. As linkat() cannot replace a
-// file, it gets a temporary name before it is renamed. Where O_TMPFILE is not to be had (NFS, FAT, older overlayfs), it has
-// that name from the start, and a signal that kills the process leaves it. So has a file that other processes open.
+// O_TMPFILE creates a file without any name: nothing remains of it, even if the process is killed. linkat() cannot
+// replace a file, so the file gets a temporary name before it is renamed. Where O_TMPFILE is not supported (NFS, FAT,
+// older overlayfs), the file has that name from the start. A signal that kills the process then leaves it. The same
+// applies to a file that other processes open.
 class TemporaryFile {
  public:
   TemporaryFile(std::filesystem::path folder, std::string base, bool is_shared, std::string_view name)
@@ -94,7 +96,7 @@ class TemporaryFile {
     if (!is_shared && ::access("/proc/self/fd", X_OK) == 0)
       file_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | kFlags, kMode));
     if (file_) return;
-    // Not mkstemp(): its files can be read by nobody else, and the umask, which says who may, is not to be had safely.
+    // Not mkstemp(): nobody else can read its files. Reading the umask, which determines who may, is not thread-safe.
     path_ = take_name(name, [this](const char* path) {
       file_ = Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode));
       return static_cast<bool>(file_);
@@ -110,7 +112,7 @@ class TemporaryFile {
   [[nodiscard]] int fd() const { return file_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // What stands under `target` before is kept until the end, for restore().
+  // Renames the file to `target`. A file with that name is kept until the end, for restore().
   void rename(const std::string& target, std::string_view name) {
     renaming_.emplace();
     if (path_.empty()) {
@@ -129,12 +131,12 @@ class TemporaryFile {
     path_.clear();
   }
 
-  // After rename().
+  // Undoes rename().
   void restore(const std::string& target) noexcept {
     if (replaced_.empty()) {
       ::unlink(target.c_str());
     } else {
-      (void)::rename(replaced_.c_str(), target.c_str());  // where that fails, both stay
+      (void)::rename(replaced_.c_str(), target.c_str());  // if that fails, both files stay
     }
     replaced_.clear();
   }
@@ -142,14 +144,14 @@ class TemporaryFile {
  private:
   static constexpr int kFlags = O_RDWR | O_CLOEXEC;
 
-  // Gives what stands under `target` a second name. Where the file system has none (FAT, some that are mounted from elsewhere),
-  // it is moved to another name, and nothing stands under `target` until the new file does.
+  // Gives the existing file `target` a second name. Some file systems do not support this (FAT, some network mounts).
+  // There the file is moved to another name, and no file is named `target` until the new file is.
   void keep(const std::string& target, std::string_view name) {
     struct stat status{};
     if (::lstat(target.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) return;  // a folder is not replaced
     replaced_ = find_name([&](const char* path) { return ::link(target.c_str(), path) == 0; });
     if (!replaced_.empty()) return;
-    // rename() replaces what has the name: that must be a file of ours.
+    // rename() replaces the file with the new name, so that must be a file created here.
     replaced_ = take_name(name, [](const char* path) {
       return static_cast<bool>(Descriptor(::open(path, O_CREAT | O_EXCL | kFlags, kMode)));
     });
@@ -157,7 +159,7 @@ class TemporaryFile {
     moved_aside_ = true;
   }
 
-  // The first of ".BASE.upsweep-…" that is free, as `create` finds; "" and errno where it fails.
+  // Returns the first free name ".BASE.upsweep-…" that `create` can create; "" and errno if it fails.
   template <class Create>
   std::string find_name(Create create) const {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -177,17 +179,17 @@ class TemporaryFile {
   std::filesystem::path folder_;
   std::string base_;
   Descriptor file_;
-  std::string path_;          // where it stands now; empty without a name
-  std::string replaced_;      // where that is kept which it replaces; empty where nothing is
-  bool moved_aside_ = false;  // it stands there alone
+  std::string path_;          // current name; empty without a name
+  std::string replaced_;      // second name of the replaced file; empty if no file is replaced
+  bool moved_aside_ = false;  // the replaced file has only that name
   std::optional<Renaming> renaming_;
 };
 
 }  // namespace
 
-// Two ways to write. A file: everything goes to `temporary`, which close() renames to `target`. Standard output, a pipe or a
-// device, which has no second chance at its front: bytes go to it directly or, where the front comes last, by way of
-// `temporary`.
+// There are two ways to write. For a file, all bytes go to `temporary`, which close() renames to `target`. The front of
+// standard output, a pipe or a device cannot be rewritten. Bytes go to it directly or, if the front is written last,
+// through `temporary`.
 struct OutputFile::State {
   State(const std::string& path, Writing writing) : name(path == "-" ? "standard output" : path) {
     struct stat status{};
@@ -197,7 +199,7 @@ struct OutputFile::State {
     } else if (exists || errno == ENOENT) {
       open_beside(path, exists ? &status : nullptr, writing);
     } else {
-      throw_write_error(name, errno);  // a name too long, say: better now than at the end
+      throw_write_error(name, errno);  // such as a name that is too long: reported now rather than at the end
     }
   }
 
@@ -205,7 +207,8 @@ struct OutputFile::State {
 
   void open_direct(const std::string& path, Writing writing) {
     if (writing == Writing::shared) {
-      throw Error(Code::unwritable, fmt::format("{}: is no file, which several processes could write", name));
+      throw Error(Code::unwritable,
+                  fmt::format("{}: is not a regular file, so several processes cannot write it", name));
     }
     direct = Descriptor(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                     : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -216,16 +219,16 @@ struct OutputFile::State {
     temporary.emplace(folder, "npy", false, temporary_name);
   }
 
-  // `replaced`: the file that stands there. Writing to a symbolic link writes to the file that it leads to.
+  // `replaced`: the existing file of that name. Writing to a symbolic link writes to its target.
   void open_beside(const std::string& path, const struct stat* replaced, Writing writing) {
     target = replaced != nullptr ? std::filesystem::canonical(path).string() : path;
-    // Renaming asks leave of the folder only; a file that may not be written is not to be replaced either.
+    // Renaming requires permission only for the folder. A file that may not be written must not be replaced either.
     if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) throw_write_error(name, errno);
     const std::filesystem::path whole(target);
     if (!whole.has_filename()) throw_write_error(name, path.empty() ? ENOENT : EISDIR);
     temporary.emplace(whole.has_parent_path() ? whole.parent_path() : ".", whole.filename().string(),
                       writing == Writing::shared, name);
-    // Who may read the file stays as it was.
+    // The permissions of the file stay the same.
     if (replaced != nullptr) ::fchmod(temporary->fd(), replaced->st_mode & 07777);
   }
 
@@ -249,17 +252,18 @@ struct OutputFile::State {
 
   void copy_temporary() const {
     AlignedBuffer buffer;
-    buffer.reserve(kCopy, name);
+    buffer.reserve(tuning::kBinary.copied, name);
     std::int64_t offset = 0;
-    while (const std::int64_t got = read_fully_at(temporary->fd(), buffer.data(), kCopy, offset, temporary_name)) {
+    while (const std::int64_t got =
+               read_fully_at(temporary->fd(), buffer.data(), tuning::kBinary.copied, offset, temporary_name)) {
       write_fully(direct.get(), buffer.data(), got, name);
       offset += got;
     }
   }
 
-  std::string name;            // what messages call it
+  std::string name;            // in messages
   std::string target;          // the file to replace, at the end of all links
-  std::string temporary_name;  // what messages call the temporary file where it is copied
+  std::string temporary_name;  // in messages, of a temporary file that is copied
   bool completed = false;
   Descriptor direct;
   std::optional<TemporaryFile> temporary;
@@ -300,8 +304,8 @@ OutputRange::OutputRange(const std::string& temporary_path, std::string name, st
           std::make_unique<State>(std::move(name), Descriptor(::open(temporary_path.c_str(), O_WRONLY | O_CLOEXEC)))) {
   if (!state_->file) {
     throw Error(Code::unwritable,
-                fmt::format("{}: what the first process began cannot be opened here: {}; name a file on a "
-                            "file system that all share",
+                fmt::format("{}: the file that the first process created cannot be opened here: {}; name a file "
+                            "on a file system that all processes share",
                             state_->name, reason(errno)));
   }
   if (::lseek(state_->file.get(), offset, SEEK_SET) < 0) throw_write_error(state_->name, errno);
@@ -313,7 +317,7 @@ void OutputRange::write(const void* bytes, std::int64_t count) {
   write_fully(state_->file.get(), bytes, count, state_->name);
 }
 
-// NFS shows others what was written when it is closed.
+// On NFS other processes see the written data after the file is closed.
 void OutputRange::complete() { close_checked(state_->file, state_->name); }
 
 }  // namespace upsweep::io

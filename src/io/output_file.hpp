@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/output_file.hpp: a file in the making, that has its name only when it is whole.
+// io/output_file.hpp: an output file that gets its name only when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,24 @@
 
 namespace upsweep::io {
 
-/// How the bytes of a file come.
+/// The order in which the bytes of a file are written.
 enum class Writing : std::uint8_t {
   in_order,
-  front_last,  ///< in order, and the front is rewritten at the end
-  shared       ///< the same, and further on other processes write, as OutputRange
+  front_last,  ///< in order, but the front is rewritten at the end
+  shared       ///< like front_last, and other processes write later ranges, through OutputRange
 };
 
-/// The bytes go to a temporary file beside `path`; close() renames it. Destroyed without close(), it leaves nothing, and
-/// whatever stood under `path` before is untouched. So it is where the process is killed before close(), but where the file
-/// system makes no files without a name, or the file is shared: there ".NAME.upsweep-…" stays. From close() to the destructor what was
-/// replaced has such a name. Signals are held back meanwhile, so that only SIGKILL can leave it; one thread does both.
-/// `path` "-" writes to standard output, directly or, where its front is rewritten at the end, by way of a temporary file in
-/// $TMPDIR. So does a `path` that exists and is no regular file: a device or a pipe. Neither is shared.
-/// A symbolic link is written through, and a file that is replaced keeps its permissions.
+/// The bytes go to a temporary file next to `path`; close() renames it. If it is destroyed without close(), no file
+/// remains, and an existing file `path` stays as it was. The same applies if the process is killed before close().
+/// There are two exceptions: a file system that does not support files without a name, and a shared file. Then
+/// ".NAME.upsweep-…" remains.
+///
+/// From close() to the destructor the replaced file has such a name. Signals are blocked meanwhile, so that only
+/// SIGKILL can leave it. Both calls must be in one thread.
+///
+/// `path` "-" writes to standard output: directly or, if the front is rewritten at the end, through a temporary file in
+/// $TMPDIR. The same applies to a `path` that exists and is not a regular file: a device or a pipe. Neither can be
+/// shared. A symbolic link is followed, and a file that is replaced keeps its permissions.
 class OutputFile {
  public:
   /// Throws upsweep::Error: unwritable, is_directory, not_found (no such folder), disk_full.
@@ -31,20 +35,22 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  [[nodiscard]] const std::string& name() const;  ///< what messages call it
-  /// Where a shared file stands until it has its name.
+  [[nodiscard]] const std::string& name() const;  ///< in messages
+  /// Returns the path of a shared file until it is renamed.
   [[nodiscard]] const std::string& temporary_path() const;
 
   /// Throws upsweep::Error: disk_full, unwritable. A closed pipe raises io::ClosedPipe.
   void write(const void* bytes, std::int64_t count);
-  /// Not where bytes come in order.
+  /// Rewrites the front. Not supported for Writing::in_order.
   void rewrite_front(std::string_view bytes);
 
-  /// Writes what is still to be written, all but the name: close() has little left that can fail. Throws as write() does.
+  /// Writes everything that is still to be written. close() then has few steps that can fail. Throws as write() does.
   void complete();
-  /// Completes, and renames. Survives a crash of the program, not of the machine: nothing waits for the disk.
+  /// Completes and renames the file. It survives a crash of the program, not of the machine: nothing waits for the
+  /// disk.
   void close();
-  /// After close(): what stood under the name before stands there again, or nothing. What went to a pipe stays there.
+  /// After close(): restores the replaced file, or removes the new file if there was none. Bytes written to a pipe stay
+  /// there.
   void take_back() noexcept;
 
  private:
@@ -52,18 +58,18 @@ class OutputFile {
   std::unique_ptr<State> state_;
 };
 
-/// What one process writes of a file that is another one's, and shared.
+/// The range of a shared file that one process writes. Another process created the file.
 class OutputRange {
  public:
-  /// `temporary_path` is the other one's; `name` what messages call it. Throws upsweep::Error unwritable.
+  /// `temporary_path` is that of the other process; `name` is used in messages. Throws upsweep::Error unwritable.
   OutputRange(const std::string& temporary_path, std::string name, std::int64_t offset);
   ~OutputRange();
   OutputRange(const OutputRange&) = delete;
   OutputRange& operator=(const OutputRange&) = delete;
 
-  /// The next bytes. Throws upsweep::Error: disk_full, unwritable.
+  /// Writes the next bytes. Throws upsweep::Error: disk_full, unwritable.
   void write(const void* bytes, std::int64_t count);
-  /// Afterwards the others see what was written. Throws as write() does.
+  /// Makes the written bytes visible to the other processes. Throws as write() does.
   void complete();
 
  private:
@@ -71,7 +77,7 @@ class OutputRange {
   std::unique_ptr<State> state_;
 };
 
-/// Thrown when the reader of standard output went away: the command ends silently with status 141.
+/// Thrown when the reader of standard output has closed it: the command ends silently with status 141.
 struct ClosedPipe {};
 
 }  // namespace upsweep::io

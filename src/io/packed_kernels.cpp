@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/packed_kernels.cpp: packed codes to entries, compiled once per instruction set; UPSWEEP_ISA names this one.
+// io/packed_kernels.cpp: looks up entries of packed codes, compiled per instruction set; UPSWEEP_ISA names this one.
 //
-// Everything but the table is internal to this file (tests/isa_symbols.sh holds it to that).
+// Everything except the table is internal to this file (checked by tests/isa_symbols.sh).
 #include "io/packed_kernels.hpp"
 
 #include <immintrin.h>
@@ -14,7 +14,7 @@
 namespace upsweep::io {
 namespace {
 
-// Code i, whose bits lie in at most five bytes; no byte from `end` on is touched.
+// Returns code i, whose bits are in at most five bytes. No byte from `end` on is read.
 inline std::uint32_t code_at(const PackedCodes& codes, std::int64_t i) {
   const std::int64_t bit = i * codes.width;
   const std::uint8_t* const from = codes.begin + bit / 8;
@@ -28,14 +28,14 @@ inline std::uint32_t code_at(const PackedCodes& codes, std::int64_t i) {
 }
 
 #if defined(__AVX2__)
-constexpr int kWidest = 25;  // a code and up to seven bits before it are in 32 bits
+constexpr int kWidest = 25;  // a code and up to seven bits before it fit 32 bits
 
-// Codes from `first` on, eight at a time; where it ends.
+// Looks up codes from `first` on, eight at a time; returns where it ends.
 template <class T>
 std::int64_t look_up_vectors(const PackedCodes& codes, std::int64_t n, const Entries& entries, T* to, bool& all) {
   const int width = codes.width;
   if (width > kWidest) return 0;
-  // Each half of a vector is of four codes, which begin at a byte, or in the middle of one.
+  // Each half of a vector holds four codes, which begin at a byte or in the middle of one.
   alignas(32) std::uint8_t from_byte[32];
   alignas(32) std::uint32_t shift[8];
   for (int i = 0; i < 8; ++i) {
@@ -56,7 +56,7 @@ std::int64_t look_up_vectors(const PackedCodes& codes, std::int64_t n, const Ent
                                 _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + upper)), 1);
     const __m256i code = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(both, bytes), shifts), mask);
     greatest = _mm256_max_epu32(greatest, code);
-    const __m256i within = _mm256_min_epu32(code, last);  // so that no other memory is touched
+    const __m256i within = _mm256_min_epu32(code, last);  // so that no other memory is read
 #if defined(__AVX512F__)
     constexpr bool kGathers = sizeof(T) <= 8;
 #else

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/packed_kernels.hpp: entries of a dictionary by packed codes, as Parquet has them: a loop for each instruction set.
+// io/packed_kernels.hpp: looks up entries of a dictionary by packed codes, as Parquet stores them, per instruction set.
 #pragma once
 
 #include <cstdint>
 
 namespace upsweep::io {
 
-/// `codes` of `width` bits (1 to 32) each lie one after the other, the lowest bit first, in the bytes up to `end`.
+/// Codes of `width` bits (1 to 32) each, one after the other, the lowest bit first, in the bytes up to `end`.
 struct PackedCodes {
   const std::uint8_t* begin;
   const std::uint8_t* end;
   int width;
 };
 
-/// Where the entries lie, at any alignment.
+/// The entries of a dictionary, at any alignment.
 struct Entries {
   const std::uint8_t* begin;
   std::uint32_t count;  ///< at least 1
 };
 
-/// to[i] = the entry of code i, of the first n. False where a code has no entry; what `to` holds then means nothing. The
-/// caller makes sure that the codes are there, and that `to` is aligned.
+/// Sets to[i] to the entry of code i, for the first n codes. Returns false if a code has no entry; `to` is then
+/// undefined. The caller ensures that the codes exist, and that `to` is aligned.
 using LookUp = bool (*)(PackedCodes codes, std::int64_t n, Entries entries, void* to);
 
 struct PackedKernels {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_elements.cpp: numbers are copied to where they stay, decimals of bytes widened, and texts become views of their pages.
+// io/parquet_elements.cpp: copies numbers to their final place, widens decimals of bytes, and creates views of text.
 #include "io/parquet_elements.hpp"
 
 #include <arrow/array/array_dict.h>
@@ -29,7 +29,7 @@ namespace {
 
 using View = arrow::BinaryViewType::c_type;
 
-[[noreturn]] void fail_short() { throw parquet::ParquetException("a page has fewer values than it says"); }
+[[noreturn]] void fail_short() { throw parquet::ParquetException("a page has fewer values than its header says"); }
 
 bool is_bytes(const parquet::ColumnDescriptor& column) {
   return column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY;
@@ -39,7 +39,8 @@ int stored_width(const parquet::ColumnDescriptor& column) {
   return is_bytes(column) ? column.type_length() : parquet::GetTypeByteSize(column.physical_type());
 }
 
-// --------------------------------------------------------------------------------------------------------------- numbers
+// ---------------------------------------------------------------------------------------------------------------
+// numbers
 
 __extension__ using Uint128 = unsigned __int128;
 
@@ -50,7 +51,8 @@ Int128 swapped(Uint128 bytes) {
   return static_cast<Int128>(high << 64 | __builtin_bswap64(static_cast<std::uint64_t>(bytes >> 64)));
 }
 
-// Numbers of `width` bytes, at most as many as an unsigned T has, the most significant first, in two's complement.
+// Widens numbers of `width` bytes, at most the width of an unsigned T. The first byte is the most significant (two's
+// complement).
 template <class T>
 void widen(Bytes bytes, std::size_t width, std::uint8_t* to) {
   const std::size_t n = bytes.size() / width;
@@ -61,13 +63,13 @@ void widen(Bytes bytes, std::size_t width, std::uint8_t* to) {
     const auto value = swapped(first) >> unused;
     std::memcpy(to + i * sizeof(T), &value, sizeof(T));
   };
-  // A load of a whole T, but where it would end past the last of them.
+  // Loads a whole T, except where the load would end past the last number.
   const std::size_t whole = bytes.size() < sizeof(T) ? 0 : (bytes.size() - sizeof(T)) / width + 1;
   for (std::size_t i = 0; i < whole; ++i) put(i, sizeof(T));
   for (std::size_t i = whole; i < n; ++i) put(i, width);
 }
 
-// The same of numbers that have more bytes than 128 bits: those before repeat the sign.
+// Converts numbers with more bytes than 128 bits. The bytes in front must repeat the sign.
 void narrow(Bytes bytes, std::size_t width, std::uint8_t* to) {
   const std::size_t excess = width - sizeof(Uint128);
   for (std::size_t i = 0; i < bytes.size() / width; ++i) {
@@ -89,8 +91,8 @@ class NumberElements final : public PageElements {
         is_bytes_(is_bytes(column)) {}
 
   Entries read_dictionary(Bytes page, std::int64_t count) override {
-    page = page.first(measure(page, count));  // before memory is asked for
-    // A copy, as Arrow's readers of pages use the memory of one for the next.
+    page = page.first(measure(page, count));  // before memory is allocated
+    // The elements are copied, because Arrow's page readers reuse the memory of a page for the next one.
     dictionary_.resize(static_cast<std::size_t>(count * width()));
     read(page, count, dictionary_.data());
     return {dictionary_.data(), static_cast<std::uint32_t>(count)};
@@ -122,11 +124,12 @@ class NumberElements final : public PageElements {
 
  private:
   std::size_t stored_;  ///< bytes of an element in a page
-  bool is_bytes_;       ///< there the most significant is the first
+  bool is_bytes_;       ///< the most significant byte is first
   std::vector<std::uint8_t> dictionary_;
 };
 
-// Whether they can be read as elements of a type: numbers that are as wide, and decimals that are no wider, or of 128 bits.
+// Whether the elements can be read as a type: numbers of the same width, and decimals that are not wider, or of 128
+// bits.
 bool fit(const parquet::ColumnDescriptor& column, const arrow::DataType& type) {
   if (!arrow::is_primitive(type.id()) && !arrow::is_decimal(type.id())) return false;
   const int width = type.byte_width();
@@ -141,7 +144,7 @@ bool fit(const parquet::ColumnDescriptor& column, const arrow::DataType& type) {
   return is_number && stored_width(column) == width;
 }
 
-// Decimals that fit 64 bits as those, where they can be made so.
+// Returns the type to read: decimals that fit 64 bits are read as 64 bits, if possible.
 std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& column,
                                               const std::shared_ptr<arrow::DataType>& type) {
   const bool is_long =
@@ -152,9 +155,10 @@ std::shared_ptr<arrow::DataType> type_to_read(const parquet::ColumnDescriptor& c
   return fits ? arrow::decimal64(decimal.precision(), decimal.scale()) : type;
 }
 
-// ------------------------------------------------------------------------------------------------------------------ text
+// ------------------------------------------------------------------------------------------------------------------
+// text
 
-// The length of a text and its letters, of the first n.
+// Calls f with the length and the bytes of each of the first n texts.
 template <class F>
 std::size_t each_text(Bytes plain, std::int64_t n, const F& f) {
   std::size_t at = 0;
@@ -174,8 +178,8 @@ std::size_t measure_texts(Bytes plain, std::int64_t n) {
   return each_text(plain, n, [](std::int64_t, const std::uint8_t*, std::int32_t) {});
 }
 
-// Whether plain texts are UTF-8. The lengths between texts of less than 128 bytes are ASCII, which also shows where a
-// string is truncated: such texts are looked at together, longer ones by themselves.
+// Checks whether plain texts are UTF-8. The lengths between texts of less than 128 bytes are ASCII, so truncated
+// characters are also found. Such texts are checked together, longer ones separately.
 class TextCheck {
  public:
   explicit TextCheck(Bytes plain) : begin_(plain.data()) {}
@@ -187,7 +191,7 @@ class TextCheck {
     finish(letters + length);
     begin_ = letters + length;
   }
-  /// Up to `end`, where no text goes on.
+  /// Checks up to `end`, where a text ends.
   bool finish(const std::uint8_t* end) {
     static const IsUtf8 is_utf8 =
         cpu::table_for(Isa::best, &utf8_kernels_baseline, &utf8_kernels_avx2, &utf8_kernels_avx512).is_utf8;
@@ -196,11 +200,12 @@ class TextCheck {
   }
 
  private:
-  const std::uint8_t* begin_;  // of what has not been looked at
+  const std::uint8_t* begin_;  // of the bytes that are not checked yet
   bool valid_ = true;
 };
 
-// Views of them, where `buffer` is the number of the one that they lie in. `valid` is left alone where they are UTF-8.
+// Creates views of the texts; `buffer` is the number of the buffer that contains them. `valid` stays the same if they
+// are UTF-8.
 std::size_t view_texts(Bytes plain, std::int64_t n, const arrow::Buffer& page, std::int32_t buffer, std::uint8_t* to,
                        bool& valid) {
   TextCheck check(plain);
@@ -219,13 +224,13 @@ std::shared_ptr<arrow::Buffer> copy_of(const arrow::Buffer& page) {
   return copy;
 }
 
-/// Decimals of 128 bits that are stored as bytes of any number, the most significant first, in two's complement.
+/// Decimals of 128 bits that are stored as any number of bytes, the most significant first, in two's complement.
 class VaryingDecimals final : public PageElements {
  public:
   explicit VaryingDecimals(const std::shared_ptr<arrow::DataType>& type) : PageElements(type, sizeof(Int128)) {}
 
   Entries read_dictionary(Bytes page, std::int64_t count) override {
-    (void)measure(page, count);  // before memory is asked for
+    (void)measure(page, count);  // before memory is allocated
     dictionary_.resize(static_cast<std::size_t>(count) * sizeof(Int128));
     read(page, count, dictionary_.data());
     return {dictionary_.data(), static_cast<std::uint32_t>(count)};
@@ -234,7 +239,7 @@ class VaryingDecimals final : public PageElements {
   std::size_t read(Bytes plain, std::int64_t n, std::uint8_t* to) override {
     return each_text(plain, n, [&](std::int64_t i, const std::uint8_t* bytes, std::int32_t length) {
       const auto width = static_cast<std::size_t>(length);
-      if (width == 0) throw parquet::ParquetException("a decimal of no bytes");
+      if (width == 0) throw parquet::ParquetException("a decimal with zero bytes");
       std::uint8_t* const place = to + i * std::int64_t{sizeof(Int128)};
       if (width > sizeof(Int128)) {
         narrow({bytes, width}, width, place);
@@ -252,7 +257,7 @@ class VaryingDecimals final : public PageElements {
   std::vector<std::uint8_t> dictionary_;
 };
 
-/// Texts as views of the pages that hold them, or of the dictionary.
+/// Texts as views of the pages that contain them, or of the dictionary.
 class TextElements final : public PageElements {
  public:
   TextElements() : PageElements(arrow::utf8_view(), sizeof(View)), pages_(1) {}
@@ -269,7 +274,7 @@ class TextElements final : public PageElements {
   }
   Entries read_dictionary(Bytes page, std::int64_t count) override {
     pages_[0] = page_;
-    measure_texts(page, count);  // before memory is asked for
+    measure_texts(page, count);  // before memory is allocated
     dictionary_.resize(static_cast<std::size_t>(count) * sizeof(View));
     view_texts(page, count, *page_, 0, dictionary_.data(), are_entries_valid_);
     are_valid_ = are_valid_ && are_entries_valid_;
@@ -283,7 +288,7 @@ class TextElements final : public PageElements {
   }
   std::shared_ptr<arrow::Array> finish(std::int64_t n, std::shared_ptr<arrow::Buffer> values,
                                        std::shared_ptr<arrow::Buffer> validity, std::int64_t nulls) override {
-    // Otherwise it is found out which text is not, and in which row.
+    // Otherwise the text that is not UTF-8, and its row, are determined later.
     if (are_valid_) values = std::make_shared<CheckedViews>(values);
     std::vector<std::shared_ptr<arrow::Buffer>> buffers{std::move(validity), std::move(values)};
     buffers.insert(buffers.end(), pages_.begin(), pages_.end());
@@ -297,11 +302,11 @@ class TextElements final : public PageElements {
       pages_;                      ///< that views of this read point into; the first: the dictionary's
   bool is_listed_ = false;         ///< page_
   bool are_entries_valid_ = true;  ///< all texts of the dictionary are UTF-8
-  bool are_valid_ = true;          ///< so are all of this read
+  bool are_valid_ = true;          ///< all texts of this read are UTF-8
   std::vector<std::uint8_t> dictionary_;
 };
 
-/// Texts as indices of a dictionary that all pages have.
+/// Texts as indices of a dictionary that all pages share.
 class CodedTextElements final : public PageElements {
  public:
   CodedTextElements() : PageElements(arrow::dictionary(arrow::int32(), arrow::utf8_view()), sizeof(std::int32_t)) {}
@@ -312,7 +317,7 @@ class CodedTextElements final : public PageElements {
     return PageElements::start_page(page, stays);
   }
   Entries read_dictionary(Bytes /*page*/, std::int64_t count) override {
-    const Bytes page = texts_.start_page(page_, stays_);  // which views may point into
+    const Bytes page = texts_.start_page(page_, stays_);  // views may point into it
     const Entries views = texts_.read_dictionary(page, count);
     const arrow::Buffer all(views.begin, count * std::int64_t{sizeof(View)});
     dictionary_ = texts_.finish(count, copy_of(all), nullptr, 0);
@@ -332,13 +337,13 @@ class CodedTextElements final : public PageElements {
 
  private:
   [[noreturn]] static void fail_plain() {
-    throw parquet::ParquetException("a page of an encoding that its column chunk does not name");
+    throw parquet::ParquetException("a page has an encoding that its column chunk does not name");
   }
 
   TextElements texts_;
   std::shared_ptr<arrow::Buffer> page_;
   bool stays_ = false;
-  std::vector<std::int32_t> codes_;  ///< of the entries: their numbers
+  std::vector<std::int32_t> codes_;  ///< the numbers of the entries
   std::shared_ptr<arrow::Array> dictionary_;
 };
 
@@ -348,7 +353,7 @@ bool is_text(const parquet::ColumnDescriptor& column, const std::shared_ptr<arro
          (id == arrow::Type::STRING || id == arrow::Type::LARGE_STRING || id == arrow::Type::STRING_VIEW);
 }
 
-// Whether no page has plain elements but that of the dictionary.
+// Whether only the dictionary's page has plain elements.
 bool is_all_coded(const parquet::ColumnChunkMetaData& chunk) {
   const auto& pages = chunk.encoding_stats();
   const auto& encodings = chunk.encodings();
@@ -364,8 +369,9 @@ bool is_all_coded(const parquet::ColumnChunkMetaData& chunk) {
 std::unique_ptr<PageElements> elements_of(const parquet::ColumnDescriptor& column,
                                           const parquet::ColumnChunkMetaData& chunk,
                                           const std::shared_ptr<arrow::DataType>& type) {
-  // parquet-mr, which Spark writes with, names BIT_PACKED for levels that there are none of. What is older than its statistics of
-  // encodings may have levels that are.
+  // parquet-mr, which Spark uses, lists BIT_PACKED as the encoding of levels even if the column has no levels. A newer
+  // parquet-mr also writes statistics of encodings. In older files, which have none, levels may really be BIT_PACKED:
+  // Arrow then reads the column.
   const bool may_name_bits = column.max_definition_level() == 0 || !chunk.encoding_stats().empty();
   const auto& encodings = chunk.encodings();
   const bool is_known = std::all_of(encodings.begin(), encodings.end(), [&](parquet::Encoding::type encoding) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_pages.cpp: pages of Parquet column chunks that are compressed with Snappy, numbers by a decoder of our own.
+// io/parquet_pages.cpp: pages of Parquet column chunks that are compressed with Snappy; numbers use snappy.hpp.
 #include "io/parquet_pages.hpp"
 
 #include <arrow/buffer.h>
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "io/snappy.hpp"
+#include "io/tuning.hpp"
 
 namespace upsweep::io {
 namespace {
@@ -22,11 +23,7 @@ namespace {
 // A Snappy element of three bytes copies at most 64.
 constexpr std::size_t kMostExpansion = 22;
 
-// Column chunks of up to that many bytes are read at once, and their pages lie in what was read: through a stream each is
-// copied once more. Larger ones are read as a stream, as a file may have a single one.
-constexpr std::int64_t kMostAtOnce = 1 << 24;
-
-/// Takes pages from a reader that decompresses nothing.
+/// Takes pages from a reader that does not decompress.
 class SnappyPages final : public parquet::PageReader {
  public:
   SnappyPages(std::unique_ptr<parquet::PageReader> compressed, bool of_numbers)
@@ -70,7 +67,7 @@ class SnappyPages final : public parquet::PageReader {
         page.repetition_levels_byte_length(), page.uncompressed_size());
   }
 
-  /// A page's bytes, of which the first `plain` are not compressed. `size`: what they must come to; -1: any.
+  /// Decompresses a page, of which the first `plain` bytes are not compressed. `size`: the required size; -1: any.
   std::shared_ptr<arrow::Buffer> decompressed(const parquet::Page& page, std::int64_t plain, std::int64_t size) {
     const auto* const from = reinterpret_cast<const char*>(page.data());
     if (plain < 0 || plain > page.size()) throw parquet::ParquetException("a page's levels are longer than the page");
@@ -78,7 +75,7 @@ class SnappyPages final : public parquet::PageReader {
     std::size_t rest = 0;
     if (length > 0 && !snappy::GetUncompressedLength(from + plain, length, &rest)) fail();
     if (size >= 0 && plain + static_cast<std::int64_t>(rest) != size) fail();
-    if (rest > kMostExpansion * length || rest > INT32_MAX) fail();  // before memory is asked for
+    if (rest > kMostExpansion * length || rest > INT32_MAX) fail();  // before memory is allocated
     if (plain == 0 && is_literal({page.data(), length}, rest)) {
       return arrow::SliceBuffer(page.buffer(), page.size() - static_cast<std::int64_t>(rest));
     }
@@ -103,7 +100,7 @@ class SnappyPages final : public parquet::PageReader {
 std::shared_ptr<arrow::io::InputStream> stream_of(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                                   std::int64_t start, std::int64_t length,
                                                   parquet::ReaderProperties& properties) {
-  if (length > kMostAtOnce) return properties.GetStream(file, start, length);
+  if (length > tuning::kBinary.column_chunk) return properties.GetStream(file, start, length);
   PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> all, file->ReadAt(start, length));
   if (all->size() != length) throw parquet::ParquetException("a column chunk ends too early");
   return std::make_shared<arrow::io::BufferReader>(std::move(all));
@@ -125,7 +122,7 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
                                                        parquet::ReaderProperties properties) {
   const parquet::ApplicationVersion& writer = metadata.writer_version();
   const bool sizes_are_right = !writer.VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
-  // Pages of version 2 that say that they are not compressed, and are.
+  // These writers mark compressed pages of version 2 as not compressed.
   const bool always_compressed = writer.VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
   if (chunk.compression() != parquet::Compression::SNAPPY || chunk.crypto_metadata() != nullptr || !sizes_are_right) {
     return nullptr;
@@ -133,7 +130,7 @@ std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arr
   const auto [start, length] = range_in_file(chunk);
   PARQUET_ASSIGN_OR_THROW(const std::int64_t size, file->GetSize());
   if (start < 0 || length < 0 || start > size || length > size - start) {
-    throw parquet::ParquetException("a column chunk does not lie within the file");
+    throw parquet::ParquetException("a column chunk is outside the file");
   }
   const bool of_numbers = chunk.type() != parquet::Type::BYTE_ARRAY;
   return std::make_unique<SnappyPages>(

@@ -11,12 +11,13 @@
 
 namespace upsweep::io {
 
-/// Where a column chunk says that it lies in its file.
+/// Returns the range of its file that a column chunk claims.
 arrow::io::ReadRange range_in_file(const parquet::ColumnChunkMetaData& chunk);
 
-/// The pages of a column chunk of `file`, or null where Arrow's own reader must do: another codec, encryption, or a writer
-/// that says wrong sizes. Half of a query's time on such files is Snappy: libsnappy needs a third less of it than what
-/// PyArrow has built in, and snappy.hpp of numbers a third less again. Throws what Parquet throws.
+/// Returns the pages of a column chunk of `file`, or null if Arrow's own reader must be used. That is the case for
+/// another codec, encryption, or a writer that stores wrong sizes. Half of a query's time on such files is Snappy.
+/// libsnappy needs a third less of it than PyArrow's built-in version, and snappy.hpp needs another third less for
+/// numbers. Throws what Parquet throws.
 std::unique_ptr<parquet::PageReader> open_snappy_pages(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
                                                        const parquet::FileMetaData& metadata,
                                                        const parquet::ColumnChunkMetaData& chunk,

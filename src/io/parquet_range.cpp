@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_range.cpp: what Parquet's statistics say about a column's values.
+// io/parquet_range.cpp: converts Parquet's statistics about a column's values to bounds.
 #include "io/parquet_range.hpp"
 
 #include <parquet/schema.h>
@@ -23,7 +23,7 @@ __extension__ using Uint128 = unsigned __int128;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The sign of `guess` - value / 10^scale, where it is known exactly: of integers.
+// Returns the sign of `guess` - value / 10^scale if it can be computed exactly: for integers.
 std::optional<int> compare(double guess, Int128 value, int scale) {
   Int128 scaled = 0;
   if (std::trunc(guess) != guess || std::fabs(guess) >= 0x1p126) return std::nullopt;
@@ -31,14 +31,14 @@ std::optional<int> compare(double guess, Int128 value, int scale) {
   return (scaled > value) - (scaled < value);
 }
 
-// A double at most one away from value / 10^scale: long double has 11 more bits, and neither the quotient nor what it is
-// made of is off by more than their last.
+// Returns a double at most one away from value / 10^scale. long double has 11 more bits, and the errors of the quotient
+// and of both operands are at most their last bit.
 double nearest(Int128 value, int scale) {
   return static_cast<double>(static_cast<long double>(value) / static_cast<long double>(power_of_ten<Int128>(scale)));
 }
 
-// Bytes, the most significant first, in two's complement; as Parquet stores decimals that it does not store as integers. Where
-// they are more than a value has, those before must repeat its sign.
+// Converts bytes, the most significant first, in two's complement: Parquet stores decimals in this way if not as
+// integers. If there are more bytes than a value has, the bytes in front must repeat its sign.
 std::optional<Int128> big_endian(std::string_view bytes) {
   if (bytes.empty()) return std::nullopt;
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
@@ -51,13 +51,13 @@ std::optional<Int128> big_endian(std::string_view bytes) {
   return static_cast<Int128>(value);
 }
 
-// Whether Parquet orders the values of the column as numbers. The statistics of older files do not say in which order, and
-// their writers compared unsigned integers as signed ones and decimals as bytes.
+// Whether Parquet orders the values of the column as numbers. The statistics of older files do not name the order.
+// Their writers compared unsigned integers as signed ones and decimals as bytes.
 bool orders_numbers(const parquet::ColumnDescriptor& column) {
   return column.column_order().get_order() == parquet::ColumnOrder::TYPE_DEFINED_ORDER;
 }
 
-// The functions below return whether the bounds may be true: a minimum above the maximum is not.
+// The functions below return whether the bounds can be true: a minimum above the maximum cannot.
 
 bool set_integers(ColumnRange& range, Int128 least, Int128 greatest, int scale) {
   range.least = round_down(least, scale);
@@ -78,7 +78,7 @@ bool set_integers(ColumnRange& range, const parquet::Statistics& statistics, con
   return set_integers(range, widen(typed.min()), widen(typed.max()), field.scale);
 }
 
-// -0 and +0 are equal, but not to everyone who writes statistics.
+// -0 and +0 are equal, but not to all writers of statistics.
 template <class DType>
 bool set_reals(ColumnRange& range, const parquet::Statistics& statistics) {
   const auto& typed = static_cast<const parquet::TypedStatistics<DType>&>(statistics);
@@ -106,11 +106,11 @@ bool set_bounds(ColumnRange& range, const parquet::Statistics& statistics, const
   if (stored == parquet::Type::INT32) return set_integers<parquet::Int32Type>(range, statistics, field);
   if (field.kind == ValueKind::date) return true;  // of days
   if (stored == parquet::Type::INT64) return set_integers<parquet::Int64Type>(range, statistics, field);
-  // Of BYTE_ARRAY nothing says whether it was truncated.
+  // BYTE_ARRAY bounds are not used: nothing shows whether they were truncated.
   return !decimal || stored != parquet::Type::FIXED_LEN_BYTE_ARRAY || set_bytes(range, statistics, field);
 }
 
-// What a file says of some rows, and the bounds as it stores them.
+// The statistics of a file about some rows, and the bounds as it stores them.
 struct Claim {
   std::int64_t rows;
   const parquet::Statistics& statistics;
@@ -118,13 +118,14 @@ struct Claim {
   std::string max = {};
 };
 
-// Whether a bound is stored in as many bytes as a value: what Arrow made of it looks the same. A decimal that was
+// Whether a bound is stored in the full width of a value: then Arrow's encoding of it is identical. A decimal that was
 // truncated to its first bytes is another number.
 bool are_whole(const Claim& claim) {
   return claim.statistics.EncodeMin() == claim.min && claim.statistics.EncodeMax() == claim.max;
 }
 
-// The range that a claim means. Nothing is believed of a claim that contradicts itself, as nobody knows which half is wrong.
+// Returns the range of a claim. A claim that contradicts itself is ignored completely, because either half may be
+// wrong.
 ColumnRange claimed_range(const Claim& claim, const Field& field) {
   ColumnRange range;
   const parquet::Statistics& statistics = claim.statistics;
@@ -143,7 +144,7 @@ ColumnRange claimed_range(const Claim& claim, const Field& field) {
   return is_possible && set_bounds(range, statistics, field) ? range : ColumnRange();
 }
 
-// What an index says of a page of so many rows.
+// Returns the range that an index gives for a page of `rows` rows.
 ColumnRange range_of_page(const parquet::ColumnDescriptor& column, const parquet::ColumnIndex& index, std::size_t page,
                           std::int64_t rows, const Field& field) {
   const std::int64_t nulls = index.has_null_counts() ? index.null_counts()[page] : -1;
@@ -161,7 +162,8 @@ ColumnRange range_of_page(const parquet::ColumnDescriptor& column, const parquet
   return claimed_range({rows, *statistics, min, max}, field);
 }
 
-// The bounds of a column chunk as they are stored. Arrow before 21 does not tell; then they are taken as it reads them.
+// Returns the bounds of a column chunk as they are stored. Arrow before 21 does not provide them; then Arrow's values
+// are used.
 template <class Chunk>
 Claim claim_of(const Chunk& chunk, const parquet::Statistics& statistics) {
   Claim claim{chunk.num_values(), statistics};
@@ -177,7 +179,7 @@ Claim claim_of(const Chunk& chunk, const parquet::Statistics& statistics) {
   return claim;
 }
 
-// The range of values of which some are in one range and some in the other.
+// Returns the range of values of which some are in one range and some in the other.
 ColumnRange both(const ColumnRange& a, const ColumnRange& b) {
   ColumnRange range = a.has_values ? a : b;
   range.has_nulls = a.has_nulls || b.has_nulls;
@@ -187,10 +189,11 @@ ColumnRange both(const ColumnRange& a, const ColumnRange& b) {
   return range;
 }
 
-// A page of more is no page of sensible length, and a file that is a lie may say so of any: a range is made for each batch.
+// A longer page does not have a sensible length, and a malicious file may claim any length. A range is created for each
+// batch.
 constexpr std::int64_t kMostBatchesOfPage = 1024;
 
-// Where pages begin, and the end; empty where that cannot be.
+// Returns where pages begin, and the end; empty if the places are impossible.
 std::vector<std::int64_t> starts_of_pages(const parquet::OffsetIndex& places, std::int64_t rows) {
   std::vector<std::int64_t> starts;
   for (const parquet::PageLocation& page : places.page_locations()) starts.push_back(page.first_row_index);

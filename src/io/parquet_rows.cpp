@@ -17,22 +17,21 @@
 #include <utility>
 
 #include "io/parquet_pages.hpp"
+#include "io/tuning.hpp"
 #include "upsweep/table.hpp"
 
 namespace upsweep::io {
 namespace {
 
-constexpr std::int64_t kStreamBuffer = 1 << 18;  // read from a column chunk at once, whatever the chunk's size
-
-// The bytes that a decimal is stored in, at most.
+// Returns the maximum number of bytes in which a decimal is stored.
 int stored_bytes(const parquet::ColumnDescriptor& column) {
   if (column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY) return column.type_length();
   if (column.physical_type() == parquet::Type::BYTE_ARRAY) return sizeof(Int128);
   return parquet::GetTypeByteSize(column.physical_type());
 }
 
-// Whether no decimals are stored in more bytes than their digits need. Writers may store few digits in many bytes, as those in
-// Java do; Arrow cannot make narrow decimals of these.
+// Whether no decimals are stored in more bytes than their digits need. Writers may store few digits in many bytes, as
+// writers in Java do. Arrow cannot convert these to narrow decimals.
 bool are_decimals_narrow(const parquet::SchemaDescriptor& schema) {
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
     const parquet::ColumnDescriptor& column = *schema.Column(leaf);
@@ -44,7 +43,7 @@ bool are_decimals_narrow(const parquet::SchemaDescriptor& schema) {
   return true;
 }
 
-// Decimals as wide as their digits need. Arrow before 23 has no such setting, and widens all of them to 128 bits.
+// Makes decimals as wide as their digits need. Arrow before 23 has no such setting, and widens all of them to 128 bits.
 template <class Properties>
 void keep_decimals_narrow(Properties& properties) {
   if constexpr (requires { properties.set_smallest_decimal_enabled(true); }) {
@@ -52,7 +51,7 @@ void keep_decimals_narrow(Properties& properties) {
   }
 }
 
-// Arrow ends the program over a decimal type with more digits than it has.
+// Arrow ends the program if a decimal type has more digits than Arrow supports.
 arrow::Status check_decimals(const parquet::SchemaDescriptor& schema) {
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
     const auto& type = schema.Column(leaf)->logical_type();
@@ -66,17 +65,17 @@ arrow::Status check_decimals(const parquet::SchemaDescriptor& schema) {
   return arrow::Status::OK();
 }
 
-// A buffer's worth of each column chunk is held at a time, and checksums are verified.
+// Holds one buffer of each column chunk at a time, and verifies checksums.
 parquet::ReaderProperties page_properties() {
   parquet::ReaderProperties pages;
-  // Without it a whole column chunk is read at once, and a file may have a single one.
+  // Without this setting a whole column chunk is read at once, and a file may have a single chunk.
   pages.enable_buffered_stream();
-  pages.set_buffer_size(kStreamBuffer);
+  pages.set_buffer_size(tuning::kBinary.stream_buffer);
   pages.set_page_checksum_verification(true);
   return pages;
 }
 
-// The leaf that a column of elements, or of lists of them, has.
+// Returns the leaf of a column of elements, or of lists of them.
 int leaf_of(const parquet::arrow::SchemaField& field) {
   return field.children.size() == 1 ? leaf_of(field.children[0]) : field.column_index;
 }
@@ -92,7 +91,7 @@ std::shared_ptr<ValueReader> reader_of(const File& file, const parquet::FileMeta
   return std::make_shared<ValueReader>(*metadata.schema()->Column(leaf), std::move(elements), std::move(pages), stay);
 }
 
-// Arrow's reader, which takes 0.1 ms to open: it decodes the schema. `metadata`: null where it is to be read.
+// Opens Arrow's reader, which takes 0.1 ms: it decodes the schema. `metadata`: null if it must be read.
 arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(
     File file, std::shared_ptr<parquet::FileMetaData> metadata) {
   parquet::ArrowReaderProperties rows(/*use_threads=*/false);
@@ -106,8 +105,9 @@ arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(
   return builder.properties(rows)->Build();
 }
 
-// Asks the system for columns of a row group, and of the one after it, which most likely is read next. From a file that is not in
-// the page cache, queries took two to three times as long without; with all of it there it takes them 1 to 3 % longer.
+// Asks the system for columns of a row group, and of the next one, which most likely is read next. Without this
+// request, queries of a file that is not in the page cache took two to three times as long. If the whole file is in it,
+// the request makes them take 1 to 3 % longer.
 arrow::Status read_ahead(arrow::io::RandomAccessFile& file, const ParquetSchema& schema, int row_group,
                          const std::vector<int>& columns) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
@@ -138,7 +138,7 @@ arrow::Result<ParquetRows> ParquetRows::open(const std::string& path, const Parq
   rows.file_ = parquet::ParquetFileReader::Open(file, page_properties(), schema.metadata);
   rows.group_ = rows.file_->RowGroup(row_group);
   rows.left_ = rows.group_->metadata()->num_rows();
-  // Whatever is wrong with a range is found by whoever reads it.
+  // A wrong range is reported later, by the code that reads it.
   [[maybe_unused]] const arrow::Status hinted = read_ahead(*file, schema, row_group, columns);
   arrow::FieldVector fields;
   std::vector<int> others;
@@ -164,7 +164,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> ParquetRows::next() {
   std::int64_t n = std::min(left_, kBatchRows);
   std::shared_ptr<arrow::RecordBatch> others;
   if (others_) {
-    // Fewer where one of their dictionaries ends.
+    // Fewer rows if one of their dictionaries ends.
     ARROW_ASSIGN_OR_RAISE(others, next_others());
     n = others ? others->num_rows() : 0;
   }

@@ -19,7 +19,7 @@
 
 namespace upsweep::io {
 
-/// What a file says of itself: read once, for all who read its rows.
+/// The metadata of a file, read once and shared by all readers of its rows.
 struct ParquetSchema {
   std::shared_ptr<parquet::FileMetaData> metadata;
   std::vector<parquet::arrow::SchemaField> fields;
@@ -27,18 +27,19 @@ struct ParquetSchema {
 
 arrow::Result<ParquetSchema> read_parquet_schema(const std::string& path);
 
-/// Reads columns of a row group, each of which has one leaf, front to back. Numbers and text are decoded to where they
-/// stay; Arrow's own readers make arrays of the rest.
+/// Reads columns of a row group, each of which has one leaf, front to back. Numbers and text are decoded to their final
+/// place. Arrow's own readers make arrays of the rest.
 class ParquetRows {
  public:
-  /// `columns`: of the schema, ascending. It throws, and next() and skip() too, what Parquet throws.
+  /// `columns`: of the schema, ascending. It throws what Parquet throws, and so do next() and skip().
   static arrow::Result<ParquetRows> open(const std::string& path, const ParquetSchema& schema, int row_group,
                                          const std::vector<int>& columns);
 
-  /// At most kBatchRows of them; null at the end.
+  /// Reads at most kBatchRows rows; returns null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next();
 
-  /// Passes over rows; how many there were, at most `rows`. Only what Arrow's readers make arrays of is decoded for that.
+  /// Skips at most `rows` rows; returns how many there were. Only columns that Arrow's readers read are decoded for
+  /// that.
   arrow::Result<std::int64_t> skip(std::int64_t rows);
 
  private:
@@ -47,10 +48,10 @@ class ParquetRows {
   std::shared_ptr<parquet::ParquetFileReader> file_;
   std::shared_ptr<parquet::RowGroupReader> group_;
   std::shared_ptr<arrow::Schema> schema_;
-  std::vector<std::shared_ptr<ValueReader>> columns_;  // null: the next one of `others_`
+  std::vector<std::shared_ptr<ValueReader>> columns_;  // null: the next column of `others_`
   std::shared_ptr<parquet::arrow::FileReader> others_file_;
   std::shared_ptr<arrow::RecordBatchReader> others_;
-  std::shared_ptr<arrow::RecordBatch> others_kept_;  // read, and not given out
+  std::shared_ptr<arrow::RecordBatch> others_kept_;  // read, but not returned yet
   std::int64_t left_ = 0;                            // rows
 };
 

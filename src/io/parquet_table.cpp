@@ -41,7 +41,7 @@ class ParquetTable final : public ArrowTable {
     if (!field.unsupported.empty()) return {};
     try {
       return range_of(*metadata().RowGroup(row_group)->ColumnChunk(leaf(column)), field);
-    } catch (const std::exception&) {  // statistics that cannot be read are none
+    } catch (const std::exception&) {  // statistics that cannot be read are ignored
       return {};
     }
   }
@@ -51,10 +51,10 @@ class ParquetTable final : public ArrowTable {
     const bool has_bounds = field.kind != ValueKind::text && field.kind != ValueKind::boolean;
     if (!field.unsupported.empty() || !has_bounds || rows(row_group) <= kBatchRows) return {};
     std::vector<ColumnRange> ranges;
-    require_unchanged(state_, file_state(path_), path_);  // to open a pipe in its place would wait
+    require_unchanged(state_, file_state(path_), path_);  // opening a pipe that replaced the file would block
     try {
       ranges = read_batch_ranges(row_group, leaf(column), field);
-    } catch (const std::exception&) {  // an index that cannot be read is none
+    } catch (const std::exception&) {  // an index that cannot be read is ignored
       return {};
     }
     // The page index was not read when the table was opened.
@@ -72,7 +72,7 @@ class ParquetTable final : public ArrowTable {
   }
 
  private:
-  // Whether statistics say that a column has no value.
+  // Whether statistics show that a column has no value.
   [[nodiscard]] bool is_null(int column) const {
     for (int row_group = 0; row_group < row_groups(); ++row_group) {
       if (rows(row_group) > 0 && range(row_group, column).has_values) return false;
@@ -80,7 +80,7 @@ class ParquetTable final : public ArrowTable {
     return true;
   }
 
-  // Rows of a row group, opened when the first that is not passed over is asked for.
+  // The rows of a row group, opened when the first row that is not skipped is requested.
   struct OpenedLater {
     NextBatch next() {
       if (!rows) {
@@ -123,7 +123,7 @@ class ParquetTable final : public ArrowTable {
     return ranges_of_batches(column, *values, *places, rows(row_group), field);
   }
 
-  // Null where it does not lie within the file.
+  // Reads an index; returns null if it is not within the file.
   [[nodiscard]] std::shared_ptr<arrow::Buffer> read_index(arrow::io::RandomAccessFile& file,
                                                           const parquet::IndexLocation& at) const {
     const std::int64_t size = checked(path_, [&] { return file.GetSize(); });
@@ -133,7 +133,7 @@ class ParquetTable final : public ArrowTable {
   }
 
   [[nodiscard]] parquet::FileMetaData& metadata() const { return *schema_->metadata; }
-  // -1: it has several.
+  // Returns the leaf of a column; -1: it has several.
   [[nodiscard]] int leaf(int column) const { return schema_->fields[static_cast<std::size_t>(column)].column_index; }
 
   std::shared_ptr<const ParquetSchema> schema_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/parquet_values.hpp: elements of a Parquet column chunk, decoded from its pages to where they stay.
+// io/parquet_values.hpp: decodes the elements of a Parquet column chunk from its pages to their final place.
 #pragma once
 
 #include <arrow/array/array_base.h>
@@ -17,22 +17,24 @@
 
 namespace upsweep::io {
 
-/// Numbers as Parquet packs them, where many in a row are alike or few bits each: definition levels, and codes of entries.
+/// Numbers as Parquet packs them, as runs of equal numbers or of few bits each: definition levels, and codes of
+/// entries.
 class HybridRuns {
  public:
   HybridRuns() = default;
   /// `width`: bits of a number, 0 to 32.
   HybridRuns(Bytes bytes, int width);
 
-  /// Numbers that follow each other: alike, or packed.
+  /// Consecutive numbers that are equal or packed.
   struct Run {
     std::int64_t count = 0;
-    std::uint32_t value = 0;  ///< of all of them, where they are not packed
+    std::uint32_t value = 0;  ///< of all of them, if they are not packed
     bool is_packed = false;
-    std::int64_t first = 0;  ///< of packed ones: the number of the first in `codes`
+    std::int64_t first = 0;  ///< if packed: the number of the first in `codes`
     PackedCodes codes = {};
   };
-  /// The next `most` numbers or fewer, all of one run. Throws what Parquet throws where there is none, or a damaged one.
+  /// Takes the next `most` numbers or fewer, all of one run. Throws what Parquet throws if there is no run, or a
+  /// damaged one.
   Run take(std::int64_t most);
 
  private:
@@ -41,26 +43,27 @@ class HybridRuns {
   const std::uint8_t* at_ = nullptr;
   const std::uint8_t* end_ = nullptr;
   int width_ = 0;
-  Run run_;  ///< what is left of it
+  Run run_;  ///< the rest of the current run
 };
 
 /// Reads the elements of a column chunk that is not inside a list or struct, front to back.
 class ValueReader {
  public:
-  /// `elements` and `pages`: of such a chunk. `pages_stay`: the memory of a page is not used for the next one.
+  /// `elements` and `pages` must be those of such a chunk. `pages_stay`: the memory of a page is not reused for the
+  /// next one.
   ValueReader(const parquet::ColumnDescriptor& column, std::unique_ptr<PageElements> elements,
               std::unique_ptr<parquet::PageReader> pages, bool pages_stay);
-  ValueReader(const ValueReader&) = delete;  // `pages` ask it which of them they may pass over
+  ValueReader(const ValueReader&) = delete;  // `pages` ask this object which of them they may skip
   ValueReader& operator=(const ValueReader&) = delete;
 
-  /// The next n. Throws what Parquet throws where there are fewer, or the pages are damaged.
+  /// Reads the next n elements. Throws what Parquet throws if there are fewer, or if the pages are damaged.
   std::shared_ptr<arrow::Array> read(std::int64_t n);
 
-  /// Passes over the next n. Pages that they fill are not decompressed.
+  /// Skips the next n elements. Pages that are skipped completely are not decompressed.
   void skip(std::int64_t n) { skipped_ += n; }
 
  private:
-  /// What a read has so far.
+  /// The rows that a read has decoded.
   struct Values {
     std::int64_t rows = 0;
     std::shared_ptr<arrow::Buffer> values;
@@ -90,16 +93,16 @@ class ValueReader {
   std::unique_ptr<parquet::PageReader> pages_;
   bool pages_stay_;
   Entries entries_{nullptr, 0};
-  bool has_begun_ = false;  ///< a page that is not passed over
+  bool has_begun_ = false;  ///< a page that is not skipped has been seen
   std::shared_ptr<parquet::Page> page_;
   std::int64_t left_ = 0;     ///< rows of the page
-  std::int64_t skipped_ = 0;  ///< rows to pass over before the next ones are read
+  std::int64_t skipped_ = 0;  ///< rows to skip before the next ones are read
   bool has_levels_ = false;
   HybridRuns levels_;
   bool is_coded_ = false;
   HybridRuns codes_;
   Bytes plain_;
-  std::vector<std::uint64_t> spaced_;  ///< elements before they are put where they belong
+  std::vector<std::uint64_t> spaced_;  ///< elements before they are moved to their rows
 };
 
 }  // namespace upsweep::io

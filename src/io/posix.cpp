@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/posix.cpp: file descriptors that close themselves, whole reads, and memory for what was read.
+// io/posix.cpp: file descriptors that close themselves, whole reads, and memory for the bytes that were read.
 #include "io/posix.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vector
 
-// Calls `step(done)` until `bytes` are there, the end is reached, or an error is.
+// Calls `step(done)` until `bytes` bytes were read, or until the end or an error is reached.
 template <class Step>
 std::int64_t fully(std::int64_t bytes, std::string_view name, Step step) {
   std::int64_t done = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/posix.hpp: file descriptors that close themselves, whole reads, and memory for what was read.
+// io/posix.hpp: file descriptors that close themselves, whole reads, and memory for the bytes that were read.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +29,14 @@ class Descriptor {
   [[nodiscard]] int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }
-  /// Closes what is held, unheard; where a failing close() matters, release() and close by hand.
+  /// Closes the descriptor and ignores errors. Where a failing close() matters, call release() and close it yourself.
   void reset(int fd = -1);
 
  private:
   int fd_ = -1;
 };
 
-/// Bytes aligned for every element type and for SIMD. Nothing is initialised.
+/// Bytes aligned for every element type and for SIMD. They are not initialized.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -48,7 +48,7 @@ class AlignedBuffer {
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }
   /// Allocates `bytes`, keeping what is stored there. Throws Error out_of_memory with `name` in its message.
   void reserve(std::int64_t bytes, std::string_view name);
-  /// The same for n elements of `size` bytes, however many these are.
+  /// Allocates n elements of `size` bytes, for any n. Keeps the stored bytes.
   void reserve(std::int64_t n, std::int64_t size, std::string_view name);
 
  private:
@@ -56,12 +56,12 @@ class AlignedBuffer {
   std::int64_t capacity_ = 0;
 };
 
-/// Which file it is that a path leads to, and what differs between one state of it and the next.
+/// Identifies the file of a path, and its state: it differs after a change.
 struct FileState {
   std::uint64_t device = 0;
   std::uint64_t number = 0;  ///< of its inode
   std::int64_t size = 0;
-  std::int64_t seconds = 0;  ///< when it was written last
+  std::int64_t seconds = 0;  ///< when it was last written
   std::int64_t nanoseconds = 0;
 
   bool operator==(const FileState&) const = default;
@@ -72,36 +72,37 @@ FileState file_state(const std::string& path);
 
 FileState file_state(const Descriptor& file, std::string_view name);
 
-/// Throws malformed if the file is not in the state that it was in before.
+/// Throws malformed if the state of the file has changed.
 void require_unchanged(const FileState& before, const FileState& now, std::string_view name);
 [[noreturn]] void throw_changed(std::string_view name);
 
-/// Opens a file that was in that state before. Throws as file_state() and require_unchanged() do, at once: a pipe that is there
-/// instead is not waited for.
+/// Opens a file whose state was `before`. Throws as file_state() and require_unchanged() do, without waiting: a pipe
+/// that replaced the file does not block.
 Descriptor open_again(const std::string& path, const FileState& before);
 
-/// What an errno value means, as text.
+/// Returns the meaning of an errno value as text.
 std::string reason(int error);
 
-/// Whether the path leads to what standard output is, as /dev/stdout does. /dev/null is nobody's.
+/// Whether the path and standard output are the same file, as for /dev/stdout. /dev/null does not count.
 [[nodiscard]] bool is_standard_output(const std::string& path);
 
 using upsweep::printable;
 
-/// What messages call a column of a file.
+/// Returns the name of a column of a file for messages.
 std::string full_name(const std::string& path, const std::string& column);
 
-/// Throws the Error that fits an errno value met while opening or reading `name`.
+/// Throws the Error for an errno value of a failure to open or read `name`.
 [[noreturn]] void throw_read_error(std::string_view name, int error);
 
-/// Reads `bytes`, in as many steps as it takes; fewer only at the end of the file. Throws upsweep::Error.
+/// Reads `bytes` bytes, in several steps if necessary; fewer only at the end of the file. Throws upsweep::Error.
 std::int64_t read_fully(int fd, void* to, std::int64_t bytes, std::string_view name);
 
-/// The same from `offset` on, without moving the file's position.
+/// Reads `bytes` bytes from `offset` on, without moving the file's position.
 std::int64_t read_fully_at(int fd, void* to, std::int64_t bytes, std::int64_t offset, std::string_view name);
 
-/// Reads a file to its end, `bytes` at a time: take(text, last) returns how many bytes it is done with, and gets the others
-/// again with what follows them; or npos, and then no more is read. Nor is where `most` bytes or more are left over.
+/// Reads a file to its end, `bytes` at a time. take(text, last) returns how many bytes it has used. It receives the
+/// others again, with the bytes that follow them. Reading stops if take() returns npos, or if `most` bytes or more are
+/// left over.
 template <class Take>
 void read_blocks(int fd, std::int64_t bytes, std::size_t most, std::string_view name, Take take) {
   std::vector<char> buffer(most + static_cast<std::size_t>(bytes));

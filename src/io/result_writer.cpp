@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/result_writer.cpp: results to .npy files, one for each array, or to what writes Parquet and Arrow IPC.
+// io/result_writer.cpp: writes results to .npy files, one for each array, or to the writer of Parquet and Arrow IPC.
 #include "io/result_writer.hpp"
 
 #include <fmt/format.h>
@@ -23,12 +23,12 @@ class NpyResults final : public ResultWriter {
     const bool is_one = shape == Shape::values && columns.size() == 1;
     if (!is_one && path == "-") {
       throw Error(Code::invalid_argument,
-                  "-o - writes one array, and there are several: name a file, .parquet or .arrow for a table of them");
+                  "-o - writes one array, but there are several; name a file, .parquet or .arrow for a table of them");
     }
     if (std::error_code none;
         !is_one && std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path)) {
       throw Error(Code::unwritable,
-                  fmt::format("{}: several files are written, whose names begin so: this is no file", path));
+                  fmt::format("{}: is not a regular file, but several files with this prefix are written", path));
     }
     const std::string stem = ends_in(path, ".npy") ? path.substr(0, path.size() - 4) : path;
     if (shape == Shape::lists) {
@@ -93,30 +93,29 @@ class NpyResults final : public ResultWriter {
     writers_.push_back(std::make_unique<NpyWriter>(file, column.type, count, column.meaning == Meaning::boolean));
     files_.push_back(file);
   }
-  // The first NULL of elements first … end - 1, or `end`.
+  // Returns the first NULL of elements first … end - 1, or `end`.
   static std::int64_t first_null(const Mask& valid, std::int64_t first, std::int64_t end) {
     if (!valid.is_given()) return end;
     while (first < end && valid[first]) ++first;
     return first;
   }
   [[noreturn]] static void throw_null(const std::string& file, const std::string& what, std::int64_t index) {
-    throw Error(
-        Code::null_value,
-        fmt::format("{}: {} NULL, for which .npy has no place: write .parquet or .arrow, or fill missing values "
-                    "in first",
-                    file, what),
-        index);
+    throw Error(Code::null_value,
+                fmt::format("{}: {} NULL, which .npy cannot store; write .parquet or .arrow, or fill missing values "
+                            "first",
+                            file, what),
+                index);
   }
 
-  std::vector<std::unique_ptr<NpyWriter>> writers_;  // of lists the offsets' first
+  std::vector<std::unique_ptr<NpyWriter>> writers_;  // for lists, the offsets' writer is the first
   std::vector<std::string> files_;
   std::vector<std::int64_t> sizes_;  // of the elements of each column
   std::size_t named_ = 0;            // writers that are closed
   std::int64_t rows_ = 0;            // that were written
-  std::int64_t elements_ = 0;        // of the lists among them
+  std::int64_t elements_ = 0;        // of their lists
 };
 
-// Tables want names that differ.
+// Makes names distinct, as tables require.
 void make_distinct(std::vector<ResultColumn>& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string given = columns[i].name;
@@ -139,7 +138,7 @@ void require_result_name(const std::string& path) {
   if (path == "-" || path.ends_with('/') || ends_in(path, ".npy") || is_arrow_name(path)) return;
   if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) return;
   throw Error(Code::invalid_argument,
-              fmt::format("{}: the name of an output file must end in .npy, .parquet or .arrow, which is its format: "
+              fmt::format("{}: the name of an output file must end in .npy, .parquet or .arrow, which is its format; "
                           "name it {}, for instance",
                           path, path + ".npy"));
 }

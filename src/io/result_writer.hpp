@@ -15,63 +15,66 @@ namespace upsweep::io {
 
 /// An array of results, or of the elements of lists.
 struct ResultColumn {
-  std::string name;  ///< of Parquet and Arrow
+  std::string name;  ///< in Parquet and Arrow
   Type type = Type::int64;
   Meaning meaning = Meaning::number;  ///< decimals are int64; dates int32 or int64; booleans uint8
   int scale = 0;
-  /// Of decimals and dates: a value that no 18 digits and no 32 bits hold is NULL, such as the least of no values; else an error.
+  /// For decimals that do not fit 18 digits and dates that do not fit 32 bits. True: such a value is NULL, as the
+  /// minimum of no values is. False: it is an error.
   bool misfit_is_null = false;
 };
 
-/// Whether results are values, a row each, or lists: then all columns have the same offsets.
+/// Whether results are values, one per row, or lists. With lists all columns have the same offsets.
 enum class Shape : std::uint8_t { values, lists };
 
 /// The elements of a column that are written.
 struct ResultArray {
   const void* elements = nullptr;
-  Mask valid = {};        ///< false where an element is NULL; not given: none is
-  Mask valid_lists = {};  ///< the same of its lists
+  Mask valid = {};        ///< false where an element is NULL; without a mask none is
+  Mask valid_lists = {};  ///< the mask of its lists
 };
 
-/// Result files in the making, each an OutputFile. An array of values goes to `path` itself. Parquet and Arrow IPC take
-/// several columns, and lists, as columns of one table. As .npy each array is a file: PATH.offsets.npy, PATH.0.npy,
-/// PATH.1.npy …, where PATH is the path without .npy.
+/// Writes result files, each through an OutputFile. A single array of values is written to `path`. In Parquet and Arrow
+/// IPC, several columns, and lists, are columns of one table. As .npy each array is a file: PATH.offsets.npy,
+/// PATH.0.npy, PATH.1.npy …, where PATH is the path without .npy.
 class ResultWriter {
  public:
   virtual ~ResultWriter() = default;
 
-  /// The next rows: an array of `rows` elements for each column.
-  /// Throws upsweep::Error: disk_full, unwritable, overflow, null_value (of .npy, which has none; index: the row, or the
-  /// list). A closed pipe raises io::ClosedPipe.
+  /// Writes the next rows: an array of `rows` elements for each column.
+  /// Throws upsweep::Error: disk_full, unwritable, overflow, null_value (for .npy, which has no NULL; index: the row,
+  /// or the list). A closed pipe raises io::ClosedPipe.
   virtual void write(std::span<const ResultArray> columns, std::int64_t rows) = 0;
-  /// The next lists, between lists + 1 offsets in arrays of elements. Lists that are NULL have no elements, and as .npy are
-  /// empty.
+  /// Writes the next lists, between lists + 1 offsets in arrays of elements. Lists that are NULL have no elements. In
+  /// .npy they are empty.
   virtual void write_lists(std::span<const std::int64_t> offsets, std::span<const ResultArray> columns) = 0;
 
-  /// Writes what is still to be written, all but the names.
+  /// Writes everything that is still to be written. Files do not get their names yet.
   virtual void complete() = 0;
-  /// Completes, and gives the files their names: all, or where one cannot have its name, none.
+  /// Completes and renames the files: all of them, or none if one cannot be renamed.
   virtual void close() = 0;
-  /// After close(): what stood under the names before stands there again, or nothing.
+  /// After close(): restores the replaced files, or removes new files if there were none.
   virtual void take_back() noexcept = 0;
 
-  /// What close() names.
+  /// Returns the names that close() gives to the files.
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
 };
 
-/// `rows`: of values, or -1 where that is not known. Throws upsweep::Error: unwritable, is_directory, not_found, disk_full;
-/// invalid_argument for several arrays to standard output; not_built for Parquet and Arrow where Arrow C++ is left out.
+/// `rows`: the number of values, or -1 if unknown. Throws upsweep::Error: unwritable, is_directory, not_found,
+/// disk_full; invalid_argument for several arrays to standard output; not_built for Parquet and Arrow without Arrow
+/// C++.
 std::unique_ptr<ResultWriter> open_results(const std::string& path, Shape shape, std::vector<ResultColumn> columns,
                                            std::int64_t rows = -1);
 
-/// Throws invalid_argument unless the name says in which format results are written: .npy, .parquet or .arrow. Standard output,
-/// devices and pipes take .npy; what is wrong with a folder OutputFile says.
+/// Throws invalid_argument unless the name shows the format of the results: .npy, .parquet or .arrow. Standard output,
+/// devices and pipes are written as .npy. Faults of a folder are reported by OutputFile.
 void require_result_name(const std::string& path);
 
-/// Whether the name says Parquet or Arrow IPC, in small or capital letters: lists are columns there.
+/// Whether the name ends in a suffix of Parquet or Arrow IPC, in lower or upper case. In these formats lists are
+/// columns.
 [[nodiscard]] bool is_arrow_name(const std::string& path);
 
-/// In arrow_results.cpp, where Arrow C++ is built in.
+/// Opens Parquet and Arrow IPC results. Its definition is in arrow_results.cpp, which needs Arrow C++.
 std::unique_ptr<ResultWriter> open_arrow_results(const std::string& path, Shape shape,
                                                  std::vector<ResultColumn> columns);
 

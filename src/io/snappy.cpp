@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/snappy.cpp: blocks of Snappy that hold numbers, decompressed.
+// io/snappy.cpp: decompresses blocks of Snappy that contain numbers.
 //
-// A block is a length and then elements: bytes as they are (literals), or copies of bytes that came before. Of numbers these
-// are short and take turns: two low bytes of a number, and six high ones as another number has them. What takes time is that
-// a tag says where the next one is: a program that waits for it does nothing else. One that compares tags with those that are
-// usual, and goes on by as many bytes as these have, waits only where the processor has foreseen another one.
+// A block is a length and then elements: bytes as they are (literals), or copies of earlier bytes. In numbers these are
+// short and alternate: two low bytes of a number, and six high ones that are equal to those of another number. The
+// limit is that a tag determines where the next one is, so a program that waits for it does nothing else. This decoder
+// compares tags with the usual ones and advances by their known lengths. It waits only if the processor has predicted
+// another tag.
 #include "io/snappy.hpp"
 
 #include <algorithm>
@@ -16,12 +17,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Elements this far from the end, in the block and in the output, are done by whole words; others byte by byte.
+// Elements this far from the end, in the block and in the output, are processed by whole words; others byte by byte.
 constexpr std::size_t kInputMargin = 80;    // a literal of 60 bytes, read by 16, and a copy's tag and offset
 constexpr std::size_t kOutputMargin = 144;  // a literal and a copy of 64 bytes, written by 16
-constexpr std::uint32_t kMostInTag = 60;    // the length of a literal that the tag itself says
+constexpr std::uint32_t kMostInTag = 60;    // maximum length of a literal in the tag itself
 
-// The lowest two bits of a tag: bytes as they are, or a copy whose offset has so many more bytes.
+// The lowest two bits of a tag: bytes as they are, or a copy whose offset has 1, 2 or 4 more bytes.
 enum Kind : std::uint8_t { literal, copy_1, copy_2, copy_4 };
 constexpr std::size_t kOffsetBytes[] = {0, 1, 2, 4};
 
@@ -32,7 +33,8 @@ T load(const std::uint8_t* from) {
   return value;
 }
 
-// What lies 16 bytes apart, or in another array; up to 15 bytes more, or 16 where there are none.
+// Copies bytes that are at least 16 bytes apart, or in another array. Writes up to 15 bytes more, or 16 if there are
+// none.
 inline void copy_apart(const std::uint8_t* from, std::uint8_t* to, std::uint32_t length) {
   std::memcpy(to, from, 16);
   if (length <= 16) [[likely]]
@@ -61,7 +63,8 @@ class Decoder {
     return false;
   }
 
-  // A number of 8 bytes: its kLow low ones a literal, the others a copy of another number's. False: something else comes next.
+  // Takes a number of 8 bytes: its kLow low ones are a literal, the others a copy from another number. Returns false
+  // for any other element.
   template <int kLow>
   [[gnu::always_inline]] bool take_number(std::uint64_t next, const std::uint8_t*& in, std::uint8_t*& out) const {
     constexpr std::uint64_t kLowBits = (std::uint64_t{1} << 8 * kLow) - 1;
@@ -78,7 +81,8 @@ class Decoder {
       return false;
     }
     if (offset < 8 || offset > static_cast<std::size_t>(out - begin_)) return false;
-    // The whole number there: of the last bytes written alone the processor would wait until they are in the cache.
+    // Loads the whole number: for only the bytes that were written last, the processor would wait until they are in the
+    // cache.
     const std::uint64_t number = (next >> 8 & kLowBits) | (load<std::uint64_t>(out - offset) & ~kLowBits);
     std::memcpy(out, &number, sizeof number);
     in += 2 + kLow + offset_bytes;
@@ -90,11 +94,12 @@ class Decoder {
     return static_cast<std::uint8_t>((length - 1) << 2 | literal);
   }
 
-  // Elements, up to a long literal or to where too little is left. Which kind comes next, and how many bytes an offset
-  // has, are branches: in numbers they are mostly foreseen, and the next tag is then loaded before this one is done.
+  // Takes elements, up to a long literal or until too little is left. The kind of the next element and the length of an
+  // offset are branches. In numbers they are mostly predicted, and the next tag is then loaded before this one is
+  // processed.
   bool take_words() {
     if (left_in() < kInputMargin || left_out() < kOutputMargin) return true;
-    // Local, as bytes that are written might be those of a member for all that the compiler knows.
+    // Local, because for the compiler, bytes that are written might be those of a member.
     const std::uint8_t* in = in_;
     std::uint8_t* out = out_;
     const std::uint8_t* const in_last = in_end_ - kInputMargin;
@@ -141,7 +146,7 @@ class Decoder {
     return true;
   }
 
-  // One element, however little is left.
+  // Takes one element, for any number of remaining bytes.
   bool take_one() {
     const std::uint32_t tag = *in_++;
     const std::size_t more = (tag & 3) != literal          ? kOffsetBytes[tag & 3]
@@ -182,7 +187,7 @@ class Decoder {
 }  // namespace
 
 bool is_literal(std::span<const std::uint8_t> block, std::size_t size) {
-  // The length, a tag, and the length of a literal that the tag does not say.
+  // The header is the length, a tag, and the length of a literal if it is not in the tag.
   std::size_t head = 0;
   while (head < block.size() && (block[head] & 0x80) != 0) ++head;
   ++head;

@@ -18,13 +18,13 @@
 namespace upsweep::io {
 namespace {
 
-// 0, or the errno of the attempt to find it.
+// Returns 0, or the errno of the attempt to find the file.
 int look_for(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 ? 0 : errno;
 }
 
-// Of what is open, which is no folder.
+// Returns the status of an open file, which must not be a folder.
 struct stat status_of(const Descriptor& file, std::string_view name) {
   struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0) throw_read_error(name, errno);
@@ -38,7 +38,7 @@ Format format_of(int fd, const std::string& path) {
   const Format format = sniff({head.data(), static_cast<std::size_t>(got)});
   if (format != Format::unknown) return format;
   if (ends_in(path, ".csv")) return Format::csv;
-  if (ends_in(path, ".npy")) return Format::npy;  // its reader says best what is wrong with it
+  if (ends_in(path, ".npy")) return Format::npy;  // its reader reports the fault best
   return Format::unknown;
 }
 
@@ -48,7 +48,7 @@ Source split_source(const std::string& source) {
   if (source.empty()) throw Error(Code::not_found, "the name of a file is empty; name a file");
   const int whole = look_for(source);
   if (whole == 0) return {source, std::nullopt};
-  // Names of files and columns may both hold colons.
+  // Names of files and of columns may both contain colons.
   int head = whole;
   std::string path = source;
   for (std::size_t colon = source.find(':', 1); colon != std::string::npos; colon = source.find(':', colon + 1)) {

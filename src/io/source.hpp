@@ -16,17 +16,17 @@ struct Source {
   std::optional<std::string> column;
 };
 
-/// A file whose own name holds ':' wins over FILE:COLUMN; else the column begins after the first ':' that has a file before
-/// it. Throws upsweep::Error not_found and unreadable where there is none.
+/// Splits "FILE:COLUMN". A file whose name contains ':' takes precedence. Otherwise the column begins after the first
+/// ':' that follows the name of a file. Throws upsweep::Error not_found and unreadable if there is none.
 Source split_source(const std::string& source);
 
-/// The path in a source; all of it where there is no such file.
+/// Returns the path in a source; the whole source if there is no such file.
 std::string file_of(std::string_view source);
 
-/// Whether a path ends in such a suffix, of small letters, in letters of any case.
+/// Whether a path ends in a lower-case suffix, without regard to the case of its letters.
 [[nodiscard]] bool ends_in(std::string_view path, std::string_view suffix);
 
-/// A file that is there. Pipes and devices are of unknown format: nothing is read from them to find out.
+/// An open file. Pipes and devices have unknown format: nothing is read from them to determine it.
 struct Opened {
   Descriptor file;
   bool regular = false;
@@ -36,12 +36,12 @@ struct Opened {
 /// Throws upsweep::Error: not_found, unreadable, is_directory.
 Opened open_file(const std::string& path);
 
-/// Whether it is there, and neither a folder nor a pipe nor a device.
+/// Whether the path is an existing file that is not a folder, a pipe or a device.
 [[nodiscard]] bool is_regular(const std::string& path);
 
-/// Standard input, as what is read front to back.
+/// Opens standard input, which is read front to back.
 Opened open_standard_input();
 
-inline constexpr std::string_view kStandardInput = "standard input";  ///< what messages call it
+inline constexpr std::string_view kStandardInput = "standard input";  ///< in messages
 
 }  // namespace upsweep::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/stored_elements.cpp: decimals narrowed, days of milliseconds, floats of half floats.
+// io/stored_elements.cpp: narrows decimals, and converts milliseconds to days and half floats to floats.
 #include "io/stored_elements.hpp"
 
 #include <array>
@@ -26,8 +26,8 @@ bool is_sign(const WideInteger<kWords>& value, std::size_t first) {
   return differs == 0;
 }
 
-// one(from[i], to[i]) for each i; returns the first for which it is false, or n. Looked for only where there is one: a
-// loop without a way out is made into SIMD code.
+// Calls one(from[i], to[i]) for each i; returns the first i for which it is false, or n. That i is searched for only if
+// it exists: a loop without an exit is vectorized.
 template <class From, class To, class One>
 std::int64_t each(const std::uint8_t* from, std::int64_t n, void* to, One one) {
   const auto at = [=](std::int64_t i) {
@@ -47,7 +47,7 @@ std::int64_t each(const std::uint8_t* from, std::int64_t n, void* to, One one) {
   return i;
 }
 
-// To the least significant words.
+// Narrows integers to their low words.
 template <std::size_t kFrom, std::size_t kTo>
 std::int64_t narrow(const std::uint8_t* from, std::int64_t n, void* to) {
   return each<WideInteger<kFrom>, WideInteger<kTo>>(from, n, to, [](const auto& value, auto& result) {
@@ -99,8 +99,8 @@ std::int64_t convert_elements(Stored stored, std::int64_t width, const std::uint
 void throw_misfit(Stored stored, const std::string& name, std::int64_t row) {
   throw Error(Code::malformed,
               name + ": row " + std::to_string(row) +
-                  (stored == Stored::date64 ? " is no whole day, or too far away; convert the column to date32"
-                                            : " has more digits than its type allows; write it again"),
+                  (stored == Stored::date64 ? " is not a whole day, or too far away; convert the column to date32"
+                                            : " has more digits than its type allows; write the file again"),
               row);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/utf16.cpp: a file of UTF-16 text, read as the same text in UTF-8.
 //
-// A first pass notes which place of the UTF-8 every 64 KiB of the file become, so that threads can read any place. Reading decodes
-// again, which is short beside parsing.
+// A first pass stores the UTF-8 offset of every 64 KiB of the file, so that threads can read any place. Reading decodes
+// again, which is short compared with parsing.
 #include "io/utf16.hpp"
 
 #include <fmt/format.h>
@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/tuning.hpp"
 #include "upsweep/error.hpp"
 
 namespace upsweep::io {
 namespace {
 
 constexpr std::int64_t kMarkBytes = 2;  // the byte order mark
-constexpr std::int64_t kStep = std::int64_t{1} << 16;
 
 constexpr bool is_high_surrogate(std::uint32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
 constexpr bool is_low_surrogate(std::uint32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
@@ -48,9 +48,9 @@ constexpr std::uint32_t unit_at(const unsigned char* from, bool big) {
   return big ? first << 8U | second : second << 8U | first;
 }
 
-constexpr std::size_t kGroup = 16;  // units, which the compiler makes two vectors
+constexpr std::size_t kGroup = 16;  // units, which the compiler processes in two vectors
 
-// Copies so many units that are all ASCII; false, and nothing of use in `to`, where one is not.
+// Copies kGroup units if all are ASCII. Otherwise returns false, and `to` is undefined.
 template <bool kBig>
 bool copy_ascii(const unsigned char* from, char* to) {
   std::uint32_t all = 0;
@@ -62,8 +62,8 @@ bool copy_ascii(const unsigned char* from, char* to) {
   return all < 0x80;
 }
 
-// Decodes whole characters; a high surrogate at the end is left. Returns the bytes that were taken, and puts `to` at the end of
-// what was written; stops at a surrogate that is not part of a pair.
+// Decodes whole characters; a high surrogate at the end is left. Stops at a surrogate that is not part of a pair.
+// Returns the number of bytes that were decoded, and moves `to` to the end of the output.
 template <bool kBig>
 std::size_t decode_units(const unsigned char* from, std::size_t bytes, char*& to) {
   const auto unit = [&](std::size_t at) { return unit_at(from + at, kBig); };
@@ -94,28 +94,28 @@ std::size_t decode_units(const unsigned char* from, std::size_t bytes, bool big,
 
 Utf16Text::Utf16Text(const Descriptor& file, const std::string& path, std::int64_t bytes, Encoding encoding)
     : path_(path), big_(encoding == Encoding::utf16_big), marks_{{kMarkBytes, 0}} {
-  std::vector<unsigned char> units(kStep);
-  std::vector<char> buffer(kStep / 2 * 3);
+  std::vector<unsigned char> units(tuning::kText.decoded);
+  std::vector<char> buffer(tuning::kText.decoded / 2 * 3);
   while (marks_.back().utf16 < bytes) {
     const auto [utf16, utf8] = marks_.back();
-    const std::int64_t end = std::min(utf16 + kStep, bytes);
+    const std::int64_t end = std::min(utf16 + tuning::kText.decoded, bytes);
     if (read_fully_at(file.get(), units.data(), end - utf16, utf16, path_) != end - utf16) throw_changed(path_);
     char* to = buffer.data();
     const auto taken =
         static_cast<std::int64_t>(decode_units(units.data(), static_cast<std::size_t>(end - utf16), big_, to));
     marks_.push_back({utf16 + taken, utf8 + (to - buffer.data())});
-    // Half of a pair may be left, which the next step has; at the end, and where more is left, it is not UTF-16.
+    // Half of a pair may be left for the next step. At the end, or if more is left, the file is not UTF-16.
     if (end - utf16 - taken > (end == bytes ? 0 : 2)) refuse_end(file);
   }
 }
 
-// What follows the last mark is not UTF-16.
+// Throws: the bytes after the last mark are not UTF-16.
 void Utf16Text::refuse_end(const Descriptor& file) const {
   std::int64_t line = 1;
   char last = '\0';
-  std::vector<char> buffer(kStep);
+  std::vector<char> buffer(tuning::kText.decoded);
   for (std::int64_t at = 0, got = 1; got > 0; at += got) {
-    got = read(file, buffer.data(), kStep, at);
+    got = read(file, buffer.data(), tuning::kText.decoded, at);
     for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(got))) {
       line += c == '\r' || (c == '\n' && last != '\r') ? 1 : 0;
       last = c;
@@ -123,8 +123,8 @@ void Utf16Text::refuse_end(const Descriptor& file) const {
   }
   throw Error(
       Code::malformed,
-      fmt::format("{}: line {}: is not UTF-16, which its first bytes say it is: byte {} begins no character; write the "
-                  "file as UTF-8",
+      fmt::format("{}: line {}: is not UTF-16, although its first bytes say so: no character begins at byte {}; "
+                  "write the file as UTF-8",
                   path_, line, marks_.back().utf16));
 }
 

@@ -12,16 +12,16 @@
 
 namespace upsweep::io {
 
-/// The encodings that the first bytes of a text file show.
+/// The encoding of a text file, from its first bytes.
 enum class Encoding : std::uint8_t {
-  utf8,  ///< or one that the first bytes do not show
+  utf8,  ///< or another encoding that the first bytes do not show
   utf16_little,
   utf16_big,
   utf16_unmarked,  ///< without a byte order mark
   utf32,
 };
 
-/// Bytes of a file that encoding_of() needs.
+/// The number of bytes of a file that encoding_of() needs.
 inline constexpr std::size_t kEncodingBytes = 4;
 
 constexpr Encoding encoding_of(std::string_view head) {
@@ -39,14 +39,15 @@ constexpr Encoding encoding_of(std::string_view head) {
 /// Any number of threads may read it. Memory: 16 bytes for each 64 KiB of the file, and 160 KiB while it is read.
 class Utf16Text {
  public:
-  /// Goes through the file, which begins with a byte order mark of that encoding. Throws upsweep::Error: unreadable; malformed
-  /// where it is not UTF-16, with the line.
+  /// Scans the file, which begins with a byte order mark of that encoding. Throws upsweep::Error: unreadable;
+  /// malformed, with the line, if it is not UTF-16.
   Utf16Text(const Descriptor& file, const std::string& path, std::int64_t bytes, Encoding encoding);
 
-  /// Bytes of the text in UTF-8.
+  /// Returns the size of the text in UTF-8, in bytes.
   [[nodiscard]] std::int64_t size() const { return marks_.back().utf8; }
 
-  /// Copies that many bytes of UTF-8 from `offset` on to `to`, or those that there are, and returns how many. Throws unreadable.
+  /// Copies `bytes` bytes of UTF-8 from `offset` on to `to`, or fewer at the end, and returns how many. Throws
+  /// unreadable.
   std::int64_t read(const Descriptor& file, char* to, std::int64_t bytes, std::int64_t offset) const;
 
  private:
@@ -58,7 +59,7 @@ class Utf16Text {
 
   [[noreturn]] void refuse_end(const Descriptor& file) const;
 
-  // Decodes what lies between two marks.
+  // Decodes the text between two marks.
   std::string_view decode(const Descriptor& file, std::int64_t begin, std::int64_t end,
                           std::vector<char>& buffer) const;
 

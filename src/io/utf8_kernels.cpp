@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // io/utf8_kernels.cpp: whether long text is UTF-8, compiled once per instruction set; UPSWEEP_ISA names this one.
 //
-// Two bytes that follow each other show every fault but one, by both halves of the first and the upper half of the second. Three
-// tables of 16 entries have a bit for each such fault. A fault is there where all three tables have its bit. The other fault is a
-// continuation byte that no lead byte asks for, or one that is missing, two or three places after a lead byte.
-// From: Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte", 2021.
+// All faults except one are visible in two consecutive bytes: in both halves of the first and the upper half of the
+// second. Three tables of 16 entries have a bit for each such fault. A fault is present if all three tables have its
+// bit. The other fault is two or three places after a lead byte: a continuation byte that no lead byte requires, or a
+// missing one. From: Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte", 2021.
 //
-// Everything but the table is internal to this file (tests/isa_symbols.sh holds it to that).
+// Everything except the table is internal to this file (checked by tests/isa_symbols.sh).
 #include "io/utf8_kernels.hpp"
 
 #if defined(__AVX2__)
@@ -30,9 +30,9 @@ constexpr std::uint8_t kTooLarge = 1 << 3;   // F4 or more, and then 90 or more
 constexpr std::uint8_t kSurrogate = 1 << 4;  // ED, and then A0 or more
 constexpr std::uint8_t kOverlong2 = 1 << 5;  // C0 or C1
 constexpr std::uint8_t kTooLarge8 = 1 << 6;  // F5 or more, and then less than 90
-constexpr std::uint8_t kOverlong4 = 1 << 6;  // F0, and then less than 90; F0 and F5 differ, so that they share a bit
-constexpr std::uint8_t kContinues = 1 << 7;  // two continuations, which only lead bytes of three and four bytes ask for
-constexpr std::uint8_t kAny = kTooShort | kTooLong | kContinues;  // whatever the lower half of the first byte is
+constexpr std::uint8_t kOverlong4 = 1 << 6;  // F0, and then less than 90; shares a bit, because F0 and F5 differ
+constexpr std::uint8_t kContinues = 1 << 7;  // two continuations, which only lead bytes of three and four bytes require
+constexpr std::uint8_t kAny = kTooShort | kTooLong | kContinues;  // for any lower half of the first byte
 
 struct Table {
   std::uint8_t entries[16];
@@ -58,11 +58,11 @@ __m256i of(const Table& table) {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table.entries)));
 }
 
-// Goes through text by vectors; where some are ASCII, by four at a time.
+// Processes text by vectors; ASCII by four at a time.
 class Check {
  public:
   void accept(__m256i bytes) {
-    // The bytes one, two and three places before each.
+    // The bytes one, two and three places before each byte.
     const __m256i across = _mm256_permute2x128_si256(last_, bytes, 0x21);
     const __m256i first = _mm256_alignr_epi8(bytes, across, 15);
     const __m256i second = _mm256_alignr_epi8(bytes, across, 14);
@@ -73,7 +73,7 @@ class Check {
         _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(of(kFirstUpper), upper(first)),
                                           _mm256_shuffle_epi8(of(kFirstLower), _mm256_and_si256(first, low))),
                          _mm256_shuffle_epi8(of(kSecondUpper), upper(bytes)));
-    // The first bit of each byte that must be a second continuation: three bytes from E0 on, four from F0 on.
+    // Sets the first bit of each byte that must be a second continuation: three bytes from E0 on, four from F0 on.
     const __m256i asked = _mm256_or_si256(_mm256_subs_epu8(second, _mm256_set1_epi8(0xE0 - 0x80)),
                                           _mm256_subs_epu8(third, _mm256_set1_epi8(static_cast<char>(0xF0 - 0x80))));
     const __m256i continues = _mm256_and_si256(asked, _mm256_set1_epi8(static_cast<char>(0x80)));
@@ -81,7 +81,7 @@ class Check {
     last_ = bytes;
   }
 
-  // ASCII after ASCII.
+  // Whether the last vector is ASCII, so that ASCII can follow it.
   [[nodiscard]] bool follows_ascii() const { return _mm256_movemask_epi8(last_) == 0; }
 
   [[nodiscard]] bool is_valid() const { return _mm256_testz_si256(faults_, faults_) != 0; }
@@ -108,7 +108,7 @@ bool is_utf8(const std::uint8_t* text, std::int64_t n) {
     check.accept(load(text + i));
     i += kVector;
   }
-  std::uint8_t rest[kVector] = {};  // with ASCII after it, which shows what is truncated
+  std::uint8_t rest[kVector] = {};  // zeros after the text make truncated characters visible
   __builtin_memcpy(rest, text + i, static_cast<std::size_t>(n - i));
   check.accept(load(rest));
   return check.is_valid();
@@ -120,7 +120,7 @@ constexpr Utf8Kernels kTable{.is_utf8 = is_utf8};
 
 constexpr std::uint32_t kLead[5] = {0, 0, 0x80, 0x800, 0x10000};
 
-// The bytes of the code point that begins here; 0 where there is no whole one.
+// Returns the number of bytes of the code point that begins here; 0 if it is incomplete or invalid.
 std::int64_t code_point(const std::uint8_t* at, std::int64_t left) {
   const std::int64_t bytes = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
   if (at[0] < 0xC2 || at[0] > 0xF4 || bytes > left) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/utf8_kernels.hpp: whether long text is UTF-8: a loop for each instruction set.
+// io/utf8_kernels.hpp: checks whether long text is UTF-8, with a loop for each instruction set.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/vocabulary.cpp: finds the texts of a dictionary in the making.
+// io/vocabulary.cpp: finds the strings of a dictionary while it is built.
 #include "io/vocabulary.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "io/tuning.hpp"
 #include "system/hash.hpp"
 #include "upsweep/error.hpp"
 
@@ -13,9 +14,6 @@ namespace upsweep::io {
 namespace {
 
 constexpr std::size_t kLeastSlots = 64;  // a power of two
-// Texts after which it is known whether nearly all are different.
-constexpr std::int64_t kTried = 1 << 12;
-constexpr std::int64_t kApart = kTried / 8 * 7;
 
 }  // namespace
 
@@ -32,21 +30,23 @@ std::int32_t Vocabulary::find_or_add(std::string_view text, const std::string& n
   const auto hash = static_cast<std::uint32_t>(hash_of(secret(), text));
   Slot& slot = slots_[find(text, hash)];
   if (slot.index < 0) slot = {hash, add(text, name, row)};
-  if (++looked_for_ == kTried) looks_up_ = !may_repeat_ || std::ssize(words) < kApart;
+  if (++looked_for_ == tuning::kVocabulary.tried) {
+    looks_up_ = !may_repeat_ || std::ssize(words) < tuning::kVocabulary.distinct;
+  }
   return slot.index;
 }
 
-// Only a text that is new is checked: what is the same is as good.
+// Only a new string is checked: an equal one was already checked.
 std::int32_t Vocabulary::add(std::string_view text, const std::string& name, std::int64_t row) {
   if (!are_checked && !is_utf8(text)) throw_not_utf8(name, row);
   if (words.size() == std::numeric_limits<std::int32_t>::max()) {
-    throw Error(Code::unsupported_type, name + ": has more than 2^31 different texts; store it plain");
+    throw Error(Code::unsupported_type, name + ": has more than 2^31 different strings; store it plain");
   }
   words.push_back(text);
   return static_cast<std::int32_t>(words.size()) - 1;
 }
 
-// The slot that has the text, or the free one where it belongs.
+// Returns the slot that has the string, or the free slot where it belongs.
 std::size_t Vocabulary::find(std::string_view text, std::uint32_t hash) const {
   std::size_t at = hash & (slots_.size() - 1);
   while (slots_[at].index >= 0 &&

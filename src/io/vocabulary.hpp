@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/vocabulary.hpp: a dictionary in the making, of texts that stay where they lie.
+// io/vocabulary.hpp: builds a dictionary of strings, which are not copied.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,36 @@
 
 namespace upsweep::io {
 
-/// What a batch's columns point to.
+/// Owners of the memory that a batch's columns point to.
 using Memory = std::vector<std::shared_ptr<const void>>;
 
 /// Throws malformed for a row of the column `name` whose text is not UTF-8.
 [[noreturn]] void throw_not_utf8(const std::string& name, std::int64_t row);
 
-/// A dictionary: texts, and what they lie in.
+/// A dictionary: strings, and the memory that contains them.
 class Vocabulary {
  public:
-  /// `may_repeat`: a text may be there several times; where nearly all of the first are different no others are looked for.
+  /// `may_repeat`: a string may be in the dictionary several times. If nearly all of the first strings are different,
+  /// later ones are not looked up.
   explicit Vocabulary(bool may_repeat = false) : may_repeat_(may_repeat) {}
 
   Dictionary words;
   Memory memory;
-  bool are_checked = false;  ///< the texts that follow are known to be UTF-8
+  bool are_checked = false;  ///< the following strings are known to be UTF-8
 
-  /// The text's index. Throws unsupported_type where there are more than indices, and malformed where it is not UTF-8; `name` and
-  /// `row` are for the messages.
+  /// Returns the string's index. Throws unsupported_type if there are more strings than indices, and malformed if it is
+  /// not UTF-8. `name` and `row` are for the messages.
   std::int32_t find_or_add(std::string_view text, const std::string& name, std::int64_t row);
-  /// The index of an entry of a dictionary, of which no row is known; kNotUtf8 where it is not UTF-8.
+  /// Returns the index of an entry of a dictionary, whose row is unknown; kNotUtf8 if it is not UTF-8.
   std::int32_t find_or_add_entry(std::string_view text, const std::string& name) {
     return are_checked || is_utf8(text) ? find_or_add(text, name, 0) : kNotUtf8;
   }
-  /// Stands for an entry of a dictionary that no row may have.
+  /// Represents an entry of a dictionary that no row may have.
   static constexpr std::int32_t kNotUtf8 = -2;
 
  private:
-  // Of an open hash table: over texts that are all different a map of the standard library takes several times as long.
+  // A slot of an open hash table. For strings that are all different, a map of the standard library takes several times
+  // as long.
   struct Slot {
     std::uint32_t hash = 0;
     std::int32_t index = -1;  // of the text; -1: free
@@ -53,8 +55,8 @@ class Vocabulary {
 
   std::vector<Slot> slots_;  // a power of two of them, at most half in use
   bool may_repeat_;
-  std::int64_t looked_for_ = 0;  // texts
-  bool looks_up_ = true;         // those that follow
+  std::int64_t looked_for_ = 0;  // strings
+  bool looks_up_ = true;         // the strings that follow
 };
 
 }  // namespace upsweep::io
