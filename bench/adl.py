@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/adl.py: the eight analysis queries of particle physics (ADL), written with Awkward Array alone, with and without upsweep.
-"""Runs each query on made events with Awkward alone and with upsweep registered, in turn, and asserts the same histograms.
+# bench/adl.py: times eight analysis queries of particle physics (ADL) in Awkward Array, without and with upsweep.
+"""Runs each query on generated events without and with upsweep registered, in turn, and asserts equal histograms.
 
-Prints a table of medians in ms and their ratio; `--output` writes JSON. What is timed is what the query selects or computes;
-the histograms are filled outside of it. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+Prints a table of medians in ms and their ratio; `--output` writes JSON. The timed work is what the query selects or
+computes. The histograms are filled outside of it. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
 
-With --gpu the events are CuPy's: first calls, which compile what they need, and medians of later ones. The histograms are those of
-the CPU but for the values at the edges of bins, as GPUs round sines and sums in another way. Awkward alone needs
-cuda.compute there (cuda-cccl).
+With --gpu the events are CuPy's. The times are the first calls, which compile what they need, and medians of later calls.
+The histograms are those of the CPU, except for values at the edges of bins: GPUs round sines and sums differently.
+Without upsweep, Awkward needs cuda.compute there (cuda-cccl).
 """
 
 import argparse
@@ -56,7 +56,7 @@ def made_events(count):
 
 
 def cartesian_momenta(p):
-    """px, py, pz, e of particles, with whatever else is asked for."""
+    """px, py, pz, e of particles. The caller adds other fields."""
     px, py, pz = p.pt * np.cos(p.phi), p.pt * np.sin(p.phi), p.pt * np.sinh(p.eta)
     return {"px": px, "py": py, "pz": pz, "e": np.sqrt(px * px + py * py + pz * pz + p.mass * p.mass)}
 
@@ -174,13 +174,13 @@ def timed(query, events):
 
 
 def measure(query, ranges, events, rounds):
-    """Medians in ms, without and with upsweep."""
+    """Returns the medians in ms, without and with upsweep."""
     filled = [None, None]
     times = [[], []]
     for _ in range(rounds):
         for which, switch in enumerate((upsweep.awkward.unregister, upsweep.awkward.register)):
             switch()
-            query(events)  # so that pages are at hand: the first run after a switch gets new ones from the system
+            query(events)  # allocates pages: the first run after a switch gets new ones from the system
             ms, columns = timed(query, events)
             times[which].append(ms)
             filled[which] = histograms(columns, ranges)
@@ -192,16 +192,16 @@ def measure(query, ranges, events, rounds):
 
 
 def moved(ours, theirs):
-    """How many values are in another bin, at least, of all."""
+    """Returns the minimum number of values that are in another bin, and the number of all values."""
     return sum(int(np.abs(a - b).sum() + 1) // 2 for a, b in zip(ours, theirs)), sum(int(each.sum()) for each in theirs)
 
 
-# Of so many values one may be in another bin.
+# At most one of this number of values may be in another bin.
 MOVED_OF = 10_000
 
 
 def measure_on_gpu(query, ranges, events, on_gpu):
-    """What gpu_times says, once the histograms are those of the CPU."""
+    """Returns the times of gpu_times, after comparing the histograms with those of the CPU."""
     theirs, ours = gpu_times.alone_and_registered(lambda: query(on_gpu))
     with upsweep.awkward.kernels():
         expected = histograms(query(events), ranges)
@@ -223,9 +223,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", type=int, nargs="*", help="numbers of queries")
-    parser.add_argument("--output", type=Path, help="a file for the same in JSON")
-    parser.add_argument("--gpu", action="store_true", help="events on a GPU")
+    parser.add_argument("--only", type=int, nargs="*", help="run only queries with these numbers")
+    parser.add_argument("--output", type=Path, help="write the results to this file as JSON")
+    parser.add_argument("--gpu", action="store_true", help="run on a GPU")
     options = parser.parse_args()
 
     events = made_events(options.events)

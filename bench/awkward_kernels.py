@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/awkward_kernels.py: Awkward Array's kernels and libupsweep-awkward's in turn, on lists of Poisson(3) elements, verified.
-"""Prints a table: the best wall times in ms, their ratio, and the CPU time of both (of all threads: where others use the cores,
-it says what the wall times cannot). `other bits` marks outputs that differ.
+# bench/awkward_kernels.py: times kernels of Awkward Array and libupsweep-awkward, on Poisson(3) lists, verified.
+"""Runs both in turn. Prints a table: the best wall times in ms, their ratio, and the CPU time of both. The CPU time is that of all threads.
+It is still meaningful if other processes use the cores and disturb the wall times. `other bits` marks outputs that differ.
 
 Needs awkward-cpp 57 and NumPy (pip install awkward-cpp==57 numpy).
 """
@@ -27,7 +27,7 @@ def int64(value):
 
 
 def cases(events):
-    """name → the outputs' lengths and types, and the arguments for such outputs."""
+    """Yields the name, the outputs' lengths and types, and the arguments for such outputs."""
     random = np.random.default_rng(1)
     counts = random.poisson(3, events)
     offsets = np.zeros(events + 1, np.int64)
@@ -96,7 +96,7 @@ def cases(events):
 
 
 def run(kernel, arguments):
-    """Wall and CPU seconds."""
+    """Returns wall and CPU seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
     failure = kernel(*arguments)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
@@ -107,10 +107,10 @@ def run(kernel, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library", help="libupsweep-awkward.so")
+    parser.add_argument("library", help="load this libupsweep-awkward.so")
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", help="kernels whose names contain this")
+    parser.add_argument("--only", default="", help="run only kernels whose names contain this text")
     options = parser.parse_args()
 
     libraries = [ctypes.CDLL(awkward_cpp.cpu_kernels.lib._name), ctypes.CDLL(options.library)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/awkward_peers.py: operations of Awkward Array alone and with upsweep registered, in turn, on lists of Poisson(3) elements.
-"""Prints a table: the best wall times in ms, and their ratio. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
+# bench/awkward_peers.py: times operations of Awkward Array without and with upsweep, in turn, on Poisson(3) lists.
+"""Prints a table of the best wall times in ms, and their ratio. Needs awkward 2.14.0 and upsweep (installed, or in PYTHONPATH).
 
-With --gpu the arrays are CuPy's: first calls, which compile what they need, and medians of later ones. Awkward alone needs
-cuda.compute there (cuda-cccl).
+With --gpu the arrays are CuPy's. The times are the first calls, which compile what they need, and medians of later calls.
+Without upsweep, Awkward needs cuda.compute there (cuda-cccl).
 """
 
 import argparse
@@ -26,7 +26,7 @@ def offsets_of(counts):
 
 
 def operations(events, backend):
-    """name → operation on arrays of that backend."""
+    """Returns the operations by name, on arrays of that backend."""
     random = np.random.default_rng(1)
     counts = random.poisson(3, events)
     offsets = offsets_of(counts)
@@ -104,8 +104,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", help="operations")
-    parser.add_argument("--gpu", action="store_true", help="arrays on a GPU")
+    parser.add_argument("--only", nargs="*", help="run only these operations")
+    parser.add_argument("--gpu", action="store_true", help="run on a GPU")
     options = parser.parse_args()
 
     if options.gpu:
@@ -120,7 +120,7 @@ def main():
         for _ in range(options.rounds):
             for which, switch in enumerate((upsweep.awkward.unregister, upsweep.awkward.register)):
                 switch()
-                operation()  # so that what the switch has changed is in the caches, and pages are at hand
+                operation()  # brings what the switch has changed into the caches, and allocates pages
                 best[which] = min(best[which], seconds(operation, times))
         upsweep.awkward.unregister()
         print(f"{name:24} {best[0] * 1e3:10.3f} {best[1] * 1e3:10.3f} {best[0] / best[1]:6.2f}", flush=True)

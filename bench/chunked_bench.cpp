@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/chunked_bench.cpp: scans, reductions and queries of the host's arrays on a GPU, chunk by chunk, beside the link and the CPU.
+// bench/chunked_bench.cpp: times scans, reductions and queries of host arrays on a GPU, chunk by chunk.
 //
 //   chunked_bench [GB] [SAMPLES]
 //
-// Prints a line of JSON for each call, kind of memory and limit of the device's memory: medians by the host's clock, all of a line
-// taken in turn. `gbps`: bytes of the input a second. `link_gbps`: of copies of pinned memory, one way for reduce, each of both for
-// scan; `host_gbps`: what the host's memory can move, by the copy rate that was measured, where it reads, writes and
-// reads again what is not pinned, and nothing stays in its caches. `of_limit`: the fraction that gbps is of the smaller
-// one.
+// Prints a line of JSON for each call, kind of memory and limit of device memory. Times are medians by the host's
+// clock; all variants of a line run in turn.
+//
+// - `gbps`: bytes of the input per second.
+// - `link_gbps`: copies of pinned memory, in one direction for reduce, in both directions at once for scan.
+// - `host_gbps`: the limit of host memory, from the measured copy rate. Memory that is not pinned is read, written and
+//   read again, and nothing stays in its caches.
+// - `of_limit`: gbps as a fraction of the smaller of these limits.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -39,7 +42,7 @@ std::string_view word(upsweep::gpu::Bound bound) {
 
 struct Machine {
   upsweep::gpu::LinkRates link;
-  double copy;  // bytes of input a second
+  double copy;  // bytes of input per second
 };
 
 void measure(bool pinned, std::int64_t device_bytes, Array in, Array out, const Machine& machine, int samples) {
@@ -75,14 +78,14 @@ void measure(bool pinned, std::int64_t device_bytes, Array in, Array out, const 
         bound.share, static_cast<double>(chunked.use().to_device) / chunked.use().times.to_device / 1e9, cpu,
         bytes / cpu / 1e9);
   };
-  // What is not pinned is read, written and read again on its way there, and as often on its way back.
+  // Memory that is not pinned is read, written and read again on its way to the GPU, and again on its way back.
   constexpr double kNoLimit = 1e18;
   print("reduce", reductions, median(reduce), median(cpu_reduce), machine.link.to_device,
         pinned ? kNoLimit : machine.copy / 3);
   print("scan", scans, median(scan), median(cpu_scan), machine.link.both, pinned ? kNoLimit : machine.copy / 6);
 }
 
-/// As TPC-H's Q6: four columns of 8 bytes.
+/// Like TPC-H's Q6: four columns of 8 bytes.
 void measure_query(std::int64_t device_bytes, const upsweep::MemoryTable& table, const Machine& machine, int samples) {
   const upsweep::Query query(
       "SELECT SUM(price * discount), COUNT(*) FROM t WHERE day < 40 AND discount > 3 AND quantity < 24", table);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/dask_peers.py: queries of many files by upsweep.dask, beside Dask DataFrame on the same workers, and beside upsweep.query.
-"""Prints a table of median milliseconds, and the most memory that a worker process has had.
+# bench/dask_peers.py: times queries of many files by upsweep.dask, Dask DataFrame (same workers) and upsweep.query.
+"""Prints a table of median milliseconds, and the maximum memory of a worker process.
 
 Needs upsweep, dask[dataframe], distributed and pyarrow, and lineitem.parquet: `tpchgen-cli parquet -s 1 --tables=lineitem`.
 """
@@ -21,7 +21,7 @@ QUERIES = {
 
 
 def write_files(table_path, folder, files):
-    """The table in so many files, quantities as float64, which Dask DataFrame sums too."""
+    """Writes the table to `files` files. Quantities are float64, which Dask DataFrame can also sum."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -52,25 +52,25 @@ def ask_dataframe(folder, name):
 
 
 def as_sums(name, answer):
-    """What ask_dataframe() returns, of an answer of upsweep's."""
+    """Converts an answer of upsweep to what ask_dataframe() returns."""
     columns = answer.to_dict()
     return dict(zip(columns[QUERIES[name][0]] if QUERIES[name][0] else [""], columns["s"], strict=True))
 
 
 def most_memory():
-    """MB that this process has had at most."""
+    """Returns the maximum memory of this process in MB."""
     status = pathlib.Path("/proc/self/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) >> 10
 
 
 def measured(ask, workers, rounds):
-    """Median ms of ask(client), its answer, and the most memory of a worker, on workers that begin with this."""
+    """Returns the median ms of ask(client), its answer, and the maximum memory of a worker. Starts new workers."""
     from distributed import Client, LocalCluster
 
     with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         times = []
-        for turn in range(rounds + 1):  # the first imports what it needs
+        for turn in range(rounds + 1):  # the first turn imports modules
             begin = time.perf_counter()
             answer = ask(client)
             if turn > 0:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/gpu_times.py: the times of an operation of Awkward Array on a GPU, alone and with upsweep registered.
+# bench/gpu_times.py: times an operation of Awkward Array on a GPU, without and with upsweep registered.
 import statistics
 import textwrap
 import time
 
 import upsweep.awkward
 
-# Later calls go on for so long, or for so many.
+# The limits of later calls: this time, or this number of calls.
 SECONDS = 1.0
 CALLS = 60
-# Calls of one kind, before those of the other have their turn.
+# The number of calls of one kind before the calls of the other kind.
 TURN = 5
 
 
@@ -25,7 +25,7 @@ def timed(operation):
 
 
 class Times:
-    """Of one kind: the first call in ms, which may have to compile, and later ones."""
+    """The times of one kind in ms: of the first call, which may have to compile, and of later calls."""
 
     def __init__(self, switch, operation):
         self._switch = switch
@@ -39,7 +39,7 @@ class Times:
             self.error = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
 
     def turn(self):
-        """The first call of a turn is not counted: what the other kind left in the caches is none of its business."""
+        """Makes one turn of calls. Its first call is not counted, because the other kind has filled the caches."""
         self._switch()
         self._operation()
         for _ in range(TURN):
@@ -56,9 +56,9 @@ class Times:
 
 
 def alone_and_registered(operation):
-    """Times of Awkward alone, and with upsweep.
+    """Returns the times of Awkward without and with upsweep.
 
-    upsweep's first call is before the other: it compiles nothing of its own, but has to wait for what CuPy compiles for both. Later
+    upsweep's first call comes first. It compiles no code of upsweep, but waits for the code that CuPy compiles for both. Later
     calls take turns.
     """
     ours = Times(upsweep.awkward.register, operation)
@@ -74,13 +74,13 @@ def alone_and_registered(operation):
     return theirs, ours
 
 
-# Of tables whose names have so many columns.
+# The width of the names in a table.
 NAMES = 33
 HEADER = f"{'':{NAMES}} {'Awkward alone':>18} {'upsweep':>18}\n{'ms':{NAMES}} {'first':>8} {'later':>9} {'first':>8} {'later':>9} {'ratio':>6}"
 
 
 def line(name, theirs, ours):
-    """A line of the table under HEADER, and beneath it why there are no times."""
+    """Returns a line of the table under HEADER, and below it the reason if there are no times."""
     cells = [f"{'-':>8} {'-':>9}" if each.error else f"{each.first:8.1f} {each.later:9.3f}" for each in (theirs, ours)]
     ratio = float("nan") if theirs.error or ours.error else theirs.later / ours.later
     reasons = [

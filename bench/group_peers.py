@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/group_peers.py: GROUP BY of a handful to millions of groups from Parquet, beside DuckDB in turn, verified.
-"""Prints a table of median milliseconds: of both the whole answer as an Arrow table, in one process.
+# bench/group_peers.py: times GROUP BY with a few to millions of groups from Parquet by upsweep and DuckDB, verified.
+"""Runs both in turn. Prints a table of median milliseconds. Both return the whole answer as an Arrow table, in one process.
 
 Needs upsweep, duckdb and pyarrow, and a folder with lineitem.parquet and orders.parquet: `tpchgen-cli parquet -s 1
 --tables=lineitem,orders`.
@@ -24,7 +24,7 @@ QUERIES = {
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("folder", type=pathlib.Path, help="where the Parquet files are")
+    arguments.add_argument("folder", type=pathlib.Path, help="read the Parquet files in this folder")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--rounds", type=int, default=5)
     options = arguments.parse_args()
@@ -42,7 +42,7 @@ def main():
         return duck.sql(sql).to_arrow_table()
 
     def require_same(sql, keys):
-        """The largest sums, and of these the first keys."""
+        """Compares the largest sums, with the first keys of equal sums."""
         first = f"{sql} ORDER BY s DESC, {keys} LIMIT 20"
         found, wanted = ([[str(cell) for cell in row.values()] for row in ask(first).to_pylist()] for ask in (ours, theirs))
         assert found == wanted, (sql, found, wanted)
@@ -53,7 +53,7 @@ def main():
         sql = f"SELECT {keys}, {aggregate} AS s FROM '{options.folder / table}.parquet' GROUP BY {keys}"
         require_same(sql, keys)
         samples = {ours: [], theirs: []}
-        for turn in range(options.rounds + 1):  # the first warms caches
+        for turn in range(options.rounds + 1):  # the first turn warms the caches
             for ask, seconds in samples.items():
                 begin = time.perf_counter()
                 answer = ask(sql)

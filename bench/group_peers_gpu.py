@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/group_peers_gpu.py: sums by key of columns in a GPU's memory: the command's rungs, CuPy, PyTorch and, where it is installed, cuDF.
-"""Prints one JSON object per way and number of groups: median seconds, the command's of its verified rungs."""
+# bench/group_peers_gpu.py: times sums by key in GPU memory: the command's rungs, CuPy, PyTorch and, if installed, cuDF.
+"""Prints one JSON object per method and number of groups, with median seconds. The command's times are those of verified rungs."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ import cupy as cp
 
 
 def timed(operation, rounds, synchronize):
-    """Median seconds of a call that waits, after one that warms up; None where it does not fit the memory."""
+    """Returns the median seconds of a call that waits, after one warm-up call; None if it does not fit in memory."""
     seconds = []
     try:
         for _ in range(rounds + 1):
@@ -27,7 +27,7 @@ def timed(operation, rounds, synchronize):
 
 
 def scattered(numbers):
-    """Another 64-bit key for each number."""
+    """Returns a different 64-bit key for each number."""
     keys = numbers.astype(cp.uint64) * cp.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> cp.uint64(32))) * cp.uint64(0xD6E8FEB86659FD93)
     return (keys ^ (keys >> cp.uint64(32))).view(cp.int64)
@@ -44,7 +44,7 @@ def of_torch(torch, keys, values):
 
 
 def ways(keys, values):
-    """name → a call that leaves keys and sums."""
+    """Returns the calls by name; each produces keys and sums."""
     found = {}
     if values.dtype == cp.float64:
         found["cupy unique, bincount"] = lambda: of_cupy(keys, values)
@@ -73,7 +73,7 @@ def of_command(command, rows, groups, dtype, seconds):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--command", default="build/bin/upsweep", help="empty: the libraries of Python alone")
+    arguments.add_argument("--command", default="build/bin/upsweep", help="time the rungs of this command; empty: only Python libraries")
     arguments.add_argument("--rows", type=int, default=100_000_000)
     arguments.add_argument("--groups", default="100,100000,10000000")
     arguments.add_argument("--types", default="float64,int64")

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/held_up_bench.cpp: the scan that the API runs, on threads that are held up or share one core, beside one thread.
+// bench/held_up_bench.cpp: times the scan that the API runs on threads that are held up or share a core, and on one
+// thread.
 //
 //   held_up_bench [ELEMENTS]
 //
-// As in tests/stress_test.cpp: every 1.5 ms on average one of the process's threads is held up, for 1 to 5 ms. On fewer than
-// eight cores the library takes it that there are eight. Prints medians in milliseconds.
+// As in tests/stress_test.cpp, one of the process's threads is held up every 1.5 ms on average, for 1 to 5 ms. On fewer
+// than eight cores, the library is told that there are eight. Prints medians in milliseconds.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -24,7 +25,7 @@
 #include "tests/disturbance.hpp"
 #include "upsweep/scan.hpp"
 
-/// In place of the C library's.
+/// Replaces the C library's function.
 extern "C" int sched_getaffinity(pid_t thread, std::size_t bytes, cpu_set_t* mask) noexcept {
   CPU_ZERO_S(bytes, mask);
   if (syscall(SYS_sched_getaffinity, thread, bytes, mask) < 0) return -1;
@@ -41,7 +42,7 @@ struct Way {
   bool on_one_core;
   bool held_up;
 };
-constexpr Way kWays[] = {  // those on one core last: threads stay there
+constexpr Way kWays[] = {  // ways with one core come last: threads stay there
     {"as they are", false, false},
     {"held up", false, true},
     {"one core", true, false},
@@ -64,7 +65,7 @@ void compare(std::int64_t n) {
   for (std::size_t i = 0; i < counts.size(); ++i) rows[i] = fmt::format("{:>7}", counts[i]);
   std::string header = "threads";
   for (const Way& way : kWays) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // those of the way before end
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // the threads of the previous way end
     std::optional<tests::Disturbance> disturbance;
     if (way.on_one_core || way.held_up) disturbance.emplace(way.on_one_core, way.held_up);
     header += fmt::format("{:>19}", way.name);

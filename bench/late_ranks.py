@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/late_ranks.py: a simulation of ranks that hand on their carries, one after the other or up and down a tree, while some are late.
-"""Each rank folds its share and then passes carries on. A step is held up now and then, as by a system that does something else."""
+# bench/late_ranks.py: simulates ranks that pass on carries, one after the other or in a tree, while some are late.
+"""Each rank folds its share and then passes carries on. Some steps are held up, as by a system that does other work."""
 
 import random
 
 FOLD_S = 1e-3  # a rank's share
 MESSAGE_S = 2e-6  # from rank to rank
-HELD_UP_S, HELD_UP_ODDS = 1e-3, 1e-3  # for how long, on average, and how likely a step is
+HELD_UP_S, HELD_UP_ODDS = 1e-3, 1e-3  # the mean length of a hold-up, and its probability in a step
 
 
 class World:
-    """What steps of ranks take. Without odds none is held up."""
+    """The times of ranks' steps. Without odds, no step is held up."""
 
     def __init__(self, odds, seed):
         self.odds = odds
@@ -24,12 +24,12 @@ class World:
         return [self.step(FOLD_S) for _ in range(ranks)]
 
     def pass_on(self, *ready):
-        """When a message arrives that is sent once all that is ready then."""
+        """Returns when a message arrives that is sent once all times in `ready` have passed."""
         return max(ready) + self.step(MESSAGE_S)
 
 
 def chain(ranks, world):
-    """Each rank waits for the carry of the one before it. Seconds until all know what precedes them."""
+    """Each rank waits for the carry of the previous rank. Returns the seconds until all ranks have what precedes them."""
     folded = world.folds(ranks)
     prefix = 0.0
     for own in folded[:-1]:
@@ -38,7 +38,7 @@ def chain(ranks, world):
 
 
 def tree(ranks, world):
-    """Carries go up a tree, merged two by two, and what precedes each rank comes down again. The left of two ranks goes on."""
+    """Carries go up a tree, merged in pairs. Then the prefix of each rank comes down again. The left rank of a pair continues."""
     level = world.folds(ranks)
     depth = 0
     while len(level) > 1:
@@ -50,6 +50,6 @@ def tree(ranks, world):
 
 
 def simulated(schedule, ranks, odds, rounds=3):
-    """The median of some runs."""
+    """Returns the median of some runs."""
     runs = sorted(schedule(ranks, World(odds, seed)) for seed in range(rounds if odds else 1))
     return runs[len(runs) // 2]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/mpi_bench.cpp: calls of mpi.hpp on this machine's ranks, a thread each: what they take of empty shares, and of longer ones.
+// bench/mpi_bench.cpp: times calls of mpi.hpp on this machine's ranks, one thread each, with empty and longer shares.
 //
 //   mpiexec -n 2 build/bin/mpi_bench >> bench/results/epyc-mpi.jsonl
 //
-// Seconds are those of the slowest rank, from a barrier on: the median of many calls, and the least, which is what a machine with
-// other work can do. `n` counts the elements of all ranks.
+// Seconds are those of the slowest rank, measured from a barrier: the median of many calls, and the minimum. The
+// minimum is what a machine with other work can reach. `n` is the number of elements of all ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ double seconds_of(const std::function<void()>& call) {
 }
 
 void measure(std::string_view what, Index n, const std::function<void()>& call) {
-  call();  // memory is there, and MPI's connections
+  call();  // allocates memory and opens MPI's connections
   std::vector<double> times(n == 0 ? 1001 : 41);
   for (double& time : times) time = seconds_of(call);
   std::sort(times.begin(), times.end());
@@ -59,7 +59,7 @@ void measure_calls(Index total) {
           [&] { mpi::offsets(MPI_COMM_WORLD, seq, x.data(), stops.data(), n, offsets.data()); });
 }
 
-/// What a rank does with the carries of all: `n` counts them.
+/// The work of one rank on the carries of all ranks. `n` is the number of carries.
 void measure_merging() {
   const std::vector<upsweep::ScanCarry<std::int32_t>> carries(kCarries, upsweep::carry_of(1));
   auto all = upsweep::empty_carry<std::int32_t>();

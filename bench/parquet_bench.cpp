@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/parquet_bench.cpp: where reading Parquet spends its time: file, Snappy, decoding, batches, query; on one thread.
+// bench/parquet_bench.cpp: times the stages of reading Parquet on one thread: file, Snappy, decoding, batches, query.
 //
 //   parquet_bench FILE.parquet [--columns a,b] [--sql "SELECT …"] [--seconds S]
 //
-// Every stage does what the ones above it do as well, but for the query, which reads what its SQL names. Prints for each the
-// median in milliseconds, nanoseconds a row, bytes that come out, and their rate.
+// Every stage also does the work of the stages above it, except the query, which reads what its SQL names. Prints for
+// each the median in milliseconds, nanoseconds per row, the output in bytes, and its rate.
 #include <arrow/array/array_base.h>
 #include <arrow/buffer.h>
 #include <arrow/io/file.h>
@@ -43,7 +43,7 @@ struct Options {
   double seconds = 1;
 };
 
-/// What all stages read.
+/// The input of all stages.
 struct Input {
   std::string path;
   std::shared_ptr<arrow::io::RandomAccessFile> file;
@@ -53,7 +53,7 @@ struct Input {
   [[nodiscard]] const parquet::FileMetaData& metadata() const { return *schema.metadata; }
 };
 
-/// Bytes that come out of a stage.
+/// Returns the number of bytes that a stage produces.
 using Stage = std::function<std::int64_t(const Input&)>;
 
 template <class F>
@@ -118,7 +118,7 @@ void run(const Options& options) {
     const auto& fields = table->fields();
     const auto found =
         std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
-    if (found == fields.end()) throw upsweep::Error(Code::unknown_column, "no column " + name);
+    if (found == fields.end()) throw upsweep::Error(Code::unknown_column, "unknown column " + name);
     input.columns.push_back(static_cast<int>(found - fields.begin()));
   }
   std::sort(input.columns.begin(), input.columns.end());
@@ -160,11 +160,13 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   try {
     upsweep::bench::Options options;
-    CLI::App app("Where reading Parquet spends its time");
-    app.add_option("input", options.input, "a Parquet file")->required();
-    app.add_option("--columns", options.columns, "numbers compressed with Snappy")->delimiter(',')->required();
-    app.add_option("--sql", options.sql, "a query of that file, which is timed as well");
-    app.add_option("--seconds", options.seconds, "for which each stage is timed");
+    CLI::App app("Times the stages of reading Parquet.");
+    app.add_option("input", options.input, "read this Parquet file")->required();
+    app.add_option("--columns", options.columns, "read these columns of numbers, compressed with Snappy")
+        ->delimiter(',')
+        ->required();
+    app.add_option("--sql", options.sql, "also time this query of the file");
+    app.add_option("--seconds", options.seconds, "time each stage for this number of seconds");
     CLI11_PARSE(app, argc, argv);
     upsweep::bench::run(options);
     return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/python_peers.py: upsweep's Python functions beside NumPy's, CuPy's and PyTorch's, in turn, verified.
+# bench/python_peers.py: times upsweep's Python functions and those of NumPy, CuPy and PyTorch, in turn, verified.
 """Prints a table of medians, the rate of a copy in the same run, and ratios; --output writes every sample as JSON.
 
 --gpu measures arrays of CuPy and PyTorch by CUDA events instead of NumPy's by the clock.
@@ -18,7 +18,7 @@ SAMPLES = 9
 
 
 class Host:
-    """Calls by the host's clock; short ones several at a time."""
+    """Times calls by the host's clock; times several short calls together."""
 
     def time(self, call: Callable[[], object]) -> float:
         repeats = 1
@@ -33,7 +33,7 @@ class Host:
 
 
 class Gpu:
-    """Work in the current stream, by events."""
+    """Times work in the current stream, by events."""
 
     def __init__(self):
         import torch
@@ -53,7 +53,7 @@ class Gpu:
 
 
 def measure(clock, calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
-    """Every call in turn, round after round."""
+    """Times every call in turn, round after round."""
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()
@@ -82,7 +82,7 @@ def report(title: str, clock, calls: dict[str, Callable[[], object]], results: l
 
 
 def same(a, b) -> None:
-    assert np.allclose(a, b), "upsweep and its peer differ"
+    assert np.allclose(a, b), "upsweep and the other library differ"
 
 
 def host_sums(results: list[dict], n: int) -> None:
@@ -198,7 +198,7 @@ def gpu_lists(results: list[dict], n: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("-n", type=float, default=1e8, help="elements")
+    parser.add_argument("-n", type=float, default=1e8, help="use this number of elements")
     parser.add_argument("--output")
     arguments = parser.parse_args()
     n = int(arguments.n)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/query_bench.cpp: queries on columns in memory, beside reading the bytes they must touch: by the CPU, or on a GPU.
+// bench/query_bench.cpp: times queries on columns in memory, on the CPU or a GPU, and reads of the bytes that they
+// must touch.
 //
 //   query_bench [--input lineitem.parquet] [--rows N] [--copies N] [--threads N] [--cuda] [--seconds S] [--only NAME]
 //
-// Without --input the columns are made, with TPC-H's ranges. With --copies 10 every run takes the next of ten copies of the
-// table, so that it finds none of it in cache. Prints one JSON object per query; bench/query_peers.py runs others' engines.
+// Without --input the columns are generated with TPC-H's ranges. With --copies 10 every run uses the next of ten copies
+// of the table, so that none of it is in cache. Prints one JSON object per query. bench/query_peers.py runs other
+// engines.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,8 +36,8 @@ constexpr std::int64_t kLine = 64;  // bytes of a cache line, which is what the 
 struct Ask {
   std::string name;
   std::string sql;
-  std::vector<std::string> keys;     ///< columns that every row is read of
-  std::vector<std::string> payload;  ///< columns that are read where `limit` keeps a row
+  std::vector<std::string> keys;     ///< columns that are read for every row
+  std::vector<std::string> payload;  ///< columns that are read for rows that `limit` keeps
   std::int64_t limit = 0;
 };
 
@@ -117,7 +119,7 @@ class Columns {
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
 
-  /// A copy in memory of its own.
+  /// A copy in separate memory.
   [[nodiscard]] std::unique_ptr<MemoryTable> copied(std::deque<cpu::Pages<std::byte>>& memory) const {
     auto table = std::make_unique<MemoryTable>();
     for (const Column& column : columns_) {
@@ -132,7 +134,7 @@ class Columns {
     return table;
   }
 
-  /// Bytes that a query must read: its keys whole, and the lines of the payload that hold a row that is kept.
+  /// The bytes that a query must read: its keys as a whole, and the payload's cache lines with a row that is kept.
   [[nodiscard]] std::int64_t bytes_of(const Ask& ask) const {
     std::int64_t bytes = 0;
     for (const std::string& name : ask.keys) bytes += std::ssize(column(name).bytes);
@@ -244,7 +246,7 @@ void time_on_cpu(const Options& options, const Columns& columns) {
   }
 }
 
-/// Seconds by events that a GPU takes to read `bytes`, from one of `copies` arrays after the other.
+/// Measures the seconds by events that a GPU takes to read `bytes`, from one of `copies` arrays after the other.
 class DeviceRead {
  public:
   DeviceRead(std::int64_t bytes, int copies) : n_(bytes / 8), copies_(copies) {
@@ -279,7 +281,7 @@ void time_on_gpu(const Options& options, const Columns& columns) {
     const Query query(ask.sql, *table);
     const Answer first = query.run(policy, *tables[0]);
     if (cells_of(first) != cells_of(query.run(par, *table)) || first.rows_by_cpu != 0) {
-      throw Error(Code::malformed, ask.name + ": the GPU's answer is another than the CPU's");
+      throw Error(Code::malformed, ask.name + ": the answers of the GPU and the CPU differ");
     }
     const std::int64_t bytes = columns.bytes_of(ask);
     DeviceRead read(bytes, options.copies);
@@ -319,13 +321,13 @@ int main(int argc, char** argv) {
   try {
     upsweep::bench::Options options;
     CLI::App app("Times queries on columns in memory.");
-    app.add_option("--input", options.input, "a lineitem table; else columns are made");
-    app.add_option("--rows", options.rows, "of made columns");
-    app.add_option("--copies", options.copies, "of the table, taken in turn");
-    app.add_option("--threads", options.threads, "0: all cores");
-    app.add_option("--seconds", options.seconds, "for each query");
-    app.add_option("--only", options.only, "queries whose name has this in it");
-    app.add_flag("--cuda", options.cuda, "on the first GPU");
+    app.add_option("--input", options.input, "read a lineitem table (default: generate the columns)");
+    app.add_option("--rows", options.rows, "generate this number of rows");
+    app.add_option("--copies", options.copies, "run on this number of copies of the table in turn");
+    app.add_option("--threads", options.threads, "use this number of threads; 0: all cores");
+    app.add_option("--seconds", options.seconds, "time each query for this number of seconds");
+    app.add_option("--only", options.only, "run only queries whose name contains this text");
+    app.add_flag("--cuda", options.cuda, "run on the first GPU");
     CLI11_PARSE(app, argc, argv);
     return upsweep::bench::run(options);
   } catch (const std::exception& error) {

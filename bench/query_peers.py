@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/query_peers.py: upsweep, DuckDB and Polars on one lineitem table, in memory and from Parquet, in turn, verified.
-"""Prints a table of median milliseconds and ratios, and writes every figure as JSON with --output. In memory upsweep is timed by
-query_bench, from Parquet by its Python package, in this process, as the others are.
+# bench/query_peers.py: times upsweep, DuckDB and Polars on one lineitem table, in memory and from Parquet, verified.
+"""Runs the engines in turn. Prints a table of median milliseconds and ratios, and writes every figure as JSON with --output. In memory,
+query_bench times upsweep. From Parquet, its Python package is timed in this process, like the others.
 
 Needs upsweep, duckdb and polars (pip install polars); the table is the tour's: build/tour/lineitem.parquet.
 """
@@ -32,7 +32,7 @@ def timed(run):
 
 
 def polars_queries(pl, frame):
-    """As lazy expressions, which is what Polars' users write; the same for frames in memory and scanned files."""
+    """Returns the queries as lazy expressions, as Polars users write them; they are the same for frames and scanned files."""
     import datetime as dt
 
     day = pl.col("l_shipdate")

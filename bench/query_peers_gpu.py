@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/query_peers_gpu.py: the queries of query_bench in CuPy, on made columns in a GPU's memory: as one would write them, and fused by hand.
-"""Prints one JSON object per query and way: median seconds by CUDA events over rotating copies of the columns."""
+# bench/query_peers_gpu.py: times the queries of query_bench on generated columns in GPU memory: plain CuPy, fused CuPy.
+"""Prints one JSON object per query and method: median seconds by CUDA events over rotating copies of the columns."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def made(rows, random):
-    """TPC-H's ranges and types, as bench/query_bench.cpp makes them."""
+    """Generates columns with TPC-H's ranges and types, like bench/query_bench.cpp."""
     return {
         "suppkey": random.integers(1, 10_001, rows, dtype=np.uint32),
         "quantity": random.integers(1, 51, rows, dtype=np.int64) * 100,

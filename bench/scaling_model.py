@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/scaling_model.py: how long calls take on numbers of GPUs, cores and ranks that were not measured.
-"""Every time is a sum of terms, such as the bytes that each GPU moves and the hand-offs from GPU to GPU, with what was measured fitted to
-them by least squares of relative errors. One measurement is kept out of each fit, to check it. tools/figures.py shows all of it.
+# bench/scaling_model.py: predicts the times of calls on numbers of GPUs, cores and ranks that were not measured.
+"""Every time is a sum of terms, such as the bytes that each GPU moves and the hand-offs from GPU to GPU. The measurements are fitted
+to the terms by least squares of relative errors. One measurement is excluded from each fit, to check it. tools/figures.py shows the fits.
 """
 import json
 import math
@@ -22,7 +22,7 @@ def lines(name):
 
 
 class Point(NamedTuple):
-    """A measurement: how much there is of each term, and the seconds of all."""
+    """A measurement: the amount of each term, and the seconds of all."""
 
     terms: list[float]
     seconds: float
@@ -30,8 +30,8 @@ class Point(NamedTuple):
 
 class Fit(NamedTuple):
     what: str
-    seconds_of: list[float]  # one of each term
-    held: Point  # what was kept out
+    seconds_of: list[float]  # the seconds of one unit of each term
+    held: Point  # the excluded measurement
 
     def predict(self, terms):
         return sum(amount * each for amount, each in zip(terms, self.seconds_of))
@@ -42,7 +42,7 @@ class Fit(NamedTuple):
 
 
 def solve(matrix, right):
-    """The solution of linear equations, by elimination."""
+    """Solves linear equations by elimination."""
     rows = [[*row, value] for row, value in zip(matrix, right)]
     for i in range(len(rows)):
         pivot = max(range(i, len(rows)), key=lambda k: abs(rows[k][i]))
@@ -55,7 +55,7 @@ def solve(matrix, right):
 
 
 def fitted(points):
-    """Seconds of one of each term, so that relative errors are least in squares."""
+    """Returns the seconds of one unit of each term that minimize the squares of relative errors."""
     terms_of = [[amount / point.seconds for amount in point.terms] for point in points]
     terms = range(len(terms_of[0]))
     matrix = [[sum(row[i] * row[j] for row in terms_of) for j in terms] for i in terms]
@@ -63,18 +63,18 @@ def fitted(points):
 
 
 def fit(what, points, held):
-    """Of points by some key: all are fitted but the one that is held back."""
+    """Fits all points except `held`; `points` maps a key to each."""
     return Fit(what, fitted([point for key, point in points.items() if key != held]), points[held])
 
 
-# ---- what was measured
+# ---- the measurements
 
-# Bytes that a GPU moves for a byte of its shard, where there are several: a scan reads it twice and writes it.
+# Bytes that each of several GPUs moves for each byte of its shard: a scan reads it twice and writes it once.
 GPU_PASSES = {"scan": 3, "reduce": 1}
 
 
 def gpu_terms(problem, gpus, shard_bytes):
-    """Bytes of each, hand-offs from each GPU to the next, and a call's start."""
+    """Returns the bytes of each GPU, the hand-offs from each GPU to the next, and the start of a call."""
     return [GPU_PASSES[problem] * shard_bytes, gpus - 1, 1]
 
 
@@ -82,7 +82,7 @@ HELD_SHARDS = (4, 2**30)  # GPUs, and bytes of each shard
 
 
 def gpu_fits():
-    """Shards on 2 and 4 GPUs, but those held back."""
+    """Fits shards on 2 and 4 GPUs, except the excluded ones."""
     fits = []
     for problem, kind in dict.fromkeys((r["problem"], r["type"]) for r in lines("h200x4-shards") if r["problem"] in GPU_PASSES):
         points = {}
@@ -94,7 +94,7 @@ def gpu_fits():
     return fits
 
 
-# What stands in which file, how many elements there are, and how many bytes each takes to be read and written.
+# The file of each measurement, the number of elements, and the bytes that each element takes to be read and written.
 ON_CORES = {
     **{f"scan, {kind}": ("xeon64-scan", {"type": kind}, 2**28, 2 * BYTES[kind]) for kind in ("int32", "float64")},
     "offsets, int32": ("xeon64-ragged", {"type": "int32", "input": None}, 2 * 10**8, 2 * BYTES["int32"] + 8),
@@ -105,12 +105,12 @@ HELD_CORES = 16
 
 
 def core_terms(threads, size):
-    """Bytes of each core; bytes of all, through one memory; and what threads take from each other, the more there are."""
+    """Returns the bytes of each core, the bytes of all through one memory, and the contention, which grows with the threads."""
     return [size / threads, size, size * threads]
 
 
 def on_cores(what):
-    """Seconds by threads."""
+    """Returns the seconds by the number of threads."""
     name, wanted, _, _ = ON_CORES[what]
     found = json.loads((RESULTS / f"{name}.json").read_text())["rows"]
     found = [r for r in found if r["status"] == "verified" and all(r[key] == value for key, value in wanted.items())]
@@ -118,7 +118,7 @@ def on_cores(what):
 
 
 def core_fits(held=HELD_CORES):
-    """1 to 64 cores of one machine, but those held back."""
+    """Fits 1 to 64 cores of one machine, except the excluded number."""
     fits = []
     for what, (_, _, n, size) in ON_CORES.items():
         fits.append(fit(what, {t: Point(core_terms(t, n * size), s) for t, s in on_cores(what).items()}, held))
@@ -129,7 +129,7 @@ RANK_CORES = 2
 
 
 def rank_fits():
-    """2, 4 and 8 ranks on two cores, which do all of it whatever the ranks; held back are 8."""
+    """Fits 2, 4 and 8 ranks on two cores, which do all of the work for any number of ranks. 8 ranks are excluded."""
     found = [r for r in lines("epyc-mpi") if r["n"] == 2**26 and r["ranks"] >= RANK_CORES]
     fits = []
     for call in dict.fromkeys(r["call"] for r in found):
@@ -138,12 +138,12 @@ def rank_fits():
     return fits
 
 
-# Collectives of a call, each of which takes rounds of messages.
+# The number of collectives in a call. Each takes rounds of messages.
 COLLECTIVES = 3
 
 
 def round_fits():
-    """Calls on empty shares and a collective alone; held back are scans."""
+    """Fits calls on empty shares and a single collective. Scans are excluded."""
     fits = []
     for name, ranks, what in (
         ("xeon64-mpi", 2, "2 ranks, shared memory"),
@@ -161,25 +161,25 @@ def round_fits():
     return fits
 
 
-# ---- calls over ranks, each a host as the one with 64 cores
+# ---- calls over ranks, each a host like the one with 64 cores
 
-# Assumed as MESSAGE_S is, not measured: how fast a host's messages come, in bytes a second.
+# Assumed like MESSAGE_S, not measured: the rate at which a host receives messages, in bytes per second.
 NETWORK = 12.5e9
 HOST_CORES = 64
 ELEMENTS = 2**40  # of all hosts
 
 
 def work(*whats):
-    """Seconds of an element on one host, of all passes over it."""
+    """Returns the seconds of an element on one host, summed over all passes."""
     return sum(on_cores(what)[HOST_CORES] / ON_CORES[what][2] for what in whats)
 
 
 class Call(NamedTuple):
-    seconds_each: float  # of an element
-    carry: int  # bytes that each rank gives the others
+    seconds_each: float  # per element
+    carry: int  # bytes that each rank sends to the others
 
 
-# As docs/scaling.md lists them: each takes two all-reductions and one all-gather.
+# As listed in docs/scaling.md: each call takes two all-reductions and one all-gather.
 CALLS = {
     "inclusive_scan": Call(work("reduce, int32", "scan, int32"), 32),
     "reduce": Call(work("reduce, int32"), 24),
@@ -189,17 +189,17 @@ CALLS = {
 
 
 def merge_seconds():
-    """Of one carry, while half of the cores do so."""
+    """Returns the seconds to merge one carry while half of the cores merge."""
     (found,) = [r for r in lines("xeon64-mpi") if r["call"].startswith("merging") and r["ranks"] == HOST_CORES // 2]
     return found["least_s"] / found["n"]
 
 
 class CallTimes(NamedTuple):
-    """Seconds of a call."""
+    """The seconds of a call."""
 
     work: float
-    rounds: float  # of messages, one waiting for the other
-    carries: float  # of all ranks, that come to each and are merged there
+    rounds: float  # of messages, each waiting for the previous one
+    carries: float  # of all ranks, which each rank receives and merges
 
     @property
     def all(self):
@@ -213,7 +213,7 @@ def call_seconds(call, n, ranks):
 
 
 def half_efficient(call, n):
-    """The most ranks, by powers of two, of whose time half and more is work."""
+    """Returns the maximum number of ranks, a power of two, that spend at least half of the time on work."""
     ranks = 1
     while (times := call_seconds(call, n, 2 * ranks)).work >= times.all / 2:
         ranks *= 2

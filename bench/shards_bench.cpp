@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/shards_bench.cpp: arrays, lists and tables in shards on 1, 2, 4 … GPUs, beside what a shard takes on one.
+// bench/shards_bench.cpp: times arrays, lists and tables in shards on 1, 2, 4 … GPUs, and one shard on one GPU.
 //
 //   shards_bench [LOG2_ELEMENTS_OF_A_SHARD] [SAMPLES]
 //
-// Prints a line of JSON for each type and number of GPUs: medians of calls that are waited for, by the host's clock, all of a line
-// taken in turn. `of_bound`: the least time that it could take, of its own. A shard of a scan is reduced and scanned where there are
-// several GPUs, and so are starts and stops, of which offsets are made; of lists it is what a shard takes alone. Lists have 16 elements;
-// their offsets are made from starts and stops that lie apart. A table has four int64 columns, an eighth of the elements long.
+// Prints a line of JSON for each type and number of GPUs. Times are medians of calls that are waited for, by the host's
+// clock; all variants of a line run in turn.
+//
+// `of_bound` is the minimum possible time as a fraction of the measured time. With several GPUs, a shard of a scan is
+// reduced and scanned in that time. So are the starts and stops that offsets are made of. For lists, the minimum is the
+// time of a single shard. Lists have 16 elements; their offsets are made from separate starts and stops. A table has
+// four int64 columns, an eighth of the elements long.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -106,7 +109,7 @@ void measure(std::string_view type, int gpus, std::int64_t n, int samples) {
   require(cudaFree(total));
 }
 
-/// `call` on a group against `alone` on its first member, which several members do after `before`.
+/// Compares `call` on a group with `alone` on its first member. With several members, the time of `before` is added.
 void compare(
     std::string_view problem, std::string_view type, int gpus, std::int64_t n, int samples,
     const std::function<void()>& call, const std::function<void()>& alone,
@@ -182,7 +185,7 @@ void measure_lists(int gpus, std::int64_t n, int samples) {
   }
 }
 
-/// A table's rows: what a query filters by, what it groups by, and what it adds up.
+/// A table's rows: the columns that a query filters by, groups by, and adds up.
 struct Columns {
   std::vector<std::int64_t> date, key, amount, price;
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/subset_sum_peers.py: upsweep and what a Python user would pick for subset sums (int, NumPy, CP-SAT, HiGHS), in turn, verified.
-"""Prints tables of median seconds, and writes every figure as JSON with --output.
+# bench/subset_sum_peers.py: times subset sums by upsweep, int, NumPy, CP-SAT and HiGHS, in turn, verified.
+"""Compares upsweep with the choices of a Python user. Prints tables of median seconds; --output writes every figure as JSON.
 
-Needs numpy; CP-SAT and HiGHS are left out where they are missing (pip install numpy ortools scipy). What Python
-takes is timed within this process, imports not counted; of upsweep it is what its JSON says, and in --output also
-wall_s, what the whole process took. A contender that took --once seconds or more is not run again in later rounds.
+Needs numpy. CP-SAT and HiGHS are omitted if they are missing (pip install numpy ortools scipy). Python code is timed within
+this process, without imports. The time of upsweep is the one in its JSON. --output also contains wall_s, the time of the
+whole process. A contender that took --once seconds or more does not run again in later rounds.
 """
 
 import argparse
@@ -31,10 +31,10 @@ try:
 except ImportError:
     milp = None
 
-SEED, LARGEST = 12, 10_000_000  # of the ladder's made items
+SEED, LARGEST = 12, 10_000_000  # of the ladder's generated items
 SMALL = {"n": 10, "target": 25_000_000}
 DENSE = {"n": 1_000, "target": 1_000_000_000}
-STEPS = 10  # so many of the dense items are timed in Python
+STEPS = 10  # the number of dense items that are timed in Python
 EXACT = {"bits": 40, "n": 40}  # a MIP solver adds doubles
 
 
@@ -67,7 +67,7 @@ def timed(run):
 
 
 def upsweep(options, *arguments):
-    """Its JSON, with wall_s. A program that another build is just replacing is tried again."""
+    """Returns its JSON, with wall_s. Tries again if another build is just replacing the program."""
     command = [f"{options.build}/bin/upsweep", *arguments, "--json", "--quiet", "--threads", str(options.threads), "--device", "cpu"]
     for attempt in range(12):
         try:
@@ -85,7 +85,7 @@ def upsweep(options, *arguments):
     raise SystemExit(f"no answer from {command}")
 
 
-# ------------------------------------------------------------------------------------------------------- every sum up to S
+# --------------------------------------------------------------------------------------------------- every sum up to S
 
 
 def add_item(bits, item, mask):
@@ -103,7 +103,7 @@ def byte_table(items, target):
     reached = np.zeros(target + 1, dtype=np.bool_)
     reached[0] = True
     for item in items:
-        reached[item:] |= reached[: target + 1 - item]  # NumPy copies what overlaps
+        reached[item:] |= reached[: target + 1 - item]  # NumPy copies overlapping memory
     return reached
 
 
@@ -124,7 +124,7 @@ def check_bitset(bits, expected, target):
 
 
 def dense_steps(items, target, check):
-    """Ten of the items, evenly spread, each or'ed into a bitset as long as it is by then; seconds for all items."""
+    """Adds ten of the items, evenly spread, to a bitset of the length at that point. Returns the seconds for all items."""
     mask = (1 << target + 1) - 1
     noise = int.from_bytes(np.random.default_rng(SEED).bytes(target // 8 + 1), "little") & mask
     every = len(items) // STEPS
@@ -142,7 +142,7 @@ def dense_steps(items, target, check):
 
 
 def climb(options, instance, items):
-    """Median seconds of the ladder's rungs that fill every sum, once its seed and largest item are seen to be ours."""
+    """Returns the median seconds of the rungs that fill every sum. First checks the ladder's seed and largest item."""
     answer = upsweep(options, "ladder", "subset-sum", "--sizes", str(instance["n"]), "--target", str(instance["target"]))
     for row in answer["rows"]:
         assert (row["seed"], row["largest"], row["target"]) == (SEED, max(items), instance["target"]), row
@@ -150,7 +150,7 @@ def climb(options, instance, items):
     return {row["rung"]: row["median_s"] for row in answer["rows"] if row["status"] == "verified" and row["sums_per_s"]}
 
 
-# ---------------------------------------------------------------------------------------------------------- about one target
+# -------------------------------------------------------------------------------------------------------- one target
 
 
 def instances(options):
@@ -165,7 +165,7 @@ def instances(options):
 
 
 def by_lists(items, target):
-    """Meet in the middle: the sums of both halves, sorted, each looked for in the other. Indices, or None."""
+    """Meets in the middle: sorts the sums of both halves and searches for each in the other half. Returns indices, or None."""
 
     def sums(some):
         found = np.zeros(1, dtype=np.int64)
@@ -203,7 +203,7 @@ def by_cp_sat(items, target, limit, threads):
 
 @contextlib.contextmanager
 def without_stdout():
-    """HiGHS prints a line or two past its own option for silence."""
+    """Suppresses standard output: HiGHS prints a line or two even with its option for silence."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -227,7 +227,7 @@ def by_highs(items, target, limit):
 
 
 def verdict(instance, found):
-    """yes (re-added), no, wrong sum, or what kept it from an answer."""
+    """Returns yes (after adding again), no, wrong sum, or the reason for no answer."""
     if found is None or isinstance(found, str):
         return found or "no"
     right = len(set(found)) == len(found) and sum(instance["items"][i] for i in found) == instance["target"]
@@ -254,7 +254,7 @@ def takes(engine, instance):
     return {"cp_sat": cp_model is not None, "highs": milp is not None and exact}.get(engine, True)
 
 
-# ----------------------------------------------------------------------------------------------------------------- the tables
+# ---------------------------------------------------------------------------------------------------------- the tables
 
 
 def short(seconds):
@@ -287,7 +287,7 @@ def print_fills(fills):
 
 
 def print_solved(solved, limit):
-    print(f"\nis target T a sum, and of which items ({limit:g} s at most; +1: T is one more than a sum)")
+    print(f"\nis target T a sum, and of which items (at most {limit:g} s; +1: T is one more than a sum)")
     print(f"{'n':>3}{'bits':>5}{'T':>4} {'answer':7}{'upsweep':>9}{'NumPy lists':>12}{'CP-SAT':>11}{'HiGHS':>13}")
     for row in solved:
         line = f"{row['n']:3}{row['bits']:5}{'+1' if row['more'] else '':>4} {row['answer']:7}"
@@ -299,8 +299,8 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--dense-rounds", type=int, default=1, help="of the dense ladder: two minutes each")
-    arguments.add_argument("--limit", type=float, default=60, help="seconds for CP-SAT and for HiGHS, each instance")
+    arguments.add_argument("--dense-rounds", type=int, default=1, help="run the dense ladder this number of times, two minutes each")
+    arguments.add_argument("--limit", type=float, default=60, help="stop CP-SAT and HiGHS after these seconds for each instance")
     arguments.add_argument("--once", type=float, default=2)
     arguments.add_argument("--items", type=int, nargs="*", default=[20, 30, 40, 44, 50])
     arguments.add_argument("--bits", type=int, nargs="*", default=[40, 57])
@@ -309,7 +309,7 @@ def main():
     options = arguments.parse_args()
 
     check = mt19937_64(5489)
-    assert [next(check) for _ in range(10_000)][-1] == 9981545732273789042  # as the C++ standard has it
+    assert [next(check) for _ in range(10_000)][-1] == 9981545732273789042  # as the C++ standard specifies
     small, dense = (made(which["n"], LARGEST, SEED)[0] for which in (SMALL, DENSE))
     expected = enumerated(small, SMALL["target"])
     fills = {"small": {}, "dense": {}}
@@ -343,7 +343,7 @@ def main():
                     seconds, found = solve(options, engine, instance, path)
                     samples.setdefault(engine, []).append(seconds)
                     answers.setdefault(engine, []).append(verdict(instance, found))
-                # A yes was added up again; for a no, two ways that look at everything must agree.
+                # A yes was added up again. For a no, the two exhaustive methods must agree.
                 instance["answer"] = answers["lists"][0]
                 assert {*answers["upsweep"], *answers["lists"]} == {instance["answer"]}, instance
                 assert instance["answer"] == "yes" or instance["answer"] == "no" and instance["more"], instance

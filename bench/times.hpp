@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/times.hpp: calls on GPUs by the host's clock, for programs that link nothing but the library's API.
+// bench/times.hpp: times calls on GPUs by the host's clock, for programs that link only the library's API.
 #pragma once
 
 #include <cuda_runtime_api.h>

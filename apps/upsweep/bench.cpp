@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/bench.cpp: `upsweep bench`: the studies of every problem climbed cell by cell, into one file that says all of it.
+// apps/upsweep/bench.cpp: `upsweep bench`: climbs every study cell by cell and writes one file of results.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -34,27 +34,27 @@
 namespace upsweep::command {
 namespace {
 
-// ------------------------------------------------------------------------------------------------------------ the cells
+// ---------------------------------------------------------------------------------------------------------- the cells
 
-constexpr std::int64_t kQuickLengths[] = {1 << 12, 1 << 16, 1 << 20};  // so many that --compare judges what they say
+constexpr std::int64_t kQuickLengths[] = {1 << 12, 1 << 16, 1 << 20};  // enough lengths for --compare to judge a rung
 constexpr double kQuickRounds = 0.01;
 constexpr double kQuickMost = 0.5;
 
-/// One climb: what can be lost when the command is stopped.
+/// One climb: the work that is lost when the command is stopped.
 struct Cell {
   const ProblemInfo* problem;
   const Study* study;
   ClimbRequest request;
   std::string name;  ///< "scan/sizes/int32/1024"
 
-  /// How long it may take, in arbitrary units: filling, verifying and timing go with the length.
+  /// The expected time in arbitrary units: filling, verifying and timing are proportional to the length.
   [[nodiscard]] double weight() const {
     const double n = request.sizes.empty() ? 1e8 : static_cast<double>(request.sizes[0]);
     return static_cast<double>(request.threads.size()) * (1 + n / 1e7);
   }
 };
 
-/// One, two, four … and as many as there are.
+/// One, two, four … and the number of cores.
 std::vector<int> doubling_threads() {
   std::vector<int> counts;
   for (int count = 1; count < machine().threads; count *= 2) counts.push_back(count);
@@ -69,7 +69,7 @@ class BenchPlan {
         options_(options),
         sizes_(parse_sizes(options.sizes)),
         counts_(options.threads.empty() ? doubling_threads() : parse_threads(options.threads)) {
-    if (!common.rung.empty()) refuse("bench measures whole ladders: one rung is `upsweep ladder PROBLEM --rung ID`");
+    if (!common.rung.empty()) refuse("bench measures whole ladders; for one rung: `upsweep ladder PROBLEM --rung ID`");
     for (const ProblemInfo& info : problems()) {
       if (options.problems.empty() || std::ranges::find(options.problems, info.name) != options.problems.end()) {
         add(info);
@@ -94,14 +94,14 @@ class BenchPlan {
     }
   }
 
-  /// Whether it sets what concerns GPUs alone.
+  /// Whether the study sets an option that concerns only GPUs.
   [[nodiscard]] static bool is_of_gpus(const ProblemInfo& info, const Study& study) {
     return std::ranges::any_of(study.settings, [&](const Study::Value& value) {
       return std::ranges::find(info.settings, value.setting, &SettingInfo::name)->backend == Backend::cuda;
     });
   }
 
-  /// A type for each cell; where the problem has none of its own, any.
+  /// The types, one for each cell. A problem without types gets one arbitrary type.
   [[nodiscard]] std::vector<Type> types_of(const ProblemInfo& info, const Study& study) const {
     std::vector<Type> types(study.types.begin(), study.types.end());
     if (types.empty()) types.assign(info.usual_types.begin(), info.usual_types.end());
@@ -110,7 +110,7 @@ class BenchPlan {
     return types;
   }
 
-  /// 0: the problem's usual instances.
+  /// The lengths, one for each cell. 0 means the problem's usual instances.
   [[nodiscard]] std::vector<std::int64_t> sizes_of(const Study& study) const {
     if (study.sizes.empty()) return {0};
     if (!sizes_.empty()) return sizes_;
@@ -156,18 +156,18 @@ class BenchPlan {
   std::vector<Cell> cells_;
 };
 
-// ---------------------------------------------------------------------------------------------------------- the results
+// -------------------------------------------------------------------------------------------------------- the results
 
-/// What has been measured, in a file beside the results' own until it is whole.
+/// The measurements, in a temporary file next to the results until they are complete.
 class Results {
  public:
-  /// Goes on with what an earlier call has left there. Throws where that is of another machine or method.
+  /// Resumes from the partial results of an earlier call. Throws if these are from another machine or method.
   Results(std::string path, Json about) : path_(std::move(path)), all_(std::move(about)) {
     all_["cells"] = Json::array();
     all_["rows"] = Json::array();
     all_["groups"] = Json::array();
     all_["failures"] = Json::array();
-    const io::OutputFile writable(path_, io::Writing::in_order);  // or it is known before anything is measured
+    const io::OutputFile writable(path_, io::Writing::in_order);  // an unwritable path is reported before measuring
     if (std::filesystem::exists(partial())) {
       lock();
       resume();
@@ -203,7 +203,7 @@ class Results {
     finish(cell);
   }
 
-  /// Under their own name.
+  /// Writes the results under their final name.
   void close() {
     write(path_);
     std::filesystem::remove(partial());
@@ -225,12 +225,12 @@ class Results {
     if (path == partial()) lock();
   }
 
-  /// Holds the partial results as this call's, until it ends in whatever way. Throws where another call has them.
+  /// Locks the partial results until the process ends, in whatever way. Throws if another call has locked them.
   void lock() {
     io::Descriptor file(::open(partial().c_str(), O_RDONLY | O_CLOEXEC));
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       throw Error(Code::invalid_argument,
-                  fmt::format("{}: another upsweep bench is writing it: name another -o", partial()));
+                  fmt::format("{}: another upsweep bench is writing it; choose another -o", partial()));
     }
     lock_ = std::move(file);
   }
@@ -243,13 +243,13 @@ class Results {
     };
     if (!has("cells") || !has("rows") || !has("groups") || !has("failures") || !is_complete(before)) {
       throw Error(Code::malformed,
-                  fmt::format("{}: no results of upsweep bench: remove it, or name another -o", partial()));
+                  fmt::format("{}: not a result of upsweep bench; remove it, or choose another -o", partial()));
     }
     use_current_names(before);
     for (const char* field : {"schema", "upsweep", "machine", "method"}) {
       if (before[field] == all_[field]) continue;
       throw Error(Code::invalid_argument,
-                  fmt::format("{} was begun with another {}{}: go on as it was begun, or remove it", partial(), field,
+                  fmt::format("{} was started with another {}{}; resume with the same, or remove it", partial(), field,
                               differing(before[field], all_[field])));
     }
     resumed_ = before["cells"].size();
@@ -282,7 +282,7 @@ Json about(const Common& common, const BenchOptions& options, const BenchPlan& p
             {"rounds", "all rungs and a copy in turn, after one that is not counted; the median of up to 31"}}}};
 }
 
-// ------------------------------------------------------------------------------------------------------------ the measuring
+// ------------------------------------------------------------------------------------------------------ the measuring
 
 /// "[=====>    ] 12/240 scan/sizes/int32/1024, 3:10 left".
 std::string bar_text(double share, std::size_t done, std::size_t total, double seconds, const std::string& what) {
@@ -340,7 +340,7 @@ std::string summary(const Json& all, const std::string& path, std::size_t resume
   for (const Json& row : all["rows"]) ++counts[row["status"].get<std::string>()];
   std::string text = fmt::format("{}: {} measurements, {} rungs skipped, {} wrong\n", path, counts["verified"],
                                  counts["skipped"], counts["failed"]);
-  if (resumed > 0) text += fmt::format("  {} of {} cells were there from before\n", resumed, all["cells"].size());
+  if (resumed > 0) text += fmt::format("  {} of {} cells are from an earlier run\n", resumed, all["cells"].size());
   for (const Json& row : all["rows"]) {
     if (row["status"] != "failed") continue;
     text += wrapped(fmt::format("  {} {}: {}", row["problem"].get<std::string>(), row["rung"].get<std::string>(),
@@ -359,7 +359,7 @@ std::string summary(const Json& all, const std::string& path, std::size_t resume
 
 int run_comparison(const Common& common, const BenchOptions& options) {
   if (!options.problems.empty() || options.quick || !options.sizes.empty() || !options.threads.empty()) {
-    refuse("--compare measures nothing: leave the problems and the other options out");
+    refuse("--compare measures nothing; omit the problems and the other options");
   }
   const Json before = load_results(options.compare[0]);
   const Comparison found = compare(before, load_results(options.compare[1]));
@@ -378,7 +378,7 @@ int run_bench(const Common& common, const BenchOptions& options) {
   if (!options.output) refuse("-o RESULTS.json is needed, or --compare BEFORE.json AFTER.json");
   (void)common.policy();  // refuses a device that is not there
   for (const std::string& name : options.problems) (void)problem(name);
-  if (*options.output == "-") refuse("-o: a file is needed, as a measurement that was stopped goes on there");
+  if (*options.output == "-") refuse("-o needs a file, as an interrupted measurement resumes from it");
   const BenchPlan plan(common, options);
   Results results(*options.output, about(common, options, plan));
   measure(plan, results, common.quiet);

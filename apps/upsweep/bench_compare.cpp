@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/bench_compare.cpp: the ratios of medians of a rung, over all that was measured of it, and how far they scatter.
+// apps/upsweep/bench_compare.cpp: compares the median ratio of all measurements of a rung with their scatter.
 //
-// Single measurements of the same build differ by tens of percent on a machine that others use, but not all of a rung's at once:
-// the median of their ratios is compared with how far the ratios scatter, and with what the machine's own copies did.
+// On a machine that others use, single measurements of the same build differ by tens of percent. Not all measurements
+// of a rung do so at once. The median of their ratios is compared with the scatter of the ratios, and with the change
+// of the machine's own copies.
 #include "bench_compare.hpp"
 
 #include <fmt/format.h>
@@ -23,10 +24,11 @@
 namespace upsweep::command {
 namespace {
 
-// A median of k values of standard deviation s has one of 1.25 s / sqrt(k); s is 1.48 times the median deviation.
+// The median of k values with standard deviation s has a standard deviation of 1.25 s / sqrt(k). s is 1.48 times the
+// median deviation.
 constexpr double kOfMedian = 1.2533;
 constexpr double kOfDeviation = 1.4826;
-// Recorded repeats of one build, on a machine in use, stay below these; a rung that is slower by a tenth does not.
+// Repeats of one build, recorded on a machine in use, stay below these. A rung that is slower by a tenth does not.
 constexpr double kSureOfRung = 5;
 constexpr double kLeastOfRung = 0.05;
 constexpr double kSureOfSize = 6;
@@ -50,7 +52,7 @@ double deviation(const std::vector<double>& values) {
   return kOfDeviation * median(away);
 }
 
-/// What is measured: the same in both files.
+/// The key of a measurement, which is the same in both files.
 std::string key_of(const Json& row) {
   std::string key;
   for (const char* field : {"problem", "study", "rung", "device", "type", "n", "threads", "input", "host_resident"}) {
@@ -76,7 +78,7 @@ Measurements measurements(const Json& results) {
   return all;
 }
 
-/// The name that a problem has now; older files may have another.
+/// The current name of a problem. Older files may have another name.
 std::string current_name(const std::string& problem) {
   static const std::map<std::string, std::string> kRenamed = {{"ragged", "offsets"},
                                                               {"segmented", "segmented-reduce"},
@@ -91,7 +93,7 @@ std::string text_in(const Json& from, const char* field) {
   return from.contains(field) && from[field].is_string() ? printable(from[field].get<std::string>()) : "";
 }
 
-/// What was right before and fails after.
+/// The rungs that were correct before and fail after, and the cells that failed after.
 std::vector<Broken> broken_in(const Measurements& before, const Json& after) {
   std::vector<Broken> all;
   const auto add = [&](const std::string& what, const std::string& reason) {
@@ -110,7 +112,7 @@ std::vector<Broken> broken_in(const Measurements& before, const Json& after) {
   return all;
 }
 
-/// The machine's own copies and reads, beside every ladder.
+/// The times of the machine's own copies and reads, which are measured with every ladder.
 std::map<std::string, double> limits(const Json& results) {
   std::map<std::string, double> all;
   for (const Json& group : results["groups"]) {
@@ -151,7 +153,7 @@ void require_same_machine(const Json& before, const Json& after) {
                        machine.value("threads", Json(0)).dump());
   };
   throw Error(Code::invalid_argument,
-              fmt::format("the results are of two machines: {}; and {}{}. Compare those of one", name(before),
+              fmt::format("the results are from two machines: {}; and {}{}; compare results of one", name(before),
                           name(after), differing(before["machine"], after["machine"])));
 }
 
@@ -235,17 +237,17 @@ Json load_results(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) io::throw_read_error(path, errno);
   Json results = Json::parse(file, nullptr, false);
-  if (results.is_discarded()) throw Error(Code::malformed, fmt::format("{}: no JSON, or it is truncated", path));
+  if (results.is_discarded()) throw Error(Code::malformed, fmt::format("{}: not JSON, or truncated", path));
   const auto has_array = [&](const char* field) { return results.contains(field) && results[field].is_array(); };
   if (!results.is_object() || !has_array("rows") || !has_array("groups") || !has_array("cells")) {
-    throw Error(Code::malformed, fmt::format("{}: no results of upsweep bench", path));
+    throw Error(Code::malformed, fmt::format("{}: not a result of upsweep bench", path));
   }
   if (results["schema"] != 1) {
     throw Error(Code::malformed, fmt::format("{}: results of schema {}; this upsweep reads schema 1", path,
                                              results.value("schema", Json()).dump()));
   }
   if (!results.contains("machine") || !results["machine"].is_object() || !is_complete(results)) {
-    throw Error(Code::malformed, fmt::format("{}: results without what is compared: machine, rungs, samples", path));
+    throw Error(Code::malformed, fmt::format("{}: the machine, rungs or samples to compare are missing", path));
   }
   use_current_names(results);
   return results;
@@ -273,7 +275,7 @@ Comparison compare(const Json& before, const Json& after) {
   const int both = static_cast<int>(new_ones.size()) - found.only_after;
   found.only_before = static_cast<int>(old_ones.size()) - both;
   if (both == 0 && found.broken.empty())
-    throw Error(Code::invalid_argument, "nothing was measured in both: the same problems and sizes are needed");
+    throw Error(Code::invalid_argument, "the files have no measurement in common; use the same problems and sizes");
   const double machine = std::abs(std::log(found.copy_ratio));
   const auto limit = [&](double least, double sure, double scatter, std::size_t count) {
     return std::max(least, sure * kOfMedian * scatter / std::sqrt(static_cast<double>(count))) + machine;
@@ -321,14 +323,13 @@ std::string comparison_text(const Comparison& found) {
   }
   const char* const none = judged > 0 ? "no rung is faster or slower beyond the noise\n" : "no rung can be judged\n";
   text += changed.empty() ? none : changed;
-  if (!noisy.empty()) text += "\ntoo noisy to find a tenth:\n" + noisy;
+  if (!noisy.empty()) text += "\ntoo noisy to detect a change of a tenth:\n" + noisy;
   if (!unknown.empty()) {
-    text +=
-        "\n" + wrapped(fmt::format("of fewer than {} measurements, too few to judge: {}", kFewest, unknown), 2) + "\n";
+    text += "\n" + wrapped(fmt::format("fewer than {} measurements, too few to judge: {}", kFewest, unknown), 2) + "\n";
   }
-  text += fmt::format("\n{} rungs the same; the machine's own copies: {:.2f} times as long\n", same, found.copy_ratio);
+  text += fmt::format("\n{} rungs unchanged; the machine's own copies: {:.2f} times as long\n", same, found.copy_ratio);
   if (found.only_before + found.only_after > 0) {
-    text += fmt::format("measured before alone: {}, after alone: {}\n", found.only_before, found.only_after);
+    text += fmt::format("measurements only before: {}, only after: {}\n", found.only_before, found.only_after);
   }
   return text;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/chunks.hpp: work on a column of any length a chunk at a time, and where its output goes.
+// apps/upsweep/chunks.hpp: processes a column of any length chunk by chunk, and determines where its output goes.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,14 +23,15 @@
 
 namespace upsweep::command {
 
-/// Elements that go to a GPU in one call: 16 MB of the widest type, which lie there as a whole, and of scans and reductions, which go
-/// in chunks of their own, 256 MB.
+/// Elements that are sent to a GPU in one call: 16 MB of the widest type, which are stored there as a whole. Scans and
+/// reductions send 256 MB, which they divide into smaller chunks.
 inline constexpr std::int64_t kDeviceLength = std::int64_t{1} << 21;
 inline constexpr std::int64_t kDeviceLengthInChunks = std::int64_t{1} << 25;
 
-/// Elements of a chunk: all of a short column. Of a longer one on a GPU `on_device`; on the CPU 4 MB, which caches still hold when
-/// they are computed with, or more where there are threads for more. Always a multiple of 2^18, where every rung's blocks,
-/// short and long, end, so that a float scan in chunks has the bits of a scan of the whole.
+/// The number of elements of a chunk. A short column is one chunk. On a GPU, a chunk of a longer column has `on_device`
+/// elements. On the CPU it has 4 MB, which caches still hold during the computation, or more if there are threads for
+/// more. The number is always a multiple of 2^18, where the blocks of every rung end, short and long. A float scan in
+/// chunks therefore has the same bits as a scan of the whole column.
 inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& info, std::int64_t on_device) {
   constexpr std::int64_t kPerThread = std::int64_t{1} << 18;
   constexpr std::int64_t kMost = std::int64_t{1} << 21;
@@ -42,18 +43,18 @@ inline std::int64_t chunk_length(const Common& common, const io::ColumnInfo& inf
   return info.count < 0 ? length : std::clamp<std::int64_t>(info.count, 1, length);
 }
 
-/// Where the output goes: "-" where the name is another one of standard output's, such as /dev/stdout. Throws
-/// invalid_argument for a name that says no format, and because .npy bytes and JSON cannot both go to standard output.
+/// Returns where the output goes: "-" also for other names of standard output, such as /dev/stdout. Throws
+/// invalid_argument for a name without a known format, and if .npy bytes and JSON would both go to standard output.
 inline std::optional<std::string> output_of(const Common& common, std::optional<std::string> output) {
   if (output == "") refuse("-o needs the name of a file, or - for standard output");
   if (output && io::is_standard_output(*output)) output = "-";
-  if (output == "-" && common.json) refuse("-o - and --json both want standard output: choose one");
+  if (output == "-" && common.json) refuse("-o - and --json both write to standard output: choose one");
   if (output) io::require_result_name(*output);
   return output;
 }
 
-/// Gives the results their names, and then reports: where a name cannot be had, nothing but that is said; where the report
-/// cannot be printed, what stood there before stands there again. `writer` may be null.
+/// Gives the results their names, and then reports. If a name cannot be used, only that error is reported. If the
+/// report cannot be printed, the files that had the names before are restored. `writer` may be null.
 template <class Report>
 void name_and_report(io::ResultWriter* writer, Report report) {
   if (writer == nullptr) return report();
@@ -72,13 +73,13 @@ inline std::string times_text(const gpu::StagingTimes& times) {
                      duration(times.to_host));
 }
 
-/// What a summary says of work on chunks.
+/// The data of a summary about work on chunks.
 struct Work {
   std::int64_t count = 0;
   double seconds = 0;
   std::string_view rung = "none";
   std::optional<gpu::StagingTimes> times = {};  ///< on a GPU
-  std::optional<DeviceWay> way = {};            ///< of scans and reductions there
+  std::optional<DeviceWay> way = {};            ///< of scans and reductions on a GPU
 
   [[nodiscard]] std::string time_text() const { return times ? times_text(*times) : duration(seconds); }
   Work& operator+=(const Work& next) {
@@ -106,20 +107,20 @@ struct Work {
   }
 };
 
-/// Chunk after chunk: next() gives it, with its `count`; run(device, policy, chunk) computes it and returns the rung, and
-/// `device` is null on the CPU; done(chunk) comes after. `verb` and `total`: for the line that shows progress. `device_bytes`: as
-/// Staged has them.
+/// Processes chunk after chunk. `next` returns a chunk with its `count`. `run` computes it and returns the rung; its
+/// `device` is null on the CPU. `done` is called afterwards. `verb` and `total` are for the progress line.
+/// `device_bytes` is passed to Staged.
 template <class Next, class Run, class Done>
 Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, std::int64_t total, Next next, Run run,
                     Done done, std::int64_t device_bytes = 0) {
   std::optional<dynamic::Staged> device;
   if (common.on_gpu()) device.emplace(policy.rung, 0, device_bytes, policy.threads);
-  const Stopwatch all;  // without what a GPU takes to start
+  const Stopwatch all;  // excludes the start-up time of a GPU
   Progress progress(common.quiet);
   Work work;
   for (;;) {
     const auto chunk = next();
-    // A column without elements still runs its rung, so that one that cannot is refused.
+    // A column without elements still runs its rung, so that an unsuitable rung is refused.
     if (chunk.count == 0 && work.count > 0) break;
     const Stopwatch watch;
     work.rung = run(device ? &*device : nullptr, policy, chunk);
@@ -135,7 +136,7 @@ Work work_on_chunks(const Common& common, Policy policy, std::string_view verb, 
   if (device->use().to_device > 0) work.way = DeviceWay{device->use(), {}, all.seconds()};
   try {
     if (work.way) work.way->link = device->measure_link();
-  } catch (const Error&) {  // the work is done: only what it is compared with is missing
+  } catch (const Error&) {  // the work is done: only the rates to compare it with are missing
     work.way.reset();
   }
   return work;

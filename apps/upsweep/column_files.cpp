@@ -80,7 +80,7 @@ double slowest(const Ranks& ranks, const Work& work) {
 }
 
 std::string name_for_rank(const std::string& path, const std::string& rank) {
-  const std::size_t name = path.rfind('/') + 1;  // 0 where there is no folder
+  const std::size_t name = path.rfind('/') + 1;  // 0 without a folder
   const std::size_t dot = path.rfind('.');
   const bool has_ending = dot != std::string::npos && dot > name;
   return path.substr(0, has_ending ? dot : path.size()) + "." + rank + (has_ending ? path.substr(dot) : "");

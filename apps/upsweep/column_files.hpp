@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/column_files.hpp: a column that is split into files, one after the other over the ranks of a run.
+// apps/upsweep/column_files.hpp: a column that is split into files, which the ranks of a run share in order.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@
 
 namespace upsweep::command {
 
-/// Opens a file of the column, which must be as the first one is. Throws Error unsupported_type.
+/// Opens a file of the column, which must have the type of the first file. Throws Error unsupported_type.
 std::unique_ptr<io::ColumnReader> open_file(const Common& common, const std::string& file, const io::ColumnInfo& first);
 
-/// carry = carry ⊕ the column. `device_bytes`: as Staged has them.
+/// Computes carry = carry ⊕ the column. `device_bytes` is passed to Staged.
 Work fold_column(const Common& common, const Policy& policy, Operator op, io::ColumnReader& reader,
                  dynamic::Carry& carry, std::int64_t device_bytes);
 
-/// What some elements come to.
+/// The fold of some elements, and their number.
 struct Folded {
   dynamic::Carry carry;
   std::int64_t count = 0;
 };
 
-/// `begin`, and what the ranks 0 … end - 1 have folded after it.
+/// Returns `begin` combined with the folds of the ranks 0 … end - 1, in their order.
 Folded fold_ranks(const Ranks& ranks, Operator op, const Folded& begin, const Folded& mine, int end);
 
-/// The seconds of the slowest rank, of those that the work of each has taken.
+/// The seconds that the work of the slowest rank took.
 double slowest(const Ranks& ranks, const Work& work);
 
-/// "out.3.npy" of "out.npy": what a rank writes.
+/// The file that a rank writes: "out.3.npy" for "out.npy".
 std::string name_for_rank(const std::string& path, const std::string& rank);
 
 }  // namespace upsweep::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/commands.hpp: the commands, the options that all of them have, and each one's own.
+// apps/upsweep/commands.hpp: the commands, their common options, and the options of each.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,40 @@
 
 namespace upsweep::command {
 
-/// --device, --rung, --threads, --json, --quiet: everywhere.
+/// The options of every command: --device, --rung, --threads, --json, --quiet.
 struct Common {
   std::string device = "auto";
   std::string rung;
   int threads = 0;
   bool json = false;
   bool quiet = false;
-  std::string command_line;  ///< all of it, as ranks compare it
+  std::string command_line;  ///< the whole command line; ranks compare it
 
-  /// Throws not_built or no_device for a device that is not to be had.
+  /// Throws not_built or no_device if the device is not available.
   [[nodiscard]] Policy policy() const;
-  /// Files are the CPU's, unless the GPU or one of its rungs is asked for.
+  /// Files are processed on the CPU, unless the GPU or one of its rungs is requested.
   [[nodiscard]] bool on_gpu() const { return device == "cuda" || (device == "auto" && rung.starts_with("cuda.")); }
 };
 
 struct ScanOptions {
   std::string input;
-  std::vector<std::string> files;  ///< of --mpi, instead of the input
+  std::vector<std::string> files;  ///< from --mpi, instead of the input
   std::string op = "add";
   bool exclusive = false;
   std::optional<std::string> init;
   std::string dtype;
   std::string overflow;
-  std::string device_memory;  ///< "": what it takes
+  std::string device_memory;  ///< "": the default
   std::optional<std::string> output;
-  bool one_file = false;  ///< of --mpi
+  bool one_file = false;  ///< with --mpi
 };
 
 struct ReduceOptions {
   std::string input;
-  std::vector<std::string> files;  ///< of --mpi, instead of the input
+  std::vector<std::string> files;  ///< from --mpi, instead of the input
   std::string op = "add";
   std::string dtype;
-  std::string device_memory;  ///< as of a scan
+  std::string device_memory;  ///< "": the default
 };
 
 struct OffsetsOptions {
@@ -87,10 +87,10 @@ struct PackOptions {
 struct QueryOptions {
   std::string sql;
   std::vector<std::string> tables;  ///< NAME=PATH
-  std::vector<std::string> files;   ///< of --mpi: the table
-  std::string memory;               ///< "": what is free
-  std::string spill_folder;         ///< "": that of temporary files
-  std::string device_memory;        ///< as of a scan
+  std::vector<std::string> files;   ///< from --mpi: the table
+  std::string memory;               ///< "": the default, a share of free memory
+  std::string spill_folder;         ///< "": the folder of temporary files
+  std::string device_memory;        ///< "": the default
 };
 
 struct SubsetSumOptions {
@@ -99,7 +99,7 @@ struct SubsetSumOptions {
   bool decide = false;
   bool closest = false;
   std::optional<std::string> tolerance;
-  std::int64_t all = 0;  ///< solutions to list; 0: not asked for
+  std::int64_t all = 0;  ///< number of solutions to list; 0: not requested
   std::optional<std::string> id;
   bool no_early_stop = false;
   bool explain = false;
@@ -113,20 +113,20 @@ struct LadderOptions {
   std::optional<std::string> guest;
   std::string threads = "0";
   double max_seconds = 5;
-  std::map<std::string, std::string> settings;  ///< of one problem alone, by their names
+  std::map<std::string, std::string> settings;  ///< options of single problems, by name
 };
 
 struct BenchOptions {
   std::vector<std::string> problems;
   std::optional<std::string> output;
-  std::vector<std::string> compare;  ///< two files of results; nothing is measured then
+  std::vector<std::string> compare;  ///< two files of results; if given, nothing is measured
   bool quick = false;
   std::string sizes;
   std::string threads;
   double max_seconds = 5;
 };
 
-/// What --op of `segment` can be: "add, mul, …, argsort".
+/// The values of --op of `segment`: "add, mul, …, argsort".
 std::string segment_names();
 
 // Each runs one command and returns its exit status; failures are thrown as upsweep::Error.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/device_way.cpp: the rates of the host's memory and of the link, compared before a command and named after it.
+// apps/upsweep/device_way.cpp: compares the rates of host memory and of the link, and reports the limit of the work.
 #include "device_way.hpp"
 
 #include <fmt/format.h>
@@ -17,13 +17,13 @@ namespace upsweep::command {
 namespace {
 
 constexpr std::int64_t kWorthAsking = std::int64_t{1} << 30;
-constexpr double kStartSeconds = 0.5;  // until a GPU takes its first call
+constexpr double kStartSeconds = 0.5;  // until a GPU executes its first call
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 double per_second(std::int64_t bytes, double seconds) { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 
-/// The longest step and its share of the time. `name` is "files" if reading them took longer than any step of the transfer.
+/// The longest step and its share of the time. `name` is "files" if reading them took longer than any transfer step.
 struct Limit {
   std::string_view name;
   double share;
@@ -36,7 +36,7 @@ Limit limit_of(const DeviceWay& way) {
   return {kNames[static_cast<std::size_t>(bound.bound)], bound.share * calls};
 }
 
-/// A few milliseconds' worth: which of two rates that differ by far is the greater one.
+/// Measures for a few milliseconds: enough to compare two rates that differ by a large factor.
 MemoryRates glance_at_memory(int threads) {
   constexpr std::int64_t kBytes = std::int64_t{128} << 20;
   constexpr int kSamples = 3;
@@ -61,7 +61,7 @@ MemoryRates glance_at_memory(int threads) {
 std::int64_t parse_device_memory(const std::string& text) {
   if (text.empty()) return 0;
   const auto bytes = parse_bytes(text);
-  if (!bytes) refuse("--device-memory '{}' is no size, such as 4GB or 500MB", text);
+  if (!bytes) refuse("--device-memory '{}' is not a size such as 4GB or 500MB", text);
   return *bytes;
 }
 
@@ -84,7 +84,7 @@ std::string limit_text(const DeviceWay& way) {
   if (limit.name == "to_host")
     return fmt::format("the link: {} from the device, of {}", returned, rate(way.link.to_host));
   if (limit.name == "kernels") return fmt::format("kernels, which took {} of the time", percent(limit.share));
-  return fmt::format("the host's memory: copies to and from pinned memory took {} of the time; {} to the device, of {}",
+  return fmt::format("host memory: copies to and from pinned memory took {} of the time; {} to the device, of {}",
                      percent(limit.share), sent, rate(way.link.to_device));
 }
 
@@ -100,14 +100,13 @@ Json limit_json(const DeviceWay& way) {
 }
 
 DeviceChoice choose_by_rates(const MemoryRates& host, const gpu::LinkRates& link) {
-  // What comes from a file is read, written to pinned memory and read again by the link.
+  // Data from a file is read, written to pinned memory, and read again by the link.
   const double copied = host.copy / 3;
   const bool on_gpu = std::min(copied, link.to_device) > host.read;
-  return {
-      .on_gpu = on_gpu,
-      .why = fmt::format(
-          "on the {}: the CPU takes {} through its memory; the link to the GPU has {}, to which that memory copies {}",
-          on_gpu ? "GPU" : "CPU", rate(host.read), rate(link.to_device), rate(copied))};
+  return {.on_gpu = on_gpu,
+          .why = fmt::format(
+              "on the {}: the CPU reads its memory at {}; the link to the GPU runs at {}, and host memory copies at {}",
+              on_gpu ? "GPU" : "CPU", rate(host.read), rate(link.to_device), rate(copied))};
 }
 
 DeviceChoice choose_device(const Common& common, std::int64_t bytes) {
@@ -115,12 +114,12 @@ DeviceChoice choose_device(const Common& common, std::int64_t bytes) {
   if (!may_choose || bytes < kWorthAsking || !gpu::is_built() || gpu::devices().empty()) return {common.on_gpu()};
   const MemoryRates host = glance_at_memory(common.threads);
   if (static_cast<double>(bytes) < kStartSeconds * host.read) {
-    return {.why = fmt::format("on the CPU, which takes {} through its memory: a GPU would not have started yet",
+    return {.why = fmt::format("on the CPU, which reads its memory at {}: the CPU finishes before a GPU has started",
                                rate(host.read))};
   }
   try {
     return choose_by_rates(host, gpu::Chunked().measure_link());
-  } catch (const Error& error) {  // a GPU that cannot be used is no reason to fail
+  } catch (const Error& error) {  // an unusable GPU is not a reason to fail
     return {.why = fmt::format("on the CPU: {}", error.what())};
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/devices.cpp: `upsweep devices`: what there is to run on, and how fast it moves memory.
+// apps/upsweep/devices.cpp: `upsweep devices`: shows the CPU and the GPUs, and their memory rates.
 #include <fmt/format.h>
 
 #include <vector>
@@ -13,7 +13,7 @@
 namespace upsweep::command {
 namespace {
 
-/// What `cuda` says: whether it could run.
+/// The text after `cuda`: whether CUDA can run.
 std::string_view cuda_word() {
   if (!gpu::is_built()) return "not built";
   return gpu::devices().empty() ? "built, no device" : "built";

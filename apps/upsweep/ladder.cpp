@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/ladder.cpp: `upsweep ladder`: what is to be climbed, from options and columns, and the climb.
+// apps/upsweep/ladder.cpp: `upsweep ladder`: builds the request from options and columns, and climbs the ladder.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 // ---------------------------------------------------------------------------------------------------------- options
 
-/// What is given of a setting, or nothing.
+/// The given value of a setting, or an empty string.
 std::string given(const LadderOptions& options, const SettingInfo& info) {
   const auto found = options.settings.find(std::string(info.name));
   return found == options.settings.end() ? "" : found->second;
@@ -38,14 +38,14 @@ bool has_setting(const ProblemInfo& problem, std::string_view name) {
   return std::ranges::find(problem.settings, name, &SettingInfo::name) != problem.settings.end();
 }
 
-/// Whether the options are those of the problem and the device.
+/// Throws if an option does not belong to the problem or the device.
 void require_settings(const ProblemInfo& problem, const Common& common, const LadderOptions& options) {
   for (const ProblemInfo& other : problems()) {
     for (const SettingInfo& info : other.settings) {
       if (given(options, info).empty()) continue;
       if (!has_setting(problem, info.name)) refuse("--{} is an option of the {} ladder", info.name, other.name);
       if (info.backend == Backend::cuda && (common.device == "cpu" || common.rung.starts_with("cpu."))) {
-        refuse("--{} concerns a GPU: it says nothing about the CPU's rungs", info.name);
+        refuse("--{} applies only to GPUs: it does not affect the CPU's rungs", info.name);
       }
     }
   }
@@ -53,7 +53,7 @@ void require_settings(const ProblemInfo& problem, const Common& common, const La
 
 // ------------------------------------------------------------------------------------------------------------ columns
 
-/// Elements in memory on huge pages and aligned, like generated ones.
+/// Allocates elements on huge pages and aligned, like generated ones.
 template <class T>
 std::pair<T*, std::shared_ptr<const void>> allocate(std::int64_t count) {
   constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -63,7 +63,7 @@ std::pair<T*, std::shared_ptr<const void>> allocate(std::int64_t count) {
   return {static_cast<T*>(memory), std::shared_ptr<const void>(memory, [](void* freed) { std::free(freed); })};
 }
 
-/// The whole column as it is.
+/// Loads the whole column unchanged.
 Column load(const std::string& source, int threads, io::ColumnInfo& info) {
   const auto reader = io::open_column(source, threads);
   info = reader->info();
@@ -74,7 +74,7 @@ Column load(const std::string& source, int threads, io::ColumnInfo& info) {
   return {.name = info.name, .type = info.type, .count = all.count, .data = std::move(owner)};
 }
 
-/// An element divided by the unit. Throws overflow, and unsupported_type where that leaves a rest.
+/// Divides an element by the unit. Throws overflow, and unsupported_type if there is a remainder.
 template <class T, class In>
 T converted(In element, std::int64_t unit, const io::ColumnInfo& info, const InputInfo& input, std::int64_t index) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -86,24 +86,24 @@ T converted(In element, std::int64_t unit, const io::ColumnInfo& info, const Inp
     const auto value = static_cast<std::int64_t>(element);
     if (value % unit == 0) return static_cast<T>(value / unit);
     throw Error(Code::unsupported_type,
-                fmt::format("{}: {} is no whole number, as {} must be", info.name,
+                fmt::format("{}: {} is not a whole number, as {} must be", info.name,
                             io::format_decimal(value, info.scale), input.name),
                 index);
   }
 }
 
-/// The column as T. Throws unsupported_type, and overflow for a value that T does not hold.
+/// Loads the column as T. Throws unsupported_type, and overflow for a value that T does not hold.
 template <class T>
 Column load_as(const std::string& source, int threads, const InputInfo& input, std::string_view problem) {
   io::ColumnInfo info;
   const Column column = load(source, threads, info);
   if (is_float(info.type) && std::is_integral_v<T>) {
     throw Error(Code::unsupported_type,
-                fmt::format("{} has {} elements: {} takes integers and decimals", info.name, name(info.type), problem));
+                fmt::format("{} has {} elements: {} needs integers or decimals", info.name, name(info.type), problem));
   }
   const bool divides = input.whole && info.meaning == io::Meaning::decimal;
   std::int64_t unit = 1;
-  if (divides) (void)io::scale_up(unit, info.scale);  // of 18 digits at most
+  if (divides) (void)io::scale_up(unit, info.scale);  // at most 18 digits
   auto [values, owner] = allocate<T>(column.count);
   visit_type(info.type, [&, to = values]<class In>(std::type_identity<In>) {
     if constexpr (std::is_integral_v<In> || std::is_floating_point_v<T>) {
@@ -127,7 +127,7 @@ std::vector<Column> load_all(const std::vector<std::string>& sources, const Prob
   if (sources.size() != problem.inputs.size()) {
     std::vector<std::string_view> names;
     for (const InputInfo& input : problem.inputs) names.push_back(input.name);
-    refuse("--input of the {} ladder takes {}: {}", problem.name,
+    refuse("--input of the {} ladder needs {}: {}", problem.name,
            names.size() == 1 ? "one column" : fmt::format("{} columns", names.size()), fmt::join(names, " "));
   }
   std::vector<Column> columns;
@@ -180,8 +180,8 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   (void)common.policy();  // refuses a device that is not there
   std::vector<int> threads = parse_threads(options.threads);
   if (options.problem.empty()) {
-    if (!common.rung.empty()) refuse("--rung needs the problem whose rung it is");
-    if (options.guest) refuse("--with needs the problem whose rung it is");
+    if (!common.rung.empty()) refuse("--rung needs the PROBLEM whose rung it is");
+    if (options.guest) refuse("--with needs the PROBLEM whose rung it is");
     if (common.json) {
       print_json(ladders_json());
     } else {
@@ -191,7 +191,7 @@ int run_ladder(const Common& common, const LadderOptions& options) {
   }
   const ProblemInfo& info = problem(options.problem);
   if (!options.input.empty() && !(options.sizes.empty() && options.types.empty())) {
-    refuse("--input has a length and a type: leave --sizes and --types out");
+    refuse("--input sets length and type: omit --sizes and --types");
   }
   require_settings(info, common, options);
   if (options.guest && options.guest->empty()) refuse("--with needs the name of a shared library");

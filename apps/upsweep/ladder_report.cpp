@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/ladder_report.cpp: a table for every group of rungs, or for those of several counts of threads, and every
-// figure of theirs as JSON.
+// apps/upsweep/ladder_report.cpp: prints a table for every group of rungs, or for the groups of several counts of
+// threads, and every figure as JSON.
 #include "ladder_report.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +20,10 @@ double bytes_per_second(const Row& row) { return row.median_s > 0 ? row.bytes / 
 
 double fraction(const Row& row, double limit) { return limit > 0 ? bytes_per_second(row) / limit : 0; }
 
-/// An instance with every count of threads, the fewest first.
+/// An instance with every count of threads, in ascending order.
 using Counts = std::span<const Group>;
 
-/// The groups of the same instance, which follow each other with ever more threads.
+/// Collects the groups of the same instance, which follow each other with ascending counts of threads.
 std::vector<Counts> by_instance(const std::vector<Group>& groups) {
   std::vector<Counts> all;
   for (auto first = groups.begin(); first != groups.end();) {
@@ -36,7 +36,7 @@ std::vector<Counts> by_instance(const std::vector<Group>& groups) {
   return all;
 }
 
-/// Whether the row was timed beside a copy on as many threads. A group that is alone is compared as it is.
+/// Whether the row was timed together with a copy on the same number of threads. A single group is compared as it is.
 bool is_beside_its_copy(Counts counts, const Group& group, const Row& row) {
   return counts.size() == 1 || row.threads == group.threads;
 }
@@ -47,21 +47,21 @@ std::string_view kind_of(const RungInfo& rung) {
   return rung.kind == Kind::library ? "library" : "step";
 }
 
-/// What a row that was timed says of itself.
+/// The status of a row that was timed.
 std::string_view mark_of(const RungInfo& rung) { return kind_of(rung) == "step" ? "verified" : kind_of(rung); }
 
 // ------------------------------------------------------------------------------------------------------------- text
 
-/// Columns of a rung's id. Those of GPUs are longer.
+/// The width of a rung's id. Ids of GPU rungs are longer.
 int id_width(const Group& group) { return group.device.empty() ? 23 : 26; }
 
-/// Whether any row has such a figure.
+/// Whether any row has this figure.
 template <class T>
 bool any_has(const Group& group, std::optional<T> Row::* figure) {
   return std::any_of(group.rows.begin(), group.rows.end(), [&](const Row& row) { return (row.*figure).has_value(); });
 }
 
-/// What a rung moves or does in a second.
+/// The bytes that a rung moves in a second, or the work that it does.
 std::string rate_text(const Group& group, const Row& row) {
   if (group.work_unit.empty()) return rate(bytes_per_second(row));
   return row.bytes > 0 ? fmt::format("{:.1e}", group.work / row.median_s) : "decides";
@@ -111,7 +111,7 @@ std::string header(const Group& group) {
 
 std::string or_dash(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "-"; }
 
-/// Calls in a CUDA graph, and on arrays in the cache, of the rungs that were timed so.
+/// Times of calls in a CUDA graph, and on arrays in the cache, for the rungs that were timed in this way.
 std::string graph_text(const Group& group) {
   std::string text;
   for (const Row& row : group.rows) {
@@ -123,7 +123,7 @@ std::string graph_text(const Group& group) {
   return fmt::format("\n  {:<26}{:>10}{:>13}{:>19}\n", "", "in a graph", "in cache", "in cache and graph") + text;
 }
 
-/// The ways to launch a kernel.
+/// The variants of a kernel launch.
 std::string variants_text(const Group& group) {
   std::string text;
   for (const Row& row : group.rows) {
@@ -172,10 +172,10 @@ std::string group_text(const Group& group) {
 
 // ------------------------------------------------------------------------------------------- several counts of threads
 
-/// The times of something with one count of threads after the other.
+/// The times of one rung or limit, for one count of threads after the other.
 class Scaling {
  public:
-  /// `lowest`: the count that all others are compared to, where it was timed.
+  /// `lowest` is the count that all others are compared with, if it was timed.
   Scaling(std::string_view name, bool scales, int lowest) : name_(name), scales_(scales), lowest_(lowest) {}
 
   void add(int threads, double seconds, std::string_view of_limit, std::string_view status) {
@@ -228,13 +228,14 @@ std::string api_scaling(Counts counts) {
   return scaling.text();
 }
 
-/// A rung in the group of some count.
+/// A rung in the group of one count.
 struct AtCount {
   const Group* group;
   const Row* row;
 };
 
-/// The counts that were timed, and below them why others were not. Where none was, one line for all: of a failure first.
+/// Lists the counts that were timed, and below them why others were not. If none was, prints one line for all,
+/// preferably about a failure.
 std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
   const RungInfo& info = rung[0].row->rung;
   Scaling scaling(info.id, info.threads == Threads::asked, counts[0].threads);
@@ -255,7 +256,7 @@ std::string rung_scaling(Counts counts, const std::vector<AtCount>& rung) {
   return row_text(*shown.group, *shown.row);
 }
 
-/// The rungs as they come, each with all of its counts.
+/// The rungs in their order, each with all of its counts.
 std::vector<std::vector<AtCount>> by_rung(Counts counts) {
   std::vector<std::vector<AtCount>> rungs;
   for (const Group& group : counts) {
@@ -272,7 +273,7 @@ std::vector<std::vector<AtCount>> by_rung(Counts counts) {
   return rungs;
 }
 
-/// What there is to be said below the table.
+/// The notes below the table.
 std::string notes_text(Counts counts) {
   std::string text;
   const Group& lowest = counts.front();

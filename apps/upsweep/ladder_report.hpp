@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/ladder_report.hpp: climbed ladders, those there are to climb, and GPUs: as text of 80 columns and as JSON.
+// apps/upsweep/ladder_report.hpp: formats climbed ladders, the list of ladders, and GPUs as text of 80 columns and as
+// JSON.
 #pragma once
 
 #include <string>
@@ -14,10 +15,10 @@ namespace upsweep::command {
 
 /// A GPU as its driver describes it.
 Json gpu_json(const gpu::Device& gpu);
-/// The link of every GPU that can be used, measured now, and what was measured.
+/// Measures the link of every usable GPU. link_json() formats the measurements of one GPU.
 std::vector<gpu::LinkTimes> measure_links();
 Json link_json(const gpu::LinkTimes& link);
-/// Its cores, caches and GPUs.
+/// The machine's cores, caches and GPUs.
 Json machine_json();
 
 std::string ladders_text();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/list_columns.cpp: columns of lists and elements, how they are moved, and what is wrong with them.
+// apps/upsweep/list_columns.cpp: reads columns of lists and elements, moves their elements, and reports their errors.
 #include "list_columns.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ Mask range_of(Mask mask, std::int64_t first, std::int64_t n) {
   return mask;
 }
 
-/// `n` of the lists, from `first` on; elements are of `size` bytes.
+/// `n` of the lists, from `first` on. Elements have `size` bytes.
 io::ListBatch lists_of(const io::ListBatch& all, std::int64_t first, std::int64_t n, std::int64_t size) {
   io::ListBatch some = all;
   some.first_list += first;
@@ -56,7 +56,7 @@ void unpack_validity(Mask& valid, std::vector<std::uint8_t>& bytes) {
 [[noreturn]] void throw_not_as_many(const io::ColumnInfo& one, const std::string& have, const io::ColumnInfo& other,
                                     const std::string& has) {
   throw Error(Code::unequal_lengths,
-              fmt::format("{} has {} lists, {} has {}: they must be as many", one.name, have, other.name, has));
+              fmt::format("{} has {} lists, {} has {}: the numbers must be equal", one.name, have, other.name, has));
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void require_list_bounds(const io::ColumnInfo& starts, const io::ColumnInfo& sto
   require_list_bound(starts);
   require_list_bound(stops);
   if (starts.type == stops.type) return;
-  throw Error(Code::unsupported_type, fmt::format("{} is {}, {} is {}: both must have one type", starts.name,
+  throw Error(Code::unsupported_type, fmt::format("{} is {}, {} is {}: both must have the same type", starts.name,
                                                   name(starts.type), stops.name, name(stops.type)));
 }
 
@@ -256,15 +256,15 @@ void Packed::pack(ListCalls& calls, const Lists& lists, std::span<const Elements
 
 namespace {
 
-/// Throws unequal_lengths, with the first list that differs (`first_list`: the number of the first of them).
+/// Throws unequal_lengths with the first list that differs. `first_list` is the number of the first list in `one`.
 void require_same_lists(std::span<const std::int64_t> one, const std::string& name, std::span<const std::int64_t> other,
                         const std::string& other_name, std::int64_t first_list) {
   const auto [at, and_there] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   if (at == one.end() && and_there == other.end()) return;
   const std::int64_t list = first_list + (at - one.begin()) - 1;
   throw Error(Code::unequal_lengths,
-              fmt::format("list {} is not as long in {} as in {}: their lists must be of the same lengths", list, name,
-                          other_name),
+              fmt::format("list {} has different lengths in {} and {}: lists must have the same lengths in all columns",
+                          list, name, other_name),
               list);
 }
 

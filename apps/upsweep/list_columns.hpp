@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/list_columns.hpp: what the commands on lists have in common: their columns, how they are moved, what they say.
+// apps/upsweep/list_columns.hpp: code that the commands on lists share: columns, moving elements, reports.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,16 @@
 
 namespace upsweep::command {
 
-/// Throws invalid_argument where standard input is named twice.
+/// Throws invalid_argument if standard input is named twice.
 void require_one_standard_input(const std::vector<std::string>& sources);
 
-/// Throws unsupported_type, naming the file.
+/// Throws unsupported_type, which names the file, if the column cannot be bounds of lists.
 void require_list_bound(const io::ColumnInfo& info);
-/// The same of two files, whose bounds are of one type.
+/// Checks two files in the same way. Their bounds must have one type.
 void require_list_bounds(const io::ColumnInfo& starts, const io::ColumnInfo& stops);
 
-/// An Error about a list, made one that names the column (`first_list`: of the lists that the call knew of); any other as it is.
+/// Rethrows an Error about a list as one that names the column, and any other error unchanged. `first_list` is the
+/// number of the first list in the call.
 [[noreturn]] void rethrow_for_lists(const Error& error, const std::string& name, std::int64_t first_list);
 
 // ----------------------------------------------------------------------------------------------------------- columns
@@ -44,14 +45,14 @@ struct Elements {
   Mask valid = {};
 };
 
-/// A column of elements, all of them in memory: where they were read to, or lie.
+/// A column of elements, all of them in memory: in the buffer that they were read into, or in place.
 class LoadedColumn {
  public:
   explicit LoadedColumn(std::unique_ptr<io::ColumnReader> reader);
 
   [[nodiscard]] const io::ColumnInfo& info() const { return reader_->info(); }
   [[nodiscard]] const Elements& elements() const { return elements_; }
-  /// Throws null_value, with the first row that is NULL.
+  /// Throws null_value with the first row that is NULL.
   void require_no_nulls() const;
 
  private:
@@ -59,51 +60,52 @@ class LoadedColumn {
   Elements elements_;
 };
 
-/// The content of some lists.
+/// The content of a batch of lists.
 [[nodiscard]] Elements elements_of(const io::ListBatch& batch, const io::ColumnInfo& info);
 
-/// Columns of lists that are read side by side, some lists of all at a time, and not copied.
+/// Columns of lists that are read side by side, without a copy: each batch has the same number of lists of every
+/// column.
 class ListColumns {
  public:
-  /// Throws unequal_lengths where they are known not to have as many lists.
+  /// Throws unequal_lengths if the columns are known to have different numbers of lists.
   explicit ListColumns(std::vector<io::ListReader*> readers);
 
-  /// The next lists; false at the end. Throws unequal_lengths where one column ends before another.
+  /// Reads the next lists; returns false at the end. Throws unequal_lengths if one column ends before another.
   bool next();
-  /// Of each column as many.
+  /// The same number of lists of each column.
   [[nodiscard]] const std::vector<io::ListBatch>& batches() const { return batches_; }
 
  private:
   std::vector<io::ListReader*> readers_;
-  std::vector<io::ListBatch> left_;  // of each column what is read and was not given out
+  std::vector<io::ListBatch> left_;  // for each column, what was read and not returned yet
   std::vector<std::vector<std::uint8_t>>
-      valid_;  // of its elements, a byte each: once, not for every batch that is given out
+      valid_;  // of its elements, a byte each: unpacked once, not for every batch that is returned
   std::vector<io::ListBatch> batches_;
   std::int64_t given_ = 0;
 };
 
-/// Whether no list that is null has elements.
+/// Whether all lists that are null are empty.
 [[nodiscard]] bool nulls_are_empty(const Lists& lists);
 
-/// Opens all of them. An error in a row is the one in the first row of its file, whichever column that is in.
+/// Opens all sources. An error in a row is the one in the first such row of its file, in any column.
 std::vector<io::OpenedColumn> open_all(const std::vector<std::string>& sources, int threads);
-/// Throws invalid_argument if some are columns of lists and some are not.
+/// Throws invalid_argument if some columns are columns of lists and some are not.
 void require_alike(std::span<const io::OpenedColumn> columns);
 
 std::vector<io::ColumnInfo> infos_of(std::span<const io::OpenedColumn> columns);
-/// Of columns of lists; null of others.
+/// The readers of columns of lists; null for other columns.
 std::vector<io::ListReader*> readers_of(std::span<const io::OpenedColumn> columns);
-/// Of columns of elements. NULL is an error in those of which has_no_nulls(number of the column) is true: the one in the first row of
-/// its file.
+/// Loads columns of elements. NULL is an error in a column if has_no_nulls(number of the column) is true. The error is
+/// the one in the first such row of its file.
 std::vector<LoadedColumn> load_all(std::span<io::OpenedColumn> columns,
                                    const std::function<bool(std::size_t)>& has_no_nulls);
 
-/// Columns of the results that elements of `columns` are.
+/// The result columns that elements of `columns` are written to.
 std::vector<io::ResultColumn> result_columns(std::span<const io::ColumnInfo> columns);
 
 // ------------------------------------------------------------------------------------------------------------- calls
 
-/// Calls on lists, on the CPU or by way of a GPU, and what they have taken.
+/// Runs calls on lists, on the CPU or by way of a GPU, and adds up their times.
 class ListCalls {
  public:
   /// Throws not_built, no_device.
@@ -111,12 +113,13 @@ class ListCalls {
       : policy_(common.policy().with_overflow(overflow)) {
     if (common.on_gpu()) device_.emplace(policy_.rung);
   }
-  /// On the CPU, by the top rung: what is done beside the work that is asked for.
+  /// Runs calls on the CPU by the top rung: for work in addition to the requested work.
   static ListCalls beside(const Common& common) {
     return ListCalls({.device = "cpu", .rung = {}, .threads = common.threads});
   }
 
-  /// call(device, policy) returns the rung; `device` is null on the CPU. The summary names the rung of the most elements.
+  /// call(device, policy) returns the rung; `device` is null on the CPU. The summary names the rung of the largest
+  /// call.
   template <class Call>
   void run(std::int64_t elements, Call call) {
     const Stopwatch watch;
@@ -138,10 +141,10 @@ class ListCalls {
   Work work_;
 };
 
-/// A column that a call moves elements of, and where they go; its validity, a byte for each element, is a column too.
+/// A column whose elements a call moves, and their destination. Its validity, one byte per element, is a second column.
 class MovedColumn {
  public:
-  /// Memory for n of these elements. `name` is for messages.
+  /// Allocates memory for n of these elements. `name` is for messages.
   void begin(const Elements& from, std::int64_t n, const std::string& name);
 
   void add_to(std::vector<ContentColumn>& columns) const;
@@ -150,12 +153,12 @@ class MovedColumn {
  private:
   Elements from_;
   std::int64_t capacity_ = 0;
-  io::AlignedBuffer unpacked_;  // of a bitmap of validity
+  io::AlignedBuffer unpacked_;  // from a bitmap of validity
   io::AlignedBuffer elements_;
   io::AlignedBuffer valid_;
 };
 
-/// Lists that lie one after the other, of one content or of several.
+/// Lists that are stored one after the other, with one content or several.
 class Packed {
  public:
   /// Packs them. Throws as pack() does. `name` is for messages about memory.
@@ -163,32 +166,32 @@ class Packed {
 
   [[nodiscard]] std::span<const std::int64_t> offsets() const { return offsets_; }
   [[nodiscard]] std::int64_t count() const { return offsets_.back(); }
-  /// Of each content.
+  /// The elements of one content.
   [[nodiscard]] io::ResultArray result(std::size_t content = 0) const { return moved_[content].result(); }
 
  private:
   std::vector<std::int64_t> offsets_;
-  std::deque<MovedColumn> moved_;  // which cannot be moved themselves
+  std::deque<MovedColumn> moved_;  // a deque: its elements cannot be moved themselves
 };
 
-/// Packs the lists of each column, which are columns read side by side. Throws the error of the first bad list in a file, whichever
-/// column that is in; unequal_lengths, with the first list that differs from the first column's.
+/// Packs the lists of columns that are read side by side. Throws the error of the first bad list in a file, in any
+/// column. Throws unequal_lengths with the first list that differs from the first column's.
 void pack_all(ListCalls& calls, std::span<const io::ListBatch> batches, std::span<const io::ColumnInfo> columns,
               std::deque<Packed>& packed);
 
 // ----------------------------------------------------------------------------------------------------------- reports
 
-/// What a summary says of a selection or a pack.
+/// The data of a summary about a selection or a pack.
 struct Moved {
   std::int64_t count = 0;             ///< elements
-  std::optional<std::int64_t> lists;  ///< where there are such
+  std::optional<std::int64_t> lists;  ///< if there are lists
 };
 void report_moved(const Common& common, const std::optional<std::string>& output, const Moved& moved, const Work& work,
                   std::span<const io::ColumnInfo> columns, const io::ResultWriter* writer);
 
-/// "files": those that are written, for JSON.
+/// The value of "files" in JSON: the files that were written.
 Json files_json(const io::ResultWriter* writer);
-/// "output FILE", and a line for each more.
+/// One line "output FILE" for each file.
 std::string files_text(const io::ResultWriter& writer);
 
 }  // namespace upsweep::command

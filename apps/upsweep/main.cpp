@@ -46,44 +46,44 @@ Policy Common::policy() const {
 namespace {
 
 constexpr std::string_view kVersion = "upsweep " UPSWEEP_VERSION "\n";
-constexpr int kClosedPipe = 141;  // what a shell reports of a command that a broken pipe ended
+constexpr int kClosedPipe = 141;  // the status that a shell reports for a command that a broken pipe ended
 
 void add_common(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "auto, cpu or cuda; auto: where it is faster");
+  app.add_option("--device", common.device, "run on cpu or cuda, or let auto choose the faster one (default: auto)");
   app.add_option("--rung", common.rung, "run this rung of the ladder, or fail");
   if (app.get_option_no_throw("--threads") == nullptr) {
-    app.add_option("--threads", common.threads, "threads (default: every core)");
+    app.add_option("--threads", common.threads, "use this number of threads (default: every core)");
   }
-  app.add_flag("--json", common.json, "one JSON object on standard output, for errors too");
-  app.add_flag("--quiet", common.quiet, "no progress, no summary beside -o");
+  app.add_flag("--json", common.json, "write one JSON object to standard output, also for errors");
+  app.add_flag("--quiet", common.quiet, "show no progress, and no summary if -o is given");
 }
 
-constexpr const char* kRanksHelp = "FILES: under mpirun, each process does its share of these, in their order";
+constexpr const char* kRanksHelp = "FILES: under mpirun, divide these files among the processes, in order";
 
 constexpr const char* kInputHelp =
-    "FILE, FILE:COLUMN, a pattern such as '*.csv:x', or - (.npy on standard input); .npy, Parquet, Arrow IPC and CSV "
-    "files";
+    "read FILE, FILE:COLUMN, a pattern such as '*.csv:x', or - (.npy on standard input); formats: .npy, Parquet, Arrow "
+    "IPC, CSV";
 
 constexpr const char* kOutputHelp = "write OUT.npy, OUT.parquet or OUT.arrow; - writes .npy bytes to standard output";
 
-/// CLI11 clamps numbers that are too large: they are refused before it reads them.
+/// Rejects a number that is too large before CLI11 reads it: CLI11 would clamp it.
 std::string require_length(const std::string& text) {
   const auto value = parse_number<std::int64_t>(text);
-  return value && *value >= 0 ? "" : "'" + text + "' is no number from 0 to 9223372036854775807";
+  return value && *value >= 0 ? "" : "'" + text + "' is not a number from 0 to 9223372036854775807";
 }
 
 std::string require_count(const std::string& text) {
   return !text.starts_with('0') && require_length(text).empty()
              ? ""
-             : "'" + text + "' is no number from 1 to 9223372036854775807";
+             : "'" + text + "' is not a number from 1 to 9223372036854775807";
 }
 
 std::string require_seconds(const std::string& text) {
   const auto value = parse_number<double>(text);
-  return value && *value >= 0 ? "" : "'" + text + "' is no number of seconds";
+  return value && *value >= 0 ? "" : "'" + text + "' is not a number of seconds";
 }
 
-/// IN, or the files of --mpi instead: the option.
+/// Declares IN and its alternative, the files of --mpi. Returns the option --mpi.
 CLI::Option* declare_input(CLI::App& command, std::string& input, std::vector<std::string>& files) {
   CLI::Option* const in = command.add_option("IN", input, kInputHelp);
   CLI::Option* const mpi = command.add_option("--mpi", files, kRanksHelp)->excludes(in);
@@ -95,24 +95,26 @@ CLI::Option* declare_input(CLI::App& command, std::string& input, std::vector<st
 
 void declare_device_memory(CLI::App& command, std::string& text) {
   command.add_option("--device-memory", text,
-                     "on a GPU, at most so much of its memory, such as 4GB or 500MB (default: some chunks)");
+                     "use at most this much GPU memory, such as 4GB or 500MB (default: enough for some chunks)");
 }
 
 void declare_scan(CLI::App& command, ScanOptions& o) {
   CLI::Option* const mpi = declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
-  command.add_flag("--exclusive", o.exclusive, "output i holds what precedes element i");
-  command.add_option("--init", o.init, "the value before the first element (default: the operator's identity)");
+  command.add_flag("--exclusive", o.exclusive, "combine only the elements before element i into output i");
+  command.add_option("--init", o.init, "start from this value (default: the operator's identity)");
   command.add_option(
       "--dtype", o.dtype,
-      "output type (default: int64, uint64, or the float type of the input; of decimals, int64 scaled by "
-      "a power of ten, or float64)");
-  command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
+      "set the output type (default: int64, uint64, or the input's float type; for decimals, int64 scaled by a power "
+      "of ten, or float64)");
+  command.add_option(
+      "--overflow", o.overflow,
+      "checked: report integer overflow; wrap: compute modulo 2^bits (default: checked for integer add)");
   declare_device_memory(command, o.device_memory);
   CLI::Option* const output = command.add_option("-o,--output", o.output, kOutputHelp);
   command
       .add_flag("--one-file", o.one_file,
-                "with --mpi: one OUT.npy, on a file system that all share, instead of a file for each process")
+                "with --mpi, write one OUT.npy on a shared file system, not one file per process")
       ->needs(mpi)
       ->needs(output);
 }
@@ -121,86 +123,94 @@ void declare_reduce(CLI::App& command, ReduceOptions& o) {
   declare_input(command, o.input, o.files);
   command.add_option("--op", o.op, operator_names() + " (default: add)");
   command.add_option("--dtype", o.dtype,
-                     "output type (default: int64, uint64, or the float type of the input; of decimals, a decimal, or "
-                     "float64)");
+                     "set the output type (default: int64, uint64, or the input's float type; for decimals, a decimal, "
+                     "or float64)");
   declare_device_memory(command, o.device_memory);
 }
 
 void declare_offsets(CLI::App& command, OffsetsOptions& o) {
   const CLI::Validator length(require_length, "N");
   command.add_option("STARTS", o.starts, kInputHelp)->required();
-  command.add_option("STOPS", o.stops, "as STARTS, of the same type")->required();
-  command.add_option("--starts-offset", o.starts_offset, "skip so many starts")->check(length);
-  command.add_option("--stops-offset", o.stops_offset, "skip so many stops")->check(length);
-  command.add_option("--length", o.length, "lists (default: what is left, which must be equal)")->check(length);
-  command.add_flag("--strict", o.strict, "negative starts are errors too");
+  command.add_option("STOPS", o.stops, "read like STARTS; the type must be that of STARTS")->required();
+  command.add_option("--starts-offset", o.starts_offset, "skip the first N starts (default: 0)")->check(length);
+  command.add_option("--stops-offset", o.stops_offset, "skip the first N stops (default: 0)")->check(length);
+  command.add_option("--length", o.length, "use N lists (default: all that remain, equal for starts and stops)")
+      ->check(length);
+  command.add_flag("--strict", o.strict, "also report negative starts as errors");
   command.add_option("-o,--output", o.output, kOutputHelp);
 }
 
 constexpr const char* kResultHelp =
-    "write OUT.npy, OUT.parquet or OUT.arrow; several arrays as .npy go to OUT.offsets.npy, OUT.0.npy …";
+    "write OUT.npy, OUT.parquet or OUT.arrow; several arrays as .npy are OUT.offsets.npy, OUT.0.npy …";
 
 void declare_segment(CLI::App& command, SegmentOptions& o) {
-  command.add_option("CONTENT", o.content, "a column of lists, FILE:COLUMN, or with --offsets one of elements")
+  command
+      .add_option("CONTENT", o.content, "read a column of lists, FILE:COLUMN, or with --offsets a column of elements")
       ->required();
-  command.add_option("--offsets", o.offsets, "where each list begins, and the last ends: FILE, FILE:COLUMN or -");
+  command.add_option("--offsets", o.offsets, "read each list's start and the last list's end: FILE, FILE:COLUMN or -");
   command.add_option("--op", o.op, segment_names() + " (default: add)");
-  command.add_option("--by", o.by, "of --op scan, the operator: " + operator_names() + " (default: add)");
-  command.add_flag("--exclusive", o.exclusive, "of --op scan: output i holds what precedes element i in its list");
-  command.add_option("--init", o.init, "the value before each list (default: the operator's identity)");
-  command.add_flag("--descending", o.descending, "of sort and argsort: the greatest first");
-  command.add_flag("--nan-first", o.nan_first, "of sort and argsort: NaN before numbers, not after them");
-  command.add_option("--dtype", o.dtype, "of folds and scans, the output type, as upsweep scan has it");
-  command.add_option("--overflow", o.overflow, "checked (default for integer add) or wrap");
+  command.add_option("--by", o.by, "with --op scan, use this operator: " + operator_names() + " (default: add)");
+  command.add_flag("--exclusive", o.exclusive, "with --op scan, combine only the list's elements before element i");
+  command.add_option("--init", o.init, "start each list from this value (default: the operator's identity)");
+  command.add_flag("--descending", o.descending, "with sort and argsort, put the largest element first");
+  command.add_flag("--nan-first", o.nan_first, "with sort and argsort, put NaN before numbers (default: after them)");
+  command.add_option("--dtype", o.dtype, "with folds and scans, set the output type (default: as for upsweep scan)");
+  command.add_option(
+      "--overflow", o.overflow,
+      "checked: report integer overflow; wrap: compute modulo 2^bits (default: checked for integer add)");
   command.add_option("-o,--output", o.output, kResultHelp);
 }
 
 void declare_select(CLI::App& command, SelectOptions& o) {
-  command.add_option("CONTENT", o.contents, "columns of elements, or of lists: FILE, FILE:COLUMN or -")->required();
-  command.add_option("--mask", o.mask, "which elements are kept: booleans, as many, or as many in each list")
+  command.add_option("CONTENT", o.contents, "read columns of elements, or of lists: FILE, FILE:COLUMN or -")
       ->required();
-  command.add_option("--offsets", o.offsets, "of columns of elements: where each list begins, and the last ends");
+  command
+      .add_option("--mask", o.mask,
+                  "keep the elements where this column is true: one boolean per element, or lists of the same lengths")
+      ->required();
+  command.add_option("--offsets", o.offsets,
+                     "with columns of elements, read each list's start and the last list's end from this column");
   command.add_option("-o,--output", o.output, kResultHelp);
 }
 
 void declare_pack(CLI::App& command, PackOptions& o) {
   command
       .add_option("IN", o.inputs,
-                  "STARTS STOPS CONTENT…, of which the first two say where each list is; or columns of lists")
+                  "read STARTS STOPS CONTENT…, where STARTS and STOPS bound each list; or columns of lists")
       ->required();
   command.add_option("-o,--output", o.output, kResultHelp);
 }
 
 void declare_query(CLI::App& command, QueryOptions& o) {
   command.add_option("SQL", o.sql, "SELECT … FROM 'FILE' [WHERE …] [GROUP BY …] [ORDER BY …] [LIMIT …]")->required();
-  CLI::Option* const tables = command.add_option("--table", o.tables, "NAME=FILE: what FROM NAME reads (repeatable)");
-  command.add_option("--mpi", o.files, std::string(kRanksHelp) + "; FROM has a name, which stands for all")
+  CLI::Option* const tables =
+      command.add_option("--table", o.tables, "NAME=FILE: read FILE for FROM NAME (repeatable)");
+  command.add_option("--mpi", o.files, std::string(kRanksHelp) + "; any name after FROM means all of them")
       ->excludes(tables);
   command.add_option(
       "--memory", o.memory,
-      "for groups and the answer, such as 4GB or 500MB (default: three quarters of what is free); groups "
-      "that do not fit go to a temporary file, and the answer is the same");
-  command.add_option("--spill-dir", o.spill_folder, "where that is (default: $TMPDIR, or the system's folder)");
+      "use at most this much memory for groups and the answer, such as 4GB or 500MB (default: three quarters of free "
+      "memory); other groups are written to a temporary file, and the answer is the same");
+  command.add_option("--spill-dir", o.spill_folder, "folder of that file (default: $TMPDIR, or the system's)");
   declare_device_memory(command, o.device_memory);
 }
 
 void declare_subset_sum(CLI::App& command, SubsetSumOptions& o) {
   command
-      .add_option("IN", o.input,
-                  "FILE, FILE:COLUMN or -: positive numbers, decimals too, one on each line of text, or .npy; from a "
-                  "FILE also Parquet, Arrow IPC and CSV")
+      .add_option(
+          "IN", o.input,
+          "read positive numbers (integers or decimals) from FILE, FILE:COLUMN, or - (standard input); formats: text "
+          "with one number per line, .npy; for files also Parquet, Arrow IPC, CSV")
       ->required();
-  command.add_option("--target", o.target, "the sum that is looked for")->required();
-  command.add_flag("--decide", o.decide, "only whether it can be had, not by which items");
-  command.add_flag("--closest", o.closest, "the largest sum up to the target");
-  command.add_option("--tolerance", o.tolerance, "a sum this near to the target will do; the nearest is found");
-  command
-      .add_option("--all", o.all,
-                  "the first K solutions, ordered as words are in a dictionary, with positions for letters")
+  command.add_option("--target", o.target, "look for this sum")->required();
+  command.add_flag("--decide", o.decide, "decide only whether the target can be reached, without finding the items");
+  command.add_flag("--closest", o.closest, "find the largest sum up to the target");
+  command.add_option("--tolerance", o.tolerance, "accept a sum this near to the target, and find the nearest one");
+  command.add_option("--all", o.all, "list the first K solutions, in the lexicographic order of their positions")
       ->check(CLI::Validator(require_count, "K"));
-  command.add_option("--id", o.id, "another column of the table, whose values name the items in the answer");
-  command.add_flag("--no-early-stop", o.no_early_stop, "go on once the target is reached, to the end of the work");
-  command.add_flag("--explain", o.explain, "how the search is made smaller, and what each way to do it would take");
+  command.add_option("--id", o.id, "name the items in the answer by the values of this other column of the table");
+  command.add_flag("--no-early-stop", o.no_early_stop, "continue to the end of the work after the target is reached");
+  command.add_flag("--explain", o.explain, "show how the search is reduced, and what each strategy would cost");
 }
 
 void declare_ladder(CLI::App& command, LadderOptions& o) {
@@ -215,22 +225,23 @@ void declare_ladder(CLI::App& command, LadderOptions& o) {
     most_inputs = std::max(most_inputs, problem.inputs.size());
   }
   command.add_option("PROBLEM", o.problem, fmt::format("{} (default: list the ladders)", fmt::join(names, ", ")));
-  command.add_option("--sizes", o.sizes, "lengths such as 2^10,1e6 (default: the problem's usual ones)");
-  command.add_option("--types", o.types, "element types such as int32,float64 (default: the problem's usual ones)");
+  command.add_option("--sizes", o.sizes, "measure lengths such as 2^10,1e6 (default: the problem's usual lengths)");
+  command.add_option("--types", o.types,
+                     "measure element types such as int32,float64 (default: the problem's usual types)");
   command
       .add_option("--input", o.input,
                   fmt::format("climb on columns instead of generated data ({})", fmt::join(inputs, "; ")))
       ->expected(1, static_cast<int>(most_inputs));
   command.add_option(
       "--threads", o.threads,
-      "threads, 0 for every core, or several counts such as 1,2,4 for a table of how rungs scale (default: "
-      "every core)");
+      "use this number of threads, 0 for every core, or several counts such as 1,2,4 for a table of how rungs scale "
+      "(default: every core)");
   command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
   command.add_option("--with", o.guest,
-                     "a rung of your own beside the others: a shared library with a function of upsweep/rung.h (scan, "
-                     "reduce, offsets, segmented-reduce, filtered-sum, subset-sum)");
-  std::map<std::string_view, std::vector<std::string_view>> having;  // several problems may have one setting
+                     "add a custom rung: a shared library with a function of upsweep/rung.h (scan, reduce, offsets, "
+                     "segmented-reduce, filtered-sum, subset-sum)");
+  std::map<std::string_view, std::vector<std::string_view>> having;  // several problems may share a setting
   for (const ProblemInfo& problem : problems()) {
     for (const SettingInfo& setting : problem.settings) having[setting.name].push_back(problem.name);
   }
@@ -249,13 +260,15 @@ void declare_bench(CLI::App& command, BenchOptions& o) {
   for (const ProblemInfo& problem : problems()) names.push_back(problem.name);
   command.add_option("PROBLEM", o.problems, fmt::format("{} (default: all)", fmt::join(names, ", ")));
   CLI::Option* const output =
-      command.add_option("-o,--output", o.output, "write RESULTS.json; begun again after it was stopped, it goes on");
-  command.add_option("--compare", o.compare, "BEFORE.json AFTER.json: what got faster or slower beyond the noise")
+      command.add_option("-o,--output", o.output, "write RESULTS.json; an interrupted run resumes from it");
+  command
+      .add_option("--compare", o.compare,
+                  "BEFORE.json AFTER.json: report what became faster or slower beyond the noise")
       ->expected(2)
       ->excludes(output);
-  command.add_flag("--quick", o.quick, "a minute's worth: one study of each problem, up to 2^20 elements");
-  command.add_option("--sizes", o.sizes, "these lengths, such as 2^10,1e6, instead of each study's own");
-  command.add_option("--threads", o.threads, "counts such as 1,2,4 (default: one, two, four … and every core)");
+  command.add_flag("--quick", o.quick, "measure for a minute: one study of each problem, up to 2^20 elements");
+  command.add_option("--sizes", o.sizes, "measure lengths such as 2^10,1e6 (default: those of each study)");
+  command.add_option("--threads", o.threads, "use thread counts such as 1,2,4 (default: 1, 2, 4 … and every core)");
   command.add_option("--max-seconds", o.max_seconds, "skip a rung that is estimated to take longer (default: 5)")
       ->check(CLI::Validator(require_seconds, "S"));
 }
@@ -269,17 +282,16 @@ std::string commands_of(const CLI::App& app) {
 }
 
 [[noreturn]] void refuse_command(const CLI::App& app, const std::string& name) {
-  refuse("there is no {} '{}'; the commands are {}", name.starts_with('-') ? "option" : "command", name,
-         commands_of(app));
+  refuse("unknown {} '{}'; the commands are {}", name.starts_with('-') ? "option" : "command", name, commands_of(app));
 }
 
-/// What is wrong with an option, in other words than CLI11's: "--op: 1 required TEXT missing".
+/// Describes what is wrong with an option. CLI11's own text would be "--op: 1 required TEXT missing".
 std::string complaint(const CLI::ParseError& error) {
   std::string text = error.what();
   if (error.get_name() == "ArgumentMismatch") {
     const std::string option = text.substr(0, text.find(':'));
-    if (option == "--compare") return option + " takes two files: BEFORE.json AFTER.json";
-    return option + (text.ends_with(" missing") ? " needs a value" : " has more values than it takes");
+    if (option == "--compare") return option + " needs two files: BEFORE.json AFTER.json";
+    return option + (text.ends_with(" missing") ? " needs a value" : " has too many values");
   }
   const std::size_t equals = text.find(" = ");
   constexpr std::string_view kNotConverted = "Could not convert: ";
@@ -288,17 +300,17 @@ std::string complaint(const CLI::ParseError& error) {
                      text.substr(equals + 3));
 }
 
-/// After words that a command does not take: those that it does.
+/// The hint after arguments that a command does not accept: the arguments that it accepts.
 std::string too_many_words(const CLI::App& command) {
   std::string names;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_positional()) names += (names.empty() ? "" : " ") + option->get_name(true);
   }
   const std::string hint = command.get_name() == "segment" ? "; offsets follow --offsets" : "";
-  return fmt::format(": without an option it takes {} only{}", names.empty() ? "nothing" : names, hint);
+  return fmt::format(": without an option it accepts {}{}", names.empty() ? "nothing" : names, hint);
 }
 
-/// CLI11 says nothing of a word that is no command, and lists what it did not expect last first.
+/// Refuses the command line. CLI11 has no message for an unknown command, and lists unexpected arguments last first.
 [[noreturn]] void refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> before = app.remaining(false);
   const std::vector<std::string> unexpected = app.remaining(true);
@@ -313,9 +325,9 @@ std::string too_many_words(const CLI::App& command) {
   const std::string name = chosen[0]->get_name();
   std::string what = complaint(error);
   if (!before.empty()) {
-    what = fmt::format("{} stands before the command; options go after it", fmt::join(before, " "));
+    what = fmt::format("{} precedes the command; write options after the command", fmt::join(before, " "));
   } else if (!unexpected.empty()) {
-    what = fmt::format("upsweep {} does not take {}", name, fmt::join(unexpected, " "));
+    what = fmt::format("upsweep {} does not accept {}", name, fmt::join(unexpected, " "));
     const bool are_words =
         std::none_of(unexpected.begin(), unexpected.end(), [](const auto& one) { return one.starts_with('-'); });
     if (are_words) what += too_many_words(*chosen[0]);
@@ -324,7 +336,7 @@ std::string too_many_words(const CLI::App& command) {
 }
 
 void print_help(const CLI::App& app, const std::string& command) {
-  // App::help() gives the help of the command that was chosen, which is `help`.
+  // App::help() would return the help of the chosen command, which is `help`.
   if (command.empty()) return print(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
   const auto all = app.get_subcommands([](const CLI::App*) { return true; });
   const auto found =
@@ -333,13 +345,13 @@ void print_help(const CLI::App& app, const std::string& command) {
   print((*found)->help(app.get_name()));
 }
 
-/// Breaks what the help says of options, so that it fits 80 columns.
+/// Wraps the help of each option so that it fits 80 columns.
 void wrap_help(CLI::App& command) {
   const std::size_t width = 80 - command.get_formatter()->get_column_width();
   for (CLI::Option* option : command.get_options()) option->description(wrapped(option->get_description(), 0, width));
 }
 
-/// A command with options of its own beside those that all have.
+/// Adds a command with its own options and the common ones.
 template <class Own>
 void add_command(CLI::App& app, Common& common, int& status, const char* name, const char* help,
                  void (*declare)(CLI::App&, Own&), int (*run)(const Common&, const Own&)) {
@@ -357,28 +369,28 @@ int run(int argc, char** argv, Common& common) {
   app.require_subcommand(1);
   int status = 0;
   const auto add = [&](auto... command) { add_command(app, common, status, command...); };
-  add("scan", "prefix scan of a column", declare_scan, run_scan);
-  add("reduce", "one value from a column", declare_reduce, run_reduce);
-  add("offsets", "offsets of lists from their starts and stops", declare_offsets, run_offsets);
-  add("segment", "every list reduced, scanned or sorted by itself", declare_segment, run_segment);
-  add("select", "the elements, of lists or not, that a mask keeps", declare_select, run_select);
-  add("pack", "lists from anywhere, one after the other", declare_pack, run_pack);
-  add("query", "SQL aggregates over a file", declare_query, run_query);
-  add("subset-sum", "which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
+  add("scan", "compute the prefix scan of a column", declare_scan, run_scan);
+  add("reduce", "reduce a column to one value", declare_reduce, run_reduce);
+  add("offsets", "compute offsets of lists from starts and stops", declare_offsets, run_offsets);
+  add("segment", "reduce, scan or sort every list separately", declare_segment, run_segment);
+  add("select", "select elements, also of lists, by a mask", declare_select, run_select);
+  add("pack", "copy lists from anywhere, one after the other", declare_pack, run_pack);
+  add("query", "run SQL aggregates over a file", declare_query, run_query);
+  add("subset-sum", "find which of a file's numbers add up to a target", declare_subset_sum, run_subset_sum);
   add("ladder", "verify and time every rung of a problem", declare_ladder, run_ladder);
-  add("bench", "measure the ladders, and write down every figure", declare_bench, run_bench);
-  CLI::App* devices = app.add_subcommand("devices", "what there is to run on, and its memory rates");
+  add("bench", "measure the ladders, and record every figure", declare_bench, run_bench);
+  CLI::App* devices = app.add_subcommand("devices", "show the CPU, the GPUs, and their memory rates");
   add_common(*devices, common);
   devices->callback([&] { status = run_devices(common); });
-  app.add_subcommand("version", "as --version")->callback([] { print(kVersion); });
-  CLI::App* help = app.add_subcommand("help", "as --help");
+  app.add_subcommand("version", "print the version, as --version does")->callback([] { print(kVersion); });
+  CLI::App* help = app.add_subcommand("help", "print the help, as --help does");
   std::string helped;
-  help->add_option("COMMAND", helped, "one of the commands (default: what there is)");
+  help->add_option("COMMAND", helped, "describe this command (default: list the commands)");
   help->callback([&] { print_help(app, helped); });
   try {
-    app.parse(argc, argv);  // and runs the command
+    app.parse(argc, argv);  // also runs the command
   } catch (const CLI::CallForHelp&) {
-    print(app.help());  // the subcommand's, where there is one
+    print(app.help());  // the subcommand's help, if there is a subcommand
   } catch (const CLI::CallForVersion&) {
     print(kVersion);
   } catch (const CLI::ParseError& error) {
@@ -387,7 +399,7 @@ int run(int argc, char** argv, Common& common) {
   return status;
 }
 
-/// Says what went wrong and returns the exit status.
+/// Reports the error and returns the exit status.
 int report(const Error& error, bool json) {
   if (json) {
     Json object{{"code", word(error.code())},
@@ -407,7 +419,7 @@ int report(const Error& error, bool json) {
 int run_reporting(int argc, char** argv) {
   Common common;
   for (int i = 1; i < argc; ++i) common.command_line.append(argv[i]).push_back('\0');
-  // A command line that cannot be parsed still says how its error is wanted.
+  // A command line that cannot be parsed still determines the format of the error message.
   const bool asks_json =
       std::any_of(argv, argv + argc, [](const char* arg) { return std::string_view(arg) == "--json"; });
   try {
@@ -418,17 +430,17 @@ int run_reporting(int argc, char** argv) {
     return report(error, asks_json || common.json);
   } catch (const std::bad_alloc&) {
     return report(Error(Code::out_of_memory, "not enough memory"), asks_json || common.json);
-  } catch (const std::length_error&) {  // of a vector
+  } catch (const std::length_error&) {  // a vector throws it
     return report(Error(Code::out_of_memory, "not enough memory"), asks_json || common.json);
   }
 }
 
-// A mapped file, .npy or Arrow IPC, that somebody made shorter: its pages past the new end are gone. Nothing is left to be
-// put right, only to be said, by what a signal handler may call.
+// A mapped file (.npy or Arrow IPC) was made shorter: its pages past the new end no longer exist. The error cannot be
+// repaired. It can only be reported, by functions that a signal handler may call.
 extern "C" void file_shrank(int /*signal*/) {
   constexpr std::string_view kText = "upsweep: a file became shorter while it was read; try again\n";
   static std::atomic_flag is_said;
-  while (is_said.test_and_set()) ::pause();  // another thread has met such a page too, and ends all
+  while (is_said.test_and_set()) ::pause();  // another thread has also reached such a page, and ends the process
   (void)!::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(exit_code(Code::unreadable));
 }
@@ -439,13 +451,13 @@ extern "C" void file_shrank(int /*signal*/) {
 int main(int argc, char** argv) {
   upsweep::command::hold_standard_streams();
   std::signal(SIGBUS, upsweep::command::file_shrank);
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error of write(), and nothing half-written is left
+  std::signal(SIGPIPE, SIG_IGN);  // write() then reports a closed pipe, and no half-written file is left
   try {
     return upsweep::command::run_reporting(argc, argv);
   } catch (const upsweep::io::ClosedPipe&) {
     return upsweep::command::kClosedPipe;
   } catch (const upsweep::Error& error) {
-    // Not even the report could be written.
+    // The report itself could not be written.
     upsweep::command::complain(error.what());
     return upsweep::exit_code(error.code());
   } catch (const std::exception& error) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/null_order.cpp: the elements that are not NULL selected, sorted, and put in front of those that are.
+// apps/upsweep/null_order.cpp: selects the elements that are not NULL, sorts them, and puts them before the NULL
+// elements.
 #include "null_order.hpp"
 
 #include <cstring>
@@ -10,7 +11,7 @@
 namespace upsweep::command {
 namespace {
 
-/// The elements of lists that are not NULL, as lists of their own.
+/// The elements of lists that are not NULL, as separate lists.
 struct Present {
   std::vector<std::int64_t> offsets;
   io::AlignedBuffer elements;
@@ -25,7 +26,8 @@ struct Present {
     content = {elements.data(), kept, type};
   }
 
-  /// each(i, start, stop, first, n) of the lists that are not null: their bounds, and where their n elements begin here.
+  /// Calls each(i, start, stop, first, n) for the lists that are not null: their bounds, and where their n elements
+  /// are here.
   template <class Each>
   void for_each_list(const Lists& lists, Each each) const {
     visit_bounds(lists, [&](auto bounds) {
@@ -50,7 +52,7 @@ std::vector<std::uint8_t> sort_nulls_last(const io::ListBatch& batch, Type conte
   std::vector<std::uint8_t> valid(static_cast<std::size_t>(batch.length), 1);
   auto* const to = static_cast<std::byte*>(out.data);
   present.for_each_list(batch.lists, [&](std::int64_t start, std::int64_t stop, std::int64_t first, std::int64_t n) {
-    if (start == stop) return;  // which may be anywhere
+    if (start == stop) return;  // an empty list may have any bounds
     if (n > 0) std::memcpy(to + start * size, sorted.data() + first * size, static_cast<std::size_t>(n * size));
     std::memset(to + (start + n) * size, 0, static_cast<std::size_t>((stop - start - n) * size));
     std::memset(valid.data() + start + n, 0, static_cast<std::size_t>(stop - start - n));
@@ -63,7 +65,7 @@ void argsort_nulls_last(const io::ListBatch& batch, Type content, std::int64_t* 
   const Present present(batch, content, policy);
   std::vector<std::int64_t> order(static_cast<std::size_t>(present.content.length));
   argsort(present.offsets, present.content, {order.data(), present.content.length, Type::int64});
-  std::vector<std::int64_t> places;  // in their list, of the elements of one that are not NULL
+  std::vector<std::int64_t> places;  // positions in one list of its elements that are not NULL
   present.for_each_list(batch.lists, [&](std::int64_t start, std::int64_t stop, std::int64_t first, std::int64_t n) {
     places.clear();
     std::int64_t null_place = start + n;

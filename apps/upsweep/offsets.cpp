@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/offsets.cpp: `upsweep offsets`: the offsets of lists given by their starts and stops, chunk by chunk.
+// apps/upsweep/offsets.cpp: `upsweep offsets`: computes the offsets of lists from their starts and stops, chunk by
+// chunk.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 namespace upsweep::command {
 namespace {
 
-/// The bounds of some lists; null pointers and no lists at the end.
+/// The bounds of some lists; at the end, null pointers and zero lists.
 struct Bounds {
   const void* starts = nullptr;
   const void* stops = nullptr;
@@ -33,12 +34,12 @@ struct Bounds {
 class BoundsReader {
  public:
   virtual ~BoundsReader() = default;
-  /// The next `count` lists, fewer only at the end.
+  /// Returns the next `count` lists, fewer only at the end.
   virtual Bounds next(std::int64_t count) = 0;
   [[nodiscard]] virtual const io::ColumnInfo& info() const = 0;
-  /// What messages call the columns.
+  /// The name of the columns in messages.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Lists in all, or -1 where only the end shows it.
+  /// The number of all lists, or -1 if only the end of the input shows it.
   [[nodiscard]] virtual std::int64_t lists() const = 0;
 };
 
@@ -47,7 +48,7 @@ std::string names_of(const io::ColumnInfo& starts, const io::ColumnInfo& stops) 
   return starts.name == stops.name ? starts.name : fmt::format("{}, {}", starts.name, stops.name);
 }
 
-/// Lists in all, or -1 where a length is not known. Throws for types, and before any work for lengths, that do not match.
+/// The number of all lists, or -1 if a length is not known. Throws if types, or lengths before any work, do not match.
 std::int64_t count_lists(const io::ColumnInfo& starts, const io::ColumnInfo& stops, const OffsetsOptions& options) {
   require_list_bounds(starts, stops);
   if (starts.count < 0 || stops.count < 0) return -1;
@@ -104,7 +105,7 @@ class TwoColumns : public BoundsReader {
                 fmt::format("{} has {} elements after offset {}: {}", (starts_end ? starts_ : stops_)->info().name,
                             have, starts_end ? options_.starts_offset : options_.stops_offset,
                             options_.length >= 0 ? fmt::format("too few for length {}", options_.length)
-                                                 : std::string("the other has more; give --length to take fewer")));
+                                                 : std::string("the other has more; use --length to read fewer")));
   }
 
   std::unique_ptr<io::ColumnReader> starts_;
@@ -114,7 +115,7 @@ class TwoColumns : public BoundsReader {
   std::int64_t done_ = 0;
 };
 
-/// Starts and stops that are one column, one element apart: it is read once, and cpu.adjacent can run.
+/// Starts and stops that are one column, one element apart. It is read once, and cpu.adjacent can run.
 class OneColumn : public BoundsReader {
  public:
   OneColumn(const OffsetsOptions& options, const Common& common)
@@ -133,7 +134,7 @@ class OneColumn : public BoundsReader {
     if (last_ > 0) std::memcpy(bounds_.data(), bounds_.data() + static_cast<std::size_t>(last_) * size_, size_);
     const io::Chunk stops = column_->next(count);
     if (stops.count < count) {
-      throw Error(Code::unequal_lengths, fmt::format("{} ends {} elements too early for the length asked for",
+      throw Error(Code::unequal_lengths, fmt::format("{} ends {} elements too early for the requested length",
                                                      column_->info().name, left_ - stops.count));
     }
     std::memcpy(bounds_.data() + size_, stops.data, static_cast<std::size_t>(stops.count) * size_);
@@ -150,12 +151,12 @@ class OneColumn : public BoundsReader {
   std::unique_ptr<io::ColumnReader> column_;
   std::vector<std::byte> bounds_;
   std::size_t size_ = 0;
-  std::int64_t last_ = 0;  // lists in the chunk before: its last stop is the first start of the next
+  std::int64_t last_ = 0;  // lists in the previous chunk: its last stop is the first start of the next
   std::int64_t left_;
 };
 
 std::unique_ptr<BoundsReader> open_bounds(const OffsetsOptions& options, const Common& common) {
-  // Without a length such a column never fits: one element more lies after the first offset than after the second.
+  // Without --length such a column never fits: it has one element more after the first offset than after the second.
   const bool adjacent = options.starts == options.stops && options.starts != "-" && options.length >= 0 &&
                         options.stops_offset - options.starts_offset == 1;
   if (adjacent) return std::make_unique<OneColumn>(options, common);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/output.cpp: standard output without loss, progress lines, and numbers as people read them.
+// apps/upsweep/output.cpp: writes standard output without loss, shows progress, and formats numbers for people.
 #include "output.hpp"
 
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 namespace upsweep::command {
 namespace {
 
-// Short work shows no progress line at all, and long work no more of them than an eye can follow.
+// Short work shows no progress line. Long work rewrites it no faster than an eye can follow.
 constexpr auto kFirstAfter = std::chrono::milliseconds(500);
 constexpr auto kEvery = std::chrono::milliseconds(100);
 
-/// Where a message ends that shows a line of a query and a caret under it, on lines of their own; else its length. Other
-/// line breaks belong to names, and are escaped.
+/// A message may end with a line of a query and a line with a caret under it. Returns where the text before these lines
+/// ends, otherwise the message's length. Other line breaks belong to names, and are escaped.
 std::size_t end_of_text(std::string_view message) {
   const std::size_t caret = message.rfind('\n');
   if (caret == std::string_view::npos || message.find_first_not_of(' ', caret + 1) != message.size() - 1 ||
@@ -62,7 +62,7 @@ void print(std::string_view text) {
 void hold_standard_streams() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) != -1) continue;
-    // The lowest number that is free is this one. Open the wrong way round, so that its use is an error still.
+    // The lowest free number is this one. The wrong access mode keeps every use of it an error.
     (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
@@ -76,7 +76,7 @@ void complain(std::string_view message) noexcept {
   }
   while (!text.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) return;  // there is nobody left to report to
+    if (written <= 0) return;  // there is nothing left to report to
     text.erase(0, static_cast<std::size_t>(written));
   }
 }

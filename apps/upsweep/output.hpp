@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/output.hpp: what the command says: data on standard output, progress on a terminal's standard error.
+// apps/upsweep/output.hpp: prints results on standard output, and progress on a terminal's standard error.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,30 +20,30 @@ template <class... Arguments>
   throw Error(Code::invalid_argument, fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
-/// Writes to standard output, all of it. Throws io::ClosedPipe, and Error disk_full or unwritable.
+/// Writes all of the text to standard output. Throws io::ClosedPipe, and Error disk_full or unwritable.
 void print(std::string_view text);
 
-/// Keeps standard output for print(): what a library of the user's prints goes to standard error from now on.
+/// Reserves standard output for print(). From now on, what a library of the user prints goes to standard error.
 void keep_standard_output();
 
-/// Puts something that cannot be used in the place of a standard stream that is closed: else the next file to be opened
-/// would take its number, and messages would end up in that file.
+/// Opens an unusable file in the place of each closed standard stream. Otherwise the next file to be opened would get
+/// its number, and messages would be written to that file.
 void hold_standard_streams() noexcept;
 
-/// Writes one line to standard error, control characters escaped, and where a message ends with a query and a caret under it
-/// those lines as well; whether it arrives does not matter.
+/// Writes one line to standard error, control characters escaped. If the message ends with a query and a caret under
+/// it, also writes those lines. Ignores errors of the stream.
 void complain(std::string_view message) noexcept;
 
-/// Says something beside the result, where standard error is a terminal.
+/// Prints a line in addition to the result, if standard error is a terminal.
 void remark(std::string_view message) noexcept;
 
-/// Text from a file, on one line, with escapes for what a terminal would not show but obey.
+/// Text from a file on one line. Characters that control a terminal are escaped.
 std::string printable(std::string_view text);
 
-/// A line broken between words where it would be longer than `width` columns; the lines that follow are indented.
+/// Breaks a line between words where it would exceed `width` columns. The lines that follow are indented.
 std::string wrapped(std::string text, std::size_t indent, std::size_t width = 80);
 
-/// A line on standard error, rewritten as work goes on; nothing at all where that is no terminal, or under --quiet.
+/// A line on standard error, rewritten as work continues. Prints nothing without a terminal, or under --quiet.
 class Progress {
  public:
   explicit Progress(bool quiet);
@@ -52,7 +52,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void say(std::string_view what);
-  /// `total` is -1 where it is not known.
+  /// `total` is -1 if it is not known.
   void count(std::string_view what, std::int64_t done, std::int64_t total);
 
  private:
@@ -63,7 +63,7 @@ class Progress {
   std::chrono::steady_clock::time_point next_;
 };
 
-/// "6,001,215"; not of negative numbers.
+/// "6,001,215". Not for negative numbers.
 std::string grouped(std::int64_t count);
 /// "12.3 ms", "870 ns", "1.25 s".
 std::string duration(double seconds);

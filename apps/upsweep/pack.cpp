@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/pack.cpp: `upsweep pack`: lists from anywhere in their contents, one after the other.
+// apps/upsweep/pack.cpp: `upsweep pack`: copies lists from anywhere in their contents, one after the other.
 #include <fmt/format.h>
 
 #include <deque>
@@ -40,12 +40,12 @@ Moved pack_columns(const Common& common, std::vector<io::ListReader*> readers, c
     pack(columns.batches());
     progress.count("lists", *moved.lists, infos[0].count);
   }
-  // Columns without lists still run their rung, so that one that cannot is refused.
+  // Columns without lists still run their rung, so that an unsuitable rung is refused.
   if (moved.lists == 0) pack(std::vector<io::ListBatch>(infos.size()));
   return moved;
 }
 
-/// Of starts, stops and contents.
+/// Packs lists given by starts, stops and contents.
 Moved pack_bounds(const std::vector<LoadedColumn>& columns, ListCalls& calls, io::ResultWriter* writer) {
   const LoadedColumn& starts = columns[0];
   const LoadedColumn& stops = columns[1];
@@ -64,7 +64,7 @@ Moved pack_bounds(const std::vector<LoadedColumn>& columns, ListCalls& calls, io
   return {.count = packed.count(), .lists = lists.count};
 }
 
-/// Starts, stops and contents in memory.
+/// Loads starts, stops and contents into memory.
 std::vector<LoadedColumn> load(std::span<io::OpenedColumn> opened) {
   require_list_bounds(opened[0].info(), opened[1].info());
   std::vector<LoadedColumn> columns = load_all(opened, [](std::size_t i) { return i < 2; });
@@ -77,7 +77,7 @@ std::vector<LoadedColumn> load(std::span<io::OpenedColumn> opened) {
   for (std::size_t i = 3; i < columns.size(); ++i) {
     if (length(columns[i]) == length(columns[2])) continue;
     throw Error(Code::unequal_lengths,
-                fmt::format("{} has {} elements, {} has {}: contents must have as many", columns[2].info().name,
+                fmt::format("{} has {} elements, {} has {}: contents must have the same length", columns[2].info().name,
                             length(columns[2]), columns[i].info().name, length(columns[i])));
   }
   return columns;
@@ -93,7 +93,7 @@ int run_pack(const Common& common, const PackOptions& asked) {
   std::vector<io::OpenedColumn> opened = open_all(options.inputs, common.threads);
   require_alike(opened);
   const bool of_lists = opened[0].lists != nullptr;
-  if (!of_lists && opened.size() < 3) refuse("pack takes STARTS, STOPS and CONTENT, or columns of lists");
+  if (!of_lists && opened.size() < 3) refuse("pack needs STARTS, STOPS and CONTENT, or columns of lists");
   const Infos infos = infos_of(std::span(opened).subspan(of_lists ? 0 : 2));
   std::vector<LoadedColumn> columns;
   if (!of_lists) columns = load(opened);

@@ -29,7 +29,7 @@
 namespace upsweep::command {
 namespace {
 
-/// The file that --table gives the name after FROM.
+/// The file that --table assigns to the name after FROM.
 std::string path_of(const Statement& statement, const std::vector<std::string>& tables) {
   if (!statement.path().empty()) return statement.path();
   std::vector<std::string> names;
@@ -46,10 +46,10 @@ std::string path_of(const Statement& statement, const std::vector<std::string>& 
   const std::string wanted = statement.table();
   statement.refuse_table(names.empty()
                              ? fmt::format("no table '{}': write FROM 'FILE', or add --table {}=FILE", wanted, wanted)
-                             : fmt::format("no table '{}'; --table gives: {}", wanted, fmt::join(names, ", ")));
+                             : fmt::format("no table '{}'; --table defines: {}", wanted, fmt::join(names, ", ")));
 }
 
-/// Exact integers of any length, decimals and dates as strings, NaN and infinities too.
+/// A cell as JSON: exact integers of any length; decimals, dates, NaN and infinities are strings.
 std::string json_of(const Field& column, const Cell& cell) {
   if (cell.null) return "null";
   switch (column.kind) {
@@ -97,7 +97,7 @@ std::size_t width_of(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// Columns side by side, numbers to the right.
+/// Prints columns side by side, numbers right-aligned.
 void print_as_text(const Answer& answer) {
   std::vector<std::vector<std::string>> lines(1);
   for (const Field& column : answer.columns) lines[0].push_back(printable(column.name));
@@ -123,27 +123,27 @@ void print_as_text(const Answer& answer) {
   print(all);
 }
 
-/// What the link has, in words; nothing where the device has no memory left to measure it in.
+/// The rate of the link as text; empty if the device has no memory left to measure it in.
 std::string link_text(std::int64_t device_bytes) {
   try {
-    return fmt::format(", of {} that the link has", rate(gpu::Chunked({}, device_bytes).measure_link().to_device));
+    return fmt::format(", of the link's {}", rate(gpu::Chunked({}, device_bytes).measure_link().to_device));
   } catch (const Error&) {
     return "";
   }
 }
 
-/// What a query on a GPU has taken there.
+/// Prints the times of a query on a GPU.
 void remark_times(const Answer& answer, const QueryMemory& memory) {
   if (!answer.rung.starts_with("cuda.")) return;
   const DeviceTimes& times = answer.times;
   remark(times_text({.to_device = times.to_device, .kernel = times.kernel, .to_host = times.to_host}) +
-         (times.compile > 0 ? fmt::format(", {} to make the code ready", duration(times.compile)) : ""));
+         (times.compile > 0 ? fmt::format(", {} to prepare the code", duration(times.compile)) : ""));
   if (answer.bytes_to_device > 0) {
     const double sent = static_cast<double>(answer.bytes_to_device) / answer.seconds;
     remark(fmt::format("{} to the device{}", rate(sent), link_text(memory.device_bytes)));
   }
   if (answer.rows_by_cpu > 0) {
-    remark(fmt::format("{} rows were computed on the CPU, as the GPU could not do it exactly",
+    remark(fmt::format("{} rows were computed on the CPU, as the GPU cannot compute them exactly",
                        grouped(answer.rows_by_cpu)));
   }
 }
@@ -155,17 +155,17 @@ QueryMemory memory_of(const QueryOptions& options) {
                      .spill_folder_word = "--spill-dir"};
   if (options.memory.empty()) return memory;
   const auto bytes = parse_bytes(options.memory);
-  if (!bytes) refuse("--memory '{}' is no size, such as 4GB or 500MB", options.memory);
+  if (!bytes) refuse("--memory '{}' is not a size such as 4GB or 500MB", options.memory);
   memory.bytes = *bytes;
   return memory;
 }
 
-/// What a query has written, as memory did not suffice.
+/// Prints what a query wrote to a temporary file because memory did not suffice.
 void remark_spilled(const Answer& answer, const QueryMemory& memory) {
   if (answer.bytes_spilled == 0) return;
-  remark(fmt::format("{} of groups did not fit {} and went to a temporary file{}; --memory allows more",
+  remark(fmt::format("{} of groups did not fit in {} and were written to a temporary file{}; --memory sets the limit",
                      size(answer.bytes_spilled),
-                     memory.bytes > 0 ? size(memory.bytes) + " of memory" : "three quarters of the memory that is free",
+                     memory.bytes > 0 ? size(memory.bytes) + " of memory" : "three quarters of the free memory",
                      memory.spill_folder.empty() ? "" : " in " + memory.spill_folder));
 }
 
@@ -187,7 +187,7 @@ QueryCarry fold_file(const Common& common, const Query& query, const Table& tabl
   return query.fold(common.policy(), table);
 }
 
-/// This rank's files folded in their order, each in the columns of all; nothing where it has none.
+/// Folds this rank's files in order, each mapped to the columns of all files. Returns nothing without files.
 std::optional<QueryCarry> fold_files(const Common& common, const Query& query, const std::vector<io::JoinedFile>& files,
                                      const std::vector<Field>& fields, const QueryMemory& memory) {
   std::optional<QueryCarry> all;
@@ -202,15 +202,15 @@ std::optional<QueryCarry> fold_files(const Common& common, const Query& query, c
   return all;
 }
 
-/// What the ranks have, one after the other, on every rank.
+/// The bytes of all ranks, one after the other, on every rank.
 std::string gather_bytes(const Ranks& ranks, std::string bytes) {
   if (!ranks.reports()) ranks.send(0, bytes);
   for (int rank = 1; ranks.reports() && rank < ranks.size(); ++rank) bytes += ranks.receive(rank);
   return ranks.from_first(bytes);
 }
 
-/// The ranks' carries merged two by two, neighbours first, so that all is with rank 0 in the end and rows keep their order. Carries
-/// travel as bytes, of a rank without files none.
+/// Merges the ranks' carries in pairs, neighbors first. Rank 0 has the result in the end, and rows keep their order.
+/// Carries are sent as bytes; a rank without files sends none.
 void merge_ranks(Ranks& ranks, const Query& query, std::optional<QueryCarry>& carry) {
   for (int step = 1; step < ranks.size(); step *= 2) {
     if (ranks.rank() % (2 * step) == step) {
@@ -228,7 +228,7 @@ void merge_ranks(Ranks& ranks, const Query& query, std::optional<QueryCarry>& ca
   }
 }
 
-/// The columns of all files, and of which of these those of each file in this rank's share are.
+/// The columns of all files. Also maps the columns of each file in this rank's share to them.
 io::JoinedFields joined_fields(const std::vector<std::string>& files, std::string_view fields_of_all,
                                std::vector<io::JoinedFile>& share) {
   io::JoinedFields joined;
@@ -248,7 +248,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
   ranks.run([&] {
     (void)common.policy();  // refuses a device that is not there
     statement.emplace(options.sql);
-    if (!statement->path().empty()) statement->refuse_table("with --mpi the table is its files: FROM needs a name");
+    if (!statement->path().empty()) statement->refuse_table("with --mpi its files are the table: FROM needs a name");
     for (const std::string& path : options.files) {
       for (std::string& file : io::matching_files(path)) files.push_back(std::move(file));
     }
@@ -279,7 +279,7 @@ int query_on_ranks(const Common& common, const QueryOptions& options, const Quer
   return 0;
 }
 
-/// Of the columns that may be named; 0 where the table's length is not known.
+/// The bytes of the columns that may be named; 0 if the table's length is not known.
 std::int64_t bytes_of(const Statement& statement, const Table& table) {
   std::int64_t bits = 0;
   for (const Field& field : table.fields()) {

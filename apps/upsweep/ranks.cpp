@@ -18,7 +18,7 @@ mpi::Signature signature(const std::string& command_line) {
   return {.call = static_cast<std::uint64_t>(mpi::Function::command), .arguments = words.sum()};
 }
 
-// MPI counts bytes in an int: longer ones are sent in chunks.
+// MPI counts bytes in an int: longer data is sent in chunks.
 constexpr std::size_t kChunk = std::size_t{1} << 30;
 
 }  // namespace
@@ -26,7 +26,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 30;
 struct Ranks::State {
   explicit State(const std::string& command_line) : call(MPI_COMM_WORLD, signature(command_line)) {}
   mpi::Call call;
-  bool all_know = false;  ///< of the error that is being thrown
+  bool all_know = false;  ///< whether all ranks have the error that is being thrown
 };
 
 Ranks::Ranks(const std::string& command_line) {
@@ -34,7 +34,7 @@ Ranks::Ranks(const std::string& command_line) {
   mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   try {
     state_ = std::make_unique<State>(command_line);
-  } catch (const Error&) {  // which is the same on all
+  } catch (const Error&) {  // the same error on all ranks
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Finalize();
@@ -52,7 +52,7 @@ int Ranks::rank() const { return state_->call.rank(); }
 int Ranks::size() const { return state_->call.size(); }
 
 std::vector<std::string> Ranks::share_of(const std::vector<std::string>& files) const {
-  // Rounded up, so that rank 0, which reports, has some.
+  // Rounded up, so that rank 0, which reports, has some files.
   const auto border = [&](int rank) {
     const auto ranks = static_cast<std::size_t>(size());
     return static_cast<std::ptrdiff_t>((files.size() * static_cast<std::size_t>(rank) + ranks - 1) / ranks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/ranks_not_built.cpp: what --mpi comes to in a build without MPI.
+// apps/upsweep/ranks_not_built.cpp: refuses --mpi in a build without MPI.
 #include "ranks.hpp"
 #include "upsweep/error.hpp"
 
@@ -9,7 +9,7 @@ struct Ranks::State {};
 
 Ranks::Ranks(const std::string& /*command_line*/) {
   throw Error(Code::not_built,
-              "--mpi: this build of upsweep has no MPI; with one, such as libopenmpi-dev, build it again");
+              "--mpi: this build of upsweep has no MPI; install one, such as libopenmpi-dev, and build it again");
 }
 Ranks::~Ranks() = default;
 

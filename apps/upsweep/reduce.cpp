@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/reduce.cpp: `upsweep reduce`: one value from a column of any length, in bounded memory.
+// apps/upsweep/reduce.cpp: `upsweep reduce`: computes one value from a column of any length, in bounded memory.
 #include <fmt/format.h>
 
 #include <optional>
@@ -53,16 +53,16 @@ Reduced result_of(const dynamic::Carry& carry, Type given, const io::ColumnInfo&
   return value_of(value, type, info);
 }
 
-/// The carry of no elements is the operator's identity, where there is one.
+/// The carry of all files. Without elements it is the operator's identity, if there is one.
 dynamic::Carry carry_of_all(const Folded& folded, Operator op, const io::ColumnInfo& info) {
   if (folded.count > 0) return folded.carry;
   if (selects(op)) {
-    throw Error(Code::empty, fmt::format("{}: no elements, so there is no {}", info.name, name(op)));
+    throw Error(Code::empty, fmt::format("{}: no elements, but {} needs at least one", info.name, name(op)));
   }
   return dynamic::Carry::identity(op, folded.carry.type());
 }
 
-/// What is done with every file.
+/// The parameters that are the same for every file.
 struct ReducePlan {
   io::ColumnInfo info;
   Type type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/scan.cpp: `upsweep scan`: a column of any length, scanned chunk by chunk in bounded memory.
+// apps/upsweep/scan.cpp: `upsweep scan`: scans a column of any length chunk by chunk in bounded memory.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -25,7 +25,7 @@
 namespace upsweep::command {
 namespace {
 
-/// What the summary needs to know of a finished scan.
+/// The results of a scan that the summary needs.
 struct Scanned {
   Work work;
   alignas(8) std::byte first[8] = {};
@@ -39,15 +39,15 @@ struct Scanned {
   }
 };
 
-/// Scaled integers made into the float64 nearest to what each stands for. Sums are followed in 128 bits, where they cannot
-/// overflow: from one to the next they differ by an element, also where they have wrapped around.
+/// Converts scaled integers to the float64 nearest to the decimal. Sums are tracked in 128 bits, where they cannot
+/// overflow: consecutive sums differ by an element. This also holds after the 64-bit sums have wrapped (modulo 2^64).
 class Unscaled {
  public:
   /// `before`: the value before the first element, or 0.
   Unscaled(Operator op, int scale, Int128 before)
       : op_(op), scale_(scale), exact_(before), last_(static_cast<std::int64_t>(before)) {}
 
-  /// In place.
+  /// Converts in place.
   void convert(std::byte* elements, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i, elements += sizeof(double)) {
       std::int64_t element = 0;
@@ -64,7 +64,7 @@ class Unscaled {
       last_ = element;
       return decimal_value(exact_, scale_);
     }
-    // The identity, which is no decimal of 18 digits.
+    // The identity is not a decimal of 18 digits.
     if (element == identity<std::int64_t>(op_)) return identity<double>(op_);
     return decimal_value(element, scale_);
   }
@@ -75,13 +75,13 @@ class Unscaled {
   std::int64_t last_;
 };
 
-/// What is done with every file.
+/// The parameters that are the same for every file.
 struct ScanPlan {
   io::ColumnInfo info;
   Type type;
   Type given;
   dynamic::ScanOptions how;
-  dynamic::Carry carry;  ///< that the first file begins with
+  dynamic::Carry carry;  ///< before the first file
   Policy policy;
   std::int64_t device_bytes;
 
@@ -97,7 +97,7 @@ ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::Col
   return {info, type, given_type(type, options.dtype), how, carry, policy, parse_device_memory(options.device_memory)};
 }
 
-/// An Error about output `index` of a chunk, made one about the whole column.
+/// Rethrows an Error about output `index` of a chunk as one about the whole column.
 [[noreturn]] void rethrow_for_column(const Error& error, const io::ColumnInfo& info, Type type, std::int64_t before) {
   if (error.code() != Code::overflow) throw error;
   const std::int64_t index = before + error.index();
@@ -107,10 +107,10 @@ ScanPlan plan_of(const Common& common, const ScanOptions& options, const io::Col
               index);
 }
 
-/// Where outputs go, so many of them.
+/// Writes `count` outputs.
 using Write = std::function<void(const std::byte* outputs, std::int64_t count)>;
 
-/// One file's column, after so many elements of the files before it, whose carry is advanced.
+/// Scans one file's column. `before` elements of earlier files precede it. Advances the carry of those elements.
 Scanned scan_chunks(const Common& common, io::ColumnReader& reader, const ScanPlan& plan, std::int64_t before,
                     dynamic::Carry& carry, const Write& write) {
   const io::ColumnInfo& info = reader.info();
@@ -192,7 +192,7 @@ void report(const Common& common, const ScanOptions& options, const Scanned& sca
   print(text);
 }
 
-/// What all ranks have scanned.
+/// The results of all ranks.
 Scanned gathered(const Ranks& ranks, const Scanned& mine) {
   std::string bytes(sizeof mine.work.count + sizeof mine.first + sizeof mine.last, '\0');
   std::memcpy(bytes.data(), &mine.work.count, sizeof mine.work.count);
@@ -212,16 +212,16 @@ Scanned gathered(const Ranks& ranks, const Scanned& mine) {
   return all;
 }
 
-/// What a rank writes. All of the run have the same kind.
+/// The output of one rank. All ranks of the run have the same kind.
 class RankOutput {
  public:
   virtual ~RankOutput() = default;
   virtual void write(const std::byte* outputs, std::int64_t count) = 0;
-  /// All that is still to be written but the name.
+  /// Writes all that remains, except the name.
   virtual void complete() = 0;
-  /// Of so many outputs of all ranks.
+  /// Names the output. `count` is the number of outputs of all ranks.
   virtual void name(std::int64_t count) = 0;
-  /// After name().
+  /// Only after name().
   virtual void take_back() noexcept = 0;
 };
 
@@ -245,7 +245,7 @@ class OwnFile final : public RankOutput {
   std::unique_ptr<io::ResultWriter> writer_;
 };
 
-/// Rank 0 makes the file, into which the others write at their offsets, and gives it its name.
+/// Rank 0 creates the file, into which the others write at their offsets, and names it.
 class RangeOfFile final : public RankOutput {
  public:
   RangeOfFile(Ranks& ranks, const std::string& path, const io::ResultColumn& column, std::int64_t first)
@@ -275,7 +275,7 @@ class RangeOfFile final : public RankOutput {
   std::unique_ptr<io::SharedNpyWriter> writer_;
 };
 
-/// `first`: which of all outputs is this rank's first one.
+/// `first` is the index of this rank's first output among all outputs.
 std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& options, const ScanPlan& plan,
                                              std::int64_t first) {
   if (!options.output) return std::make_unique<NoFile>();
@@ -286,7 +286,7 @@ std::unique_ptr<RankOutput> open_rank_output(Ranks& ranks, const ScanOptions& op
   return own;
 }
 
-/// Gives what was written its name, or names, or where one cannot be had, none.
+/// Gives all output files their names, or none if one name cannot be used.
 void name_output(Ranks& ranks, RankOutput& output, std::int64_t count) {
   bool has_name = false;
   ranks.run([&] {
@@ -302,13 +302,14 @@ void name_output(Ranks& ranks, RankOutput& output, std::int64_t count) {
 }
 
 void require_output_of_ranks(const ScanOptions& options) {
-  if (options.output == "-") refuse("--mpi: the ranks write files, so that -o needs a name");
+  if (options.output == "-") refuse("--mpi: the ranks write files, so -o needs the name of a file");
   if (options.one_file && io::is_arrow_name(*options.output)) {
-    refuse("--one-file: {} is written front to back, and only .npy by several ranks", *options.output);
+    refuse("--one-file: {} must be written front to back; several ranks can only write .npy", *options.output);
   }
 }
 
-/// Each rank folds its files, from which the others know what precedes theirs, and then reads them again and scans them.
+/// Each rank folds its files, which tells the others what precedes theirs. It then reads its files again and scans
+/// them.
 int scan_on_ranks(const Common& common, const ScanOptions& options) {
   Ranks ranks(common.command_line);
   const std::vector<std::string> files = ranks.share_of(options.files);
@@ -319,7 +320,7 @@ int scan_on_ranks(const Common& common, const ScanOptions& options) {
     plan = plan_of(common, options, io::open_column(options.files.front(), common.threads)->info());
     mine = Folded{dynamic::Carry(plan->type)};
     if (ranks.rank() + 1 == ranks.size()) return;
-    // By what reduces best: a rung that is asked for is one of scan's ladder.
+    // By the best rung of reduce: a requested rung belongs to scan's ladder.
     const Overflow overflow = parse_overflow("", plan->how.op, plan->type);
     const Policy policy = plan->policy.with_rung({}).with_overflow(overflow);
     for (const std::string& file : files) {

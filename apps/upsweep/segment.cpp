@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/segment.cpp: `upsweep segment`: every list of a column reduced, scanned or sorted by itself.
+// apps/upsweep/segment.cpp: `upsweep segment`: reduces, scans or sorts every list of a column separately.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@
 namespace upsweep::command {
 namespace {
 
-// ------------------------------------------------------------------------------------------------------- what is asked for
+// ------------------------------------------------------------------------------------------------------------- options
 
 enum class Kind : std::uint8_t { fold, reducer, scan, sort, argsort };
 
@@ -46,10 +46,10 @@ Kind kind_of(const std::string& op) {
   refuse("--op '{}' is not one of {}{}", op, segment_names(), detail::operator_hint(op, "--op "));
 }
 
-/// Whether it has a value for each element, not for each list.
+/// Whether the operation has a value for each element, not for each list.
 bool gives_lists(Kind kind) { return kind == Kind::scan || kind == Kind::sort || kind == Kind::argsort; }
 
-/// An operation on lists, with the types that it has on elements of a column.
+/// An operation on lists, with its types for the elements of a column.
 struct Operation {
   Kind kind = Kind::fold;
   Operator op = Operator::add;  ///< of folds and scans
@@ -57,15 +57,15 @@ struct Operation {
   bool exclusive = false;
   SortOptions order = {};
   Overflow overflow = Overflow::wrap;
-  Type type = Type::int64;   ///< that is computed
-  Type given = Type::int64;  ///< that is given out: of decimals also float64
-  io::ColumnInfo meaning;    ///< of what is given out
+  Type type = Type::int64;   ///< of the computation
+  Type given = Type::int64;  ///< of the output: for decimals also float64
+  io::ColumnInfo meaning;    ///< of the output
   std::optional<dynamic::Carry> init = {};
 
   [[nodiscard]] bool gives_lists() const { return upsweep::command::gives_lists(kind); }
   [[nodiscard]] bool folds() const { return kind == Kind::fold || kind == Kind::scan; }
   [[nodiscard]] io::ResultColumn column() const { return column_of(meaning, given, op); }
-  /// Whether it is what folds of decimals or dates begin with, which is neither.
+  /// Whether the element is the identity that folds of decimals or dates begin with, which is not a decimal or date.
   [[nodiscard]] bool is_none(const void* element) const {
     if (!folds() || !selects(op) || given != Type::int64 || meaning.meaning == io::Meaning::number) return false;
     std::int64_t value = 0;
@@ -74,7 +74,7 @@ struct Operation {
   }
 };
 
-/// Throws invalid_argument for options that are another operation's.
+/// Throws invalid_argument for options of another operation.
 void require_options(const SegmentOptions& options, Kind kind) {
   const bool folds = kind == Kind::fold || kind == Kind::scan;
   const bool sorts = kind == Kind::sort || kind == Kind::argsort;
@@ -99,10 +99,10 @@ void set_fold(Operation& operation, const SegmentOptions& options, const io::Col
                      : parse_op(options.op, operation.meaning, operation.type);
   operation.overflow = parse_overflow(options.overflow, operation.op, operation.type);
   if (operation.given != operation.type && options.overflow == "wrap") {
-    refuse("--overflow wrap and --dtype {}: the sums of decimals are exact, or an error", options.dtype);
+    refuse("--overflow wrap is not offered with --dtype {}: sums of decimals are exact, or an error", options.dtype);
   }
   if (options.init) operation.init = parse_carry(*options.init, operation.type, operation.meaning, "--init");
-  // Booleans are numbers that are counted.
+  // Booleans are counted as numbers.
   if (elements.meaning == io::Meaning::boolean) operation.meaning.meaning = io::Meaning::number;
 }
 
@@ -128,9 +128,9 @@ Operation operation_of(const SegmentOptions& options, const io::ColumnInfo& elem
   return operation;
 }
 
-// ------------------------------------------------------------------------------------------------------- what it is asked of
+// --------------------------------------------------------------------------------------------------------------- input
 
-/// The lists that a file of offsets gives of a file of content: all at once.
+/// The lists of a file of content that a file of offsets describes: all at once.
 class OffsetsAndContent final : public io::ListReader {
  public:
   OffsetsAndContent(std::unique_ptr<io::ColumnReader> offsets, std::unique_ptr<io::ColumnReader> content)
@@ -154,7 +154,7 @@ class OffsetsAndContent final : public io::ListReader {
     faults.rethrow();
     if (offsets.count == 0) {
       throw Error(Code::unequal_lengths,
-                  fmt::format("{}: has no elements; offsets of n lists are n + 1", offsets_name()));
+                  fmt::format("{}: has no elements; n lists need n + 1 offsets", offsets_name()));
     }
     batch.lists = dynamic::lists_of_offsets({offsets.data, offsets.count, offsets_->info().type});
     batch.content = content.data;
@@ -170,7 +170,7 @@ class OffsetsAndContent final : public io::ListReader {
   bool done_ = false;
 };
 
-/// The lists, and what messages call the file that says where they are.
+/// The lists, and the name in messages of the file with their bounds.
 struct Input {
   std::unique_ptr<io::ListReader> lists;
   std::string name;
@@ -189,15 +189,15 @@ Input open_input(const SegmentOptions& options, io::Levels most, int threads) {
   const std::string name = content.info().name;
   if (content.lists && options.offsets) refuse("--offsets is for columns without lists: {} has its own", name);
   if (content.lists) return {std::move(content.lists), name, true};
-  if (!options.offsets) refuse("{} is no column of lists: --offsets must say where its lists are", name);
+  if (!options.offsets) refuse("{} is not a column of lists: use --offsets to give the bounds of its lists", name);
   auto lists = std::make_unique<OffsetsAndContent>(std::move(offsets), std::move(content.elements));
   std::string offsets_name = lists->offsets_name();
   return {std::move(lists), std::move(offsets_name), false};
 }
 
-// ------------------------------------------------------------------------------------------------------------------ the work
+// ---------------------------------------------------------------------------------------------------------- the work
 
-/// What the summary needs to know, beside the work.
+/// The results that the summary needs, without the work.
 struct Segmented {
   std::int64_t lists = 0;
   std::int64_t count = 0;  ///< values
@@ -216,7 +216,7 @@ struct Segmented {
   const bool scaled = is_scaled(operation.type, operation.meaning);
   if (operation.given != operation.type) {
     throw Error(Code::overflow,
-                fmt::format("{}: {} of {} {} has more than 18 digits, which decimals of lists are added up in",
+                fmt::format("{}: {} of {} {} has more than 18 digits, the limit for sums of decimals in lists",
                             input.lists->info().name, operation.kind == Kind::scan ? "a sum" : "the sum", word, list),
                 list);
   }
@@ -227,7 +227,7 @@ struct Segmented {
               list);
 }
 
-/// Not of sorts.
+/// Not for sorts.
 std::string_view run_fold(dynamic::Staged* device, const Policy& policy, const Operation& operation,
                           const io::ListBatch& batch, Type content, dynamic::Array out) {
   const dynamic::ConstArray from{batch.content, batch.length, content};
@@ -259,7 +259,7 @@ std::string_view run_sort(dynamic::Staged* device, const Policy& policy, const O
                            : dynamic::segmented_argsort(policy, lists, from, out, operation.order);
 }
 
-/// Scaled integers made into what they stand for, in place.
+/// Converts scaled integers to the values that they represent, in place.
 void unscale(const Operation& operation, std::vector<std::byte>& values) {
   if (operation.given == operation.type) return;
   for (std::size_t at = 0; at < values.size(); at += sizeof(double)) {
@@ -271,7 +271,7 @@ void unscale(const Operation& operation, std::vector<std::byte>& values) {
   }
 }
 
-/// The offsets of lists that follow each other and have all elements between the first and the last of them.
+/// The offsets of lists that follow each other without gaps.
 std::vector<std::int64_t> offsets_of(const Lists& lists) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(lists.count) + 1);
   if (lists.count == 0) return offsets;
@@ -279,7 +279,7 @@ std::vector<std::int64_t> offsets_of(const Lists& lists) {
     offsets[0] = bounds.start(0);
     for (std::int64_t i = 0; i < lists.count; ++i) offsets[static_cast<std::size_t>(i) + 1] = bounds.stop(i);
   });
-  // Those of empty lists alone may be anything.
+  // If all lists are empty, their offsets may be anything.
   if (offsets.front() == offsets.back()) std::fill(offsets.begin(), offsets.end(), 0);
   return offsets;
 }
@@ -349,7 +349,7 @@ class Segmenter {
     }
   }
 
-  /// Throws the Error of the first outer list that is bad.
+  /// Throws the Error of the first bad outer list.
   void require_outer(const io::ListBatch& batch) const {
     const Lists& outer = batch.outer;
     for (std::int64_t i = 0; i < outer.count; ++i) {
@@ -362,7 +362,7 @@ class Segmenter {
     }
   }
 
-  /// Values that lie where the elements of the lists do: of lists that follow each other they are written from there.
+  /// Writes values that are parallel to the elements of the lists. Copies them only if lists do not follow each other.
   void write_lists(const Lists& lists, io::ResultArray values, std::int64_t n) {
     std::vector<std::int64_t> offsets;
     if (nulls_are_empty(lists)) {
@@ -379,7 +379,7 @@ class Segmenter {
     if (writer_ != nullptr) writer_->write_lists(offsets, {&values, 1});
   }
 
-  /// Of values `first` … `end` - 1.
+  /// Notes the values `first` … `end` - 1.
   void note(const io::ResultArray& values, std::int64_t first, std::int64_t end) {
     if (first == end) return;
     const auto take = [&](std::int64_t i, std::byte* value, bool& is_null) {
@@ -403,7 +403,7 @@ class Segmenter {
   std::vector<std::uint8_t> valid_;  // of the values; empty: none is NULL
   Packed packed_;
   Segmented done_;
-  std::int64_t inner_lists_ = 0;  // of lists of lists, before the batch at hand; else lists
+  std::int64_t inner_lists_ = 0;  // before the current batch: inner lists of lists of lists, otherwise lists
 };
 
 void report(const Common& common, const SegmentOptions& options, const Segmented& done, const Work& work,
@@ -466,7 +466,7 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
   const Input input = open_input(options, most, common.threads);
   const Operation operation = operation_of(options, input.lists->info());
 
-  // Beside a file of offsets, .npy is as long as the content, whose place it can take.
+  // With a file of offsets, .npy has the length of the content and can replace it.
   const bool is_table = options.output && io::is_arrow_name(*options.output);
   const bool packs = input.lists->is_nested() || (operation.gives_lists() && (input.is_list_column || is_table));
   std::unique_ptr<io::ResultWriter> writer;
@@ -480,7 +480,7 @@ int run_segment(const Common& common, const SegmentOptions& asked) {
     segmenter.add(batch);
     progress.count("lists", segmenter.done().lists, input.lists->info().count);
   }
-  // A column without lists still runs its rung, so that one that cannot is refused.
+  // A column without lists still runs its rung, so that an unsuitable rung is refused.
   if (segmenter.done().lists == 0 && input.is_list_column) segmenter.add({});
   name_and_report(writer.get(),
                   [&] { report(common, options, segmenter.done(), segmenter.work(), operation, writer.get()); });

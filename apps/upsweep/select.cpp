@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/select.cpp: `upsweep select`: the elements of columns, or of their lists, that a mask keeps.
+// apps/upsweep/select.cpp: `upsweep select`: keeps the elements of columns, or of their lists, that a mask selects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,24 +28,24 @@ using Infos = std::vector<io::ColumnInfo>;
 void require_mask(const io::ColumnInfo& info) {
   if (info.type == Type::uint8) return;
   throw Error(Code::unsupported_type,
-              fmt::format("{} is {}: a mask must be of booleans, in CSV true and false, or of uint8", info.name,
+              fmt::format("{} is {}: a mask must contain booleans, in CSV true and false, or uint8", info.name,
                           type_text(info.type, info)));
 }
 
-/// Throws null_value, with the first list of the mask that has such an element.
+/// Throws null_value with the first list of the mask that has such an element.
 void require_no_null_elements(const io::ListBatch& mask, const std::string& name) {
   if (!mask.valid.is_given()) return;
   const Lists& lists = mask.lists;
   visit_bounds(lists, [&](auto bounds) {
     for (std::int64_t i = 0; i < lists.count; ++i) {
       if (lists.valid.is_given() && !lists.valid[i]) continue;
-      if (check_list(lists, i, mask.length) != Code::ok) return;  // said when it is selected from
+      if (check_list(lists, i, mask.length) != Code::ok) return;  // the selection reports this error
       for (std::int64_t j = bounds.start(i); j < bounds.stop(i); ++j) {
         if (mask.valid[j]) continue;
         const std::int64_t list = mask.first_list + i;
         throw Error(Code::null_value,
-                    fmt::format("{}: list {} has an element that is NULL, which keeps nothing and leaves nothing out; "
-                                "fill missing values in first",
+                    fmt::format("{}: list {} has a NULL element, which neither keeps nor removes an element; fill in "
+                                "missing values first",
                                 name, list),
                     list);
       }
@@ -53,14 +53,14 @@ void require_no_null_elements(const io::ListBatch& mask, const std::string& name
   });
 }
 
-/// What is selected from at a time: contents that lie parallel to the mask and, where there are such, their lists.
+/// The input of one selection: contents that are parallel to the mask and, if there are lists, their bounds.
 struct Selection {
   std::optional<Lists> lists = {};
   Mask mask = {};
   std::vector<Elements> contents = {};
 };
 
-/// Selects, and keeps the memory that results lie in for the next time.
+/// Selects, and reuses the memory of the results for the next selection.
 class Selector {
  public:
   Selector(const Common& common, const Infos& contents) : calls_(common), contents_(contents) {}
@@ -70,7 +70,7 @@ class Selector {
     while (moved_.size() < from.contents.size()) moved_.emplace_back();
     std::vector<SelectColumn> columns;
     for (std::size_t i = 0; i < moved_.size(); ++i) {
-      // Outputs as long as the inputs: pages that nothing is written to take no memory.
+      // Outputs have the length of the inputs: pages that are not written take no memory.
       moved_[i].begin(from.contents[i], from.mask.length, contents_[i].name);
       moved_[i].add_to(columns);
     }
@@ -107,7 +107,7 @@ class Selector {
   std::deque<MovedColumn> moved_;
 };
 
-// ------------------------------------------------------------------------------------------------------ columns of lists
+// -------------------------------------------------------------------------------------------------- columns of lists
 
 bool have_same_bounds(const Lists& one, const Lists& other) {
   if (one.has_size || other.has_size) return one.has_size && other.has_size && one.size == other.size;
@@ -116,13 +116,13 @@ bool have_same_bounds(const Lists& one, const Lists& other) {
   return one.count == 0 || std::memcmp(one.starts, other.starts, bytes) == 0;
 }
 
-/// Makes a selection of batches, of which the mask's is the last: of their lists and contents where these are, if they lie
-/// alike; else of copies, one list after the other.
+/// Makes a selection of batches; the last batch is the mask. Uses their lists and contents in place if all have the
+/// same layout. Otherwise uses copies, one list after the other.
 class Alignment {
  public:
   Alignment(const Common& common, const Infos& columns) : calls_(ListCalls::beside(common)), columns_(columns) {}
 
-  /// What it points to stays until the next call. Throws unequal_lengths, with the first list that differs.
+  /// The memory of the result is valid until the next call. Throws unequal_lengths with the first list that differs.
   Selection align(const std::vector<io::ListBatch>& batches) {
     const auto lies_alike = [&](const io::ListBatch& batch) {
       return have_same_bounds(batch.lists, batches[0].lists) && nulls_are_empty(batch.lists);
@@ -195,20 +195,20 @@ Moved select_lists(const Common& common, std::vector<io::ListReader*> readers, c
     select(lists.batches());
     progress.count("lists", *moved.lists, columns.back().count);
   }
-  // Columns without lists still run their rung, so that one that cannot is refused.
+  // Columns without lists still run their rung, so that an unsuitable rung is refused.
   if (moved.lists == 0) select(std::vector<io::ListBatch>(columns.size()));
   return moved;
 }
 
-// ---------------------------------------------------------------------------------------------------- columns of elements
+// ----------------------------------------------------------------------------------------------- columns of elements
 
-/// Throws unequal_lengths where a column is not as long as the mask.
+/// Throws unequal_lengths if a column does not have the length of the mask.
 void require_lengths(std::span<const LoadedColumn> contents, const LoadedColumn& mask) {
   const std::int64_t length = mask.elements().array.length;
   for (const LoadedColumn& column : contents) {
     if (column.elements().array.length == length) continue;
     throw Error(Code::unequal_lengths,
-                fmt::format("{} has {} elements, {} has {}: the mask must have one for each", column.info().name,
+                fmt::format("{} has {} elements, {} has {}: the mask must have the same length", column.info().name,
                             column.elements().array.length, mask.info().name, length));
   }
 }
@@ -221,7 +221,7 @@ void require_offsets(const io::OpenedColumn& offsets) {
 void require_first_offset(const LoadedColumn& offsets) {
   if (offsets.elements().array.length > 0) return;
   throw Error(Code::unequal_lengths,
-              fmt::format("{}: has no elements; offsets of n lists are n + 1", offsets.info().name));
+              fmt::format("{}: has no elements; n lists need n + 1 offsets", offsets.info().name));
 }
 
 Moved select_elements(std::span<const LoadedColumn> contents, const LoadedColumn& mask, const LoadedColumn* offsets,
@@ -247,15 +247,15 @@ Moved select_elements(std::span<const LoadedColumn> contents, const LoadedColumn
   return moved;
 }
 
-/// Which of them are columns of lists: all, or none.
+/// Whether the columns are columns of lists: all must be, or none.
 bool have_lists(std::span<const io::OpenedColumn> contents, const io::OpenedColumn& mask,
                 const SelectOptions& options) {
   const bool lists = contents[0].lists != nullptr;
   if (lists && options.offsets)
     refuse("--offsets is for columns without lists: {} has its own", contents[0].info().name);
   if (lists == (mask.lists != nullptr)) return lists;
-  refuse("{} is {}column of lists and {} is {}: both must be, or none", contents[0].info().name, lists ? "a " : "no ",
-         mask.info().name, lists ? "not" : "one");
+  refuse("{} is {}column of lists and {} is {}: both must be, or neither", contents[0].info().name,
+         lists ? "a " : "not a ", mask.info().name, lists ? "not" : "one");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/subset_problem.cpp: items, target and tolerance, brought to the most decimals that occur.
+// apps/upsweep/subset_problem.cpp: scales items, target and tolerance to the largest number of decimals that occurs.
 #include "subset_problem.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ io::Decimal parse_amount(std::string_view option, const std::string& text) {
 std::int64_t scaled(std::string_view option, const io::Decimal& amount, int scale) {
   std::int64_t value = amount.digits;
   if (io::scale_up(value, scale - amount.scale)) return value;
-  refuse("{} {} is too large: with {}, the most that occur, it may be at most {}", option,
+  refuse("{} {} is too large: with {}, the most that occur, the maximum is {}", option,
          io::format_decimal(amount.digits, amount.scale), io::decimals_text(scale), io::format_decimal(kMost, scale));
 }
 

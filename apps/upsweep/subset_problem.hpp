@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/subset_problem.hpp: the numbers of a subset sum as a command is given them.
+// apps/upsweep/subset_problem.hpp: reads the numbers of a subset sum from the arguments of a command.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace upsweep::command {
 
-/// The items, and what is asked about them, all of one scale.
+/// The items, the target and the tolerance, all of one scale.
 struct SubsetProblem {
   io::Numbers items;
   std::int64_t target = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/subset_sum.cpp: `upsweep subset-sum`: which of a file's numbers add up to a target.
+// apps/upsweep/subset_sum.cpp: `upsweep subset-sum`: finds which of a file's numbers add up to a target.
 #include "upsweep/subset_sum.hpp"
 
 #include <fmt/format.h>
@@ -39,24 +39,24 @@ using Solution = std::vector<std::int64_t>;  // positions, ascending
 struct Found {
   bool reachable = false;
   std::int64_t sum = 0;
-  std::vector<Solution> solutions = {};  // one, but for --all
+  std::vector<Solution> solutions = {};  // one, or more with --all
   std::string rung = {};
   double seconds = 0;
 };
 
-// -------------------------------------------------------------------------------------------------------- what is asked
+// ------------------------------------------------------------------------------------------------------------- options
 
 void check_options(const Common& common, const SubsetSumOptions& options) {
   if (options.closest && options.tolerance) refuse("--closest and --tolerance ask for different sums: choose one");
   if (options.all > 0 && (options.closest || options.tolerance)) {
-    refuse("--all lists what adds up to the target itself: leave --closest and --tolerance out");
+    refuse("--all lists only solutions with the exact target: omit --closest and --tolerance");
   }
-  if (options.all > 0 && options.no_early_stop) refuse("--all has no early stop: leave --no-early-stop out");
+  if (options.all > 0 && options.no_early_stop) refuse("--all has no early stop: omit --no-early-stop");
   if (options.all > 0 && options.decide) refuse("--all lists solutions, --decide asks for none: choose one");
   if (options.all > 0 && common.on_gpu()) {
-    throw Error(Code::unsupported, "--all is searched for on the CPU: leave --device cuda and --rung cuda.* out");
+    throw Error(Code::unsupported, "--all runs only on the CPU: omit --device cuda and --rung cuda.*");
   }
-  // A file that is not there is reported when it is read.
+  // A missing file is reported when it is read.
   const bool is_there = options.input == "-" || std::filesystem::exists(options.input);
   if (options.id && is_there && io::table_of(options.input).empty()) {
     refuse("--id '{}' needs a table: name the items as FILE:COLUMN", printable(*options.id));
@@ -75,12 +75,12 @@ upsweep::SubsetSumOptions library_options(const SubsetSumOptions& options, const
   return result;
 }
 
-// ------------------------------------------------------------------------------------------------------------ searching
+// --------------------------------------------------------------------------------------------------------- searching
 
-std::atomic<int> interrupts = 0;  // set by a handler, read by whichever thread reports the progress
+std::atomic<int> interrupts = 0;  // set by a handler, read by the thread that reports the progress
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// While it lives, the first Ctrl-C only asks the search to stop; a second one ends the process as ever.
+/// While it exists, the first Ctrl-C only asks the search to stop. A second one ends the process as usual.
 class Interruptible {
  public:
   Interruptible() {
@@ -90,7 +90,7 @@ class Interruptible {
     action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
     ::sigemptyset(&action.sa_mask);
     ::sigaction(SIGINT, nullptr, &before_);
-    // A shell that starts a command in the background may have it ignore Ctrl-C.
+    // A shell that starts a command in the background may have set Ctrl-C to be ignored.
     if (before_.sa_handler != SIG_IGN) ::sigaction(SIGINT, &action, nullptr);
   }
   ~Interruptible() { ::sigaction(SIGINT, &before_, nullptr); }
@@ -101,7 +101,7 @@ class Interruptible {
   struct sigaction before_{};
 };
 
-/// "12.3 ms", "12 min", "3.2e+05 years": of estimates, which may be of any length.
+/// "12.3 ms", "12 min", "3.2e+05 years": for estimates, which may have any length.
 std::string estimate_text(double seconds) {
   constexpr double kMinute = 60;
   constexpr double kHour = 60 * kMinute;
@@ -115,7 +115,7 @@ std::string estimate_text(double seconds) {
   return seconds < 1e6 * kYear ? fmt::format("{:.3g} years", seconds / kYear) : "> 1e6 years";
 }
 
-/// "37 %", "0.04 %", "0 %": never more than is done.
+/// "37 %", "0.04 %", "0 %": rounded down.
 std::string share_text(double done) {
   constexpr double kDigits = 1e4;
   return done < 0.01 ? fmt::format("{:.2g} %", std::floor(100 * done * kDigits) / kDigits)
@@ -125,7 +125,7 @@ std::string share_text(double done) {
 /// "searching 37 %, about 12 s left".
 std::string progress_text(double done, double seconds) {
   std::string text = fmt::format("searching {}", share_text(done));
-  // Of a hundredth of the work, or of seconds of it, the rest can be estimated; of less it cannot.
+  // The remaining time can be estimated after a hundredth of the work, or after seconds of it, but not earlier.
   constexpr double kTelling = 0.01;
   constexpr double kLong = 3;
   if (done >= kTelling || (done > 0 && seconds > kLong)) {
@@ -134,7 +134,7 @@ std::string progress_text(double done, double seconds) {
   return text;
 }
 
-/// find(progress), which Ctrl-C ends.
+/// Calls find(progress), which Ctrl-C ends.
 template <class Find>
 auto search(bool quiet, Find find) {
   Progress line(quiet);
@@ -150,7 +150,7 @@ auto search(bool quiet, Find find) {
     return find(report_progress);
   } catch (const Error& error) {
     if (error.code() != Code::interrupted) throw;
-    throw Error(Code::interrupted, fmt::format("interrupted with {} of the search done", share_text(share)));
+    throw Error(Code::interrupted, fmt::format("interrupted after {} of the search", share_text(share)));
   }
 }
 
@@ -178,7 +178,7 @@ Found find_all(const Common& common, const SubsetSumOptions& asked, const Subset
           .rung = std::string(sums.rung)};
 }
 
-/// do_it(), whose error about the items' sum is reported in the file's terms.
+/// Calls do_it(). Reports an error about the items' sum in the file's terms.
 template <class DoIt>
 auto telling_overflow(const SubsetSumOptions& asked, const SubsetProblem& problem, DoIt do_it) {
   try {
@@ -186,13 +186,13 @@ auto telling_overflow(const SubsetSumOptions& asked, const SubsetProblem& proble
   } catch (const Error& error) {
     if (error.code() != Code::overflow || error.index() < 0) throw;
     const std::int64_t item = problem.items.values[static_cast<std::size_t>(error.index())];
-    throw Error(Code::overflow, fmt::format("{}: the items up to the target add up to more than {}, the most that can "
-                                            "be handled: {} at position {} goes past it",
+    throw Error(Code::overflow, fmt::format("{}: the items up to the target add up to more than {}, the supported "
+                                            "maximum: {} at position {} exceeds it",
                                             asked.input, problem.text(kMost), problem.text(item), error.index()));
   }
 }
 
-// --------------------------------------------------------------------------------------------------------------- labels
+// ------------------------------------------------------------------------------------------------------------ labels
 
 template <class T>
 T element(const ColumnData& data, std::int64_t row) {
@@ -206,7 +206,7 @@ bool bit(const void* bits, std::int64_t at) {
   return (static_cast<const std::uint8_t*>(bits)[at / 8] >> (at % 8) & 1) != 0;
 }
 
-using Label = std::optional<std::string>;  // nothing: NULL
+using Label = std::optional<std::string>;  // empty: NULL
 
 Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
   if (data.validity != nullptr && !bit(data.validity, data.offset + row)) return std::nullopt;
@@ -227,10 +227,11 @@ Label label_of(const Field& field, const ColumnData& data, std::int64_t row) {
   });
 }
 
-/// The labels that --id gives to rows, by their positions.
+/// The labels that --id assigns to rows, by their positions.
 class Labels {
  public:
-  /// Of CSV a label is what the file says, as 007 is not 7. Throws as open_table() does; unknown_column, unsupported_type.
+  /// In CSV a label is the text of the file, as 007 is not 7. Throws as open_table() does; unknown_column,
+  /// unsupported_type.
   Labels(std::string path, const std::string& column)
       : path_(std::move(path)), table_(io::open_table(path_, io::CsvCells::text, 1)) {
     const std::vector<Field>& fields = table_->fields();
@@ -244,14 +245,15 @@ class Labels {
     }
     if (std::any_of(found + 1, fields.end(), is_it)) refuse(Code::unknown_column, "has more than one such column");
     if (!found->unsupported.empty()) {
-      refuse(Code::unsupported_type, fmt::format("has it as {}, which is not read", printable(found->unsupported)));
+      refuse(Code::unsupported_type,
+             fmt::format("has it as {}, which is not supported", printable(found->unsupported)));
     }
     column_ = static_cast<int>(found - fields.begin());
   }
 
   [[nodiscard]] const Field& field() const { return table_->fields()[static_cast<std::size_t>(column_)]; }
 
-  /// Reads those that the solutions need. Throws unequal_lengths where the table does not have so many rows.
+  /// Reads the labels that the solutions need. Throws unequal_lengths if the table does not have `rows` rows.
   void read(const std::vector<Solution>& solutions, std::int64_t rows) {
     for (const Solution& one : solutions) positions_.insert(positions_.end(), one.begin(), one.end());
     std::sort(positions_.begin(), positions_.end());
@@ -275,7 +277,7 @@ class Labels {
   [[nodiscard]] bool is_done() const { return labels_.size() == positions_.size(); }
   [[nodiscard]] std::int64_t next() const { return positions_[labels_.size()]; }
 
-  // Returns the number of the row after the row group's, or after the last that was read.
+  // Returns the number of the row after the row group, or after the last row that was read.
   std::int64_t read_row_group(int row_group, std::int64_t begin) {
     const std::int64_t rows = table_->rows(row_group);
     if (rows >= 0 && next() >= begin + rows) return begin + rows;
@@ -294,10 +296,10 @@ class Labels {
   std::unique_ptr<Table> table_;
   int column_ = 0;
   std::vector<std::int64_t> positions_;  // ascending
-  std::vector<Label> labels_;            // of the first so many of them
+  std::vector<Label> labels_;            // of the first positions, as far as they are read
 };
 
-// ------------------------------------------------------------------------------------------------------------- the plan
+// ---------------------------------------------------------------------------------------------------------- the plan
 
 /// Lines of 80 columns, all indented.
 std::string paragraph(const std::string& text, std::size_t indent) {
@@ -316,22 +318,22 @@ SubsetSumPlan plan_for(const Common& common, const SubsetSumOptions& asked, cons
 }
 
 std::string choice_text(const Common& common, const SubsetSumPlan& plan) {
-  if (plan.rung.empty()) return "no way can be taken";
-  if (common.rung == plan.rung) return fmt::format("chosen: {}, as --rung asks for it", plan.rung);
-  return fmt::format("chosen: {}, which takes the least time of those that can be taken", plan.rung);
+  if (plan.rung.empty()) return "no strategy can be used";
+  if (common.rung == plan.rung) return fmt::format("chosen: {}, as --rung requests it", plan.rung);
+  return fmt::format("chosen: {}, the fastest strategy that can be used", plan.rung);
 }
 
 std::string plan_text(const Common& common, const SubsetProblem& problem, const SubsetSumPlan& plan) {
   std::string text =
       fmt::format("items   {}\ntarget  {}\n", grouped(std::ssize(problem.items.values)), problem.text(problem.target));
-  if (problem.items.scale > 0) text += fmt::format("unit    {}: what follows counts these\n", problem.text(1));
+  if (problem.items.scale > 0) text += fmt::format("unit    {}: the numbers below count this unit\n", problem.text(1));
   text += "reduced\n";
   for (const std::string& step : plan.steps) text += paragraph(step, 2);
   if (plan.rung == "none") return text + "  nothing is left to search for\n\n";
   text += paragraph(fmt::format("left: {} up to {}, target {}{}{}", items_text(plan.items), grouped(plan.largest),
                                 grouped(plan.target),
                                 plan.divisor > 1 ? fmt::format(", all divided by {}", grouped(plan.divisor)) : "",
-                                plan.complement ? ", to find what to leave out" : ""),
+                                plan.complement ? ", to find the items to omit" : ""),
                     2);
   std::size_t width = 0;
   for (const SubsetSumWay& way : plan.ways) width = std::max(width, way.rung.size());
@@ -342,7 +344,7 @@ std::string plan_text(const Common& common, const SubsetProblem& problem, const 
     if (!way.reason.empty()) text += paragraph(way.reason, 4);
   }
   if (plan.tries_likely) {
-    text += paragraph("first: likely solutions, most items chosen greedily and some dozens searched", 0);
+    text += paragraph("first: likely solutions, with most items chosen greedily and some dozens searched", 0);
   }
   return text + paragraph(choice_text(common, plan), 0) + "\n";
 }
@@ -369,7 +371,7 @@ Json plan_json(const SubsetProblem& problem, const SubsetSumPlan& plan) {
           {"rung", plan.rung}};
 }
 
-// ----------------------------------------------------------------------------------------------------------- the answer
+// -------------------------------------------------------------------------------------------------------- the answer
 
 Json items_json(const SubsetProblem& problem, const Solution& solution) {
   Json items = Json::array();
@@ -417,7 +419,7 @@ void print_as_json(const SubsetSumOptions& options, const SubsetProblem& problem
   LongText text;
   std::string_view between = ",\"solutions\":[";
   std::string head = json_text(result);
-  head.pop_back();  // its brace, for one more entry
+  head.pop_back();  // the closing brace, for one more entry
   text.add(head);
   for (const Solution& one : found.solutions) {
     text.add(between);
@@ -428,7 +430,7 @@ void print_as_json(const SubsetSumOptions& options, const SubsetProblem& problem
   text.flush();
 }
 
-/// ", 0.06 less than the target 1234.56"; empty where nothing else than the target was asked for.
+/// ", 0.06 less than the target 1234.56"; empty if only the target itself was requested.
 std::string distance_text(const SubsetSumOptions& options, const SubsetProblem& problem, std::int64_t sum) {
   if (!options.closest && !options.tolerance) return "";
   if (sum == problem.target) return ", the target itself";
@@ -446,7 +448,7 @@ std::string headline_of_all(const SubsetSumOptions& options, const SubsetProblem
   const std::int64_t count = std::ssize(found.solutions);
   const std::string items = items_text(std::ssize(problem.items.values));
   const std::string sum = problem.text(found.sum);
-  // Where there are as many as were asked for, there may be more.
+  // If the requested number of solutions was found, there may be more.
   const std::string_view order = count == options.all ? "first" : "only";
   if (count == 1) return fmt::format("yes: the {} subset of the {} that adds up to {}", order, items, sum);
   return fmt::format("yes: the {} {} subsets of the {} that add up to {}", order, grouped(count), items, sum);
@@ -466,7 +468,7 @@ std::string headline(const SubsetSumOptions& options, const SubsetProblem& probl
   return fmt::format("yes: {} of {} {} up to {}", grouped(chosen), items_text(n), chosen == 1 ? "adds" : "add", sum);
 }
 
-/// Positions, items and labels side by side, numbers to the right.
+/// Positions, items and labels side by side, numbers right-aligned.
 std::string table_text(const SubsetProblem& problem, const Solution& solution, const Labels* labels) {
   if (solution.empty()) return "";
   std::vector<std::string> items;

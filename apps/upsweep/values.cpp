@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// apps/upsweep/values.cpp: values, carries and option values of a type known at run time.
+// apps/upsweep/values.cpp: values, carries and option values of types known at run time.
 #include "values.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ const T& element_of(const void* element) {
   return *static_cast<const T*>(element);
 }
 
-/// "12.3" with scale 2 is 1230. Empty where the text is no such number.
+/// "12.3" with scale 2 is 1230. Empty if the text is not such a number.
 std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
   io::Decimal number;
   if (io::parse_decimal(text, number) != io::NumberFault::none || number.scale > scale) return std::nullopt;
@@ -47,14 +47,14 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int scale) {
   return number.digits;
 }
 
-/// What elements are, as a table would declare them.
+/// The elements as a table would declare them.
 Field field_of(Type type, const io::ColumnInfo& meaning) {
   if (is_scaled(type, meaning)) return {.kind = ValueKind::decimal, .scale = meaning.scale};
   if (is_date(meaning)) return {.kind = ValueKind::date};
   return {.kind = is_float(type) ? ValueKind::real : ValueKind::integer};
 }
 
-/// Whether each value of `from` is one of `to`; rounding to a float counts as holding.
+/// Whether `to` holds each value of `from`; rounding to a float counts as holding.
 bool holds_every(Type to, Type from) {
   if (is_float(to)) return !is_float(from) || size_of(to) >= size_of(from);
   if (is_signed(to) == is_signed(from)) return size_of(to) >= size_of(from);
@@ -78,7 +78,7 @@ Json to_json(const void* element, Type type, const io::ColumnInfo& meaning) {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
       const std::string text = to_text(element, type, meaning);
-      if (text == "-0") return -0.0;  // as an integer, which it would be parsed as, it has no sign
+      if (text == "-0") return -0.0;  // parsing it as an integer would lose its sign
       return std::isfinite(value) ? Json::parse(text) : Json(text);
     }
     return value;
@@ -90,10 +90,10 @@ std::string to_text(const void* element, Type type, const io::ColumnInfo& meanin
   return visit_type(type, [&]<class T>(std::type_identity<T>) -> std::string {
     const T value = element_of<T>(element);
     if constexpr (std::is_floating_point_v<T>) {
-      // The shortest decimal that reads back as the same float, not its double's 17 digits.
+      // The shortest decimal that reads back as the same float, not the 17 digits of its double.
       return std::isfinite(value) ? fmt::format("{}", value) : text(field_of(type, meaning), {.real = value});
     } else {
-      // An identity that comes before the first date, which is none, has a sign only.
+      // An identity before the first date is not a date: only its sign is printed.
       if (is_date(meaning) && !std::in_range<std::int32_t>(value)) return value > 0 ? "Infinity" : "-Infinity";
       return text(field_of(type, meaning), {.exact = value});
     }
@@ -128,7 +128,7 @@ dynamic::Carry parse_carry(std::string_view text, Type type, const io::ColumnInf
       value = stored ? std::optional<T>(static_cast<T>(*stored)) : std::nullopt;
     }
     if (value) return dynamic::Carry::of(type, &*value);
-    refuse("{} '{}' is no {} value", option, text, type_text(type, meaning));
+    refuse("{} '{}' is not a {} value", option, text, type_text(type, meaning));
   });
 }
 
@@ -145,7 +145,8 @@ std::string decimal_text(Int128 exact, int scale) {
 std::int64_t parse_count(const std::string& text, std::string_view option, std::int64_t least, std::int64_t most) {
   const std::optional<std::int64_t> count = whole_number(text);
   if (count && *count >= least && *count <= most) return *count;
-  refuse("{}: '{}' is no whole number from {} to {}, such as 1000, 1e6 or 2^20", option, printable(text), least, most);
+  refuse("{}: '{}' is not a whole number from {} to {}, such as 1000, 1e6 or 2^20", option, printable(text), least,
+         most);
 }
 
 io::ColumnInfo meaning_of(const io::ColumnInfo& input, const std::string& dtype) {
@@ -202,13 +203,13 @@ Type parse_dtype(const std::string& text, const io::ColumnInfo& input) {
     refuse("--dtype '{}' is not one of {}{}", text, type_names(all), type_hint(text));
   }
   if (is_float(input.type) && is_integer(*type)) {
-    refuse("--dtype {}: {} elements are not made integers: choose float32 or float64", text, name(input.type));
+    refuse("--dtype {}: {} elements are not converted to integers: choose float32 or float64", text, name(input.type));
   }
   if (input.meaning != io::Meaning::decimal) return *type;
   if (*type != Type::int64 && *type != Type::float64) {
     refuse(
-        "--dtype {}: decimals are computed exactly, as scaled int64: leave --dtype out, or choose float64 for what "
-        "they come to",
+        "--dtype {}: decimals are computed exactly, as scaled int64: omit --dtype, or choose float64 for the "
+        "values",
         text);
   }
   return Type::int64;
@@ -234,7 +235,7 @@ Operator parse_op(const std::string& text, const io::ColumnInfo& input, Type typ
   }
   if (is_date(input) && !selects(*op)) {
     refuse(
-        "{} {} is not offered for dates: choose one of {}, or --dtype int64, which takes dates as days since "
+        "{} {} is not offered for dates: choose one of {}, or --dtype int64, which reads dates as days since "
         "1970-01-01",
         option, text, operator_names(&selects));
   }

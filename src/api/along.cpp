@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/along.cpp: scans and reductions along any axis but the last: rows are folded into a row of totals, by blocks of columns.
+// api/along.cpp: scans and reductions along any axis except the last: rows are folded into a row of totals, by blocks
+// of columns.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -28,13 +29,13 @@ namespace {
 
 using cpu::Int128;
 
-/// Columns that a worker takes at a time, at most: their totals, a row of them and of outputs stay in the first cache.
+/// Maximum number of columns that a worker processes at a time: their totals, a row of them and of outputs stay in L1.
 constexpr std::int64_t kMostColumns = 4096;
-/// Where there are few columns for many threads: a cache line or two of each row.
+/// Minimum, for few columns and many threads: a cache line or two of each row.
 constexpr std::int64_t kFewestColumns = 16;
-/// Rows that are folded in order. Floats of longer columns are added in blocks, as those of long lists are.
+/// Rows that are folded in order. Floats of longer columns are added in blocks, as in long lists.
 constexpr std::int64_t kRowBlock = cpu::kListBlock;
-/// Rows that are looked at, and folded while they are in the first cache.
+/// Rows that are examined, and folded while they are in L1.
 constexpr std::int64_t kBlockRows = 4;
 
 struct AlongCall : detail::ElementsCall {
@@ -42,7 +43,7 @@ struct AlongCall : detail::ElementsCall {
   void* out = nullptr;
   const void* init = nullptr;
   bool empty_is_zero = false;  ///< as in detail::SegmentedReduceCall
-  bool reduces = false;        ///< to a row; else scans
+  bool reduces = false;        ///< to a row; otherwise scans
   bool exclusive = false;
 };
 
@@ -53,7 +54,7 @@ struct Columns {
   std::int64_t count;
 };
 
-/// How large the sum of all |elements| may be for every prefix to fit.
+/// The maximum sum of all |elements| for which every prefix fits.
 Int128 limit_of(const AlongCall& call) {
   return visit_type(call.out_type, [&]<class Out>(std::type_identity<Out>) -> Int128 {
     if constexpr (std::is_integral_v<Out>) {
@@ -66,7 +67,7 @@ Int128 limit_of(const AlongCall& call) {
   });
 }
 
-/// Whether, by the types alone, all sums fit.
+/// Whether the types guarantee that all sums fit.
 bool always_fits(const AlongCall& call) {
   const int bits = 8 * size_of(call.in_type) - (is_signed(call.in_type) ? 1 : 0);
   return (Int128{1} << bits) * call.axis.length <= limit_of(call);
@@ -107,7 +108,7 @@ std::int64_t first_overflow(const AlongCall& call, const Columns& columns, Inter
   });
 }
 
-/// What a thread does to columns.
+/// The work of one thread on columns.
 class Worker {
  public:
   Worker(const AlongCall& call, const Policy& policy, std::int64_t most_columns, Interruption& interruption)
@@ -123,10 +124,10 @@ class Worker {
     cpu::convert_one(call.out_type, computed_, call.init, init_.bytes.data());
   }
 
-  /// Returns the first output that does not fit, or kNoIndex; that too once the call is to stop.
+  /// Returns the first output that does not fit, or kNoIndex. Also returns kNoIndex once the call is to stop.
   std::int64_t run(const Columns& columns) {
     magnitudes_ = 0;
-    // In place, elements are gone once there are outputs.
+    // In place, outputs overwrite the elements.
     const bool checks_before = is_checked_ && call_.in == call_.out;
     if (checks_before) {
       const std::int64_t bad = first_overflow(call_, columns, interruption_);
@@ -187,7 +188,7 @@ class Worker {
     }
   }
 
-  /// total ← total ⊕ (the fold of rows [first, last)); scans write them with what the total was before.
+  /// total ← total ⊕ (the fold of rows [first, last)). Scans write prefixes that start from the total before.
   void fold_block(const Columns& columns, std::int64_t first, std::int64_t last) {
     const std::int64_t n = columns.count;
     std::memcpy(running(), total(), static_cast<std::size_t>(row_bytes_));
@@ -213,7 +214,7 @@ class Worker {
     }
   }
 
-  /// A block of a row, whose elements or outputs are not of the type that is computed in.
+  /// Folds a block of a row whose elements or outputs do not have the type of the computation.
   void fold_staged(std::int64_t at, std::int64_t count, std::byte* to, bool writes) {
     if (converts()) convert(call_.in_type, in_at(at), computed_, elements(), count);
     const void* const from = converts() ? elements() : in_at(at);
@@ -222,7 +223,7 @@ class Worker {
     if (writes && narrows()) convert(computed_, outputs(), call_.out_type, out_at(at), count);
   }
 
-  /// No |element| exceeds what the kernel finds by more than one.
+  /// No |element| exceeds the kernel's result by more than one.
   void add_magnitudes(const Columns& columns, std::int64_t first, std::int64_t rows) {
     const auto magnitude = cpu::kernels(Isa::best).magnitude[cpu::at(call_.in_type)];
     for (std::int64_t row = first; row < first + rows; ++row) {
@@ -243,7 +244,7 @@ class Worker {
   Int128 magnitudes_ = 0;
 };
 
-/// How many columns a worker takes at a time.
+/// The number of columns that a worker processes at a time.
 std::int64_t columns_at_once(const Axis& axis, int workers) {
   const std::int64_t share = cpu::ceil_div(axis.outer * axis.inner, std::int64_t{workers} * 2 * kFewestColumns);
   return std::min(axis.inner, std::clamp(share * kFewestColumns, kFewestColumns, kMostColumns));
@@ -258,7 +259,7 @@ void run(const Policy& policy, const AlongCall& call, const detail::GoOn& go_on)
   const int threads = cpu::list_workers(0, call.n * call.in_size, policy.threads);
   const std::int64_t each = columns_at_once(axis, threads);
   const std::int64_t blocks = cpu::ceil_div(axis.inner, each);
-  // With nothing left to do for it, the caller's thread would ask nobody whether to go on.
+  // With nothing left to do, the caller's thread would not check whether to continue.
   const auto workers = static_cast<int>(std::min<std::int64_t>(threads, axis.outer * blocks));
   Interruption interruption(&go_on);
   cpu::LowestIndex first_bad;
@@ -282,7 +283,7 @@ AlongCall along_call(Operator op, const Axis& axis, ConstArray in, Array out, co
   describe_fold(call, op, in, out.type);
   detail::require_array(out.data, out.length, "output");
   if (axis.outer < 0 || axis.length < 0 || axis.inner < 0) {
-    throw Error(Code::invalid_argument, "an axis has no negative lengths");
+    throw Error(Code::invalid_argument, "the lengths of an axis must not be negative");
   }
   detail::require_equal_lengths(in.length, axis.outer * axis.length * axis.inner);
   call.axis = axis;
@@ -300,7 +301,7 @@ void scan_along(const Policy& policy, const ScanOptions& options, const Axis& ax
   AlongCall call = along_call(options.op, axis, in, out, beginning);
   detail::require_equal_lengths(in.length, out.length);
   if (!detail::same_or_apart(in.data, call.n * call.in_size, out.data, call.n * call.out_size)) {
-    throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or lie apart");
+    throw Error(Code::invalid_argument, "input and output overlap: they must be the same array or disjoint");
   }
   call.exclusive = options.exclusive;
   run(policy, call, go_on);

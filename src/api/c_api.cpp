@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/c_api.cpp: upsweep.h: its functions on arrays, and what it says of the library.
+// api/c_api.cpp: implements the functions of upsweep.h on arrays, and those that describe the library.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -18,21 +18,21 @@ static_assert(UPSWEEP_FLOAT64 == kTypeCount - 1 && UPSWEEP_FLOAT64 == static_cas
                   UPSWEEP_UINT8 == static_cast<int>(Type::uint8),
               "upsweep.h lists the types in the order of types.hpp");
 
-/// Null: there is no such rung. Descriptions are string literals: a null ends them.
+/// Returns null if there is no such rung. Descriptions are string literals, which end with a null character.
 const RungInfo* rung_at(int problem, int rung) {
   if (problem < 0 || problem >= std::ssize(problems())) return nullptr;
   const std::vector<RungInfo>& rungs = problems()[static_cast<std::size_t>(problem)].rungs;
   return rung >= 0 && rung < std::ssize(rungs) ? &rungs[static_cast<std::size_t>(rung)] : nullptr;
 }
 
-/// run(policy), of a call that the host alone has, and that has no ladder.
+/// Runs run(policy) for a call that only the host supports and that has no ladder.
 template <class Run>
 std::string_view on_host(const upsweep_place* place, const Run& run) {
   return at(place, [&](const auto& policy) {
     if constexpr (std::is_same_v<decltype(policy), const Policy&>) {
       run(policy);
     } else {
-      throw Error(Code::unsupported, "along an axis: on the host alone; on a GPU make it the last one, and use lists");
+      throw Error(Code::unsupported, "along an axis: only on the host; on a GPU, make it the last axis and use lists");
     }
     return "";
   });
@@ -157,7 +157,7 @@ int upsweep_describe_device(int ordinal, upsweep_device* device, upsweep_result*
     const std::vector<gpu::Device>& all = gpu::devices();
     if (ordinal < 0 || ordinal >= std::ssize(all)) {
       throw Error(Code::no_device,
-                  "there is no GPU " + std::to_string(ordinal) + ": " + std::to_string(all.size()) + " are known");
+                  "unknown GPU " + std::to_string(ordinal) + ": " + std::to_string(all.size()) + " are known");
     }
     const gpu::Device& known = all[static_cast<std::size_t>(ordinal)];
     put(device->name, known.name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/c_call.hpp: what every function of upsweep.h does: places made into policies, C's arrays into the library's,
-// exceptions into results.
+// api/c_call.hpp: code that all functions of upsweep.h share: converts places to policies, C's arrays to the library's,
+// and exceptions to results.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace upsweep::c {
 
-/// Truncated where it does not fit.
+/// Copies the text, truncated if it does not fit.
 template <std::size_t kSize>
 void put(char (&to)[kSize], std::string_view text) {
   to[text.copy(to, kSize - 1)] = '\0';
@@ -41,7 +41,7 @@ inline int report(upsweep_result* result, Code code, std::int64_t index, std::st
   return exit_code(code);
 }
 
-/// `run` returns the rung, or "" where a call has none; whatever it throws ends here.
+/// Runs `run`, which returns the rung, or "" for a call without rungs. Catches every exception.
 template <class Run>
 int guarded(upsweep_result* result, const Run& run) noexcept {
   try {
@@ -55,7 +55,7 @@ int guarded(upsweep_result* result, const Run& run) noexcept {
   }
 }
 
-/// run(policy) with the place's Policy or gpu::Policy.
+/// Calls run(policy) with the place's Policy or gpu::Policy.
 template <class Run>
 std::string_view at(const upsweep_place* place, const Run& run) {
   constexpr upsweep_place kDefault = UPSWEEP_PLACE_DEFAULT;
@@ -69,7 +69,7 @@ std::string_view at(const upsweep_place* place, const Run& run) {
   return run(Policy{.threads = where.threads, .rung = rung, .overflow = overflow});
 }
 
-/// The number that an enumeration of C holds, which may be any: not all are values of it in C++.
+/// The number in an enumeration of C, which may be any number: not all are values of the enumeration in C++.
 template <class Enumeration>
 int number_of(const Enumeration& value) {
   static_assert(sizeof(Enumeration) == sizeof(int));
@@ -81,7 +81,7 @@ int number_of(const Enumeration& value) {
 inline Type type_of_c(const upsweep_type& type) {
   const int value = number_of(type);
   if (value >= 0 && value < kTypeCount) return static_cast<Type>(value);
-  throw Error(Code::invalid_argument, "type: " + std::to_string(value) + " is no upsweep_type");
+  throw Error(Code::invalid_argument, "type: " + std::to_string(value) + " is not an upsweep_type");
 }
 
 inline dynamic::ConstArray input(const upsweep_array& array) {
@@ -93,10 +93,10 @@ inline Operator operator_of_c(const char* op) {
   const auto found = op != nullptr ? parse_operator(op) : std::nullopt;
   if (found) return *found;
   const std::string word = op != nullptr ? op : "";
-  throw Error(Code::invalid_argument, "op: there is no operator '" + word + "'" + detail::operator_hint(word));
+  throw Error(Code::invalid_argument, "op: unknown operator '" + word + "'" + detail::operator_hint(word));
 }
 
-/// The elements, which must be of that type.
+/// The elements, which must have type T.
 template <class T>
 T* elements(const upsweep_array& array, const char* what) {
   if (type_of_c(array.type) == type_of<T>()) return static_cast<T*>(array.data);

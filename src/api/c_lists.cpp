@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// api/c_lists.cpp: upsweep.h: its functions on lists, masks, columns and keys.
+// api/c_lists.cpp: implements the functions of upsweep.h on lists, masks, columns and keys.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -19,16 +19,16 @@
 namespace upsweep::c {
 namespace {
 
-// ------------------------------------------------------------------------------------------------ what calls are given
+// -------------------------------------------------------------------------------------------------- arguments of calls
 
-/// What must be there.
+/// An argument that must not be null.
 template <class T>
 const T& given(const T* pointer, const char* what) {
   detail::require_array(pointer, 1, what);
   return *pointer;
 }
 
-/// Null: no mask.
+/// Null means no mask.
 Mask mask_of_c(const upsweep_mask* mask, const char* what) {
   if (mask == nullptr) return {};
   detail::require_array(mask->data, mask->length, what);
@@ -46,7 +46,7 @@ Lists bounds_of_c(const upsweep_lists& lists) {
     case UPSWEEP_OF_SIZE:
       return Lists::of_size(lists.count, lists.size);
     default:
-      throw Error(Code::invalid_argument, "form: " + std::to_string(form) + " is no upsweep_lists_form");
+      throw Error(Code::invalid_argument, "form: " + std::to_string(form) + " is not an upsweep_lists_form");
   }
 }
 Lists lists_of_c(const upsweep_lists* lists, const char* what) {
@@ -73,24 +73,24 @@ Indices indices_of_c(const upsweep_array& array) {
   return indices;
 }
 
-/// An array of int64 that is there.
+/// An array of int64 that must not be null.
 std::int64_t* positions_in(const upsweep_array& array, const char* what) {
   auto* const positions = elements<std::int64_t>(array, what);
   detail::require_array(positions, array.length, what);
   return positions;
 }
-/// Offsets of so many lists.
+/// The offsets of `lists` lists.
 std::int64_t* offsets_in(const upsweep_array& array, std::int64_t lists) {
   auto* const offsets = positions_in(array, "offsets");
   detail::require_offsets(array.length, lists);
   return offsets;
 }
-/// Null where they are not asked for.
+/// Null if they are not requested.
 std::int64_t* offsets_in(const upsweep_array* array, std::int64_t lists) {
   return array != nullptr ? offsets_in(*array, lists) : nullptr;
 }
 
-/// f(pointer) with integers of a type that bounds of lists have.
+/// Calls f(pointer) with integers of a type that bounds of lists can have.
 template <class F>
 auto visit_bounds(const upsweep_array& array, const char* what, F&& f) {
   const dynamic::ConstArray from = input(array);
@@ -114,7 +114,7 @@ std::optional<Reducer> parse_reducer(const char* op) {
   return std::nullopt;
 }
 
-// ------------------------------------------------------------------------------------- what is the same of several calls
+// ------------------------------------------------------------------------------------- code that several calls share
 
 int sort_lists(const upsweep_place* place, const upsweep_lists* lists, const upsweep_array& content, bool positions,
                const SortOptions& options, const upsweep_array& out, upsweep_result* result) {
@@ -143,7 +143,7 @@ int write_positions(const upsweep_place* place, const upsweep_lists* lists, std:
   });
 }
 
-/// The arrays of positions of tuples of n, and their least length. None: they are not asked for.
+/// The arrays of positions of tuples of n, and their minimum length. Without arrays, they are not requested.
 struct Tuples {
   std::vector<std::int64_t*> positions = {};
   std::int64_t capacity = 0;
@@ -162,7 +162,7 @@ struct Tuples {
 using namespace upsweep;     // NOLINT(google-build-using-namespace): the functions of this file are C's
 using namespace upsweep::c;  // NOLINT(google-build-using-namespace)
 
-// ------------------------------------------------------------------------------------------------ reductions, scans, sorts
+// ------------------------------------------------------------------------------------------ reductions, scans, sorts
 
 int upsweep_segmented_reduce(const upsweep_place* place, const char* op, const void* init, const upsweep_lists* lists,
                              upsweep_array content, const upsweep_mask* valid, upsweep_array out,
@@ -173,7 +173,8 @@ int upsweep_segmented_reduce(const upsweep_place* place, const char* op, const v
     const dynamic::Array to = output(out);
     const Mask mask = mask_of_c(valid, "valid");
     if (const auto reducer = parse_reducer(op)) {
-      if (init != nullptr) throw Error(Code::invalid_argument, "init: '" + std::string(op) + "' takes none");
+      if (init != nullptr)
+        throw Error(Code::invalid_argument, "init: '" + std::string(op) + "' takes no initial value");
       return at(place,
                 [&](const auto& policy) { return dynamic::segmented_reduce(policy, *reducer, of, from, to, mask); });
     }
@@ -209,7 +210,7 @@ int upsweep_segmented_argsort(const upsweep_place* place, const upsweep_lists* l
                     result);
 }
 
-// ---------------------------------------------------------------------------------------------------- what moves elements
+// --------------------------------------------------------------------------------------------------- moving elements
 
 int upsweep_select(const upsweep_place* place, const upsweep_lists* lists, const upsweep_mask* mask,
                    const upsweep_array* offsets, const upsweep_column* columns, int64_t column_count, int64_t* kept,
@@ -223,7 +224,7 @@ int upsweep_select(const upsweep_place* place, const upsweep_lists* lists, const
       call.lists = lists_of_c(lists, "lists");
       call.out_offsets = offsets_in(offsets, call.lists.count);
     } else if (offsets != nullptr) {
-      throw Error(Code::invalid_argument, "offsets: an array without lists has none");
+      throw Error(Code::invalid_argument, "offsets: an array without lists has no offsets");
     }
     return at(place, [&](const auto& policy) {
       const std::string_view rung = detail::run_select(policy, call);
@@ -301,7 +302,7 @@ int upsweep_pack_content(const upsweep_place* place, const upsweep_lists* lists,
   });
 }
 
-// -------------------------------------------------------------------------------------------------------------- positions
+// --------------------------------------------------------------------------------------------------------- positions
 
 int upsweep_lengths_to_offsets(const upsweep_place* place, upsweep_array lengths, const upsweep_mask* valid,
                                upsweep_array offsets, int64_t* total, upsweep_result* result) {
@@ -370,7 +371,7 @@ int upsweep_flatten(const upsweep_place* place, const upsweep_lists* outer, cons
   });
 }
 
-// ----------------------------------------------------------------------------------------------------------- combinations
+// ------------------------------------------------------------------------------------------------------ combinations
 
 int upsweep_combinations(const upsweep_place* place, const upsweep_lists* lists, int64_t content, int64_t n,
                          int replacement, const upsweep_array* offsets, const upsweep_array* out, int64_t* total,
@@ -410,7 +411,7 @@ int upsweep_cartesian(const upsweep_place* place, const upsweep_lists* inputs, c
   });
 }
 
-// ------------------------------------------------------------------------------------------------------------------- keys
+// -------------------------------------------------------------------------------------------------------------- keys
 
 int upsweep_key_offsets(const upsweep_place* place, upsweep_array keys, const upsweep_array* offsets, int64_t* runs,
                         upsweep_result* result) {

@@ -20,7 +20,7 @@ const ScanCarry<T>& as(const detail::CarryBytes& carry) {
   return *reinterpret_cast<const ScanCarry<T>*>(carry.bytes);
 }
 
-/// Integers have all operators, floats those that are not for integers only.
+/// Integers have all operators. Floats have those that are not only for integers.
 void require_operator(Operator op, Type type) {
   if (op == Operator::custom) throw Error(Code::invalid_argument, "op: `custom` has no kernel chosen at run time");
   if (is_float(type) && is_integer_only(op)) {
@@ -28,19 +28,19 @@ void require_operator(Operator op, Type type) {
   }
 }
 
-/// Whether every value of the one integer type is one of the other.
+/// Whether the first integer type holds every value of the other one.
 constexpr bool holds(Type type, Type other) {
   if (is_signed(type) == is_signed(other)) return size_of(type) >= size_of(other);
   return is_signed(type) && size_of(type) > size_of(other);
 }
 
-/// Elements become the output's type before they are folded. Sums and products come out the same modulo 2^bits, and floats
-/// and what becomes one keep their order; but which integer is the least or the greatest may change.
+/// Elements are converted to the output's type before they are folded. Sums and products stay the same modulo 2^bits.
+/// Floats, and elements that become floats, keep their order. But which integer is the minimum or maximum may change.
 void require_order_kept(Operator op, Type in, Type out) {
   if (!selects(op) || !is_integer(in) || !is_integer(out) || holds(out, in)) return;
   throw Error(Code::invalid_argument, std::string(name(op)) + " of " + std::string(name(in)) +
                                           " elements is not computed in " + std::string(name(out)) +
-                                          ", which does not hold all of them: take " + std::string(name(in)));
+                                          ", which does not hold all of them: use " + std::string(name(in)));
 }
 
 void describe(detail::ElementsCall& call, Operator op, ConstArray in, Type out, Carry& carry) {
@@ -119,7 +119,7 @@ Carry Carry::identity(Operator op, Type type) {
   require_operator(op, type);
   Carry carry(type);
   visit_type(type, [&]<class T>(std::type_identity<T>) {
-    // A sum of nothing is 0.0, not the -0.0 that is neutral bit for bit.
+    // A sum of nothing is 0.0, not -0.0, which is neutral bit for bit.
     as<T>(carry.bytes_.bytes) = carry_of(op == Operator::add ? T{0} : upsweep::identity<T>(op));
   });
   return carry;
@@ -200,7 +200,7 @@ std::string_view reduce(const Policy& policy, Operator op, ConstArray in, Carry&
 
 std::string_view reduce(const gpu::Policy& policy, Operator op, ConstArray in, Carry& carry) {
   const std::string_view rung = detail::run_reduce_and_wait(policy, reduce_call(op, in, carry));
-  // What is fetched is the total alone.
+  // Only the total is fetched.
   visit_type(carry.type(), [&]<class T>(std::type_identity<T>) {
     auto& advanced = as<T>(carry.data());
     advanced.any = advanced.any || in.length > 0;

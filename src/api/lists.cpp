@@ -21,8 +21,8 @@ namespace {
 
 void require_type(Type type, Type wanted, const std::string& what) {
   if (type == wanted) return;
-  throw Error(Code::invalid_argument, what + " are " + std::string(name(wanted)) + ", but the output is of " +
-                                          std::string(name(type)) + ": give it an array of their type");
+  throw Error(Code::invalid_argument, what + " are " + std::string(name(wanted)) + ", but the output is " +
+                                          std::string(name(type)) + ": use an output of their type");
 }
 
 template <class AnyPolicy>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/climb.cpp: the one climber: verifies every rung of a ladder on every instance, then times them in turn, with every
-// count of threads.
+// climb/climb.cpp: verifies every rung of a ladder on every instance, then times the rungs in turn, with every count of
+// threads.
 #include "upsweep/climb.hpp"
 
 #include <algorithm>
@@ -29,20 +29,20 @@
 namespace upsweep {
 namespace {
 
-// A rung is tried on so many elements first, so that one that would take minutes is not started at all.
+// A rung is first run on this number of elements, so that a rung that would take minutes is never started.
 constexpr std::int64_t kProbe = 1 << 15;
 constexpr int kProbes = 3;
 
-/// An instance with one count of threads: where it runs, and what comes of it.
+/// An instance with one count of threads: its place and its results.
 struct Ascent {
-  int threads;  ///< as asked for: 0 is every core
+  int threads;  ///< as requested: 0 is every core
   std::unique_ptr<ClimbPlace> place;
   Group group = {};
 };
 
-/// What a rung has left with the fewest threads that it was run with.
+/// The outputs of a rung with the smallest number of threads that it was run with.
 struct Outputs {
-  int threads = 0;  ///< 0: it has not been run
+  int threads = 0;  ///< 0: the rung has not been run
   std::vector<std::vector<std::byte>> arrays = {};
 };
 
@@ -67,11 +67,11 @@ class Climber {
   [[nodiscard]] bool is_wanted(const RungInfo& rung) const {
     return rung.backend() == backend_ && (request_.rung.empty() || rung.id == request_.rung);
   }
-  /// How many threads the rung runs on where `asked` are asked for.
+  /// The number of threads that the rung uses if `asked` are requested.
   [[nodiscard]] int threads_of(const RungInfo& rung, int asked) const;
   [[nodiscard]] bool runs_with(const RungInfo& rung, int asked) const;
   [[nodiscard]] Ascent ascent(Instance& instance, int threads) const;
-  /// " with 4 threads", where there are several counts.
+  /// " with 4 threads", if there are several counts.
   [[nodiscard]] std::string with(int threads) const {
     return threads_.size() == 1 ? "" : " with " + threads_text(threads);
   }
@@ -102,15 +102,15 @@ int Climber::threads_of(const RungInfo& rung, int asked) const {
   return cpu::worker_count(rung.threads == Threads::every ? 0 : asked);
 }
 
-/// A rung that takes no notice of the count runs once: beside the copy on as many threads as it has, or the next more that
-/// are asked for, or the most.
+/// A rung that ignores the count runs once, next to the copy with the rung's number of threads. If that number is not
+/// requested, the next larger one is used, or the largest.
 bool Climber::runs_with(const RungInfo& rung, int asked) const {
   if (rung.threads == Threads::asked || threads_.size() == 1) return true;
   const auto enough = std::lower_bound(threads_.begin(), threads_.end(), threads_of(rung, asked));
   return asked == (enough == threads_.end() ? threads_.back() : *enough);
 }
 
-/// "estimated 71 s" where a run would take longer than it may, else "".
+/// "estimated 71 s" if a run would take longer than it may, otherwise "".
 std::string Climber::estimated_beyond(const RungInfo& rung, Instance& instance, ClimbPlace& place) const {
   std::optional<double> seconds = instance.estimate(rung);
   const std::int64_t n = instance.group.n;
@@ -118,7 +118,7 @@ std::string Climber::estimated_beyond(const RungInfo& rung, Instance& instance, 
     const auto probe = [&] { place.run(rung.id, kProbe); };
     probe();  // the first run wakes threads and loads kernels
     const double factor = static_cast<double>(n) / static_cast<double>(kProbe);
-    // The least of some: a thread that loses its core for a moment would seem to take seconds.
+    // The minimum of several runs: a thread that loses its core for a moment would seem to take seconds.
     for (int i = 0; i < kProbes && (!seconds || *seconds > request_.max_seconds); ++i) {
       seconds = std::min(seconds.value_or(HUGE_VAL), place.clock().seconds_of(probe) * factor);
     }
@@ -127,7 +127,7 @@ std::string Climber::estimated_beyond(const RungInfo& rung, Instance& instance, 
   return seconds && *seconds > request_.max_seconds ? estimated(*seconds) : "";
 }
 
-/// What a rung's failure comes to, without its own name in front.
+/// Records a rung's failure, without the rung's name in front of the message.
 void fail(Row& row, const Error& error) {
   const bool is_limit =
       error.code() == Code::unsupported || error.code() == Code::out_of_memory || error.code() == Code::device_memory;
@@ -154,7 +154,7 @@ void Climber::verify(Row& row, Instance& instance, ClimbPlace& place, bool is_fi
   }
 }
 
-/// "" or how the outputs differ from those before. The first ones are kept.
+/// Returns "", or how the outputs differ from the previous ones. Keeps the first outputs.
 std::string other_bits(Instance& instance, int threads, Outputs& before) {
   const auto arrays = instance.arrays();
   if (before.threads == 0) before.arrays.resize(arrays.size());
@@ -175,8 +175,8 @@ std::string other_bits(Instance& instance, int threads, Outputs& before) {
   return "";
 }
 
-/// Verifies the rung with every count of threads. The bits of floats must be the same with each, if it promises that;
-/// integers have been compared with the only ones that are right.
+/// Verifies the rung with every count of threads. If the rung promises it, floats must have the same bits with each
+/// count. Integers have already been compared with the only correct values.
 void Climber::verify(const RungInfo& rung, Instance& instance, std::vector<Ascent>& ascents, bool is_first) const {
   const bool keeps_bits = ascents.size() > 1 && is_float(instance.group.type) && rung.threads == Threads::asked &&
                           rung.determinism == Determinism::always;
@@ -192,7 +192,7 @@ void Climber::verify(const RungInfo& rung, Instance& instance, std::vector<Ascen
   }
 }
 
-/// Whether a checked run ends well: on real columns sums may leave their type.
+/// Whether a checked run succeeds: on real columns, sums may exceed their type.
 bool succeeds(const std::function<void()>& run) {
   try {
     run();
@@ -203,7 +203,7 @@ bool succeeds(const std::function<void()>& run) {
   }
 }
 
-/// A device that a rung has broken fails every call that follows, which says nothing of that rung.
+/// Uploads the arrays. If a rung has broken the device, every later call fails: the error names the rungs that failed.
 void upload(const Ascent& ascent) {
   try {
     ascent.place->upload();
@@ -241,7 +241,7 @@ std::vector<Contender> Climber::contenders(Instance& instance, ClimbPlace& place
   if (on_cpu && is_lowest && instance.run_inlined()) {
     all.push_back({.name = "inlined", .run = [&] { (void)instance.run_inlined(); }});
   }
-  // The API takes no pinned memory unless the rung that does is named.
+  // The API does not accept pinned memory unless the rung for it is named.
   if (request_.rung.empty() && group.bytes > 0 && !group.is_pinned) {
     group.api_rung = place.run("", group.n);
     all.push_back({.name = "api", .run = place.runner("", Overflow::wrap)});
@@ -256,7 +256,7 @@ std::vector<Contender> Climber::contenders(Instance& instance, ClimbPlace& place
   return all;
 }
 
-/// What the contenders' times say of the machine and of every rung.
+/// Computes the figures of the machine and of every rung from the contenders' times.
 void take_figures(Instance& instance, ClimbPlace& place, const std::vector<Contender>& timed) {
   Group& group = instance.group;
   const double copy = median_of(timed, "copy");
@@ -279,7 +279,7 @@ void take_figures(Instance& instance, ClimbPlace& place, const std::vector<Conte
   }
 }
 
-/// A guest may compute once and remember: it is held to what it leaves after it was timed, too.
+/// A guest may compute once and store the result. Its outputs after timing are therefore also verified.
 void Climber::verify_again(Row& row, Instance& instance, ClimbPlace& place) const {
   verify(row, instance, place, false);
   if (row.status == RowStatus::failed) row.reason = "after it was timed: " + row.reason;
@@ -320,11 +320,12 @@ Ascent Climber::ascent(Instance& instance, int threads) const {
   return made;
 }
 
-/// Generated arrays take no memory until they are filled: what does not fit is known before the system ends the command.
+/// Generated arrays take no memory until they are filled. This reports arrays that do not fit before the system ends
+/// the command.
 void Climber::require_memory(Instance& instance) const {
   double needed = backend_ == Backend::cpu ? instance.group.limit_bytes : 0;  // both ends of the copy
   for (const HostArray& array : instance.arrays()) {
-    const bool is_there = !array.is_output && !request_.input.empty();  // a column, read before
+    const bool is_there = !array.is_output && !request_.input.empty();  // a column that was read before
     if (!is_there) needed += static_cast<double>(array.bytes);
   }
   const auto there = static_cast<double>(available_memory());
@@ -352,18 +353,18 @@ std::vector<Group> Climber::climb(Instance& instance) {
     Group& group = instance.group;
     group = std::move(ascent.group);
     const auto& rows = group.rows;
-    // A row that has a time by now has measured itself.
+    // A row that already has a time has measured itself.
     if (std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.median_s > 0; })) time(instance, ascent);
     const auto first = std::find_if(rows.begin(), rows.end(), is_timed);
     if (first_s == 0 && first != rows.end()) first_s = first->median_s;
     group.first_s = first_s;
     groups.push_back(std::move(group));
-    ascent.place.reset();  // with both ends of its copy
+    ascent.place.reset();  // and both ends of its copy
   }
   return groups;
 }
 
-/// In ascending order, each once, where there are several. Throws invalid_argument.
+/// Sorts several counts in ascending order, without duplicates. Throws invalid_argument.
 std::vector<int> counts_of(std::vector<int> threads) {
   if (threads.empty()) throw Error(Code::invalid_argument, "no count of threads to climb with");
   for (const int count : threads) require_policy(par.with_threads(count));
@@ -385,10 +386,10 @@ const RungInfo* wanted_rung(const ClimbRequest& request, const ProblemInfo& prob
 }
 
 void require_guest_runs(const ClimbRequest& request, const RungInfo& guest) {
-  if (!request.on_cpu) throw Error(Code::invalid_argument, "--with: a rung of one's own runs on the CPU alone");
+  if (!request.on_cpu) throw Error(Code::invalid_argument, "--with: a custom rung runs only on the CPU");
   if (request.rung.empty() || request.rung == guest.id) return;
   throw Error(Code::invalid_argument,
-              "--rung " + request.rung + " leaves out the rung of --with, which is " + std::string(guest.id));
+              "--rung " + request.rung + " excludes the rung of --with, which is " + std::string(guest.id));
 }
 
 }  // namespace
@@ -423,7 +424,7 @@ std::vector<Group> climb(const ClimbRequest& request, const Problem& problem, co
     };
     if (std::none_of(info.rungs.begin(), info.rungs.end(), runs_here)) return;
     const bool tries = guest != nullptr && backend == Backend::cpu && (wanted == nullptr || is_guest(*wanted));
-    // Before anything is timed: a guest whose threads have been started cannot be tried in a child.
+    // Before anything is timed: a guest whose threads have started cannot be tried in a child process.
     auto refusals = tries ? try_guest(*guest, request, problem, progress) : std::map<Type, Error>();
     Climber climber(request, progress, info, backend, threads, place_of, std::move(refusals));
     problem.visit_instances(request, backend, [&](Instance& instance) {

@@ -49,7 +49,7 @@ void time_in_turn(std::vector<Contender>& contenders, Clock& clock, double budge
   std::vector<Timed> all;
   for (auto& contender : contenders) {
     all.push_back({.contender = contender});
-    (void)all.back().sample(clock);  // the first run meets cold caches and sleeping threads
+    (void)all.back().sample(clock);  // the first run has cold caches and sleeping threads
     const double once = all.back().sample(clock);
     all.back().repeats = std::clamp(static_cast<int>(clock.shortest_sample() / std::max(once, 1e-9)), 1, kMaxRepeats);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/clock.hpp: the one clock: contenders run in turn, round after round, and the median of each is what counts.
+// climb/clock.hpp: times contenders in turn, round after round; the median of each counts.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual double seconds_of(const std::function<void()>& run) = 0;
-  /// Samples shorter than this are of several runs: they would say more about the clock and interrupts than about a run.
+  /// Samples shorter than this are several runs: a single run would be lost in the clock's resolution and interrupts.
   [[nodiscard]] virtual double shortest_sample() const = 0;
-  /// What a run takes that does nothing: shorter ones say nothing about the length.
+  /// The time of a run that does nothing: shorter times say nothing about the length.
   [[nodiscard]] virtual double launch_seconds() const = 0;
-  /// Before every sample.
+  /// Called before every sample.
   virtual void next() {}
 };
 
@@ -40,9 +40,9 @@ struct Contender {
 /// Seconds for the rounds of a contender of a ladder.
 inline constexpr double kBudget = 0.3;
 
-/// Runs every contender once per round, in turn, so that a machine that slows down slows all of them; after one round
-/// that is not counted. There are at most 31 rounds; a contender is left out of further ones once it has used `budget`
-/// seconds and has five samples, or four times that and three.
+/// Runs every contender once per round, in turn, so that a machine that slows down slows all of them. One round before
+/// these is not counted. There are at most 31 rounds. A contender is left out of further rounds once it has used
+/// `budget` seconds and has five samples, or four times that and three.
 void time_in_turn(std::vector<Contender>& contenders, Clock& clock, double budget);
 
 [[nodiscard]] double median(std::vector<double> samples);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/device_clock.hpp: the clock on a GPU: events around calls in a stream, and calls that are launched as one graph.
+// climb/device_clock.hpp: the clock on a GPU: events around calls in a stream, and calls that are launched as one
+// graph.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +16,7 @@ namespace upsweep::gpu {
 
 inline constexpr int kGraphCalls = 64;
 
-/// Two events around what is put into a stream.
+/// Measures by two events around the work in a stream.
 class EventClock : public Clock {
  public:
   explicit EventClock(cudaStream_t stream) : stream_(stream) {}
@@ -37,7 +38,7 @@ class EventClock : public Clock {
   Event end_;
 };
 
-/// Seconds of one of many calls that are launched as one graph.
+/// Seconds per call of many calls that are launched as one graph.
 inline double seconds_in_graph(EventClock& clock, const std::function<void()>& run) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t calls = nullptr;

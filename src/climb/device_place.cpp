@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/device_place.cpp: rungs on a GPU: arrays there that rotate past its cache, or pinned ones, timed by events.
+// climb/device_place.cpp: runs rungs on a GPU, on arrays that rotate past its cache or on pinned ones, timed by events.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using gpu::require;
 
-// Up to here launching is much of the time: calls are also timed in a graph, and on arrays in the cache.
+// Up to this time, launching is much of it: calls are also timed in a graph, and on arrays in the cache.
 constexpr double kGraphSeconds = 1e-4;
 constexpr std::size_t kMostSets = 32;
 
@@ -30,7 +30,8 @@ void copy_to_device(void* to, const void* from, std::int64_t bytes) {
   require(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice), "copying to the device");
 }
 
-/// Keeps all that calls have freed in the device's pool for as long as this lives: allocating is not what is timed.
+/// Keeps all memory that calls have freed in the device's pool while this object exists, so that allocation is not
+/// timed.
 class KeptPool {
  public:
   explicit KeptPool(int device) : pool_(gpu::pool_of(device)) {
@@ -50,7 +51,7 @@ class KeptPool {
   std::uint64_t before_ = 0;
 };
 
-/// The arrays of an instance, several times over where one set would stay in the device's cache from run to run.
+/// The arrays of an instance. There are several sets if one would stay in the device's cache from run to run.
 class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
  public:
   DevicePlace(Instance& instance, int device);
@@ -69,7 +70,7 @@ class DevicePlace final : public ClimbPlace, private gpu::CurrentDevice {
   void add_details(Row& row, const std::function<void()>& run) override;
 
  private:
-  /// Goes on to the next set before every sample.
+  /// Switches to the next set before every sample.
   class RotatingClock final : public gpu::EventClock {
    public:
     explicit RotatingClock(DevicePlace& place) : EventClock(place.stream_.get()), place_(place) {}
@@ -137,7 +138,7 @@ void DevicePlace::upload() {
   require(cudaDeviceSynchronize(), "copying to the device");
 }
 
-/// On the stream of the rungs: poison that came later would overwrite what a rung has begun with.
+/// On the stream of the rungs: poison that is written later would overwrite outputs of a rung that has started.
 void DevicePlace::poison() {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (!arrays_[i].is_output) continue;

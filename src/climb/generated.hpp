@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/generated.hpp: the generated numbers that ladders are climbed on, and instances of one column of them.
+// climb/generated.hpp: the generated numbers that ladders are climbed on, and instances with one column of them.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ inline constexpr auto kNumberTypes = [] {
 }();
 inline constexpr Type kUsualNumberTypes[] = {Type::int32, Type::float32, Type::int64, Type::float64};
 inline constexpr std::int64_t kUsualSizes[] = {1'000, 1'000'000, 10'000'000};
-/// From what fits a core's cache to what fits none.
+/// From lengths that fit a core's cache to lengths that fit no cache.
 inline constexpr std::int64_t kSweep[] = {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18,
                                           1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28};
 inline constexpr std::int64_t kLarge[] = {1 << 26};
@@ -49,7 +49,7 @@ void fill_fractions(T* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-53);
 }
 
-/// The elements of an instance: generated on huge pages, or a column as it came.
+/// The elements of an instance: generated on huge pages, or a column as it was loaded.
 template <class T>
 class Elements {
  public:
@@ -58,7 +58,7 @@ class Elements {
       : column_(column.data), data_(const_cast<T*>(static_cast<const T*>(column.data.get()))) {}
 
   [[nodiscard]] bool is_generated() const { return column_ == nullptr; }
-  /// Only generated ones may be written.
+  /// Only generated elements may be written.
   [[nodiscard]] T* data() { return data_; }
   [[nodiscard]] const T* data() const { return data_; }
 
@@ -68,11 +68,11 @@ class Elements {
   T* data_;
 };
 
-/// What an instance of one column and one type has in common with all others: scan's and reduce's.
+/// The common base of instances of one column and one type: scan's and reduce's.
 template <class T>
 class ColumnInstance : public Instance {
  public:
-  /// Real columns are verified once, generated floats as fractions and then as whole numbers.
+  /// Real columns are verified once. Generated floats are verified as fractions and then as whole numbers.
   [[nodiscard]] int fills() const override { return in_.is_generated() && std::is_floating_point_v<T> ? 2 : 1; }
   void fill(int which) override {
     if (!in_.is_generated()) return;
@@ -83,7 +83,7 @@ class ColumnInstance : public Instance {
       fill_fractions(in_.data(), group.n);
     }
   }
-  /// Sums of generated numbers fit 32 bits.
+  /// Sums of generated numbers fit in 32 bits.
   [[nodiscard]] bool is_checkable() const override {
     return std::is_integral_v<T> && (!in_.is_generated() || sizeof(T) >= 4);
   }
@@ -98,10 +98,10 @@ class ColumnInstance : public Instance {
   }
 
   Elements<T> in_;
-  bool is_exact_;  ///< sums are, in any order
+  bool is_exact_;  ///< whether sums are exact, in any order
 };
 
-/// A problem of one column: of any type, generated or real.
+/// A problem with one column of any type, generated or real.
 inline ProblemInfo column_problem(std::string_view name, std::vector<RungInfo> rungs) {
   return {.name = name,
           .rungs = std::move(rungs),
@@ -111,8 +111,8 @@ inline ProblemInfo column_problem(std::string_view name, std::vector<RungInfo> r
           .usual_sizes = kUsualSizes};
 }
 
-/// Visits an instance of every type and size that the request asks for, or that of its column. `Made` is a template of
-/// instances that are made of Elements and a length.
+/// Visits an instance of every requested type and size, or the instance of the given column. `Made` is a template of
+/// instances that are constructed from Elements and a length.
 template <template <class> class Made>
 void visit_columns(const ClimbRequest& request, Backend, const Problem::Visit& visit) {
   if (!request.input.empty()) {

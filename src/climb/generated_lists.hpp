@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/generated_lists.hpp: the patterns of lists that ladders are climbed on, as offsets of so many elements.
+// climb/generated_lists.hpp: the patterns of lists that ladders are climbed on, as offsets of a given number of
+// elements.
 #pragma once
 
 #include <algorithm>
@@ -20,24 +21,24 @@
 namespace upsweep {
 
 enum class ListPattern : std::uint8_t {
-  poisson,  ///< as particles of an event: Poisson(3)
+  poisson,  ///< like the particles of an event: Poisson(3)
   fixed3,
   fixed32,
   fixed1000,
-  zero_to_4,  ///< each as likely as the others
-  empty,      ///< as many lists as there would be elements, all empty
-  one,        ///< one list of everything
-  giants,     ///< 64 lists of a half of all elements among lists of one
-  pareto,     ///< 1 and more, of exponent 1.2: a few lists have most of it
+  zero_to_4,  ///< each length is equally likely
+  empty,      ///< one empty list for each requested element
+  one,        ///< a single long list
+  giants,     ///< 64 lists that together contain a half of all elements, among lists of one
+  pareto,     ///< 1 and more, with exponent 1.2: a few lists contain most elements
 };
 inline constexpr std::string_view kListPatterns[] = {"poisson", "fixed3", "fixed32", "fixed1000", "0to4",
                                                      "empty",   "one",    "giants",  "pareto"};
 
 /// The setting of every ladder that is climbed on lists.
 inline constexpr SettingInfo kListSetting{
-    .name = "lists", .help = "the lengths of generated lists (default: poisson, of mean 3)", .choices = kListPatterns};
+    .name = "lists", .help = "generate lists of these lengths (default: poisson, of mean 3)", .choices = kListPatterns};
 
-/// What of a problem of lists is worth measuring: lengths of content, lengths of lists, threads.
+/// The studies of a problem of lists: lengths of content, lengths of lists, threads.
 inline constexpr std::int64_t kManyElements[] = {1 << 24};
 inline constexpr Study::Value kFixed3[] = {{"lists", "fixed3"}};
 inline constexpr Study::Value kFixed32[] = {{"lists", "fixed32"}};
@@ -52,17 +53,17 @@ inline constexpr Study kListStudies[] = {{.name = "sizes", .sizes = kSweep},
                                          {.name = "lists", .sizes = kManyElements, .settings = kGiants},
                                          {.name = "threads", .sizes = kManyElements, .scales = true}};
 
-/// Those of what grows with the square of lists: none that are long.
+/// The studies of problems whose work grows with the square of list lengths: without long lists.
 inline constexpr Study kShortListStudies[] = {{.name = "sizes", .sizes = kSweep},
                                               {.name = "lists", .sizes = kManyElements, .settings = kFixed3},
                                               {.name = "threads", .sizes = kManyElements, .scales = true}};
 
-/// The pattern that the request asks for.
+/// The requested pattern.
 inline ListPattern list_pattern(const ClimbRequest& request) {
   return static_cast<ListPattern>(setting(request, kListSetting.name).value_or(Setting{}).value);
 }
 
-/// "lists: pareto": what an instance of generated lists says of them.
+/// "lists: pareto": the description of generated lists in an instance.
 inline std::string pattern_name(ListPattern pattern) {
   return "lists: " + std::string(kListPatterns[static_cast<int>(pattern)]);
 }
@@ -122,8 +123,8 @@ class ListLengths {
   std::mt19937_64 random_{45};
 };
 
-/// Offsets of lists that hold so many elements together; of empty lists, as many lists. The last list is truncated at
-/// the end.
+/// Offsets of lists that contain `elements` elements together. The last list is truncated at the end. For the pattern
+/// of empty lists, there are `elements` lists.
 inline std::vector<std::int64_t> generated_offsets(ListPattern pattern, std::int64_t elements) {
   if (pattern == ListPattern::empty) return std::vector<std::int64_t>(static_cast<std::size_t>(elements) + 1, 0);
   std::vector<std::int64_t> offsets{0};
@@ -134,7 +135,7 @@ inline std::vector<std::int64_t> generated_offsets(ListPattern pattern, std::int
   return offsets;
 }
 
-/// How many of the lists between ascending offsets lie within the first n elements of the content.
+/// The number of lists between ascending offsets that are within the first n elements of the content.
 template <class Bound>
 std::int64_t count_within(const Bound* offsets, std::int64_t lists, std::int64_t n) {
   if (n >= static_cast<std::int64_t>(offsets[lists])) return lists;  // without a search, which would be timed
@@ -143,7 +144,7 @@ std::int64_t count_within(const Bound* offsets, std::int64_t lists, std::int64_t
   return std::max<std::int64_t>(offsets_within - 1, 0);
 }
 
-/// Generated offsets on huge pages, in a type of bounds that holds them all.
+/// Generated offsets on huge pages, in a type of bounds that holds all of them.
 template <class T>
 Elements<T> as_bounds(const std::vector<std::int64_t>& values) {
   Elements<T> bounds(std::ssize(values));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/guest.cpp: loads a shared library with a rung of the user's own, and says what is wrong with a file that is none.
+// climb/guest.cpp: loads a shared library with a custom rung, and reports what is wrong with any other file.
 #include "climb/guest.hpp"
 
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ const GuestProblem& guest_problem(std::string_view name) {
     if (one.problem == name) return one;
     append(those, one.problem);
   }
-  refuse("the " + std::string(name) + " ladder takes no rung of one's own; these do: " + those);
+  refuse("the " + std::string(name) + " ladder does not support custom rungs; these do: " + those);
 }
 
 /// A function of the library, or null.
@@ -54,10 +54,11 @@ auto* find_version(void* library) {
 }
 auto* find_name(void* library) { return find_function<decltype(upsweep_rung_name)>(library, "upsweep_rung_name"); }
 
-/// By its whole path: names without a slash are looked for elsewhere.
+/// Opens the whole path: names without a slash are searched for elsewhere.
 void* open(const std::string& path) { return dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-/// What runs as soon as a library is loaded, in a process of its own first: a constructor, or a variable called as a function.
+/// First loads the library in a separate process, as its code may run at once: a constructor, or a variable called as
+/// a function.
 void require_loadable(const std::string& path) {
   constexpr int kMostSeconds = 20;
   constexpr std::string_view kLoaded = "loaded";
@@ -78,10 +79,10 @@ void* load_library(const std::string& path) {
   void* const library = open(path);
   if (library != nullptr) return library;
   const std::string reason = dlerror();
-  // What dlopen() says of a file that is there.
+  // The end of dlopen()'s message about a file that exists.
   const bool is_other =
       reason.starts_with(std::filesystem::absolute(path).string()) && reason.ends_with("such file or directory");
-  refuse("no shared library that can be loaded: " +
+  refuse("not a shared library that can be loaded: " +
          (is_other ? path + " is truncated, or made for another processor" : reason));
 }
 
@@ -105,7 +106,7 @@ void* require_rung(void* library, const std::string& path, const GuestProblem& w
   refuse(path + " has " + has + ": there is no function " + wanted.function);
 }
 
-/// "guest.NAME", as the library or else its file says.
+/// "guest.NAME", as the library says, otherwise its file name.
 std::string id_of(void* library, const std::string& path) {
   constexpr std::size_t kLongest = 16;  // fits the table's column
   auto* const says = find_name(library);
@@ -129,12 +130,12 @@ Guest::Guest(std::string id, void* function, const GuestProblem& problem)
       function_(function),
       problem_(problem),
       info_{.id = id_,
-            .idea = "a rung of one's own",
+            .idea = "a custom rung",
             .needs = "any CPU",
             .traffic = "",
             .cost = "",
             .limit = "",
-            .determinism = Determinism::no} {}  // its sums may be added up in any order: the serial bound holds for all
+            .determinism = Determinism::no} {}  // it may add floats in any order: the serial bound holds for all orders
 
 const Guest& Guest::load(const std::string& path, std::string_view problem) {
   const GuestProblem& wanted = guest_problem(problem);
@@ -152,7 +153,7 @@ void Guest::refuse_exception(std::string_view what) {
 
 void Guest::require_success(int returned) {
   if (returned == 0) return;
-  if (returned == UPSWEEP_RUNG_SKIPS) throw Error(Code::unsupported, "does not take this type");
+  if (returned == UPSWEEP_RUNG_SKIPS) throw Error(Code::unsupported, "does not support this type");
   throw Error(Code::invalid_argument, "returns error " + std::to_string(returned));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/guest.hpp: a rung of the user's own, from a shared library by the C functions of upsweep/rung.h, and how it is tried.
+// climb/guest.hpp: a custom rung from a shared library with the C functions of upsweep/rung.h, and its trials.
 #pragma once
 
 #include <exception>
@@ -13,17 +13,17 @@
 
 namespace upsweep {
 
-/// A problem that takes one.
+/// A problem that accepts a custom rung.
 struct GuestProblem {
   std::string_view problem;
-  const char* function;                      ///< that a library has for it
-  std::span<const std::string_view> arrays;  ///< its arrays, the first of Instance::arrays(), as rung.h calls them
+  const char* function;                      ///< the library's function for it
+  std::span<const std::string_view> arrays;  ///< its arrays, the first of Instance::arrays(), by their names in rung.h
 };
 
-/// A library that has been loaded, for one problem. It stays: groups name its rung, and its threads may go on.
+/// A loaded library, for one problem. It stays loaded: groups name its rung, and its threads may continue.
 class Guest {
  public:
-  /// Throws invalid_argument for a file that is no such library, and for a problem that takes none.
+  /// Throws invalid_argument for a file that is not such a library, and for a problem that accepts none.
   static const Guest& load(const std::string& path, std::string_view problem);
 
   Guest(const Guest&) = delete;
@@ -32,8 +32,8 @@ class Guest {
   [[nodiscard]] const RungInfo& info() const { return info_; }
   [[nodiscard]] const GuestProblem& problem() const { return problem_; }
 
-  /// Calls the problem's function. Throws unsupported where it skips, and invalid_argument for an error of its own, which an
-  /// exception is too.
+  /// Calls the problem's function. Throws unsupported if it skips the call. Throws invalid_argument if it returns an
+  /// error or throws an exception.
   template <class Function, class... Arguments>
   void call(const Arguments&... arguments) const {
     int returned = 0;
@@ -61,8 +61,8 @@ class Guest {
 template <class T>
 inline constexpr auto kCType = static_cast<upsweep_type>(type_of<T>());
 
-/// Runs the guest on small instances of every type that the request asks for, with 1, 2 and 7 threads, and once on those that
-/// it asks for, in a process of their own. What is wrong with it, by the type; a type that is right has none.
+/// Runs the guest in a separate process. Runs it on small instances of every requested type with 1, 2 and 7 threads,
+/// and once on the requested instances. Returns the errors by type; a type without an error has no entry.
 std::map<Type, Error> try_guest(const Guest& guest, const ClimbRequest& request, const Problem& problem,
                                 const ClimbProgress& progress);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/guest_trials.cpp: a guest on the small instances that rungs get wrong, and on those that will be timed, each array
-// between pages that may not be touched, in a child process: what crashes or hangs there is reported like any other mistake.
+// climb/guest_trials.cpp: tries a guest on small instances that rungs get wrong, and on those that will be timed. Each
+// array is between pages that must not be touched. The guest runs in a child process, where a crash or a hang is
+// reported like any other mistake.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,13 +21,13 @@
 namespace upsweep {
 namespace {
 
-constexpr int kMostSeconds = 20;  // that one call may take
+constexpr int kMostSeconds = 20;  // for one call
 constexpr int kThreads[] = {1, 2, 7};
-// A library's threads meet at borders that the small ones do not have; what races there is right at times.
+// A library's threads meet at borders that the small instances do not have. A race there may be correct at times.
 constexpr std::int64_t kLarge = 10'000;
 constexpr int kLargeRuns = 3;
 
-// ------------------------------------------------------------------------------------------------------------- what on
+// ---------------------------------------------------------------------------------------------------------- instances
 
 constexpr std::int64_t kSizes[] = {0,    1,    2,    3,    7,    8,      9,      15,     16,     17,
                                    31,   32,   33,   63,   64,   65,     127,    128,    129,    1023,
@@ -58,7 +59,7 @@ std::vector<Settings> settings_of(std::string_view problem) {
 
 // --------------------------------------------------------------------------------------------------------- its arrays
 
-/// A copy of an array that ends where a page ends, between two that may not be touched.
+/// A copy of an array that ends where a page ends, between two pages that must not be touched.
 class FencedArray {
  public:
   FencedArray(const HostArray& array, std::string_view name) : original_(array), name_(name) {
@@ -81,7 +82,7 @@ class FencedArray {
   [[nodiscard]] const void* end() const { return begin_ + inner_; }
   [[nodiscard]] const void* begin() const { return begin_; }
 
-  /// "" or what it should not have written. Copies outputs back.
+  /// Returns "", or what the guest should not have written. Copies outputs back.
   [[nodiscard]] std::string take_back() const {
     const auto bytes = static_cast<std::size_t>(original_.bytes);
     if (std::any_of(begin_, data_, [](std::byte one) { return one != std::byte{kPoison}; })) {
@@ -96,7 +97,7 @@ class FencedArray {
     return "";
   }
 
-  static constexpr std::size_t kPage = 1 << 16;  // of every machine, or a multiple
+  static constexpr std::size_t kPage = 1 << 16;  // the page size of every machine, or a multiple of it
 
  private:
   HostArray original_;
@@ -110,13 +111,13 @@ using Fenced = std::vector<std::unique_ptr<FencedArray>>;
 
 // ---------------------------------------------------------------------------------------------------- in the child
 
-// What a signal's handler needs: it may be a thread of the guest's that is interrupted.
+// The state of the signal handler, which may interrupt a thread of the guest.
 int report_to = -1;
 const Fenced* fenced = nullptr;
 
 void report(std::string_view text) { (void)!write(report_to, text.data(), text.size()); }
 
-/// A line of its own: what a guest's exception says may have several.
+/// Writes a separate line: the text of a guest's exception may have several.
 void report_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   report(text + "\n");
@@ -147,7 +148,7 @@ void listen_for_faults() {
   (void)sigaction(SIGBUS, &action, nullptr);
 }
 
-/// One call on arrays of its own. "" or what is wrong.
+/// Makes one call on separate arrays. Returns "", or what is wrong.
 std::string wrong_in_call(const Guest& guest, Instance& instance, int threads) {
   Fenced arrays;
   const std::vector<HostArray> own = instance.arrays();
@@ -179,7 +180,7 @@ std::string described(const Instance& instance, int threads) {
   return text + ", with " + threads_text(threads);
 }
 
-/// Tells where it is, and the first thing that is wrong there.
+/// Reports the current instance, and the first mistake there.
 void try_instance(const Guest& guest, Instance& instance) {
   instance.guest = &guest;
   for (int which = 0; which < instance.fills(); ++which) {
@@ -196,7 +197,7 @@ void try_instance(const Guest& guest, Instance& instance) {
   }
 }
 
-/// Seconds that a call on the whole instance will take, by one on some of it.
+/// The estimated seconds of a call on the whole instance, measured by a call on some of it.
 double estimate(const Guest& guest, Instance& instance, int threads) {
   constexpr std::int64_t kSome = 1 << 15;
   if (const auto seconds = instance.estimate(guest.info())) return *seconds;
@@ -209,8 +210,8 @@ double estimate(const Guest& guest, Instance& instance, int threads) {
   return taken.count() * static_cast<double>(instance.group.n) / static_cast<double>(kSome);
 }
 
-/// The instances that will be timed, once each, where memory holds their arrays twice and time for the call: what ends
-/// the process there would end the command.
+/// Runs each instance that will be timed once, if there is memory for its arrays twice and time for the call. Something
+/// that ends the process here would end the command later.
 void try_asked(const Guest& guest, const ClimbRequest& request, Instance& instance) {
   instance.guest = &guest;
   double bytes = 0;
@@ -251,9 +252,9 @@ void try_all(const Guest& guest, const ClimbRequest& request, const ClimbRequest
   }
 }
 
-// --------------------------------------------------------------------------------------------------- and out of it
+// ---------------------------------------------------------------------------------------------------- in the parent
 
-/// What follows the word in the last line that begins with it; none: there is no such line.
+/// The text after `word` in the last line that begins with it; nothing if there is no such line.
 std::optional<std::string> last_said(const std::string& all, const std::string& word) {
   const std::string lines = "\n" + all;
   const auto found = lines.rfind("\n" + word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/host_place.cpp: rungs on the CPU, on the instance's own arrays, beside copies and reads of as many bytes.
+// climb/host_place.cpp: runs rungs on the CPU, on the instance's own arrays, and copies and reads of the same size.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -14,8 +14,8 @@
 namespace upsweep {
 namespace {
 
-// Below this a copy is what memcpy does in cache, on one thread or on all, whichever is faster; from here on all threads copy
-// past the caches, as the rungs do.
+// Below this size, a copy is memcpy's in cache, on one thread or on all, whichever is faster. From this size on, all
+// threads copy past the caches, as the rungs do.
 constexpr std::int64_t kCopyPastCaches = std::int64_t{8} << 20;
 constexpr int kTrials = 3;
 
@@ -75,7 +75,7 @@ void HostPlace::copy_in_cache(std::int64_t half, int workers) {
   });
 }
 
-/// One or all, by the least of some trials.
+/// One worker or all, by the minimum of some trials.
 int HostPlace::workers_in_cache(std::int64_t half) {
   const int all = cpu::worker_count(threads_);
   if (all == 1) return 1;

@@ -26,7 +26,7 @@ Graph captured(Stream stream, const std::function<void()>& run) {
   bool is_whole = true;
   try {
     run();
-  } catch (const Error&) {  // a run that waits
+  } catch (const Error&) {  // a run that waits cannot be captured
     is_whole = false;
   }
   cudaGraph_t graph = nullptr;
@@ -36,7 +36,7 @@ Graph captured(Stream stream, const std::function<void()>& run) {
   return is_whole ? std::move(owned) : std::move(none);
 }
 
-/// "scan_tiles" of "void upsweep::(anonymous namespace)::scan_tiles<int>(int*, long)".
+/// "scan_tiles" for "void upsweep::(anonymous namespace)::scan_tiles<int>(int*, long)".
 std::string plain_name(const char* mangled) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),

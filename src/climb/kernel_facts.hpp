@@ -10,8 +10,8 @@
 
 namespace upsweep::gpu {
 
-/// Captures a run on the stream into a CUDA graph, which is not launched, and asks the runtime about each of its kernels.
-/// Empty where the run cannot be captured.
+/// Captures a run on the stream into a CUDA graph, which is not launched, and asks the runtime about each of its
+/// kernels. Returns nothing if the run cannot be captured.
 std::vector<Kernel> kernels_of(Stream stream, const std::function<void()>& run);
 
 }  // namespace upsweep::gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/link.cpp: 48 MB allocated, sent and fetched, by the host's clock for the one and events for the other.
+// climb/link.cpp: times the allocation of 48 MB by the host's clock, and sending and fetching them by events.
 #include <cuda_runtime_api.h>
 
 #include <cstring>

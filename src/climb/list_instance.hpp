@@ -23,14 +23,14 @@ struct ListColumns {
   std::int64_t lists = 0;
   Elements<T> content;
   std::int64_t elements = 0;
-  std::string input;  ///< what they are called
+  std::string input;  ///< the name of the input
 };
 
-/// What instances that read lists and write elements of the content's type have in common.
+/// The common base of instances that read lists and write elements of the content's type.
 template <class T, class Bound>
 class ListInstance : public Instance {
  public:
-  /// Real columns are verified once, generated floats as fractions and then as whole numbers.
+  /// Real columns are verified once. Generated floats are verified as fractions and then as whole numbers.
   [[nodiscard]] int fills() const override { return content_.is_generated() && std::is_floating_point_v<T> ? 2 : 1; }
   void fill(int which) override {
     if (!content_.is_generated()) return;
@@ -52,7 +52,7 @@ class ListInstance : public Instance {
   [[nodiscard]] bool is_checkable() const override { return std::is_integral_v<T> && sizeof(T) >= 4; }
 
  protected:
-  /// `outputs`: what there is one result of.
+  /// `outputs` is the number of results: one for each list or each element.
   ListInstance(std::string_view problem, ListColumns<T, Bound> columns, std::int64_t ListColumns<T, Bound>::* outputs)
       : offsets_(std::move(columns.offsets)),
         lists_(columns.lists),
@@ -77,10 +77,10 @@ class ListInstance : public Instance {
   std::int64_t lists_;
   Elements<T> content_;
   cpu::Pages<T> out_;
-  bool is_exact_ = true;  ///< folds of generated floats are, in any order
+  bool is_exact_ = true;  ///< whether folds of generated floats are exact, in any order
 };
 
-/// Visits an instance of the two columns OFFSETS and CONTENT. Throws for offsets that are no lists of that content.
+/// Visits an instance of the two columns OFFSETS and CONTENT. Throws for offsets that are not lists of that content.
 template <template <class, class> class Made>
 void visit_list_columns(const std::vector<Column>& input, const Problem::Visit& visit) {
   const Column& offsets = input[0];
@@ -92,7 +92,7 @@ void visit_list_columns(const std::vector<Column>& input, const Problem::Visit& 
   const std::int64_t lists = detail::lists_of_offsets(offsets.count);
   visit_list_bound(offsets.type, [&]<class Bound>(std::type_identity<Bound>) {
     const auto given = Lists::by_offsets(static_cast<const Bound*>(offsets.data.get()), lists);
-    for (std::int64_t i = 0; i < lists; ++i) {  // the inlined loop and the reference trust them
+    for (std::int64_t i = 0; i < lists; ++i) {  // the inlined loop and the reference do not check them
       if (check_list(given, i, content.count) != Code::ok) throw_bad_list(given, i, content.count);
     }
     visit_type(content.type, [&]<class T>(std::type_identity<T>) {
@@ -103,8 +103,8 @@ void visit_list_columns(const std::vector<Column>& input, const Problem::Visit& 
   });
 }
 
-/// Visits an instance of every type and size that the request asks for, or that of its columns. `Made` is a template of
-/// instances that are made of ListColumns. On a GPU where the ladder has a rung for it.
+/// Visits an instance of every requested type and size, or the instance of the given columns. `Made` is a template of
+/// instances that are constructed from ListColumns. Visits a GPU only if the ladder has a rung for it.
 template <template <class, class> class Made>
 void visit_lists(const ClimbRequest& request, Backend backend, const Problem::Visit& visit) {
   const auto& rungs = ladder(request.problem);
@@ -124,7 +124,8 @@ void visit_lists(const ClimbRequest& request, Backend backend, const Problem::Vi
   }
 }
 
-/// Those of a column of int64, from 0 on. Throws for one that has no lists, and for offsets that decrease.
+/// The offsets in a column of int64, shifted to begin at 0. Throws for a column without lists, and for offsets that
+/// decrease.
 inline std::vector<std::int64_t> offsets_of_column(const Column& column) {
   const auto* const values = static_cast<const std::int64_t*>(column.data.get());
   if (column.count < 2) throw Error(Code::empty, column.name + ": has no lists to climb on");

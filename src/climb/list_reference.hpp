@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/list_reference.hpp: the answers for one list, as plain loops: its fold, its scan, and the position of its extreme.
+// climb/list_reference.hpp: the answers for one list, as plain loops: its fold, its scan, and the position of its
+// extreme.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 
 namespace upsweep::reference {
 
-/// Elements that are folded or scanned one after the other, before the list is split.
+/// The number of elements that are folded or scanned one after the other before the list is split.
 inline constexpr std::int64_t kSerialElements = 4096;
 
-/// init ⊕ x[first] ⊕ … ⊕ x[last - 1]; of longer lists init ⊕ the folds of blocks of kSerialElements.
+/// init ⊕ x[first] ⊕ … ⊕ x[last - 1]; for longer lists, init ⊕ the folds of blocks of kSerialElements.
 template <class Out, class In, class Op>
 Out expected_fold(const In* x, std::int64_t first, std::int64_t last, Op op, Out init) {
   Out total = init;
@@ -31,7 +32,7 @@ Out expected_fold(const In* x, std::int64_t first, std::int64_t last, Op op, Out
   return total;
 }
 
-/// out[j] for each j of a list: a block begins with the folds of those before it, in order.
+/// out[j] for each j of a list. A block begins with the folds of the blocks before it, in order.
 template <class Out, class In, class Op>
 void expected_scan(const In* x, std::int64_t first, std::int64_t last, Op op, Out init, bool exclusive, Out* out) {
   Out before = init;
@@ -49,7 +50,8 @@ void expected_scan(const In* x, std::int64_t first, std::int64_t last, Op op, Ou
   }
 }
 
-/// The position of the first smallest (greatest) of x[first] … x[last - 1], the first NaN before all; -1 of none.
+/// The position of the first minimum (maximum) of x[first] … x[last - 1]. The first NaN precedes all. -1 for an empty
+/// list.
 template <class T>
 std::int64_t expected_pick(const T* x, std::int64_t first, std::int64_t last, bool is_greatest) {
   std::int64_t best = first;

@@ -85,7 +85,7 @@ std::uint64_t read_bytes(const void* from, std::int64_t bytes, int threads) {
 }
 
 MemoryRates measure_memory(int threads) {
-  // Four times the last-level cache, and at least 256 MB: what is measured is memory.
+  // Four times the last-level cache, and at least 256 MB, so that memory is measured.
   const std::int64_t beyond = std::max<std::int64_t>(std::int64_t{256} << 20, 4 * machine().l3_bytes);
   const std::int64_t bytes = std::min(beyond, machine().memory_bytes / 8);
   cpu::Pages<std::byte> from(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/not_built.cpp: a build without CUDA has this in place of device_place.cpp and link.cpp: errors that say why.
+// climb/not_built.cpp: replaces device_place.cpp and link.cpp in a build without CUDA: errors that say why.
 #include "cuda/not_built.hpp"
 
 #include "climb/place.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/place.hpp: where an instance's arrays lie and its rungs run, and the clock there: the host, or a GPU.
+// climb/place.hpp: where an instance's arrays are stored and its rungs run, and the clock there: the host, or a GPU.
 #pragma once
 
 #include <functional>
@@ -18,22 +18,22 @@ class ClimbPlace {
   virtual ~ClimbPlace() = default;
 
   [[nodiscard]] virtual Backend backend() const = 0;
-  /// The GPU's name; empty: the CPU.
+  /// The GPU's name; empty for the CPU.
   [[nodiscard]] virtual std::string device() const = 0;
-  /// Copies the host's inputs there.
+  /// Copies the host's inputs to the place.
   virtual void upload() = 0;
-  /// Overwrites the outputs, there and on the host.
+  /// Overwrites the outputs, at the place and on the host.
   virtual void poison() = 0;
   /// Copies the outputs to the host's arrays.
   virtual void fetch() = 0;
-  /// Runs the rung (empty: the API's choice) on the first n elements. Returns the one that ran; throws Error.
+  /// Runs the rung (empty: the API's choice) on the first n elements. Returns the rung that ran; throws Error.
   virtual std::string_view run(std::string_view rung, std::int64_t n) = 0;
-  /// The same on all elements, to be timed: what it allocates is there before.
+  /// Returns a run on all elements, to be timed. Its memory is allocated before.
   virtual std::function<void()> runner(std::string_view rung, Overflow overflow) = 0;
-  /// What the machine can do: "copy", and "read" where rows are compared to that.
+  /// The machine's limits: "copy", and "read" if rows are compared with that.
   virtual std::vector<Contender> limits() = 0;
   [[nodiscard]] virtual Clock& clock() = 0;
-  /// What there is to add to a row that was timed by `run`.
+  /// Adds details to a row that was timed by `run`.
   virtual void add_details(Row&, const std::function<void()>& /*run*/) {}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/problem.cpp: what instances of every problem share: requested types and sizes, and numbers as people read them.
+// climb/problem.cpp: code that instances of every problem share: requested types and sizes, and numbers as text.
 #include "climb/problem.hpp"
 
 #include <algorithm>

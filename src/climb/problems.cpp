@@ -80,7 +80,7 @@ std::size_t position(std::string_view name) {
     if (one == name) return i;
     names.append(names.empty() ? "" : ", ").append(one);
   }
-  throw Error(Code::invalid_argument, "no ladder is called '" + std::string(name) + "'; there are " + names);
+  throw Error(Code::invalid_argument, "unknown ladder '" + std::string(name) + "'; available: " + names);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ const ProblemInfo& problem(std::string_view name) { return problems()[position(n
 
 namespace {
 
-/// The problems that have the rung, and "query", whose rungs are no ladder.
+/// The problems that have the rung, and "query", whose rungs do not form a ladder.
 std::vector<std::string_view> problems_with(std::string_view rung) {
   std::vector<std::string_view> names;
   for (const ProblemInfo& one : problems()) {
@@ -110,7 +110,7 @@ std::vector<std::string_view> problems_with(std::string_view rung) {
   return names;
 }
 
-/// "scan", "scan and reduce"; of many the first few.
+/// "scan", "scan and reduce"; of many names only the first few.
 std::string listed(const std::vector<std::string_view>& names) {
   constexpr std::size_t kMost = 3;
   std::string all;
@@ -120,7 +120,7 @@ std::string listed(const std::vector<std::string_view>& names) {
   return names.size() > kMost ? all + " and others" : all;
 }
 
-/// The problem with these rungs, "a, b, c"; "this operation" where none has just them.
+/// The problem with exactly these rungs, "a, b, c"; "this operation" if there is no such problem.
 std::string owner_of(const std::string& rungs) {
   for (const ProblemInfo& one : problems()) {
     std::string ids;

@@ -8,7 +8,7 @@
 
 namespace upsweep {
 
-/// Throws Error invalid_argument, naming those there are.
+/// Throws Error invalid_argument, which lists the available problems.
 const Problem& declaration(std::string_view name);
 
 }  // namespace upsweep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// climb/reference.hpp: the answer that the rungs of scans and reductions are checked against, and the check.
+// climb/reference.hpp: the correct results of scans and reductions, and the check of rungs against them.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace upsweep::reference {
 
-/// The scan as it is defined, output by output: next(x) is the value after x.
-/// Integers and min, max are computed as they are defined; every rung must agree bit for bit.
+/// The scan by its definition, output by output: next(x) is the value after x.
+/// Integers, min and max are computed by definition; every rung must agree bit for bit.
 template <class Out, class Op>
 class ExactReference {
  public:
@@ -64,8 +64,8 @@ bool same_value(T a, T b) {
   return a == b;
 }
 
-/// Whether a sum is within `factor` of the true one. One that is no number must be the same; where partial sums may have
-/// left the type, anything goes.
+/// Whether a sum is within `factor` of the true sum. An infinite or NaN sum must be the same. If partial sums may have
+/// exceeded the type, every sum is accepted.
 template <class Out>
 bool is_close(const SumReference& reference, Out sum, double factor) {
   using Limits = std::numeric_limits<Out>;
@@ -76,7 +76,7 @@ bool is_close(const SumReference& reference, Out sum, double factor) {
          static_cast<long double>(factor) * static_cast<long double>(Limits::epsilon()) * reference.magnitude();
 }
 
-/// The first output of a scan that is wrong, or kNoIndex: exact, output by output. `in` is what was scanned.
+/// The first wrong output of a scan, or kNoIndex: an exact comparison, output by output. `in` is the scanned input.
 template <class In, class Out, class Op>
 std::int64_t first_wrong(ExactReference<Out, Op> reference, const In* in, const Out* out, std::int64_t n,
                          bool exclusive) {
@@ -88,13 +88,13 @@ std::int64_t first_wrong(ExactReference<Out, Op> reference, const In* in, const 
   return kNoIndex;
 }
 
-/// The same for float sums of any values: within the rung's bound of the true sum.
+/// The same check for float sums of any values: they must be within the rung's bound of the true sum.
 template <class In, class Out>
 std::int64_t first_beyond(SumReference reference, const In* in, const Out* out, std::int64_t n, bool exclusive,
                           const FloatBound& bound) {
   for (std::int64_t i = 0; i < n; ++i) {
     if (!exclusive) reference.next(static_cast<long double>(in[i]));
-    // The value itself is rounded once even where nothing is added.
+    // The value itself is rounded once, even if nothing is added.
     if (!is_close(reference, out[i], std::max(1.0, bound.factor(i, n)))) return i;
     if (exclusive) reference.next(static_cast<long double>(in[i]));
   }
