@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* upsweep/awkward.h: Awkward Array's kernels that upsweep has operations for, by the names, structs and semantics of
- * Awkward's own kernel ABI (awkward-cpp 57): register or load libupsweep-awkward's in the place of these.
+/* upsweep/awkward.h: replacements for the kernels of Awkward Array that upsweep has operations for.
  *
- * Success is a null `str`. Otherwise `str` says what is wrong, in Awkward's words where Awkward's kernel looks for it,
- * `identity` is the first bad list, and `attempt` the value that was refused. Both are INT64_MAX where they mean nothing.
- * Outputs are then unspecified, except those of compact_offsets. Calls may come from any number of threads; they use all
- * cores.
+ * Names, structs and semantics are those of Awkward's kernel ABI (awkward-cpp 57). Register or load the kernels of
+ * libupsweep-awkward in place of Awkward's.
  *
- * Where these differ from Awkward's kernels:
- *   - decreasing offsets ("offsets must be monotonically increasing"), negative starts, null pointers and results past the
- *     largest int64 are errors: Awkward's kernels do not look for them;
- *   - sums and products of floats of lists of more than 4,096 elements are folded in blocks of that many, in order (see
- *     segmented_reduce.hpp): their last bits may differ, those of shorter lists are the same;
- *   - sorts are always stable.
+ * Success is a null `str`. Otherwise `str` says what is wrong, in Awkward's words if Awkward's kernel checks for it.
+ * `identity` is the first bad list, and `attempt` the value that was refused. Each of them is INT64_MAX if it has no
+ * meaning for the error. After an error, outputs are unspecified, except those of compact_offsets. Calls may come from
+ * any number of threads. A call uses all cores.
+ *
+ * Differences from Awkward's kernels:
+ *   - Decreasing offsets ("offsets must be monotonically increasing"), negative starts, null pointers and results past
+ *     the largest int64 are errors. Awkward's kernels do not check for them.
+ *   - Sums and products of floats of lists of more than 4,096 elements are folded in blocks of that size, in order (see
+ *     segmented_reduce.hpp). Therefore their last bits may differ from Awkward's. Shorter lists have the same bits.
+ *   - Sorts are always stable.
  */
 #ifndef UPSWEEP_AWKWARD_H
 #define UPSWEEP_AWKWARD_H
@@ -35,7 +37,7 @@ struct upsweep_awkward_error {
 };
 
 /* ------------------------------------------------------------------------------------------------------------- types
- * What kernels are there for: X(name of the type in the kernels' names, the type). */
+ * The types that kernels exist for: X(name of the type in the kernels' names, the type). */
 
 /* Bounds of lists. */
 #define UPSWEEP_AWKWARD_BOUNDS(X) X(32, int32_t) X(U32, uint32_t) X(64, int64_t)
@@ -85,7 +87,8 @@ struct upsweep_awkward_error {
 #define UPSWEEP_AWKWARD_UNIONS(X) \
   X(8, int8_t, 32, int32_t) X(8, int8_t, U32, uint32_t) X(8, int8_t, 64, int64_t) X(64, int64_t, 64, int64_t)
 
-/* Those of a union and of the union in it, whose tags are int8: X(..., name of the inner indices, their type). */
+/* Tags and indices of a union, and indices of the inner union, whose tags are int8: X(..., name of the inner indices,
+ * their type). */
 #define UPSWEEP_AWKWARD_NESTED_UNIONS(X)     \
   X(8, int8_t, 32, int32_t, 32, int32_t)     \
   X(8, int8_t, 32, int32_t, U32, uint32_t)   \
@@ -99,10 +102,10 @@ struct upsweep_awkward_error {
   X(64, int64_t, 64, int64_t, 64, int64_t)
 
 /* ------------------------------------------------------------------------------------------------- offsets: lists.cpp
- * awkward_ListArray{32,U32,64}_compact_offsets_64            offsets of the lists packed; they hold length + 1. Errors:
+ * awkward_ListArray{32,U32,64}_compact_offsets_64            Offsets of the lists packed: length + 1 elements. Errors:
  *                                                            "stops[i] < starts[i]", or "offsets overflow int64"; then
- *                                                            tooffsets[0 ... identity] are right
- * awkward_ListOffsetArray{32,U32,64}_flatten_offsets_64      inneroffsets[outeroffsets[i]] */
+ *                                                            tooffsets[0 ... identity] are right.
+ * awkward_ListOffsetArray{32,U32,64}_flatten_offsets_64      Writes inneroffsets[outeroffsets[i]]. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                             \
   struct upsweep_awkward_error awkward_ListArray##NAME##_compact_offsets_64(int64_t* tooffsets, const T* fromstarts, \
                                                                             const T* fromstops, int64_t length);     \
@@ -111,16 +114,17 @@ struct upsweep_awkward_error {
 UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
 
-/* -------------------------------------------------------------------------- what lists' elements are given: positions.cpp
- * awkward_ListArray{32,U32,64}_localindex_64                 positions in the lists between length + 1 offsets
- * awkward_RegularArray_localindex_64, awkward_localindex_64  of lists of one size, and of one list
+/* -------------------------------------------------------------------------- values for the elements: positions.cpp
+ * awkward_ListArray{32,U32,64}_localindex_64                 Positions in the lists between length + 1 offsets.
+ * awkward_RegularArray_localindex_64, awkward_localindex_64  Positions in lists of one size, and in one list.
  * awkward_ListArray{32,U32,64}_getitem_next_range_spreadadvanced_64, awkward_RegularArray_...
- *                                                            a value per list to its elements
+ *                                                            Copies a value per list to its elements.
  * awkward_ListOffsetArray64_reduce_local_nextparents_64, awkward_RegularArray_...
- *                                                            the list of each element
- * awkward_ListArray{32,U32,64}_broadcast_tooffsets_64        where the elements lie of lists that are to fit fromoffsets.
- *                                                            Errors: "stops[i] > len(content)", "broadcast's offsets must
- *                                                            be monotonically increasing", "cannot broadcast nested list" */
+ *                                                            The list of each element.
+ * awkward_ListArray{32,U32,64}_broadcast_tooffsets_64        Positions of the elements of lists that must fit
+ *                                                            fromoffsets. Errors: "stops[i] > len(content)",
+ *                                                            "broadcast's offsets must be monotonically increasing",
+ *                                                            "cannot broadcast nested list". */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                            \
   struct upsweep_awkward_error awkward_ListArray##NAME##_localindex_64(int64_t* toindex, const T* offsets,          \
                                                                        int64_t length);                             \
@@ -145,12 +149,13 @@ struct upsweep_awkward_error awkward_RegularArray_reduce_local_nextparents_64(in
                                                                               int64_t length);
 
 /* ------------------------------------------------------------------------------------------ elements taken: select.cpp
- * awkward_ListArray{32,U32,64}_getitem_jagged_apply_64       of each list the elements that its indices name, the last of
- *                                                            them being -1. Errors, list by list: "jagged slice's stops[i]
- *                                                            < starts[i]", "jagged slice's offsets extend beyond its
- *                                                            content", "stops[i] < starts[i]", "stops[i] > len(content)",
- *                                                            "index out of range" (attempt: the index)
- * awkward_ByteMaskedArray_numnull                            how many bytes, as booleans, are not validwhen */
+ * awkward_ListArray{32,U32,64}_getitem_jagged_apply_64       The elements of each list at its indices; -1 is the last.
+ *                                                            Errors, list by list: "jagged slice's stops[i] <
+ *                                                            starts[i]", "jagged slice's offsets extend beyond its
+ *                                                            content", "stops[i] < starts[i]", "stops[i] >
+ *                                                            len(content)", "index out of range" (attempt: the index).
+ * awkward_ByteMaskedArray_numnull                            The number of bytes that, as booleans, differ from
+ *                                                            validwhen. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                            \
   struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_jagged_apply_64(                   \
       int64_t* tooffsets, int64_t* tocarry, const int64_t* slicestarts, const int64_t* slicestops,  \
@@ -161,27 +166,27 @@ UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 struct upsweep_awkward_error awkward_ByteMaskedArray_numnull(int64_t* numnull, const int8_t* mask, int64_t length,
                                                              bool validwhen);
 
-/* What Awkward has no kernel for, but does in several steps between them:
- * awkward_upsweep_take_64         elements by their positions, negative ones from the end. Error: "index out of range"
- * awkward_upsweep_project_64      the same, and negative positions are errors */
+/* Operations for which Awkward has no kernel. It does them in several steps between kernels.
+ * awkward_upsweep_take_64         Elements by their positions, negative ones from the end. Error: "index out of range".
+ * awkward_upsweep_project_64      Elements by their positions; negative positions are errors. */
 struct upsweep_awkward_error awkward_upsweep_take_64(void* to, const int64_t* fromindex, int64_t lenindex,
                                                      const void* content, int64_t lencontent, int64_t bytes);
 struct upsweep_awkward_error awkward_upsweep_project_64(void* to, const int64_t* fromindex, int64_t lenindex,
                                                         const void* content, int64_t lencontent, int64_t bytes);
 
 /* ---------------------------------------------------------------------------------- steps between kernels: between.cpp
- * Elements have 1, 2, 4, 8 or 16 `bytes`. Where contents may be 0 bytes, the positions of elements are written, int64. Of an
- * error `identity` is at most the first bad one: Awkward's own code is to find it.
+ * Elements have 1, 2, 4, 8 or 16 `bytes`. Where contents may have 0 bytes, the positions of elements are written, as
+ * int64. The `identity` of an error is at most the first bad one: Awkward's code must find it.
  *
- * awkward_upsweep_positions_64     a copy of positions, those from the end as from the begin. Error: "index out of range"
- *                                  of those past the end
- * awkward_upsweep_equal            "arrays differ", or success
- * awkward_upsweep_spread_64        list i's element for each of its elements, lists by offsets from 0
- * awkward_upsweep_pack_64          lists gathered one after the other, to where their offsets from 0 say. Error: bad lists
- * awkward_upsweep_concatenate_64   of several arrays the lists i one after the other: their offsets, and elements; or
- *                                  positions in all contents one after the other
- * awkward_upsweep_choose_64        to[i] = contents[tags[i]][index[i]]. Error: "index out of range"
- * awkward_upsweep_mean_64          sums of lists, divided by their lengths: NaN where a list is empty */
+ * awkward_upsweep_positions_64     Copies positions, and makes negative ones count from the start. Error: "index out of
+ *                                  range" for positions past the end.
+ * awkward_upsweep_equal            Returns "arrays differ", or success.
+ * awkward_upsweep_spread_64        Copies element i to each element of list i. Lists are given by offsets from 0.
+ * awkward_upsweep_pack_64          Gathers lists one after the other, at their offsets from 0. Error: bad lists.
+ * awkward_upsweep_concatenate_64   Joins the lists i of several arrays: their offsets and elements. For 0 `bytes`, it
+ *                                  writes positions in all contents one after the other.
+ * awkward_upsweep_choose_64        Writes to[i] = contents[tags[i]][index[i]]. Error: "index out of range".
+ * awkward_upsweep_mean_64          Sums of lists, divided by their lengths: NaN if a list is empty. */
 struct upsweep_awkward_error awkward_upsweep_positions_64(int64_t* to, const int64_t* fromindex, int64_t lenindex,
                                                           int64_t lencontent);
 struct upsweep_awkward_error awkward_upsweep_equal(const void* a, const void* b, int64_t bytes);
@@ -199,10 +204,11 @@ struct upsweep_awkward_error awkward_upsweep_choose_64(void* to, const int8_t* t
 struct upsweep_awkward_error awkward_upsweep_mean_64(double* sums, const int64_t* offsets, int64_t length);
 
 /* -------------------------------------------------------------------------------------- combinations: combinations.cpp
- * awkward_ListArray{32,U32,64}_combinations_length_64        how many choices of n elements each list has, as offsets
+ * awkward_ListArray{32,U32,64}_combinations_length_64        The number of choices of n elements of each list, as
+ *                                                            offsets.
  * awkward_ListArray{32,U32,64}_combinations_64, awkward_RegularArray_combinations_64
- *                                                            these, as n arrays of positions; toindex[0 ... n - 1] become
- *                                                            their length, fromindex is not used */
+ *                                                            The choices, as n arrays of positions. toindex[0 ... n -
+ *                                                            1] become their length; fromindex is not used. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                     \
   struct upsweep_awkward_error awkward_ListArray##NAME##_combinations_length_64(                             \
       int64_t* totallen, int64_t* tooffsets, int64_t n, bool replacement, const T* starts, const T* stops,   \
@@ -217,9 +223,10 @@ struct upsweep_awkward_error awkward_RegularArray_combinations_64(int64_t** toca
                                                                   int64_t size, int64_t length);
 
 /* -------------------------------------------------------------------------------------------------- order: sort.cpp
- * awkward_sort_{bool,int8,...,float64}                       each list's elements in order
- * awkward_argsort_{bool,...}_{int32,uint32,int64,uint64}     their positions in their lists; the second type is the offsets'
- * NaN come first in both directions. Lists are truncated after `length` elements. */
+ * awkward_sort_{bool,int8,...,float64}                       Each list's elements in order.
+ * awkward_argsort_{bool,...}_{int32,uint32,int64,uint64}     Their positions in their lists. The second type is that of
+ *                                                            the offsets.
+ * NaN are first in both directions. Lists are truncated after `length` elements. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                               \
   struct upsweep_awkward_error awkward_sort_##NAME(T* toptr, const T* fromptr, int64_t length, const int64_t* offsets, \
                                                    int64_t offsetslength, bool ascending, bool stable);                \
@@ -239,14 +246,16 @@ UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
 
 /* --------------------------------------------------------------------------------------------- reducers: reducers.cpp
- * Of each list between outlength + 1 offsets:
+ * For each list between outlength + 1 offsets:
  * awkward_reduce_sum_{result}_{element}_64, awkward_reduce_prod_...
- *                                                            integers wrap around
+ *                                                            Sums and products; integers wrap.
  * awkward_reduce_{sum_bool,prod_bool,countnonzero}_{bool,int8,...,float64}_64
- *                                                            whether any or all are not zero, and how many
- * awkward_reduce_{min,max}_{int8,...,float64}_{the same}_64  beginning with `identity`; NaN are skipped
- * awkward_reduce_{argmin,argmax}_{int8,...,float64}_64       where in fromptr the first one is, -1 of an empty list; NaN are
- *                                                            skipped, but of a list that begins with one that is it */
+ *                                                            Whether any or all are nonzero, and the number of these.
+ * awkward_reduce_{min,max}_{int8,...,float64}_{the same}_64  Minimum and maximum, beginning with `identity`; NaN are
+ *                                                            skipped.
+ * awkward_reduce_{argmin,argmax}_{int8,...,float64}_64       The position in fromptr of the first one, -1 for an empty
+ *                                                            list. NaN are skipped, except that the result of a list
+ *                                                            that begins with NaN is that position. */
 #define UPSWEEP_AWKWARD_KERNELS(OUT, OUT_T, IN, IN_T)                                                  \
   struct upsweep_awkward_error awkward_reduce_sum_##OUT##_##IN##_64(OUT_T* toptr, const IN_T* fromptr, \
                                                                     const int64_t* offsets, int64_t outlength);
@@ -280,9 +289,9 @@ UPSWEEP_AWKWARD_ELEMENTS(UPSWEEP_AWKWARD_KERNELS)
 UPSWEEP_AWKWARD_NUMBERS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
 
-/* awkward_reduce_count_64                              the length of each list
- * awkward_NumpyArray_reduce_adjust_starts_64           toptr[i] -= starts[i] where it is not negative; offsets are not used
- * awkward_NumpyArray_reduce_mask_ByteMaskedArray_64    whether each list is empty */
+/* awkward_reduce_count_64                              The length of each list.
+ * awkward_NumpyArray_reduce_adjust_starts_64           toptr[i] -= starts[i] if not negative; offsets are unused.
+ * awkward_NumpyArray_reduce_mask_ByteMaskedArray_64    Whether each list is empty. */
 struct upsweep_awkward_error awkward_reduce_count_64(int64_t* toptr, const int64_t* offsets, int64_t outlength);
 struct upsweep_awkward_error awkward_NumpyArray_reduce_adjust_starts_64(int64_t* toptr, int64_t outlength,
                                                                         const int64_t* offsets, const int64_t* starts);
@@ -290,13 +299,14 @@ struct upsweep_awkward_error awkward_NumpyArray_reduce_mask_ByteMaskedArray_64(i
                                                                                int64_t outlength);
 
 /* ------------------------------------------------------------------------------------------------- unions: unions.cpp
- * awkward_UnionArray{tags}_{indices}_simplify_one_to8_64     (towhich, fromindex[i] + base) where fromtags[i] == fromwhich
+ * awkward_UnionArray{tags}_{indices}_simplify_one_to8_64     Writes (towhich, fromindex[i] + base) where fromtags[i] ==
+ *                                                            fromwhich.
  * awkward_UnionArray{tags}_{indices}_simplify8_{indices}_to8_64
- *                                                            the same, of a union in a union
+ *                                                            Does this for a union in a union.
  * awkward_UnionArray{tags}_{indices}_nestedfill_tags_index_64
- *                                                            fromcounts[i] elements from tmpstarts[i] on, numbered through,
- *                                                            past which the starts are moved
- * awkward_UnionArray_fillna_from{32,U32,64}_to64             negative indices become 0 */
+ *                                                            Numbers fromcounts[i] elements from tmpstarts[i] on, and
+ *                                                            moves the starts past them.
+ * awkward_UnionArray_fillna_from{32,U32,64}_to64             Negative indices become 0. */
 #define UPSWEEP_AWKWARD_KERNELS(TAGS, TAG, INDICES, INDEX)                                            \
   struct upsweep_awkward_error awkward_UnionArray##TAGS##_##INDICES##_simplify_one_to8_64(            \
       int8_t* totags, int64_t* toindex, const TAG* fromtags, const INDEX* fromindex, int64_t towhich, \
@@ -319,14 +329,14 @@ UPSWEEP_AWKWARD_BOUNDS(UPSWEEP_AWKWARD_KERNELS)
 #undef UPSWEEP_AWKWARD_KERNELS
 
 /* ------------------------------------------------------------------------------------------------ padding: padding.cpp
- * Lists are filled up to `target` elements with -1; with clip, longer ones are truncated there.
- * awkward_ListOffsetArray{32,U32,64}_rpad_length_axis1       how long they become, as offsets
- * awkward_ListOffsetArray{32,U32,64}_rpad_axis1_64           where their elements are
+ * Lists are filled up to `target` elements with -1. With clip, longer lists are truncated.
+ * awkward_ListOffsetArray{32,U32,64}_rpad_length_axis1       The new lengths, as offsets.
+ * awkward_ListOffsetArray{32,U32,64}_rpad_axis1_64           The positions of their elements.
  * awkward_ListOffsetArray{32,U32,64}_rpad_and_clip_axis1_64
- * awkward_ListArray{32,U32,64}_rpad_and_clip_length_axis1    how long they become together
- * awkward_ListArray{32,U32,64}_rpad_axis1_64                 their elements, and their new starts and stops
- * awkward_RegularArray_rpad_and_clip_axis1_64                of lists of one size
- * awkward_index_rpad_and_clip_axis{0,1}_64                   of one list, and starts and stops of lists of one size */
+ * awkward_ListArray{32,U32,64}_rpad_and_clip_length_axis1    The total of the new lengths.
+ * awkward_ListArray{32,U32,64}_rpad_axis1_64                 Their elements, and their new starts and stops.
+ * awkward_RegularArray_rpad_and_clip_axis1_64                For lists of one size.
+ * awkward_index_rpad_and_clip_axis{0,1}_64                   For one list; starts and stops of lists of one size. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                             \
   struct upsweep_awkward_error awkward_ListOffsetArray##NAME##_rpad_length_axis1(                                    \
       T* tooffsets, const T* fromoffsets, int64_t fromlength, int64_t target, int64_t* tolength);                    \
@@ -348,25 +358,27 @@ struct upsweep_awkward_error awkward_index_rpad_and_clip_axis1_64(int64_t* tosta
                                                                   int64_t length);
 
 /* ------------------------------------------------------------------------------------------------- slices: slices.cpp
- * A start or stop of INT64_MAX is not given; steps are not 0.
+ * A start or stop of INT64_MAX means that none is given; steps are not 0.
  * awkward_ListArray{32,U32,64}_getitem_next_range_carrylength
- *                                                            how many elements [start:stop:step] takes of the lists
- * awkward_ListArray{32,U32,64}_getitem_next_range_64         these, and their offsets
- * awkward_ListArray{32,U32,64}_getitem_next_at_64            element `at` of each list. Error: "index out of range"
+ *                                                            The number of elements that [start:stop:step] takes from
+ *                                                            the lists.
+ * awkward_ListArray{32,U32,64}_getitem_next_range_64         These elements, and their offsets.
+ * awkward_ListArray{32,U32,64}_getitem_next_at_64            Element `at` of each list. Error: "index out of range".
  * awkward_RegularArray_getitem_next_range_64, awkward_RegularArray_getitem_carry_64
- *                                                            of lists of one size: of each nextsize elements, and of some
- *                                                            of them all elements
- * awkward_RegularArray_getitem_jagged_expand_64              the lists between `regularsize` + 1 offsets, again and again
- * awkward_ListArray{32,U32,64}_getitem_jagged_expand_64      the same, and the elements of lists, which are as many. Errors:
- *                                                            "stops[i] < starts[i]", "cannot fit jagged slice into nested
- *                                                            list"
- * awkward_ListArray{32,U32,64}_getitem_jagged_descend_64     offsets of lists that are as long as the slice's. Error:
- *                                                            "jagged slice inner length differs from array inner length"
- * awkward_ListArray_getitem_jagged_carrylen_64               how many elements the slice has
- * awkward_ListArray_getitem_jagged_numvalid_64               how many of them are not missing (negative). Errors: "jagged
- *                                                            slice's stops[i] < starts[i]", "jagged slice's offsets extend
- *                                                            beyond its content"
- * awkward_ListArray_getitem_jagged_shrink_64                 these, their offsets, and the slice's */
+ *                                                            For lists of one size: nextsize elements of each list,
+ *                                                            and all elements of some lists.
+ * awkward_RegularArray_getitem_jagged_expand_64              The lists between `regularsize` + 1 offsets, repeated.
+ * awkward_ListArray{32,U32,64}_getitem_jagged_expand_64      These lists repeated, and the elements of the array's
+ *                                                            lists, which must have the same number. Errors: "stops[i]
+ *                                                            < starts[i]", "cannot fit jagged slice into nested list".
+ * awkward_ListArray{32,U32,64}_getitem_jagged_descend_64     Offsets of lists that are as long as the slice's. Error:
+ *                                                            "jagged slice inner length differs from array inner
+ *                                                            length".
+ * awkward_ListArray_getitem_jagged_carrylen_64               The number of elements of the slice.
+ * awkward_ListArray_getitem_jagged_numvalid_64               The number of elements that are not missing (negative).
+ *                                                            Errors: "jagged slice's stops[i] < starts[i]", "jagged
+ *                                                            slice's offsets extend beyond its content".
+ * awkward_ListArray_getitem_jagged_shrink_64                 These elements, their offsets, and the slice's offsets. */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                              \
   struct upsweep_awkward_error awkward_ListArray##NAME##_getitem_next_range_carrylength(                              \
       int64_t* carrylength, const T* fromstarts, const T* fromstops, int64_t lenstarts, int64_t start, int64_t stop,  \
@@ -406,16 +418,18 @@ struct upsweep_awkward_error awkward_ListArray_getitem_jagged_shrink_64(int64_t*
                                                                         const int64_t* missing);
 
 /* ----------------------------------------------------------------------------------------------- options: options.cpp
- * Of elements that may be missing, by bytes that are not validwhen, or by negative indices:
+ * For elements that may be missing, marked by bytes that are not validwhen, or by negative indices:
  * awkward_ByteMaskedArray_getitem_nextcarry_64, awkward_IndexedArray{32,U32,64}_getitem_nextcarry_64
- *                                                            those there are; of an index all must be: "index out of range"
+ *                                                            The elements that are not missing. With an index, none
+ *                                                            may be missing: "index out of range".
  * awkward_ByteMaskedArray_getitem_nextcarry_outindex_64, awkward_IndexedArray{32,U32,64}_...
- *                                                            these, and of each element its number among them, or -1
+ *                                                            These, and the number of each element among them, or -1.
  * awkward_ByteMaskedArray_reduce_next_64, awkward_IndexedArray{32,U32,64}_reduce_next_64
- *                                                            the same, and offsets among them
- * awkward_ByteMaskedArray_toIndexedOptionArray64             of each element its position, or -1
- * awkward_IndexedArray{32,U32,64}_numnull                    how many are missing
- * awkward_ListOffsetArray_drop_none_indexes_{32,64}          offsets without those missing. Error: "offsets[i] > len(content)"
+ *                                                            All of these, and offsets among them.
+ * awkward_ByteMaskedArray_toIndexedOptionArray64             The position of each element, or -1.
+ * awkward_IndexedArray{32,U32,64}_numnull                    The number of missing elements.
+ * awkward_ListOffsetArray_drop_none_indexes_{32,64}          Offsets without the missing elements. Error: "offsets[i] >
+ *                                                            len(content)".
  */
 #define UPSWEEP_AWKWARD_KERNELS(NAME, T)                                                                               \
   struct upsweep_awkward_error awkward_IndexedArray##NAME##_getitem_nextcarry_64(                                      \

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/broadcast.hpp: offsets, lengths, parents and positions of lists, each from the other, and values per list.
+// upsweep/broadcast.hpp: converts between offsets, lengths, parents and positions of lists, and broadcasts values.
 //
 //   lengths      2  0  3            of each list
-//   offsets      0  2  2  5         where each begins, and the last ends
-//   parents      0  0  2  2  2      of each element, the list that it is in
-//   local index  0  1  0  1  2      of each element, its position in its list
-//   broadcast    a  a  c  c  c      of values a, b, c of the lists
+//   offsets      0  2  2  5         where each list begins, and where the last list ends
+//   parents      0  0  2  2  2      for each element, the list that contains it
+//   local index  0  1  0  1  2      for each element, its position in its list
+//   broadcast    a  a  c  c  c      for each element, the value of its list: values a, b, c
 //
-// Lists     that have elements by position are adjacent: given by offsets or of one size, and none null. Of others, packed
-//           offsets are to be had (pack_offsets() of pack.hpp, offsets() of offsets.hpp). Offsets may begin with any value:
-//           outputs begin with the first list's first element.
-// Types     offsets, lengths and parents that are read are int32, uint32 or int64; what is written is int64. Values of 1, 2,
+// Lists     must be adjacent if their elements are written by position: given by offsets or of one size, and none null.
+//           For other lists, compute packed offsets first: pack_offsets() of pack.hpp, offsets() of offsets.hpp.
+//           Offsets may begin with any value: out[0] belongs to the first element of the first list.
+// Types     offsets, lengths and parents that are read are int32, uint32 or int64; outputs are int64. Values of 1, 2,
 //           4, 8 or 16 bytes are moved as bytes.
-// Shapes    outputs have capacity for the elements of all lists, or more; offsets n + 1. Functions return the elements
-// written.
-// Errors    Error, with index() the first bad list or, of parents, element: stop_before_start (offsets decrease, a length is
-//           negative, parents are not sorted), index_out_of_range, stop_past_end, overflow, unequal_lengths. Without an index:
-//           unequal_lengths (too little capacity), invalid_argument, unknown_rung, unsupported, out_of_memory. Outputs
-//           are unspecified then; nothing is written past their ends.
-// Rungs     offsets_to_parents, local_index and broadcast run the ladder broadcast; the others have no ladder.
+// Shapes    outputs have capacity for the elements of all lists, or more; offsets n + 1. Functions return the number of
+//           elements written.
+// Errors    Error, with index() the first bad list (for parents, element): stop_before_start (offsets decrease, a
+//           length is negative, parents are not sorted), index_out_of_range, stop_past_end, overflow, unequal_lengths.
+//           Without an index: unequal_lengths (the capacity is too small), invalid_argument, unknown_rung,
+//           unsupported, out_of_memory. After an error, outputs are unspecified; nothing is written past their ends.
+// Rungs     offsets_to_parents, local_index and broadcast run the ladder broadcast. The other functions have no ladder.
 // In place  outputs must not overlap inputs.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Views of lists are host objects. Calls wait for the stream,
-//           as a bad list is an error; those in …_async do not. What the calls in …_async leave in a
-//           gpu::PackStatus is the first bad list (of parents, element), what is wrong with it, and how many elements there are.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Views of lists are host objects. Calls wait for the
+//           stream, because a bad list is an error. Calls named …_async do not wait: they write a gpu::PackStatus,
+//           which contains the first bad list (for parents, element), its error, and the number of elements.
 // Source    Awkward Array's kernels localindex, broadcast_tooffsets, flatten_offsets, and its parents.
 #pragma once
 
@@ -46,7 +46,7 @@ namespace detail {
 template <class R>
 concept PositionsOut = OutputArray<R> && std::same_as<ElementOf<R>, std::int64_t>;
 
-/// n lengths or parents, where a ConversionCall has its lists.
+/// Returns n lengths or parents in the place of the lists of a ConversionCall.
 inline Lists numbers_at(Type type, const void* numbers, std::int64_t n) {
   Lists lists;
   lists.starts = numbers;
@@ -91,7 +91,7 @@ inline ConversionCall to_offsets_call(const Lists& lists, const std::int64_t* of
   return call;
 }
 
-// As the functions of these names run on the CPU.
+// GPU overloads of the functions with these names that run on the CPU.
 inline std::int64_t run_lengths_to_offsets(const gpu::Policy& policy, Type type, const void* lengths, std::int64_t n,
                                            const Mask& valid, std::int64_t* offsets) {
   return run_conversion(policy, lengths_call(type, lengths, n, valid, offsets));
@@ -118,9 +118,10 @@ inline constexpr ArgumentRules kBroadcastRules{.arrays = 1, .alike = 2, .lengths
 
 }  // namespace detail
 
-// ------------------------------------------------------------------------------------------------------ lengths, offsets
+// ---------------------------------------------------------------------------------------------------- lengths, offsets
 
-/// Offsets of n lists of such lengths, 0 where `valid` is given and false; offsets holds n + 1. Returns the last.
+/// Computes the offsets of n lists from their lengths. If `valid` is given and false for a list, its length counts as
+/// 0. `offsets` has n + 1 elements. Returns the last offset.
 template <ListBound T, detail::AnyPolicy P = Policy>
 std::int64_t lengths_to_offsets(const P& policy, const T* lengths, std::int64_t n, std::int64_t* offsets,
                                 const Mask& valid = {}) {
@@ -135,9 +136,10 @@ std::int64_t lengths_to_offsets(const P& policy, const Lengths& lengths, Offsets
   return upsweep::lengths_to_offsets(policy, from, detail::length_of(lengths), to, valid);
 }
 
-/// Offsets of the contents of lists of lists: list i of the result has all elements of the inner lists of outer list i, as
-/// offsets[i] = inner offset number outer[i]. offsets holds outer.count + 1. index_out_of_range, with the first such list,
-/// where an outer one ends past the last inner list, or starts before the first.
+/// Computes the offsets of the contents of lists of lists. List i of the result contains all elements of all inner
+/// lists of outer list i. Therefore offsets[i] is inner offset number outer[i]. `offsets` has outer.count + 1 elements.
+/// Throws index_out_of_range if an outer list starts before the first inner list or ends past the last inner list;
+/// index() is the first such outer list.
 template <detail::AnyPolicy P = Policy>
 void flatten(const P& policy, const Lists& outer, const Lists& inner, std::int64_t* offsets) {
   detail::run_flatten(policy, outer, inner, offsets);
@@ -149,9 +151,9 @@ void flatten(const P& policy, const Lists& outer, const Lists& inner, Offsets&& 
   upsweep::flatten(policy, outer, inner, detail::offsets_of(offsets));
 }
 
-// --------------------------------------------------------------------------------------------------------------- parents
+// ------------------------------------------------------------------------------------------------------------- parents
 
-/// Of every element the list that it is in.
+/// Writes for every element the list that contains it.
 template <detail::AnyPolicy P = Policy>
 std::int64_t offsets_to_parents(const P& policy, const Lists& lists, std::int64_t* parents, std::int64_t capacity) {
   return detail::run_broadcast(policy, detail::parents_call(lists, parents, capacity)).total;
@@ -162,8 +164,9 @@ std::int64_t offsets_to_parents(const P& policy, const Lists& lists, Parents&& p
   return upsweep::offsets_to_parents(policy, lists, detail::offsets_of(parents), detail::length_of(parents));
 }
 
-/// Offsets of n lists from the sorted parents of their elements; offsets holds n + 1. Errors name the first element whose
-/// parent is less than the one before (stop_before_start), or no list (index_out_of_range).
+/// Computes the offsets of n lists from the sorted parents of their elements; `offsets` has n + 1 elements. An error
+/// has the index of the first element whose parent is less than the parent before it (stop_before_start) or is not a
+/// list (index_out_of_range).
 template <ListBound T, detail::AnyPolicy P = Policy>
 void parents_to_offsets(const P& policy, const T* parents, std::int64_t elements, std::int64_t n,
                         std::int64_t* offsets) {
@@ -178,9 +181,9 @@ void parents_to_offsets(const P& policy, const Parents& parents, Offsets&& offse
   upsweep::parents_to_offsets(policy, from, detail::length_of(parents), n, to);
 }
 
-// ------------------------------------------------------------------------------------------------------------- positions
+// ----------------------------------------------------------------------------------------------------------- positions
 
-/// Of every element its position in its list.
+/// Writes for every element its position in its list.
 template <detail::AnyPolicy P = Policy>
 std::int64_t local_index(const P& policy, const Lists& lists, std::int64_t* index, std::int64_t capacity) {
   return detail::run_broadcast(policy, detail::local_index_call(lists, index, capacity)).total;
@@ -191,7 +194,7 @@ std::int64_t local_index(const P& policy, const Lists& lists, Index&& index) {
   return upsweep::local_index(policy, lists, detail::offsets_of(index), detail::length_of(index));
 }
 
-/// Of every element the value of its list.
+/// Writes for every element the value of its list.
 template <detail::AnyPolicy P = Policy>
 std::int64_t broadcast(const P& policy, const Lists& lists, const void* values, std::int64_t element_size, void* out,
                        std::int64_t capacity) {
@@ -208,9 +211,9 @@ std::int64_t broadcast(const P& policy, const Lists& lists, const Values& values
                             static_cast<void*>(to), detail::length_of(out));
 }
 
-/// Of lists anywhere in `content` elements, laid out as lists.count + 1 given offsets say: where in the content each element
-/// lies. unequal_lengths, with the first such list, where a list has another length than the offsets say: Awkward's
-/// "cannot broadcast nested list". Null lists are empty.
+/// Writes the position in the content of each element, for lists anywhere in `content` elements. The layout of the
+/// output is given by lists.count + 1 offsets. Null lists are empty. Throws unequal_lengths if the length of a list
+/// differs from its offsets; index() is the first such list. This is Awkward's "cannot broadcast nested list".
 template <detail::AnyPolicy P = Policy>
 std::int64_t broadcast_to_offsets(const P& policy, const Lists& lists, const std::int64_t* offsets,
                                   std::int64_t content, std::int64_t* positions, std::int64_t capacity) {
@@ -277,8 +280,8 @@ auto broadcast_to_offsets(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
-// `status`, in device memory, says how a call ended once the stream has come that far.
+// ----------------------------------------------------------------------------------------------- on a GPU, not waiting
+// `status`, in device memory, contains the outcome once the stream has finished the call.
 
 namespace detail {
 
@@ -324,8 +327,8 @@ inline void broadcast_to_offsets_async(const gpu::Policy& policy, const Lists& l
 
 namespace gpu {
 
-/// Returns the size of a Workspace that any of these calls can use, for that number of lists and a capacity of `elements`.
-/// For parents_to_offsets they are the number of lists and the number of parents.
+/// Returns the size of a Workspace that is enough for each of these calls, for that number of lists and a capacity of
+/// `elements`. For parents_to_offsets, pass the number of lists and the number of parents.
 inline WorkspaceSize broadcast_workspace(const Policy& policy, std::int64_t lists, std::int64_t elements) {
   return upsweep::detail::broadcast_workspace(policy, lists, elements);
 }

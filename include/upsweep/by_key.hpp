@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/by_key.hpp: reduces and scans the values of equal keys that stand side by side, as those of sorted keys do.
+// upsweep/by_key.hpp: reduces and scans the values of equal adjacent keys, as in sorted keys.
 //
 //   keys                   2    2    5    5    5      7
 //   values                 a    b    c    d    e      f
-//   reduce_by_key          2 5 7,    a⊕b  c⊕d⊕e  f        each beginning with init, if there is one
-//   inclusive_scan_by_key  a    a⊕b  c    c⊕d  c⊕d⊕e  f    each beginning with init, if there is one
+//   reduce_by_key          2 5 7,    a⊕b  c⊕d⊕e  f        each run begins with init, if init is given
+//   inclusive_scan_by_key  a    a⊕b  c    c⊕d  c⊕d⊕e  f    each run begins with init, if init is given
 //   exclusive_scan_by_key  init a    init c    c⊕d    init
 //   key_offsets            0 2 5 6                        the runs of equal keys, as lists
 //
-// Runs      are lists: reduced and scanned as segmented_reduce.hpp and segmented_scan.hpp say. Keys that are not sorted have several
-//           runs of one key, and each is reduced by itself.
-// Rungs     those of the ladder by-key. ListsResult::lists is how many runs there are; kNoIndex where cuda.cub, asked for by
-//           name, has scanned them, as it does not count them.
-// Shapes    n keys and n values; outputs of scans hold n. Outputs of reductions have capacity for the runs, or more;
-//           key_offsets() for one more than the runs. count_key_runs() says how many these are.
-// Types     keys are integers or floats, or bool. Floats are equal as == has it, and all NaN are one key.
+// Runs      are lists, and are reduced and scanned as in segmented_reduce.hpp and segmented_scan.hpp. If keys are not
+//           sorted, one key may have several runs, and each run is reduced separately.
+// Rungs     those of the ladder by-key. ListsResult::lists is the number of runs. If cuda.cub is requested by name for
+//           a scan, it is kNoIndex, because that rung does not count the runs.
+// Shapes    n keys and n values; outputs of scans have n elements. Outputs of reductions have capacity for the runs,
+//           or more. The output of key_offsets() has capacity for one element more than there are runs.
+//           `count_key_runs()` returns the number of runs.
+// Types     keys are integers or floats, or bool. Floats are equal if == is true, and all NaN are one key.
 // Errors    Error: unequal_lengths (keys and values; too little capacity for the runs), overflow with index() the run
-//           that has a sum that does not fit, unknown_rung, unsupported (count_key_runs() and key_offsets() have no
-//           ladder), and those of segmented_reduce.hpp. Then outputs are unspecified.
-// In place  outputs must not overlap inputs, but that of a scan may be its values.
-// Memory    8 bytes a run and 1/8 of a byte a key.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Operators and types are those that segmented_reduce.hpp and
-//           segmented_scan.hpp take there; reductions by custom operators need segmented_reduce.cuh. The keys are read once. All
-//           calls wait for the stream, as the number of runs is not known before. 8 bytes a run and 1/8 of a byte a key come from
-//           the policy's memory resource. The policy's workspace is that of the reduction or scan of the runs.
+//           whose sum does not fit. Also unknown_rung, unsupported (count_key_runs() and key_offsets() have no ladder),
+//           and the errors of segmented_reduce.hpp. After an error, outputs are unspecified.
+// In place  outputs must not overlap inputs, except that the output of a scan may be its values.
+// Memory    8 bytes per run and 1/8 of a byte per key.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Operators and types are those that segmented_reduce.hpp
+//           and segmented_scan.hpp support on a GPU; reductions by custom operators need segmented_reduce.cuh. The
+//           keys are read once. All calls wait for the stream, because the number of runs is not known before. The
+//           policy's memory resource provides 8 bytes per run and 1/8 of a byte per key. The policy's workspace is
+//           used for the reduction or scan of the runs.
 // Source    C++'s and Thrust's reduce_by_key; NumPy's ufunc.reduceat.
 #pragma once
 
@@ -79,7 +81,7 @@ ListsResult scan_runs(const P& policy, const Keys& keys, const Values& values, O
   return detail::scan_by_key(policy, keys_of(keys), data_of(values), output_of(out), op, begin, exclusive);
 }
 
-/// `call` has the keys, and where they are written.
+/// Reduces the runs of the keys in `call`, which also contains the output for the keys.
 template <class In, class Out, class Op>
 ReducedByKey reduce_by_key(const Policy& policy, ByKeyCall call, const In* values, Out* out, const Op& op,
                            const Beginning<Out>& begin) {
@@ -124,7 +126,7 @@ inline constexpr ArgumentRules kScanByKeyRules{.alike = kBeginsWithArrays<Rest..
 
 // ---------------------------------------------------------------------------------------------------------------- runs
 
-/// How many runs of equal keys there are.
+/// Returns the number of runs of equal keys.
 template <detail::ArrayArgument Keys, detail::AnyPolicy P = Policy>
 std::int64_t count_key_runs(const P& policy, const Keys& keys) {
   detail::require_memory_of<P, Keys>();
@@ -136,14 +138,14 @@ std::int64_t count_key_runs(const P& policy, const Key* keys, std::int64_t n) {
   return detail::count_key_runs(policy, detail::keys_at(keys, n));
 }
 
-/// The offsets of the runs. Returns how many runs there are.
+/// Writes the offsets of the runs. Returns the number of runs.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Offsets, detail::AnyPolicy P = Policy>
 std::int64_t key_offsets(const P& policy, const Keys& keys, Offsets&& offsets) {
   detail::require_memory_of<P, Keys, Offsets>();
   return detail::write_key_offsets(policy, detail::keys_of(keys), detail::offsets_of(offsets),
                                    detail::length_of(offsets));
 }
-/// Writes the offsets of the runs of n keys, given by a pointer. `offsets` holds up to `capacity` elements.
+/// Writes the offsets of the runs of n keys, given by a pointer. `offsets` has capacity for `capacity` elements.
 template <class Key, detail::AnyPolicy P = Policy>
 std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::int64_t* offsets,
                          std::int64_t capacity) {
@@ -152,14 +154,15 @@ std::int64_t key_offsets(const P& policy, const Key* keys, std::int64_t n, std::
 
 // ---------------------------------------------------------------------------------------------------------- reductions
 
-/// out_keys[r], out[r] = the key of run r, init ⊕ its values: `reduce_by_key(par, keys, values, out_keys, out, 0, add)`.
+/// Reduces each run: out_keys[r] = the key of run r, out[r] = init ⊕ the values of run r. Example:
+/// `reduce_by_key(par, keys, values, out_keys, out, 0, add)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
           detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
                            detail::ElementOf<Out> init, Op op) {
   return detail::reduce_runs(policy, keys, values, out_keys, out, op, detail::begin_with(init));
 }
-/// Reduces without an initial value: `reduce_by_key(par, keys, values, out_keys, out)`.
+/// Reduces each run without an initial value: `reduce_by_key(par, keys, values, out_keys, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
           detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
@@ -167,7 +170,7 @@ ReducedByKey reduce_by_key(const P& policy, const Keys& keys, const Values& valu
   return detail::reduce_runs(policy, keys, values, out_keys, out, op,
                              detail::usual_beginning<detail::ElementOf<Out>, Op>());
 }
-/// Reduces n keys and values, given by pointers. Both outputs hold up to `capacity` elements.
+/// Reduces each run of n keys and values, given by pointers. Both outputs have capacity for `capacity` elements.
 template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                            std::int64_t capacity, std::type_identity_t<Out> init, Op op) {
@@ -175,7 +178,7 @@ ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, s
       .keys = detail::keys_at(keys, n), .out_keys = out_keys, .keys_capacity = capacity, .capacity = capacity};
   return detail::reduce_by_key(policy, call, values, out, op, detail::begin_with(init));
 }
-/// Reduces n keys and values, given by pointers, without an initial value.
+/// Reduces each run of n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                            std::int64_t capacity, Op op = {}) {
@@ -186,26 +189,27 @@ ReducedByKey reduce_by_key(const P& policy, const Key* keys, const In* values, s
 
 // --------------------------------------------------------------------------------------------------------------- scans
 
-/// Inclusive scans of the runs' values, each beginning with `init`.
+/// Computes the inclusive scan of the values of each run, beginning with `init`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op,
           detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out,
                                   detail::ElementOf<Out> init, Op op) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), false);
 }
-/// Scans without an initial value: `inclusive_scan_by_key(par, keys, values, out)`.
+/// Computes the inclusive scan of the values of each run without an initial value:
+/// `inclusive_scan_by_key(par, keys, values, out)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
           detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), false);
 }
-/// Scans n keys and values, given by pointers. The output holds n elements.
+/// Computes the inclusive scan of each run of n keys and values, given by pointers. The output has n elements.
 template <class Key, class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   std::type_identity_t<Out> init, Op op) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), false);
 }
-/// Scans n keys and values, given by pointers, without an initial value.
+/// Computes the inclusive scan of each run of n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   Op op = {}) {
@@ -213,27 +217,27 @@ ListsResult inclusive_scan_by_key(const P& policy, const Key* keys, const In* va
                              false);
 }
 
-/// Exclusive scans of the runs' values, each beginning with `init`.
+/// Computes the exclusive scan of the values of each run, beginning with `init`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
           detail::AnyPolicy P = Policy>
 ListsResult exclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out,
                                   detail::ElementOf<Out> init, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::begin_with(init), true);
 }
-/// Scans without an initial value.
+/// Computes the exclusive scan of the values of each run without an initial value.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument Out, class Op = Add,
           detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult exclusive_scan_by_key(const P& policy, const Keys& keys, const Values& values, Out&& out, Op op = {}) {
   return detail::scan_runs(policy, keys, values, out, op, detail::usual_beginning<detail::ElementOf<Out>, Op>(), true);
 }
-/// Scans n keys and values, given by pointers. Each run begins with `init`.
+/// Computes the exclusive scan of each run of n keys and values, given by pointers, beginning with `init`.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult exclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,
                                   std::type_identity_t<Out> init, Op op = {}) {
   return detail::scan_by_key(policy, detail::keys_at(keys, n), values, out, op, detail::begin_with(init), true);
 }
-/// Scans n keys and values, given by pointers, without an initial value.
+/// Computes the exclusive scan of each run of n keys and values, given by pointers, without an initial value.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, Out>)
 ListsResult exclusive_scan_by_key(const P& policy, const Key* keys, const In* values, std::int64_t n, Out* out,

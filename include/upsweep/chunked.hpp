@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/chunked.hpp: scans and reductions of the host's arrays on a GPU, chunk by chunk: larger than its memory, too.
+// upsweep/chunked.hpp: scans and reductions of host arrays on a GPU, chunk by chunk, also if larger than its memory.
 //
 //   const upsweep::gpu::Chunked there;                    // device 0
-//   upsweep::inclusive_scan(there, prices, running);      // arrays, vectors and spans of the host
+//   upsweep::inclusive_scan(there, prices, running);      // arrays, vectors and spans in host memory
 //   const double sum = upsweep::reduce(there, prices, 0.0);
 //
-// Work      a chunk is on its way to the device while the one before it is computed and the one before that is on its way back: by
-//           both copy engines and the multiprocessors. Calls return when all is done. One thread at a time.
-// Memory    of the device a few chunks of up to 16 MB, or what fits `device_bytes`, of the policy's resource; they are kept for the
-//           next call. Pinned memory of the host (cudaHostAlloc, cudaHostRegister) is copied from where it is; any other is copied by
-//           `threads` threads by way of pinned chunks, as many.
-// Speed     the link's where arrays are pinned: on PCIe 5 54 GB/s one way, 49 GB/s each of both at once. Else also the host's memory
-//           must copy what goes over it; use() says which of them a call waited for. A CPU that reads its memory faster is faster.
-// Floats    scans by cuda.lookahead have the bits of a scan of an array of the device; reductions add up 8 MB at a time, in
-//           order. So neither depends on device_bytes. Other rungs of scan end where chunks do, and do not overlap.
-// Overflow  of integers wraps around; with Overflow::checked sums are refused (unsupported) where by the least and the greatest
-//           element of a chunk they might not fit. Results hold anything then.
-// Errors    Error: those of gpu.hpp; invalid_argument of device_bytes that hold no chunk.
+// Work      three steps run at the same time, on three consecutive chunks: a copy to the device, the computation, and
+//           the copy back. They use both copy engines and the multiprocessors. Calls return when all chunks are done.
+//           Only one thread may make calls at a time.
+// Memory    in device memory, a few chunks of up to 16 MB, or the chunks that fit `device_bytes`, from the policy's
+//           resource. The chunks are kept for the next call. Pinned host memory (cudaHostAlloc, cudaHostRegister) is
+//           copied directly. Any other host memory is copied by `threads` threads through pinned chunks: one pinned
+//           chunk for each chunk in device memory.
+// Speed     if arrays are pinned, a call runs at the rate of the link: on PCIe 5, 54 GB/s in one direction, 49 GB/s in
+//           each direction if both are used. If arrays are not pinned, host memory must also copy the transferred data.
+//           `use()` shows for which of these a call waited. A CPU is faster than the GPU if it reads its memory faster
+//           than the link transfers.
+// Floats    scans by cuda.lookahead have the bits of a scan of an array in device memory. Reductions add up 8 MB at a
+//           time, in order. Therefore the bits of both do not depend on device_bytes. In other scan rungs, the folds of
+//           blocks end at the end of a chunk. These rungs process one chunk after the other, without overlap.
+// Overflow  integers wrap (modulo 2^bits). With Overflow::checked, a call uses the minimum and maximum element of each
+//           chunk to prove that sums fit. Otherwise sums are refused (unsupported), and the results are unspecified.
+// Errors    Error: those of gpu.hpp; invalid_argument if device_bytes are too few for a chunk.
 #pragma once
 
 #include <cstdint>
@@ -33,27 +38,26 @@
 namespace upsweep {
 namespace gpu {
 
-/// The time that calls have taken so far, and the busy seconds of each step of a transfer. The steps run at the same
-/// time.
+/// The time of all calls so far, and the busy seconds of each step of a transfer. The steps run at the same time.
 struct ChunkedUse {
   double seconds = 0;             ///< of the calls
   StagingTimes times;             ///< of the copy engines and of kernels
   double host_copies = 0;         ///< to and from pinned memory
   std::int64_t to_device = 0;     ///< bytes
   std::int64_t to_host = 0;       ///< bytes
-  std::int64_t device_bytes = 0;  ///< the most that chunks had at a time
+  std::int64_t device_bytes = 0;  ///< the maximum that chunks used at a time
 
   ChunkedUse& operator+=(const ChunkedUse& more);
 };
 
-/// What calls wait for.
+/// The step that calls wait for.
 enum class Bound : std::uint8_t {
-  to_device,    ///< the link's way there
-  to_host,      ///< its way back
+  to_device,    ///< transfers over the link to the device
+  to_host,      ///< transfers over the link to the host
   host_memory,  ///< copies to and from pinned memory
   kernels,
 };
-/// The one that was at work the longest. `share`: of the time of the calls.
+/// The step that was busy for the longest time. `share` is its share of the time of the calls.
 struct BoundShare {
   Bound bound;
   double share;
@@ -64,23 +68,24 @@ struct BoundShare {
 struct LinkRates {
   double to_device = 0;
   double to_host = 0;
-  double both = 0;  ///< each way, at the same time
+  double both = 0;  ///< in each direction, at the same time
 };
 
-/// A GPU as calls on the host's arrays go there.
+/// A GPU that processes host arrays chunk by chunk.
 class Chunked {
  public:
-  /// Of the policy its device, memory, rung and overflow count. `device_bytes`: at most so much of the device's memory, 0: what
-  /// it takes not to wait. `threads`: of the host's copies, 0: every core. Throws Error no_device, not_built, device_failed.
+  /// Uses the policy's device, memory, rung and overflow. `device_bytes` is the maximum of device memory; 0: enough
+  /// that steps never wait for a free chunk. `threads` is the number of threads that copy host memory; 0: every core.
+  /// Throws Error no_device, not_built, device_failed.
   explicit Chunked(const Policy& policy = {}, std::int64_t device_bytes = 0, int threads = 0);
   ~Chunked();
   Chunked(Chunked&&) noexcept;
   Chunked& operator=(Chunked&&) noexcept;
 
   [[nodiscard]] const Policy& policy() const;
-  /// Of all calls so far.
+  /// Returns the use of all calls so far.
   [[nodiscard]] const ChunkedUse& use() const;
-  /// Measured with two chunks; some milliseconds.
+  /// Measures the link with two chunks, in some milliseconds.
   [[nodiscard]] LinkRates measure_link() const;
 
   struct State;
@@ -97,8 +102,8 @@ namespace detail {
 template <>
 inline constexpr bool kTakesInit<gpu::Chunked> = true;
 
-/// Both run calls on the host's arrays, and return the rung. Of `how` the rung and overflow count. Of a reduction the carry is
-/// advanced.
+/// Run calls on host arrays and return the rung. They use the rung and overflow of `how`. A reduction advances its
+/// carry.
 std::string_view run_scan(const gpu::Chunked& chunked, const gpu::Policy& how, const ScanCall& call);
 std::string_view run_reduce(const gpu::Chunked& chunked, const gpu::Policy& how, const ReduceCall& call);
 
@@ -118,14 +123,14 @@ ScanResult scan(const gpu::Chunked& chunked, const In& in, Out&& out, const Op& 
 
 }  // namespace detail
 
-/// Inclusive scan of arrays, vectors, spans of the host.
+/// Computes the inclusive scan of a range in host memory (array, vector, span).
 template <detail::InputArray In, detail::OutputArray Out, class Op = Add>
   requires detail::RunsCompiled<detail::ElementOf<In>, detail::ElementOf<Out>, Op>
 ScanResult inclusive_scan(const gpu::Chunked& chunked, const In& in, Out&& out, Op op = {}) {
   return detail::scan(chunked, in, out, op, false, empty_carry<detail::ElementOf<Out>>());
 }
 
-/// Starts with `init`.
+/// Computes the inclusive scan of a range in host memory, starting with `init`.
 template <detail::InputArray In, detail::OutputArray Out, class Op>
   requires detail::RunsCompiled<detail::ElementOf<In>, detail::ElementOf<Out>, Op>
 ScanResult inclusive_scan(const gpu::Chunked& chunked, const In& in, Out&& out, detail::ElementOf<Out> init, Op op) {
@@ -139,7 +144,7 @@ ScanResult exclusive_scan(const gpu::Chunked& chunked, const In& in, Out&& out, 
   return detail::scan(chunked, in, out, op, true, carry_of<detail::ElementOf<Out>>(init));
 }
 
-/// init ⊕ x0 ⊕ … over an array, vector or span of the host.
+/// Returns init ⊕ x0 ⊕ … over a range in host memory (array, vector, span).
 template <detail::InputArray In, class T, class Op = Add>
   requires detail::RunsCompiled<detail::ElementOf<In>, T, Op>
 Reduction<T> reduce(const gpu::Chunked& chunked, const In& in, T init, Op op = {}) {

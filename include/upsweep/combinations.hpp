@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/combinations.hpp: every choice of n elements of each list, and every choice of one element from each of several lists.
+// upsweep/combinations.hpp: writes the combinations of n elements of each list, and the cartesian products of lists.
 //
-// combinations   of list i: the tuples of n of its elements, each as n positions in the content: out[0][k] < out[1][k] < …; with
-//                replacement out[0][k] <= out[1][k] <= …
-// cartesian      of lists i of several arrays: the tuples of one element of each: out[d][k] is a position in content d
-// Both are in lexicographic order, list after list; those of list i are numbered offsets[i] … offsets[i + 1] - 1.
+// combinations   every choice of n elements from each list. A tuple is n positions in the content, in ascending order:
+//                out[0][k] < out[1][k] < …; with replacement out[0][k] <= out[1][k] <= …
+// cartesian      every choice of one element from each of several lists: list i of every array. out[d][k] is the
+//                position of the chosen element in content d
+// Tuples are in lexicographic order, list after list. The tuples of list i have the numbers offsets[i] … offsets[i + 1]
+// - 1.
 //
-// Shapes    offsets holds as many elements as there are lists, and one; out n arrays (of cartesian: as many as there are inputs) of
-//           at least as many elements as there are tuples. How many these are combinations_offsets() and cartesian_offsets() say,
-//           which write the offsets alone; with offsets that are null they are not written again.
+// Shapes    `offsets` has one element more than there are lists. `out` has n arrays (for cartesian: one per input),
+//           each with capacity for all tuples. `combinations_offsets()` and cartesian_offsets() write only the offsets
+//           and return the number of tuples. If `offsets` is null, combinations and cartesian write no offsets.
 // Null      lists are empty: they have no tuples.
-// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (its tuples, or
-//           those of all lists so far, are more than int64 counts). Lists are checked and tuples counted before anything is
-//           written. unequal_lengths (out is too short; the lists of cartesian are not as many in each array), invalid_argument,
-//           unknown_rung, unsupported, out_of_memory: about no list.
-// GPU       the same with a gpu::Policy: see gpu.hpp. Lists, offsets and positions are device memory. The array of `out`, whose
-//           pointers are copied, and `inputs` are host memory. Calls wait for the stream, as a bad list is an error; those in
-//           …_async do not. After an error offsets are also unspecified there.
+// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (the
+//           number of tuples of this list, or of all lists up to it, exceeds int64). A call checks all lists and counts
+//           all tuples before it writes anything. Without a list: unequal_lengths (out is too short; the arrays of
+//           cartesian have different numbers of lists), invalid_argument, unknown_rung, unsupported, out_of_memory.
+// GPU       with a gpu::Policy: see gpu.hpp. Lists, offsets and positions are device memory. `inputs`, and the array of
+//           pointers in `out`, are host memory; the call copies these pointers. Calls wait for the stream, because a
+//           bad list is an error; calls named …_async do not wait. After an error of a call on a GPU, the offsets are
+//           also unspecified.
 // Source    Awkward Array's kernels awkward_ListArray_combinations and awkward_ListArray_combinations_length.
 #pragma once
 
@@ -41,11 +44,11 @@ namespace upsweep {
 
 /// The result of combinations and cartesian.
 struct Combinations {
-  std::int64_t total;     ///< tuples
+  std::int64_t total;     ///< number of tuples
   std::string_view rung;  ///< the id of the rung that ran
 };
 
-/// The lists of one array of a cartesian product, and how many elements its content has.
+/// The lists of one array of a cartesian product, and the number of elements of its content.
 using CartesianInput = detail::ListsOf;
 
 namespace detail {
@@ -57,7 +60,7 @@ template <class R>
 concept PositionArrays = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
                          PositionArray<std::ranges::range_reference_t<R>>;
 
-/// `inputs` must outlive the call.
+/// Returns the call of a combination or product. `inputs` must outlive the call.
 inline CombinationsCall combinations_call(std::span<const ListsOf> inputs, std::int64_t n, bool is_cartesian,
                                           bool replacement, std::int64_t* offsets, std::int64_t* const* out,
                                           std::int64_t capacity) {
@@ -71,7 +74,7 @@ inline CombinationsCall combinations_call(std::span<const ListsOf> inputs, std::
   call.capacity = capacity;
   return call;
 }
-/// On a CPU or a GPU, as the policy is for.
+/// Runs the call on a CPU or a GPU, depending on the policy.
 template <AnyPolicy P>
 Combinations run_combinations(const P& policy, std::span<const ListsOf> inputs, std::int64_t n, bool is_cartesian,
                               bool replacement, std::int64_t* offsets, std::int64_t* const* out,
@@ -81,7 +84,7 @@ Combinations run_combinations(const P& policy, std::span<const ListsOf> inputs, 
   return {call.total, rung};
 }
 
-/// The pointers of several arrays, and the length of the shortest.
+/// Returns the pointers of several arrays, and sets `capacity` to the length of the shortest.
 template <PositionArrays Arrays>
 std::vector<std::int64_t*> pointers_to(Arrays&& arrays, std::int64_t& capacity) {
   std::vector<std::int64_t*> pointers;
@@ -94,7 +97,7 @@ std::vector<std::int64_t*> pointers_to(Arrays&& arrays, std::int64_t& capacity) 
 
 }  // namespace detail
 
-/// How many combinations of n elements each list has: their offsets.
+/// Computes the number of combinations of n elements of each list, as offsets.
 template <detail::AnyPolicy P = Policy>
 Combinations combinations_offsets(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n,
                                   bool replacement, std::int64_t* offsets) {
@@ -103,7 +106,7 @@ Combinations combinations_offsets(const P& policy, const Lists& lists, std::int6
   return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, nullptr, 0);
 }
 
-/// The combinations; n arrays `out` of `capacity` elements. Offsets may be null.
+/// Writes the combinations of n elements of each list: n arrays `out` of `capacity` elements. `offsets` may be null.
 template <detail::AnyPolicy P = Policy>
 Combinations combinations(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n, bool replacement,
                           std::int64_t* offsets, std::int64_t* const* out, std::int64_t capacity) {
@@ -112,14 +115,15 @@ Combinations combinations(const P& policy, const Lists& lists, std::int64_t cont
   return detail::run_combinations(policy, {&input, 1}, n, false, replacement, offsets, out, capacity);
 }
 
-/// Tuples of one element of each input: their offsets.
+/// Computes the number of tuples of one element of each input, as offsets.
 template <detail::AnyPolicy P = Policy>
 Combinations cartesian_offsets(const P& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets) {
   detail::require_array(offsets, 1, "offsets");
   return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, nullptr, 0);
 }
 
-/// The tuples; as many arrays `out`, of `capacity` elements, as there are inputs. Offsets may be null.
+/// Writes the tuples of one element of each input: one array in `out` per input, of `capacity` elements. `offsets` may
+/// be null.
 template <detail::AnyPolicy P = Policy>
 Combinations cartesian(const P& policy, std::span<const CartesianInput> inputs, std::int64_t* offsets,
                        std::int64_t* const* out, std::int64_t capacity) {
@@ -127,7 +131,8 @@ Combinations cartesian(const P& policy, std::span<const CartesianInput> inputs, 
   return detail::run_combinations(policy, inputs, std::ssize(inputs), true, false, offsets, out, capacity);
 }
 
-// The same with vectors and spans, and arrays of them: `combinations(par, offsets, size, false, tuple_offsets, left_and_right)`.
+// Overloads for vectors, spans and arrays of them:
+// `combinations(par, offsets, size, false, tuple_offsets, left_and_right)`.
 
 template <detail::PositionArray Offsets, detail::AnyPolicy P = Policy>
 Combinations combinations_offsets(const P& policy, const Lists& lists, std::int64_t content, std::int64_t n,
@@ -137,7 +142,7 @@ Combinations combinations_offsets(const P& policy, const Lists& lists, std::int6
   return upsweep::combinations_offsets(policy, lists, content, n, replacement, std::ranges::data(offsets));
 }
 
-/// Of as many elements as there are arrays in `out`.
+/// Writes the combinations of n elements of each list, where n is the number of arrays in `out`.
 template <detail::PositionArray Offsets, detail::PositionArrays Out, detail::AnyPolicy P = Policy>
 Combinations combinations(const P& policy, const Lists& lists, std::int64_t content, bool replacement,
                           Offsets&& offsets, Out&& out) {
@@ -161,7 +166,7 @@ Combinations cartesian(const P& policy, std::initializer_list<CartesianInput> in
   detail::require_memory_of<P, Offsets, std::ranges::range_value_t<Out>>();
   if (inputs.size() > 0) detail::require_tuple_offsets(std::ssize(offsets), inputs.begin()->lists.count);
   if (inputs.size() != std::size(out)) {
-    throw Error(Code::unequal_lengths, "a cartesian product has as many arrays of positions as it has inputs");
+    throw Error(Code::unequal_lengths, "a cartesian product needs one array of positions per input");
   }
   std::int64_t capacity = 0;
   const auto pointers = detail::pointers_to(out, capacity);
@@ -172,7 +177,7 @@ Combinations cartesian(const P& policy, std::initializer_list<CartesianInput> in
 /// @cond
 namespace detail {
 
-/// What follows inputs in braces.
+/// Whether the arguments after inputs in braces are offsets and arrays of positions.
 template <class... Rest>
 inline constexpr bool kAreTupleArrays = false;
 template <PositionArray Offsets, PositionArrays Out>
@@ -182,7 +187,7 @@ concept TupleArrays = kAreTupleArrays<Rest...>;
 template <class... Rest>
 concept OffsetsArray = sizeof...(Rest) == 1 && (PositionArray<Rest> && ...);
 
-/// What is given for the lists of an input: a pointer.
+/// A pointer in the place of the lists of an input, which is refused.
 struct PointerForLists {
   template <class T>
   PointerForLists(const T* /*lists*/, std::int64_t /*content*/);  // NOLINT(google-explicit-constructor)
@@ -284,10 +289,10 @@ auto cartesian_offsets(const P& /*policy*/, const detail::PointerForLists (& /*i
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+// ----------------------------------------------------------------------------------------------- on a GPU, not waiting
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. `out` may be null: then
-/// there are offsets alone. Returns the rung.
+/// Writes combinations without waiting. `status`, in device memory, contains the outcome once the stream has finished
+/// the call. If `out` is null, only the offsets are written. Returns the rung.
 inline std::string_view combinations_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
                                            std::int64_t n, bool replacement, std::int64_t* offsets,
                                            std::int64_t* const* out, std::int64_t capacity,
@@ -309,7 +314,7 @@ inline std::string_view cartesian_async(const gpu::Policy& policy, std::span<con
 
 namespace gpu {
 
-/// The device memory that combinations, or their offsets, need under that policy: for a Workspace.
+/// Returns the size of the Workspace that combinations, or their offsets, need under the policy.
 inline WorkspaceSize combinations_workspace(const Policy& policy, const Lists& lists, std::int64_t content,
                                             std::int64_t n, bool replacement, std::int64_t capacity) {
   const upsweep::detail::ListsOf input{lists, content};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/device_table.hpp: a table's columns in a GPU's memory: brought there once, queried as often as you like.
+// upsweep/device_table.hpp: a table's columns in a GPU's memory, copied there once and queried any number of times.
 //
 //   const upsweep::DeviceTable there(upsweep::gpu::Policy{}, items);
 //   const upsweep::Answer answer = query.run(upsweep::gpu::Policy{}, there);
@@ -16,12 +16,13 @@
 
 namespace upsweep {
 
-/// Fields and rows are the source's. Queries on the CPU can read it too: batches are copied back.
+/// A table in device memory, with the fields and rows of its source. Queries on the CPU can also read it: batches are
+/// copied back.
 class UPSWEEP_CONTAINERS DeviceTable final : public Table {
  public:
-  /// Copies the columns of those names, or all that queries compute with, to the policy's device. Throws Error
-  /// unknown_column, device_memory (where a query on the source itself brings it there chunk by chunk), no_device,
-  /// not_built, and those of reading the source.
+  /// Copies the named columns to the policy's device. Without names, copies all columns whose types queries support.
+  /// Throws Error unknown_column, device_memory, no_device, not_built, and the errors of reading the source. After
+  /// device_memory, query the source itself: a query on the GPU copies it chunk by chunk.
   DeviceTable(const gpu::Policy& policy, const Table& source, const std::vector<std::string>& names = {});
   ~DeviceTable() override;
   DeviceTable(const DeviceTable&) = delete;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/filtered_sum.hpp: a sum of products over the rows that a predicate keeps, in one pass over the columns.
+// upsweep/filtered_sum.hpp: a sum of products over the rows that match a predicate, in one pass over the columns.
 //
 //   filtered_sum = Σ quantity[i]·price[i] over the rows i with key[i] < limit
 //
-// which is SELECT SUM(quantity * price) FROM … WHERE key < limit, on columns of n rows each. No rows: 0.
+// It is the result of SELECT SUM(quantity * price) FROM … WHERE key < limit. The columns have n rows each. The result
+// is 0 if no row matches.
 //
 // Types     uint32 keys, int64 quantities (whole units) and prices (the smallest unit of the currency).
-// Integers  wrap around: the sum is exact modulo 2^64, whatever the order of the rows, so it has the same bits for any
-//           rung, thread count, alignment, instruction set and device. Overflow::checked is not offered (unsupported).
-// Chunks    the sum is its own carry: sums of chunks of the columns, added modulo 2^64, are the sum of the whole.
-// Memory    rows that are not kept need not be read: see the traffic of the rungs in ladder.hpp.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. filtered_sum() waits for the stream, as it returns the sum.
-//           cuda.zero_copy takes pinned host memory too.
+// Integers  wrap: the sum is exact modulo 2^64, for any order of the rows. Therefore the sum has the same bits for any
+//           rung, thread count, alignment, instruction set and device. Overflow::checked is not supported
+//           (unsupported).
+// Chunks    the sum is also the carry. Compute the sums of chunks of the columns, and add them modulo 2^64.
+// Memory    a rung need not read all columns of rows that do not match: see the traffic of the rungs in ladder.hpp.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. `filtered_sum()` waits for the stream, because it
+//           returns the sum. cuda.zero_copy also accepts pinned host memory.
 // Errors    Error: invalid_argument, unequal_lengths, unknown_rung, unsupported, out_of_memory.
 // Source    C. Balkesen, "Exercise Session 12", Data Processing on Modern Hardware, ETH Zurich 2012.
 #pragma once
@@ -29,7 +31,7 @@
 
 namespace upsweep {
 
-/// The sum and the rung that ran. Converts to the sum, as a Reduction does.
+/// The sum and the rung that ran. It converts to the sum, as a Reduction does.
 struct FilteredSum {
   std::int64_t sum = 0;
   std::string_view rung;
@@ -78,7 +80,7 @@ inline constexpr ArgumentRules kFilteredSumRules{.alike = 3};
 
 }  // namespace detail
 
-/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64.
+/// Computes Σ quantity[i]·price[i] of the rows with key[i] < limit, modulo 2^64.
 template <detail::AnyPolicy P = Policy>
 FilteredSum filtered_sum(const P& policy, const std::uint32_t* key, const std::int64_t* quantity,
                          const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
@@ -86,7 +88,7 @@ FilteredSum filtered_sum(const P& policy, const std::uint32_t* key, const std::i
   return detail::filtered_sum(policy, call);
 }
 
-/// The same over arrays, vectors or spans of one length.
+/// Computes the filtered sum over ranges (arrays, vectors, spans) of one length.
 template <detail::ColumnOf<std::uint32_t> Key, detail::ColumnOf<std::int64_t> Quantity,
           detail::ColumnOf<std::int64_t> Price, detail::AnyPolicy P = Policy>
 FilteredSum filtered_sum(const P& policy, const Key& key, const Quantity& quantity, const Price& price,
@@ -106,9 +108,9 @@ auto filtered_sum(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-/// Sums into *out, in device memory, without waiting. Returns the rung. The rungs whose partial
-/// sums the host adds up refuse (unsupported). How many rows there are may be in device memory: gpu::Length(address, most),
-/// which cuda.fused and cuda.zero_copy take.
+/// Computes the filtered sum into *out, in device memory, without waiting. Returns the rung. Rungs whose partial sums
+/// are added on the host are refused (unsupported). The number of rows may be in device memory: pass
+/// gpu::Length(address, most), which cuda.fused and cuda.zero_copy support.
 inline std::string_view filtered_sum_async(const gpu::Policy& policy, const std::uint32_t* key,
                                            const std::int64_t* quantity, const std::int64_t* price, gpu::Length n,
                                            std::uint32_t limit, std::int64_t* out) {
@@ -121,7 +123,7 @@ inline std::string_view filtered_sum_async(const gpu::Policy& policy, const std:
 
 namespace gpu {
 
-/// The device memory that filtered sums of up to n rows need under that policy: for a Workspace.
+/// Returns the size of the Workspace that filtered sums of up to n rows need under the policy.
 inline WorkspaceSize filtered_sum_workspace(const Policy& policy, std::int64_t n) {
   upsweep::detail::FilteredSumCall call;
   call.n = n;

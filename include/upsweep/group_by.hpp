@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/group_by.hpp: folds the values of equal keys, wherever these stand: GROUP BY.
+// upsweep/group_by.hpp: reduces the values of equal keys, which need not be adjacent: GROUP BY.
 //
 //   keys      7    2    7    5    2    7
 //   values    a    b    c    d    e    f
-//   group_by  7 2 5,    a⊕c⊕f  b⊕e  d        and where counts are asked for 3 2 1
+//   group_by  7 2 5,    a⊕c⊕f  b⊕e  d        and if counts are requested 3 2 1
 //
-// Groups    come in the order of their first rows, on every rung, count of threads and device. There may be as many as fit memory.
-// Rungs     those of the ladder group-by. Grouped::groups is how many groups there are.
-// Shapes    n keys and n values; outputs have capacity for the groups, or more. n is always enough.
-// Types     keys are integers, and equal where their bits are. Values are of the ten types of types.hpp, results of the same type;
-//           sums of integers also of the 64 bits of their sign.
-// Operators those of operators.hpp. A group's fold begins with its first value; min, max and their like are exact.
-// Sums      of floats: cpu.serial, cpu.partitioned and cpu.sorted add up a group's values in the order of the rows. So does what the
-//           API runs up to 65536 rows. Of more it adds up, tile after tile of so many rows, what a tile's table has of the group
-//           and then the tile's other values in order; which is which depends on the keys alone. Then the bits are the same for any
-//           number of threads, alignment and instruction set. On a GPU: the same on every run on GPUs of one kind, but not with
-//           cuda.hash, cuda.shared, cuda.partitioned and cuda.cub, which are run where they are asked for by name.
-// Overflow  with Overflow::checked a sum of integers that does not fit is an error; sums are exact, so that only the last one
-//           counts, whatever the order. Products have no checks: they are refused with it (unsupported).
+// Groups    are in the order of their first rows, for every rung, thread count and device. Only memory limits their
+//           number.
+// Rungs     those of the ladder group-by. Grouped::groups is the number of groups.
+// Shapes    n keys and n values; outputs have capacity for the groups, or more. `n` is always enough.
+// Types     keys are integers, and are equal if their bits are. Values have the ten types of types.hpp, and results
+//           the same type. Results of sums of integers may also have the 64-bit type of the same signedness.
+// Operators those of operators.hpp. A group's fold begins with its first value; min, max and similar operators are
+//           exact.
+// Sums      of floats: cpu.serial, cpu.partitioned and cpu.sorted add up a group's values in the order of the rows.
+//           The API's default also does so for up to 65536 rows. Calls with more rows are processed in tiles of 65536
+//           rows. For each tile, the default adds the partial sum of the group in the tile's table, then the tile's
+//           other values in order. Only the keys determine which values are in the table. Therefore the bits are the
+//           same for any number of threads, alignment and instruction set. On a GPU, bits are the same on every run on
+//           GPUs of one model. Exceptions are cuda.hash, cuda.shared, cuda.partitioned and cuda.cub, which run only if
+//           requested by name.
+// Overflow  with Overflow::checked, a sum of integers that does not fit is an error. Only the exact final sum is
+//           checked, so the order of the rows does not matter. Products cannot be checked: with Overflow::checked they
+//           are refused (unsupported).
 // Errors    Error: unequal_lengths (keys and values; too little capacity for the groups), overflow with index() the
-//           first group that has a sum that does not fit, unknown_rung, unsupported, out_of_memory. Then outputs are
-//           unspecified; where capacity was too little, they are as they were.
-// In place  outputs must not overlap inputs or one another.
-// Hashes    are keyed by a random secret of the process: nobody can make keys that are slow. No result depends on it.
-// Memory    follows the groups. An entry is a key, 2 bytes and a result: 16 bytes where a sum is checked. Groups are kept as entries
-//           of 6 bytes more. Of the rest there are at most 12 for each group, or 6 million, or 400,000 for each thread; and never
-//           more than one for each row.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, as the number of groups is not
-//           known before. Memory comes from the policy's memory resource, not from its workspace: for sums of few groups 3/8 of a
-//           byte a row, for others two to three times that of keys and values. Where the pool has too little for 2^24 rows or more
-//           the error device_memory says how much is needed, before outputs are written.
+//           first group whose sum does not fit, unknown_rung, unsupported, out_of_memory. After an error outputs are
+//           unspecified. Exception: too little capacity leaves them unchanged.
+// In place  outputs must not overlap inputs or each other.
+// Hashes    use a random secret of the process as key, so that nobody can construct keys for which a call is slow. No
+//           result depends on the secret.
+// Memory    depends on the number of groups. An entry is a key, 2 bytes and a result, which is 16 bytes for a checked
+//           sum. Groups are stored as entries with 6 additional bytes. The number of other entries is at most 12 per
+//           group, or 6 million, or 400,000 per thread, and never more than one per row.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, because the number of groups
+//           is not known before. Memory is allocated from the policy's memory resource, not from its workspace. Sums
+//           of few groups need 3/8 of a byte per row. Other calls need two to three times the size of keys and values.
+//           If the pool has too little memory for a call on 2^24 rows or more, the error device_memory says how much is
+//           needed. This error occurs before outputs are written.
 // Source    SQL's GROUP BY; pandas' DataFrame.groupby.
 #pragma once
 
@@ -49,7 +56,7 @@ namespace upsweep {
 
 namespace detail {
 
-/// Results have the type of the values, or sums of integers the 64 bits of their sign.
+/// Results have the type of the values, or for sums of integers the 64-bit type of the same signedness.
 template <class In, class Out, class Op>
 concept GroupsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom &&
                          (std::same_as<In, Out> ||
@@ -59,7 +66,7 @@ concept GroupsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom &&
 template <class T>
 concept GroupKey = std::integral<T> && type_of<T>() != Type::custom;
 
-/// Without outputs yet.
+/// Returns a call whose outputs have no capacity yet.
 template <class Key, class In, class Out, class Op>
 GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out, const Op&) {
   static_assert(GroupKey<Key>, "keys must be integers of 8 to 64 bits; for others, see queries (query.hpp)");
@@ -67,7 +74,7 @@ GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key
   static_assert(
       GroupsCompiled<In, Out, Op>,
       "group_by takes the operators of upsweep/operators.hpp and values of the types of upsweep/types.hpp; results "
-      "are of the values' type, or sums of integers of the 64 bits of their sign");
+      "have the type of the values, or for sums of integers the 64-bit type of the same signedness");
   return {.keys = keys,
           .key_type = type_of<Key>(),
           .in = values,
@@ -86,7 +93,7 @@ GroupByCall group_by_call(const Key* keys, const In* values, std::int64_t n, Key
   call.capacity = capacity;
   return call;
 }
-/// Of arrays.
+/// Returns a call on arrays.
 template <AnyPolicy P, class Keys, class Values, class OutKeys, class Out, class Op>
 GroupByCall group_by_arrays(const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, const Op& op) {
   require_memory_of<P, Keys, Values, OutKeys, Out>();
@@ -107,21 +114,23 @@ inline constexpr ArgumentRules kGroupByRules{.alike = 5, .integers = true};
 
 }  // namespace detail
 
-/// out_keys[g], out[g] = the key of group g, the fold of its values: `group_by(par, keys, values, out_keys, out, max)`.
+/// Reduces each group of equal keys: out_keys[g] = the key of group g, out[g] = the fold of its values. Example:
+/// `group_by(par, keys, values, out_keys, out, max)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
           detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::ranges::range<Op>)
 Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out, Op op = {}) {
   return detail::run_group_by(policy, detail::group_by_arrays<P>(keys, values, out_keys, out, op));
 }
-/// The same of n keys and values; both outputs hold up to `capacity` elements.
+/// Reduces each group of n keys and values, given by pointers; both outputs have capacity for `capacity` elements.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t capacity, Op op = {}) {
   return detail::run_group_by(policy, detail::group_by_call(keys, values, n, out_keys, out, capacity, op));
 }
 
-/// The same, and counts[g] = how many rows group g has: `group_by(par, keys, values, out_keys, out, counts, add)`.
+/// Reduces each group of equal keys, and writes counts[g] = the number of rows of group g. Example:
+/// `group_by(par, keys, values, out_keys, out, counts, add)`.
 template <detail::ArrayArgument Keys, detail::ArrayArgument Values, detail::ArrayArgument OutKeys,
           detail::ArrayArgument Out, std::ranges::range Counts, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKeys&& out_keys, Out&& out,
@@ -133,7 +142,8 @@ Grouped group_by(const P& policy, const Keys& keys, const Values& values, OutKey
   call.counts_capacity = detail::length_of(counts);
   return detail::run_group_by(policy, call);
 }
-/// The same of n keys and values; all outputs hold up to `capacity` elements.
+/// Reduces and counts each group of n keys and values, given by pointers; all outputs have capacity for `capacity`
+/// elements.
 template <class Key, class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 Grouped group_by(const P& policy, const Key* keys, const In* values, std::int64_t n, Key* out_keys, Out* out,
                  std::int64_t* counts, std::int64_t capacity, Op op = {}) {

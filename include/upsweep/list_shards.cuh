@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/list_shards.cuh: reductions of lists in shards with operators and types of your own, compiled into your code by nvcc.
+// upsweep/list_shards.cuh: reduces lists in shards with custom operators and types, compiled into your code by nvcc.
 //
-// As in list_shards.hpp, with what segmented_reduce.cuh says of operators and elements. An operator needs an `init`, what an empty list gives.
+// The calls are those of list_shards.hpp. The rules for operators and elements are those of segmented_reduce.cuh. An
+// operator also needs an `init`, the result for an empty list.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +15,7 @@
 namespace upsweep {
 namespace impl::segmented_reduce {
 
-/// x0 ⊕ x1 …, or none.
+/// Folds to x0 ⊕ x1 …, or to no value if there are no elements.
 template <class Element, class T, class Op>
 struct PartialFold : CustomFold<Element, T, Op> {
   __device__ void write(std::int64_t list, const MaybeValue<T>& all) const {
@@ -28,7 +29,7 @@ inline constexpr bool kFoldsInOrder<PartialFold<Element, T, Op>> = !is_commutati
 
 namespace detail {
 
-/// By one thread.
+/// Appends the partial folds to `total`, in order. Runs on one thread.
 template <class T, class Op>
 static __global__ void append_partials(T* total, const impl::segmented_reduce::MaybeValue<T>* partials,
                                        std::int64_t count, Op op) {

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/list_shards.hpp: offsets and reductions of lists that lie in shards, one on each of several GPUs of a host.
+// upsweep/list_shards.hpp: offsets and reductions of lists in shards, one on each of several GPUs of a host.
 //
 //   upsweep::gpu::Group group({0, 1});
-//   std::vector<upsweep::gpu::OffsetsShard<std::int64_t>> bounds;  // starts, stops, n, offsets: memory of device 0, then of device 1
-//   std::vector<upsweep::gpu::ListsShard<float>> lists;            // lists, content, its length, out
+//   // starts, stops, n, offsets: memory of device 0, then of device 1
+//   std::vector<upsweep::gpu::OffsetsShard<std::int64_t>> bounds;
+//   std::vector<upsweep::gpu::ListsShard<float>> lists;  // lists, content, its length, out
 //   upsweep::offsets(group, bounds);
 //   upsweep::segmented_reduce(group, lists, upsweep::max);
 //
-// As in shards.hpp: shards of any lengths, the order of calls, graphs. Lists may begin in one shard and end in a later one.
+// The lengths of shards, the order of calls, and graphs are as in shards.hpp. Lists may begin in one shard and end in
+// a later one.
 //
-// Cost      offsets: where stops are not the starts one place on, both are read twice. segmented_reduce: what it costs anywhere;
-//           what a shard has of an earlier one's last list is a list more.
+// Cost      offsets: starts and stops are both read twice, unless the stops are the starts of the next lists. A
+//           segmented_reduce costs the same as on one GPU. If a list continues in later shards, each of these shards
+//           processes one additional list.
 // Floats    the same bits for the same shards.
-// Errors    Error: those of offsets.hpp, segmented_reduce.hpp and shards.hpp, with the first bad list by its number over all shards; of
-//           reductions also index_out_of_range (a list does not begin in its shard) and invalid_argument (the next shard's lists
-//           do not begin where it ends). Sums wrap around; unsupported: Overflow::checked, lists that are null. There is no argmin and
-//           no argmax.
-// Operators of your own: see list_shards.cuh.
+// Errors    Error: those of offsets.hpp, segmented_reduce.hpp and shards.hpp. The index of the first bad list counts
+//           over all shards. Reductions also throw index_out_of_range (a list does not begin in its shard) and
+//           invalid_argument (the next shard's lists do not begin where this shard ends). Sums wrap; Overflow::checked
+//           and null lists are unsupported. argmin and argmax are not available.
+// Operators custom ones: see list_shards.cuh.
 #pragma once
 
 #include <cstdint>
@@ -41,20 +44,20 @@ struct OffsetsShard {
   const T* stops = nullptr;
   std::int64_t n = 0;
   std::int64_t* offsets = nullptr;
-  const std::int64_t* n_at = nullptr;  ///< where the number of lists is, up to n, if it is in memory of the device
+  const std::int64_t* n_at = nullptr;  ///< the address of the number of lists, up to n, if it is in device memory
 };
 
-/// A member's shard of the content of lists, and the lists that begin in it, for segmented_reduce(). They are given by
-/// offsets that count over all shards: where the last one ends, the next shard's first one begins. A shard without
-/// lists has the one offset where the next list begins, unless it has no elements either. `out` has an element for each
-/// list.
+/// A member's shard of the content of lists, and the lists that begin in this shard, for segmented_reduce(). Lists are
+/// given by offsets that count over all shards. The first list of the next shard begins where the last list of this
+/// shard ends. A shard without lists has one offset, which is where the next list begins, unless the shard also has no
+/// elements. `out` has one element per list.
 template <class In, class Out = In>
 struct ListsShard {
   Lists lists = {};
   const In* in = nullptr;
   std::int64_t n = 0;
   Out* out = nullptr;
-  Mask valid = {};  ///< false where an element of the shard is null, and skipped
+  Mask valid = {};  ///< false where an element of the shard is null; null elements are skipped
 };
 
 }  // namespace gpu
@@ -76,7 +79,7 @@ std::vector<OffsetsCall> offsets_calls(const std::vector<gpu::OffsetsShard<T>>& 
   return calls;
 }
 
-/// Runs a call for each member: call_of(shard) is the one of its shard alone.
+/// Runs a call for each member; call_of(shard) returns the call of its shard.
 template <class In, class Out, class CallOf>
 ListsResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, ShardLists& lists,
                       gpu::ListsStatus* status, const CallOf& call_of) {
@@ -88,12 +91,12 @@ ListsResult run_lists(const gpu::Group& group, const std::vector<gpu::ListsShard
   return {count, run_segmented_reduce(group, lists, status)};
 }
 
-/// Folds the lists. Custom operators and types have another one in list_shards.cuh.
+/// Folds the lists. list_shards.cuh has an overload for custom operators and types.
 template <class In, class Out, class Op>
 ListsResult fold_shards(OnDevice /*here*/, const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                         const Op& op, const Beginning<Out>& begin, gpu::ListsStatus* status) {
   static_assert(RunsCompiled<ElementType<In>, Out, Op>,
-                "operators and types of one's own fold lists in shards by list_shards.cuh, which nvcc compiles");
+                "custom operators and types fold lists in shards by list_shards.cuh, which nvcc compiles");
   constexpr Out kIdentity = identity<Out>(operator_of<Op, Out>());
   auto carry = carry_of(kIdentity);
   ShardLists lists{.identity = &kIdentity};
@@ -111,7 +114,7 @@ static ListsResult segmented_reduce(const gpu::Group& group, const std::vector<g
   return fold_shards(OnDevice{}, group, shards, op, begin, status);
 }
 
-/// By what results of the ranges of a list become that of the list.
+/// The operator that merges the results of a list's ranges into the result of the list.
 template <Reducer kReducer>
 using MergeOf =
     std::conditional_t<kReducer == Reducer::any, Max, std::conditional_t<kReducer == Reducer::all, Min, Add>>;
@@ -133,9 +136,10 @@ ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::Lis
 
 }  // namespace detail
 
-/// The offsets of all members' lists, packed one after the other: the last of a shard's is the first of the next one's. Waits,
-/// as a bad list is an error, whose index counts over all shards. The result has the total of all. It counts lists as if each shard had
-/// all n, also where how many there are is in device memory.
+/// Computes the offsets of all members' lists, packed one after the other. The last offset of a shard is the first
+/// offset of the next shard. Waits, because a bad list is an error, whose index counts over all shards. The result
+/// contains the total of all shards. Its number of lists is n for each shard, also if the number of lists of a shard is
+/// in device memory.
 template <ListBound T>
 OffsetsResult offsets(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards, bool strict = false) {
   auto calls = detail::offsets_calls(shards, strict);
@@ -143,8 +147,8 @@ OffsetsResult offsets(const gpu::Group& group, const std::vector<gpu::OffsetsSha
   return {calls.back().carry.lists + calls.back().n, total, rung};
 }
 
-/// Does not wait: `status`, in memory of the first member's device, says how it ended, and counts lists in the same way. Returns the
-/// rung.
+/// Computes the offsets of all members' lists without waiting. `status`, in memory of the first member's device,
+/// contains the outcome and counts lists as offsets() does. Returns the rung.
 template <ListBound T>
 std::string_view offsets_async(const gpu::Group& group, const std::vector<gpu::OffsetsShard<T>>& shards,
                                gpu::OffsetsStatus* status, bool strict = false) {
@@ -153,34 +157,36 @@ std::string_view offsets_async(const gpu::Group& group, const std::vector<gpu::O
   return detail::run_offsets(group, calls, status).rung;
 }
 
-/// out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented_reduce.hpp. What of it lies in later shards
-/// is folded there, shard by shard. Waits, as a bad list is an error.
+/// Computes out[i] = init ⊕ the elements of list i, for each list that begins in a shard: see segmented_reduce.hpp.
+/// Each shard folds its own elements, also those of a list that began in an earlier shard. Waits, because a bad list is
+/// an error.
 template <class In, class Out, class Op>
 ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                              std::type_identity_t<Out> init, Op op) {
   return detail::segmented_reduce(group, shards, op, detail::begin_with(init), nullptr);
 }
-/// The same without an initial value.
+/// Reduces each list in shards without an initial value. Waits.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op op = {}) {
   return detail::segmented_reduce(group, shards, op, detail::usual_beginning<Out, Op>(), nullptr);
 }
 
-/// any, all, count or count_nonzero of every list.
+/// Computes any, all, count or count_nonzero of each list in shards. Waits.
 template <class In, class Out, detail::MergedReducer Op>
 ListsResult segmented_reduce(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards, Op) {
   return detail::segmented_reduce<In, Out, Op>(group, shards, nullptr);
 }
 
-/// Does not wait: `status`, in memory of the first member's device, says how it ended. Returns the rung.
+/// Reduces each list in shards without waiting. `status`, in memory of the first member's device, contains the
+/// outcome. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                         gpu::ListsStatus* status, std::type_identity_t<Out> init, Op op) {
   detail::require_array(status, 1, "status");
   return detail::segmented_reduce(group, shards, op, detail::begin_with(init), status).rung;
 }
-/// The same without an initial value.
+/// Reduces each list in shards without waiting and without an initial value. Returns the rung.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
@@ -189,7 +195,7 @@ std::string_view segmented_reduce_async(const gpu::Group& group, const std::vect
   return detail::segmented_reduce(group, shards, op, detail::usual_beginning<Out, Op>(), status).rung;
 }
 
-/// The same of any, all, count or count_nonzero.
+/// Computes any, all, count or count_nonzero of each list in shards without waiting. Returns the rung.
 template <class In, class Out, detail::MergedReducer Op>
 std::string_view segmented_reduce_async(const gpu::Group& group, const std::vector<gpu::ListsShard<In, Out>>& shards,
                                         gpu::ListsStatus* status, Op) {

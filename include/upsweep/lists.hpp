@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/lists.hpp: how calls are given lists in an array of content, and booleans: views, which copy nothing.
+// upsweep/lists.hpp: views that describe lists in an array of content, and booleans, without a copy.
 //
-// Lists     of a content array: list i holds the elements starts[i] … stops[i] - 1. Given by offsets (n + 1 of them; stops are
-//           the starts one place on), by starts and stops (lists in any order, overlapping, with gaps), or all of one size.
+// Lists     of a content array: list i contains the elements starts[i] … stops[i] - 1. Lists are given in one of three
+//           forms. n + 1 offsets: starts[i] is offset i, and stops[i] is offset i + 1. Starts and stops: lists may be
+//           in any order, overlap and have gaps. One size: all lists have this size and are adjacent.
 // Types     offsets, starts and stops are int32, uint32 or int64.
-// Nulls     a list whose validity is false is null: it is taken as empty, and its bounds are not looked at.
-// Errors    calls check lists as they come to them and report the first bad one: stop_before_start (of offsets: they
-//           decrease), negative_start, stop_past_end (of the content). Bounds of an empty list may be anything that is equal.
+// Nulls     a list whose validity is false is null: it is treated as empty, and its bounds are not checked.
+// Errors    calls check lists while they process them and report the first bad list: stop_before_start (offsets
+//           decrease), negative_start, stop_past_end (past the end of the content). An empty list, whose start and stop
+//           are equal, may have bounds of any value.
 #pragma once
 
 #include <concepts>
@@ -34,7 +36,7 @@ template <class R>
 concept BooleanArray =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && sizeof(std::ranges::range_value_t<R>) == 1;
 
-/// Bounds of lists, indices and lengths.
+/// Returns the pointer to bounds of lists, indices or lengths.
 template <class R>
 constexpr auto bounds_of(const R& bounds) {
   static_assert(BoundArray<R> || !InputArray<R>,
@@ -46,7 +48,7 @@ constexpr auto bounds_of(const R& bounds) {
     return data_of(bounds);
   }
 }
-/// The same of stops, or sizes, which belong to starts in an R.
+/// Returns the pointer to stops or sizes that belong to the starts in an R. They must have the type of the starts.
 template <class R, class S>
 constexpr auto bounds_beside(const S& bounds) {
   using Starts = decltype(bounds_of(std::declval<const R&>()));
@@ -59,7 +61,7 @@ constexpr auto bounds_beside(const S& bounds) {
   }
 }
 
-/// Offsets, or positions, that a call writes.
+/// Returns the pointer to offsets or positions that a call writes.
 template <class R>
 constexpr std::int64_t* offsets_of(R&& offsets) {
   static_assert(std::same_as<ElementOf<R>, std::int64_t> || !OutputArray<R>,
@@ -72,34 +74,35 @@ constexpr std::int64_t* offsets_of(R&& offsets) {
   }
 }
 
-/// The number of lists that so many offsets give. Throws unequal_lengths where there is not even one offset.
+/// Returns the number of lists that `offsets` offsets describe. Throws unequal_lengths if there are no offsets.
 std::int64_t lists_of_offsets(std::int64_t offsets);
-/// Throws unequal_lengths.
+/// Throws unequal_lengths if the numbers of starts and stops differ.
 void require_as_many_stops(std::int64_t starts, std::int64_t stops);
 
-/// Where bounds go on after one of so many bytes: an address, as there may be no bounds yet.
+/// Returns the address of the next bound, after a bound of `bytes` bytes. The address is computed as a number, because
+/// `bounds` may be null.
 inline const void* bounds_after(const void* bounds, std::int64_t bytes) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): no arithmetic on a null pointer
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(bounds) + static_cast<std::uintptr_t>(bytes));
 }
 
-/// Whether the arrays of a call are there. Where they are yet to come, pointers are not looked at: all may be null.
+/// Whether the arrays of a call exist. If the caller allocates them later, pointers are not checked: all may be null.
 enum class ArraysAre : std::uint8_t { there, to_come };
 
 }  // namespace detail
 
-/// Booleans: a byte each (0 is false), or a bit each, the least significant bit of a byte first, as Arrow has them.
+/// Booleans: one byte each (0 is false), or one bit each, the low bit of a byte first, as in Arrow.
 struct Mask {
   const std::uint8_t* data = nullptr;
   std::int64_t length = -1;    ///< -1: there is no mask
-  std::int64_t first_bit = 0;  ///< of a bitmap: bits before the first boolean
+  std::int64_t first_bit = 0;  ///< of a bitmap: number of bits before the first boolean
   bool is_bitmap = false;
 
   constexpr Mask() = default;
   template <detail::BooleanArray R>
   Mask(const R& booleans)  // NOLINT(google-explicit-constructor): an array of booleans is a mask
       : Mask(bytes(std::ranges::data(booleans), std::ssize(booleans))) {}
-  /// Refuses std::vector<bool>, whose bits are nobody's to know.
+  /// Refuses std::vector<bool>, whose bits are not accessible.
   template <std::ranges::range R>
     requires(!detail::BooleanArray<R> && std::same_as<std::ranges::range_value_t<R>, bool>)
   Mask(const R& booleans)  // NOLINT(google-explicit-constructor): as above
@@ -134,7 +137,7 @@ struct Mask {
   /// @endcond
 
   [[nodiscard]] constexpr bool is_given() const { return length != -1; }
-  /// From the first byte on.
+  /// Returns the number of bytes from the first byte on.
   [[nodiscard]] constexpr std::int64_t bytes() const { return is_bitmap ? (first_bit + length + 7) / 8 : length; }
   [[nodiscard]] constexpr bool operator[](std::int64_t i) const {
     if (!is_bitmap) return data[i] != 0;
@@ -146,19 +149,19 @@ struct Mask {
 /// Lists in an array of content.
 struct Lists {
   const void* starts = nullptr;
-  const void* stops = nullptr;  ///< of offsets: the starts one place on
+  const void* stops = nullptr;  ///< by offsets: the address of the second offset
   Type type = Type::int64;      ///< of starts and stops
   std::int64_t count = 0;
-  bool has_size = false;  ///< they have no bounds, but are all of one size, one after the other
-  std::int64_t size = 0;  ///< elements of each, then
-  Mask valid = {};        ///< false where a list is null; not given: none is
+  bool has_size = false;  ///< there are no bounds: all lists have one size and are one after the other
+  std::int64_t size = 0;  ///< with has_size: the number of elements of each list
+  Mask valid = {};        ///< false where a list is null; not given: no list is null
 
   constexpr Lists() = default;
-  /// The lists between n + 1 offsets.
+  /// Views the lists between n + 1 offsets.
   template <std::ranges::range R>
   Lists(const R& offsets)  // NOLINT(google-explicit-constructor): offsets are lists
       : Lists(by_offsets(detail::bounds_of(offsets), detail::lists_of_offsets(detail::length_of(offsets)))) {}
-  /// The lists between as many starts and stops.
+  /// Views the lists between starts and stops, which must have one length.
   template <std::ranges::range R, std::ranges::range S>
   Lists(const R& each_start, const S& each_stop)
       : Lists(by_bounds(detail::bounds_of(each_start), detail::bounds_beside<R>(each_stop),
@@ -166,13 +169,13 @@ struct Lists {
     detail::require_as_many_stops(detail::length_of(each_start), detail::length_of(each_stop));
   }
 
-  /// `count` lists between count + 1 offsets. Null offsets are of lists whose memory is yet to come, as the functions take
-  /// them that say how large a workspace must be.
+  /// Returns `count` lists between count + 1 offsets. Null offsets describe lists whose memory does not exist yet. The
+  /// functions that return the size of a workspace accept them.
   template <ListBound T>
   static Lists by_offsets(const T* offsets, std::int64_t count) {
     return by_bounds(offsets, static_cast<const T*>(detail::bounds_after(offsets, sizeof(T))), count);
   }
-  /// `count` lists between starts and stops.
+  /// Returns `count` lists between starts and stops.
   template <ListBound T>
   static Lists by_bounds(const T* starts, const T* stops, std::int64_t count) {
     Lists lists;
@@ -182,7 +185,7 @@ struct Lists {
     lists.count = count;
     return lists;
   }
-  /// `count` lists of `size` elements each, one after the other.
+  /// Returns `count` lists of `size` elements each, one after the other.
   static constexpr Lists of_size(std::int64_t count, std::int64_t size) {
     Lists lists;
     lists.count = count;
@@ -212,14 +215,14 @@ struct Lists {
   }
   /// @endcond
 
-  /// The same, some of them null.
+  /// Returns these lists with a validity: lists are null where `mask` is false.
   [[nodiscard]] Lists with_validity(const Mask& mask) const {
     Lists lists = *this;
     lists.valid = mask;
     return lists;
   }
 
-  /// Whether they are given by offsets or are of one size, and so lie one after the other.
+  /// Returns whether the lists are one after the other, because they are given by offsets or have one size.
   [[nodiscard]] bool are_adjacent() const {
     return has_size || count == 0 || stops == detail::bounds_after(starts, size_of(type));
   }
@@ -227,15 +230,17 @@ struct Lists {
 
 namespace detail {
 
-/// What a call needs to know about lists before it comes to their bounds. Throws invalid_argument for a negative count or
-/// size, more than 2^48 lists, null pointers where there are lists; unequal_lengths for a validity of another length, and where
-/// lists of one size need more than `content` elements; overflow where these do not fit int64.
+/// Checks everything about lists except their bounds. Throws invalid_argument for a negative count or size, more than
+/// 2^48 lists, or null pointers if there are lists. Throws unequal_lengths for a validity of another length, and if
+/// lists of one size need more than `content` elements. Throws overflow if the number of their elements does not fit
+/// int64.
 void require_lists(const Lists& lists, std::int64_t content, ArraysAre arrays = ArraysAre::there);
-/// Throws invalid_argument for a negative length, and for a null pointer where there are elements.
+/// Throws invalid_argument for a negative length, and for a null pointer if there are elements.
 void require_array(const void* data, std::int64_t n, const char* what, ArraysAre arrays);
-/// Throws unequal_lengths for an output that has another number of elements than there are lists.
+/// Throws unequal_lengths if the number of outputs is not the number of lists.
 void require_an_element_each(const Lists& lists, std::int64_t outputs);
-/// Throws invalid_argument, unequal_lengths for a mask that is given but not of that length.
+/// Checks a mask. Throws invalid_argument if its arguments are invalid. Throws unequal_lengths if the mask is given and
+/// its length is not `length`.
 void require_mask(const Mask& mask, std::int64_t length, const char* what, ArraysAre arrays = ArraysAre::there);
 
 }  // namespace detail

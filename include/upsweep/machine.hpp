@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/machine.hpp: what this machine is and how fast it moves memory: the limit of every rung.
+// upsweep/machine.hpp: the properties of this machine and its memory rates, which limit every rung.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace upsweep {
 
-/// The processor as the operating system describes it; 0 and "" where it does not say.
+/// The processor as the operating system describes it; 0 and "" for what is unknown.
 struct Machine {
   std::string cpu;
   int threads;             ///< cores that this process may use
@@ -24,14 +24,14 @@ struct Machine {
 
 [[nodiscard]] const Machine& machine();
 
-/// "baseline", "avx2", "avx512".
+/// Returns the name of an instruction set: "baseline", "avx2", "avx512".
 [[nodiscard]] std::string_view name(Isa isa) noexcept;
 
-/// Copies with `threads` threads (0: every core) and stores that go past the caches: the rate that a scan cannot beat.
-/// `to` and `from` do not overlap.
+/// Copies bytes with `threads` threads (0: every core) and stores that bypass the caches. No scan is faster than this
+/// copy. `to` and `from` must not overlap.
 void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads = 0);
 
-/// Reads every byte with `threads` threads; the result is a checksum, so that the reads cannot be left out.
+/// Reads every byte with `threads` threads. Returns a checksum, so that the compiler cannot remove the reads.
 [[nodiscard]] std::uint64_t read_bytes(const void* from, std::int64_t bytes, int threads = 0);
 
 /// Bytes per second.
@@ -40,12 +40,12 @@ struct MemoryRates {
   double read = 0;
 };
 
-/// Medians on memory beyond the caches, with so many threads (0: every core); takes about a second.
+/// Measures medians on memory larger than the caches, with `threads` threads (0: every core). Takes about a second.
 [[nodiscard]] MemoryRates measure_memory(int threads = 0);
 
-/// "35.8 MB", of 2^20 bytes each.
+/// Returns a size as text: "35.8 MB", of 2^20 bytes each.
 [[nodiscard]] std::string bytes_text(double bytes);
-/// The reverse: "4GB", "1.5 GB", "500mb", "65536"; a KB has 1024 bytes. Nothing where the text is no such size.
+/// Parses a size: "4GB", "1.5 GB", "500mb", "65536"; a KB has 1024 bytes. Returns nullopt if the text is not a size.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(std::string_view text);
 
 }  // namespace upsweep

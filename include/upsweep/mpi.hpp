@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/mpi.hpp: the library's calls over the ranks of an MPI communicator, each on its own share of the arrays.
+// upsweep/mpi.hpp: the library's calls over the ranks of an MPI communicator, each on its shard of the arrays.
 //
 //   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-//   upsweep::mpi::inclusive_scan(MPI_COMM_WORLD, upsweep::par, mine, n, running);  // goes on where rank - 1 ends
+//   upsweep::mpi::inclusive_scan(MPI_COMM_WORLD, upsweep::par, mine, n, running);  // continues after rank - 1
 //
-// Header-only, over MPI's C API: link upsweep::mpi, which brings it (find_package(upsweep COMPONENTS mpi)).
+// Header-only, over MPI's C API: link upsweep::mpi, which also links MPI (find_package(upsweep COMPONENTS mpi)).
 //
-// Shares    the arrays are those of all ranks, one after the other in the order of the ranks. A share may have any length, also
-//           0, another one on every rank, and beyond 2^31. What is said of indices and positions below counts over all ranks.
-// Calls     every rank of the communicator makes the same call: of the same function, types, operator, initial value and
-//           overflow. Policies may differ else, in threads, rungs, and whether a rank is on a GPU. An operator of one's own is
-//           taken to be the same on all, and need not commute.
-// Travels   the carry of each rank (8 to 264 bytes), gathered by all and merged in the order of the ranks; no elements, but
-//           the items of find_subset(). A call takes two all-reductions of up to 64 bytes and one or two all-gathers, and is
-//           over on no rank before all have begun it. Only collectives are used, so that no message of the caller's is met.
-// Floats    a share is folded as reduce.hpp does, sums and products with what rounding lost, and these folds are merged rank by
-//           rank: the same bits for the same shares, whatever MPI, threads and alignment. Other shares: other bits.
-// Errors    an error on any rank is thrown on every one: the same code, index and message, which names the rank. Of several
-//           that of the lowest rank, and so the first bad element. Besides the library's: invalid_argument where the
-//           ranks' calls or builds differ (found out before any work), and communication, where MPI reports an error and the
-//           communicator's handler returns (MPI_ERRORS_RETURN): that one may be another on each rank. After an error outputs
-//           are unspecified.
-// Threads   of the ranks of one host share its cores: bind them (mpiexec --map-by), or say with_threads(). MPI is called by
-//           the calling thread alone (MPI_THREAD_FUNNELED); calls at the same time need communicators of their own.
-// GPUs      with a gpu::Policy and device memory as gpu.hpp has it: scans, reduce, offsets, filtered_sum, for compiled
-//           operators. Carries come to the host, for which the stream is waited for.
+// Shards    an array consists of the shards of all ranks, in the order of the ranks. A shard may have any length, also
+//           0 and more than 2^31, and lengths may differ between ranks. Indices and positions below count over all
+//           ranks.
+// Calls     every rank of the communicator makes the same call, with the same types, operator, initial value and
+//           overflow. Other properties of the policies may differ: threads, rungs, and whether a rank is on a GPU.
+//           Custom operators are assumed to be equal on all ranks, and need not commute.
+// Messages  every rank receives the carries of all ranks (8 to 264 bytes each) and merges them in the order of the
+//           ranks. Elements are not sent, except the items of find_subset(). A call needs two all-reductions of up to
+//           64 bytes and one or two all-gathers. No rank ends a call before all ranks have begun it. Only collectives
+//           are used, so that the library cannot receive a message of the caller by mistake.
+// Floats    a shard is folded as in reduce.hpp. For sums and products, the carry includes the rounding error. The folds
+//           of shards are merged rank by rank. Equal shards give equal bits for any MPI, number of threads and
+//           alignment. Other lengths of shards give other bits.
+// Errors    an error on any rank is thrown on every rank: the same code, index and message, which names the rank. If
+//           several ranks fail, the error of the lowest rank is thrown, which is therefore about the first bad element.
+//           There are two more errors. `invalid_argument`: the ranks' calls or builds differ (detected before any
+//           work). `communication`: MPI reports an error and the communicator's handler returns (MPI_ERRORS_RETURN).
+//           The error `communication` may differ between ranks. After an error outputs are unspecified.
+// Threads   the ranks of one host share its cores: bind the ranks (mpiexec --map-by), or use with_threads(). Only the
+//           calling thread calls MPI (MPI_THREAD_FUNNELED). Concurrent calls need separate communicators.
+// GPUs      with a gpu::Policy and device memory as in gpu.hpp: scans, reduce, offsets, filtered_sum, for compiled
+//           operators. Carries are copied to the host, so these calls wait for the stream.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +62,7 @@ concept CanFold =
     !std::is_const_v<Out> && (std::same_as<Policy, upsweep::Policy> ||
                               (std::same_as<Policy, gpu::Policy> && upsweep::detail::RunsCompiled<In, Out, Op>));
 
-/// carry ← carry ⊕ the elements. Returns the rung.
+/// Folds the elements into the carry: carry ← carry ⊕ the elements. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view fold_share(const Policy& policy, const In* in, std::int64_t n, const Op& op, ScanCarry<Out>& carry) {
   return reduce_into(policy, in, n, op, carry);
@@ -73,7 +76,7 @@ std::string_view fold_share(const gpu::Policy& policy, const In* in, std::int64_
   return all.rung;
 }
 
-/// The scan of a share that `before` precedes.
+/// Scans a shard. `before` is the fold of the elements of all ranks before this rank.
 template <class In, class Out, class Op>
 ScanResult scan_share(const Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
                       ScanCarry<Out> before) {
@@ -82,7 +85,7 @@ ScanResult scan_share(const Policy& policy, const In* in, std::int64_t n, Out* o
 template <class In, class Out, class Op>
 ScanResult scan_share(const gpu::Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op, bool exclusive,
                       const ScanCarry<Out>& before) {
-  // There a scan begins with a value: what rounding took from it is put back in before.
+  // On a GPU, a scan begins with a value: the rounding error in `before` is added back to it.
   const auto begin = before.any ? carry_of(upsweep::detail::value_of(before)) : before;
   return upsweep::detail::scan(policy, in, n, out, op, exclusive, begin);
 }
@@ -93,7 +96,8 @@ struct Share {
   std::int64_t n;
 };
 
-/// Two passes over a share, as its scan cannot begin before all shares to its left are folded; one where there are none.
+/// Scans the shards of all ranks. A rank reads its shard twice: its scan cannot begin before the shards of all ranks
+/// before it are folded. If there is only one rank, it reads the shard once.
 template <class Policy, class In, class Out, class Op>
 ScanResult scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out, const Op& op,
                 bool exclusive, ScanCarry<Out> before) {
@@ -106,7 +110,7 @@ ScanResult scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t 
   });
   Share<ScanCarry<Out>> mine{empty_carry<Out>(), std::max<std::int64_t>(n, 0)};
   const bool is_last = call.rank() + 1 == call.size();
-  // By what reduce() chooses: a rung that is asked for is one of scan's ladder.
+  // Uses the rung that reduce() chooses: a requested rung belongs to the ladder of scan.
   if (!is_last) call.run(0, [&] { fold_share(policy.with_rung({}), in, n, op, mine.carry); });
   const auto shares = call.gather(mine);
   std::int64_t first = 0;
@@ -123,14 +127,14 @@ ScanResult scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t 
 
 }  // namespace detail
 
-/// out[i] = x0 ⊕ … ⊕ xi, of the elements of all ranks up to that one; n of them here.
+/// Computes the inclusive scan out[i] = x0 ⊕ … ⊕ xi over the elements of all ranks; this rank has n elements.
 template <class Policy, class In, class Out, class Op = Add>
   requires detail::CanFold<Policy, In, Out, Op>
 ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out, Op op = {}) {
   return detail::scan(comm, policy, in, n, out, op, false, empty_carry<Out>());
 }
 
-/// Starts with `init`, before the elements of rank 0.
+/// Computes the inclusive scan over the elements of all ranks, starting with `init` before the elements of rank 0.
 template <class Policy, class In, class Out, class Op>
   requires detail::CanFold<Policy, In, Out, Op>
 ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out,
@@ -138,7 +142,7 @@ ScanResult inclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std
   return detail::scan(comm, policy, in, n, out, op, false, carry_of<Out>(init));
 }
 
-/// out[i] = init ⊕ x0 ⊕ … ⊕ xi-1.
+/// Computes the exclusive scan out[i] = init ⊕ x0 ⊕ … ⊕ xi-1 over the elements of all ranks.
 template <class Policy, class In, class Out, class Op = Add>
   requires detail::CanFold<Policy, In, Out, Op>
 ScanResult exclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, Out* out,
@@ -146,7 +150,8 @@ ScanResult exclusive_scan(MPI_Comm comm, const Policy& policy, const In* in, std
   return detail::scan(comm, policy, in, n, out, op, true, carry_of<Out>(init));
 }
 
-/// init ⊕ x0 ⊕ … of all ranks, on every rank. Overflow::checked: the exact sum of all, kept in 128 bits, must fit.
+/// Returns init ⊕ x0 ⊕ … of all ranks, on every rank. With Overflow::checked, the sum of the elements of all ranks must
+/// fit; it is exact, because it is kept in 128 bits.
 template <class Policy, class In, class T, class Op = Add>
   requires detail::CanFold<Policy, In, T, Op>
 Reduction<T> reduce(MPI_Comm comm, const Policy& policy, const In* in, std::int64_t n, T init, Op op = {}) {
@@ -193,15 +198,15 @@ auto segmented_reduce(MPI_Comm /*comm*/, const P& /*policy*/, Rest&&... /*rest*/
 
 namespace detail {
 
-/// What a rank's lists come to on their own.
+/// The result for only one rank's lists.
 struct OffsetsShare {
   std::int64_t total = 0;
   std::int64_t lists = 0;
   bool is_bad = false;
 };
 
-/// What the lists of the ranks before one come to; nothing where one of theirs is bad or their total leaves int64, which is
-/// for the first such rank to find.
+/// Returns the carry of the lists of the ranks before `rank`. Returns nullopt if one of these lists is bad or their
+/// total exceeds int64: the first such rank then reports the error.
 inline std::optional<OffsetsCarry> lists_before(const std::vector<OffsetsShare>& shares, int rank) {
   OffsetsCarry before;
   for (int r = 0; r < rank; ++r) {
@@ -214,8 +219,8 @@ inline std::optional<OffsetsCarry> lists_before(const std::vector<OffsetsShare>&
 
 }  // namespace detail
 
-/// The offsets of the lists of all ranks, packed one after the other; of those of n lists here, n + 1. The result has the total
-/// of all ranks. An error's index is the first bad list of all.
+/// Computes the offsets of the lists of all ranks, packed one after the other. This rank has n lists and n + 1
+/// offsets. The result contains the total of all ranks. An error's index is the first bad list of all ranks.
 template <class Policy, ListBound T>
 OffsetsResult offsets(MPI_Comm comm, const Policy& policy, const T* starts, const T* stops, std::int64_t n,
                       std::int64_t* offsets, bool strict = false) {
@@ -229,12 +234,12 @@ OffsetsResult offsets(MPI_Comm comm, const Policy& policy, const T* starts, cons
       result = upsweep::offsets(policy, starts, stops, n, offsets, strict, alone);
     } catch (const Error& error) {
       if (error.index() == kNoIndex) throw;
-      mine.is_bad = true;  // which list is the first one depends on the offset that they begin with
+      mine.is_bad = true;  // which list is the first bad one depends on the offset that they begin with
     }
     mine.total = alone.total;
   });
   const auto shares = call.gather(mine);
-  // The lists once more, now that it is known what precedes them.
+  // Computes the offsets again, now that the carry of the preceding ranks is known.
   call.run(0, [&] {
     auto before = detail::lists_before(shares, call.rank());
     if (!before || (before->total == 0 && !mine.is_bad)) return;
@@ -246,29 +251,30 @@ OffsetsResult offsets(MPI_Comm comm, const Policy& policy, const T* starts, cons
   return result;
 }
 
-/// out[i] = init ⊕ the elements of list i. A list is its rank's on which it begins, and may end on another one. `lists` are those
-/// that begin here, their bounds counted over all ranks; `out` has an element for each of them. Given by offsets, one rank's last
-/// list ends where the next rank's first one begins. Given by starts and stops, they may lie in any order, overlap and have gaps,
-/// but one list of a rank goes on on later ones, and none of these lists overlaps another of them. `valid`: false where an
-/// element of this rank's is null. A list that goes on past its rank is folded as reduce() does.
+/// Computes out[i] = init ⊕ the elements of list i. A list belongs to the rank on which it begins, and may end on
+/// another rank. `lists` are the lists that begin on this rank, with bounds that count over all ranks. `out` has one
+/// element for each of these lists. Lists by offsets: the first list of the next rank begins where the last list of
+/// this rank ends. Lists by starts and stops may be in any order, overlap and have gaps, with two limits. Only one list
+/// of a rank may continue on later ranks. The lists that continue on later ranks must not overlap each other. `valid`
+/// is false where an element of this rank is null. A list that continues on a later rank is folded as in reduce().
 template <class In, class Out, class Op>
 ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                              Out* out, std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, init, policy}, lists, content, n, out, valid);
 }
 
-/// The same without an initial value.
+/// Reduces each list without an initial value.
 template <class In, class Out, class Op = Add>
   requires(!upsweep::detail::NamedReducer<Op>)
 ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                              Out* out, Op op = {}, const Mask& valid = {}) {
   static_assert(operator_of<Op, Out>() != Operator::custom,
-                "an operator of your own needs an init: what an empty list gives");
+                "a custom operator needs an initial value, which is the result of an empty list");
   return detail::reduce_lists(comm, detail::ListFold<In, Out, Op>{op, std::nullopt, policy}, lists, content, n, out,
                               valid);
 }
 
-/// any, all, count, count_nonzero, argmin or argmax of every list.
+/// Computes any, all, count, count_nonzero, argmin or argmax of each list.
 template <class In, class Out, upsweep::detail::NamedReducer Op>
 ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& lists, const In* content, std::int64_t n,
                              Out* out, Op, const Mask& valid = {}) {
@@ -277,7 +283,8 @@ ListsResult segmented_reduce(MPI_Comm comm, const Policy& policy, const Lists& l
 
 // ---- Sums of products.
 
-/// Σ quantity[i]·price[i] where key[i] < limit, over the rows of all ranks, modulo 2^64; n rows here.
+/// Computes Σ quantity[i]·price[i] of the rows with key[i] < limit, over the rows of all ranks, modulo 2^64. This rank
+/// has n rows.
 template <class Policy>
 FilteredSum filtered_sum(MPI_Comm comm, const Policy& policy, const std::uint32_t* key, const std::int64_t* quantity,
                          const std::int64_t* price, std::int64_t n, std::uint32_t limit) {
@@ -290,10 +297,10 @@ FilteredSum filtered_sum(MPI_Comm comm, const Policy& policy, const std::uint32_
   return {std::accumulate(sums.begin(), sums.end(), std::int64_t{0}, add), mine.rung};
 }
 
-/// Whether some of the items of all ranks add up to the target, and which: positions over all ranks. n items are given here.
-/// Rank 0 does what needs no long search, and all that by which bitmaps are filled; a search among lists of sums, for an exact
-/// target, is done by all, each its share, by cpu.schroeppel_shamir. The answer is the same for any number of ranks,
-/// unless memory or a rung that is asked for makes rank 0 go another way.
+/// Finds items of all ranks that add up to the target; positions count over all ranks. This rank passes n items. Rank 0
+/// does everything that needs no long search, and all work that fills bitmaps. If the target is exact and the search
+/// uses lists of sums, all ranks search, each rank its share, by cpu.schroeppel_shamir. The answer is the same for any
+/// number of ranks, unless memory or a requested rung makes rank 0 use another strategy.
 inline SubsetSum find_subset(MPI_Comm comm, const Policy& policy, const std::int64_t* items, std::int64_t n,
                              std::int64_t target, const SubsetSumOptions& options = {}) {
   using detail::Function;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/nccl.hpp: scans and reductions of one array that lies in shards, one on the GPU of each rank of an NCCL communicator.
+// upsweep/nccl.hpp: scans and reductions of one array in shards, one on the GPU of each rank of an NCCL communicator.
 //
 //   const auto policy = upsweep::gpu::Policy{}.with_device(device).with_stream(stream);
-//   upsweep::nccl::inclusive_scan(communicator, policy, x, n, y);  // on every rank; returns once the work is in the stream
+//   upsweep::nccl::inclusive_scan(communicator, policy, x, n, y);  // on every rank; returns when the work is queued
 //
-// Header-only: needs NCCL's nccl.h, and that the program is linked with NCCL. What the library does not do is NCCL's: 2 KB go from
-// each rank to the next, or a value from each to all.
+// Header-only: needs NCCL's nccl.h, and a program that is linked with NCCL. NCCL does the communication: 2 KB from
+// each rank to the next, or one value from each rank to all.
 //
-// Shards    in the order of the ranks, of any lengths, empty ones too: see shards.hpp, which says what a scan costs and which bits
-//           floats have. All ranks make the same calls with the same types and operators, as NCCL demands of its own.
-// Order     stream-ordered like NCCL's calls; can be captured into a graph.
-// Errors    Error: those of shards.hpp, before anything is sent: the ranks that have sent wait then, as they do in NCCL, until the
-//           communicator is aborted. device_failed: what NCCL reports.
+// Shards    are in the order of the ranks, with any lengths, also empty. See shards.hpp, which describes the cost of a
+//           scan and the bits of floats. All ranks must make the same calls with the same types and operators, as NCCL
+//           requires for its own calls.
+// Order     stream-ordered like NCCL's calls. Calls can be captured into a graph.
+// Errors    Error: those of shards.hpp, before anything is sent. Other ranks may already have sent. As in NCCL, these
+//           ranks then wait until the communicator is aborted. `device_failed`: NCCL reports an error.
 #pragma once
 
 #include <nccl.h>
@@ -72,7 +73,7 @@ ScanResult scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::i
 
 }  // namespace detail
 
-/// Inclusive scan of all ranks' elements as one array: n of them here, from `in` to `out`.
+/// Computes the inclusive scan of all ranks' elements as one array; this rank has n elements.
 template <class In, class Out, class Op = Add>
   requires upsweep::detail::RunsCompiled<In, Out, Op>
 ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
@@ -80,7 +81,7 @@ ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* 
   return detail::scan(comm, policy, in, n, out, op, false, empty_carry<Out>());
 }
 
-/// Starts with `init`, which is the same on all ranks.
+/// Computes the inclusive scan of all ranks' elements, starting with `init`, which must be the same on all ranks.
 template <class In, class Out, class Op>
   requires upsweep::detail::RunsCompiled<In, Out, Op>
 ScanResult inclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, Out* out,
@@ -95,14 +96,14 @@ ScanResult exclusive_scan(ncclComm_t comm, const gpu::Policy& policy, const In* 
   return detail::scan(comm, policy, in, n, out, op, true, carry_of<Out>(init));
 }
 
-/// init ⊕ x0 ⊕ … of all ranks' elements as one array, into *out, memory of this rank's device, on every rank. `init` is the same
-/// on all ranks. Floats have the same bits on all of them.
+/// Computes init ⊕ x0 ⊕ … of all ranks' elements as one array, on every rank, into *out in memory of this rank's
+/// device. `init` must be the same on all ranks. Floats have the same bits on all ranks.
 template <class In, class T, class Op = Add>
   requires upsweep::detail::RunsCompiled<In, T, Op>
 void reduce_async(ncclComm_t comm, const gpu::Policy& policy, const In* in, std::int64_t n, T* out,
                   std::type_identity_t<T> init, Op op = {}) {
   const detail::Rank rank(comm);
-  constexpr T kIdentity = identity<T>(operator_of<Op, T>());  // of ranks without elements
+  constexpr T kIdentity = identity<T>(operator_of<Op, T>());  // for ranks without elements
   gpu::MemoryResource& memory = policy.memory != nullptr ? *policy.memory : gpu::pool();
   const gpu::Workspace buffer({.scratch = std::int64_t{sizeof(T)} * (rank.count + 1)}, policy.device, policy.stream,
                               memory);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/offsets.hpp: ragged arrays: the offsets of lists that are given by where each starts and stops.
+// upsweep/offsets.hpp: computes the offsets of lists of ragged arrays from their starts and stops.
 //
 // offsets() writes, for lists starts[i] … stops[i],
 //   offsets[0] = 0,  offsets[i+1] = offsets[i] + (stops[i] - starts[i])
 // which is the offsets array of the same lists packed one after another.
 //
-// Shapes    starts and stops hold n bounds each, offsets n + 1.
-// Types     bounds are int32, uint32 or int64, offsets int64. Differences are taken in 64 bits.
-// Errors    validation is part of the pass. Error, with index() the first bad list i: stop_before_start
-//           (stops[i] < starts[i]), overflow (a difference or an offset leaves int64), and with ListOptions::strict
-//           negative_start (starts[i] < 0). Then offsets[0 … i] are right and the rest is unspecified.
-//           unequal_lengths, invalid_argument, unknown_rung and unsupported are about no list and write nothing.
+// Shapes    starts and stops have n bounds each, offsets n + 1.
+// Types     bounds are int32, uint32 or int64, offsets int64. Differences are computed in 64 bits.
+// Errors    a call validates lists while it computes their offsets. Error, with index() the first bad list i:
+//           stop_before_start (stops[i] < starts[i]), overflow (a difference or an offset exceeds int64), and with
+//           ListOptions::strict negative_start (starts[i] < 0). After such an error, offsets[0 … i] are right and the
+//           others are unspecified. The errors unequal_lengths, invalid_argument, unknown_rung and unsupported have no
+//           index; after them, nothing is written.
 // In place  `offsets` must not overlap the bounds.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, as a bad list is an error; those
-//           in …_async do not.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, because a bad list is an
+//           error; those named …_async do not.
 // Source    Awkward Array's kernel awkward_ListArray_compact_offsets; Arrow's conversion of ListView to List.
 #pragma once
 
@@ -35,13 +36,13 @@ namespace upsweep {
 struct ListOptions {
   std::int64_t starts_offset = 0;  ///< the first list starts at starts[starts_offset]
   std::int64_t stops_offset = 0;   ///< … and stops at stops[stops_offset]
-  std::int64_t length = -1;        ///< lists; -1: what follows both offsets, which must then be equal
-  bool strict = false;             ///< negative starts are errors too
+  std::int64_t length = -1;        ///< number of lists; -1: all lists after both offsets, in arrays of equal length
+  bool strict = false;             ///< negative starts are also errors
 };
 
 /// The result of offsets().
 struct OffsetsResult {
-  std::int64_t lists;     ///< offsets written, less one
+  std::int64_t lists;     ///< number of written offsets, minus one
   std::int64_t total;     ///< the last offset: elements in all lists
   std::string_view rung;  ///< the id of the rung that ran
 };
@@ -60,7 +61,8 @@ OffsetsCall offsets_call(const T* starts, const T* stops, std::int64_t n, std::i
   return call;
 }
 
-/// A few lists, by the reference loop; false where something is wrong, which the library then finds and names.
+/// Computes the offsets of a few lists by the reference loop. Returns false if there is an error, which the library
+/// then reports.
 template <ListBound T>
 bool offset_few(const OffsetsCall& call) {
   const auto* starts = static_cast<const T*>(call.starts);
@@ -72,18 +74,19 @@ bool offset_few(const OffsetsCall& call) {
       !same_or_apart(stops, in_bytes, call.offsets, out_bytes)) {
     return false;
   }
-  // Copies, as a store to an offset could change the call's own fields for all the compiler knows.
+  // Copies: otherwise the compiler must assume that a store to an offset changes the call's fields.
   std::int64_t* const offsets = call.offsets;
   const std::int64_t n = call.n;
   std::int64_t offset = call.carry.total;
-  std::int64_t bad = offset;  // its sign
+  std::int64_t bad = offset;  // only its sign matters
   std::int64_t some_start = 0;
   offsets[0] = offset;
   for (std::int64_t i = 0; i < n; ++i) {
     const auto start = static_cast<std::int64_t>(starts[i]);
     const auto stop = static_cast<std::int64_t>(stops[i]);
-    // Modulo 2^64: a length or an offset that leaves int64 shows as a negative one, but for a stop below zero with a
-    // start that is not. Of 32-bit bounds no length leaves it, and of a few no offset comes round again.
+    // Modulo 2^64: a length or an offset that exceeds int64 appears as a negative number. There is one exception: the
+    // stop is negative and the start is not. With 32-bit bounds no length exceeds int64. With only a few lists, no
+    // offset wraps so far that it is positive again.
     const auto length = static_cast<std::int64_t>(static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start));
     offset = add(offset, length);
     bad |= length;
@@ -97,7 +100,7 @@ bool offset_few(const OffsetsCall& call) {
   return bad >= 0;
 }
 
-/// Offsets that continue the sequence of `carry`.
+/// Computes offsets that continue the sequence of `carry`.
 template <ListBound T>
 OffsetsResult continue_offsets(const Policy& policy, OffsetsCall& call, OffsetsCarry& carry) {
   if (runs_inline(policy, call.n) && offset_few<T>(call)) {
@@ -120,8 +123,9 @@ inline constexpr ArgumentRules kOffsetsRules{.alike = 4, .integers = true};
 
 }  // namespace detail
 
-/// Offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and carry is advanced; so lists can come
-/// in chunks. An error's index counts from the first list of the sequence. offsets holds n + 1.
+/// Computes the offsets of n lists that continue a sequence: offsets[0] is `carry.total`, and the call updates `carry`.
+/// Lists can thus be processed in chunks. An error's index counts from the first list of the sequence. `offsets` has n
+/// + 1 elements.
 template <ListBound T, detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict, OffsetsCarry& carry) {
@@ -130,7 +134,7 @@ OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int
   return detail::continue_offsets<T>(policy, call, carry);
 }
 
-/// Offsets of n lists; offsets holds n + 1.
+/// Computes the offsets of n lists; `offsets` has n + 1 elements.
 template <ListBound T, detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int64_t n, std::int64_t* offsets,
                       bool strict = false) {
@@ -138,7 +142,7 @@ OffsetsResult offsets(const P& policy, const T* starts, const T* stops, std::int
   return upsweep::offsets(policy, starts, stops, n, offsets, strict, carry);
 }
 
-/// Offsets of arrays, vectors, spans: `upsweep::offsets(par, starts, stops, offsets)`.
+/// Computes the offsets of lists from ranges (arrays, vectors, spans): `upsweep::offsets(par, starts, stops, offsets)`.
 template <std::ranges::range Bounds, std::ranges::range OtherBounds, std::ranges::range Offsets,
           detail::AnyPolicy P = Policy>
 OffsetsResult offsets(const P& policy, const Bounds& starts, const OtherBounds& stops, Offsets&& offsets,
@@ -162,9 +166,9 @@ auto offsets(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many lists there are may
-/// also be in device memory: gpu::Length(address, most), outside the offsets; they hold up to most + 1 elements.
-/// Returns the rung.
+/// Computes offsets without waiting. `status`, in device memory, contains the outcome once the stream has finished the
+/// call. The number of lists may also be in device memory, but not within `offsets`: pass gpu::Length(address, most).
+/// In this case, `offsets` has up to most + 1 elements. Returns the rung.
 template <ListBound T>
 std::string_view offsets_async(const gpu::Policy& policy, const T* starts, const T* stops, gpu::Length n,
                                std::int64_t* offsets, gpu::OffsetsStatus* status, bool strict = false) {
@@ -177,7 +181,7 @@ std::string_view offsets_async(const gpu::Policy& policy, const T* starts, const
 
 namespace gpu {
 
-/// The device memory that offsets of up to n lists with bounds of type T need under that policy: for a Workspace.
+/// Returns the size of the Workspace that offsets of up to n lists with bounds of type T need under the policy.
 template <ListBound T>
 WorkspaceSize offsets_workspace(const Policy& policy, std::int64_t n) {
   upsweep::detail::OffsetsCall call;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/operators.hpp: the operators with compiled kernels: one descriptor each, which everything else derives from.
+// upsweep/operators.hpp: the operators with compiled kernels, each with one descriptor that everything is derived from.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 #include "upsweep/detail/unreachable.hpp"
 
-// Operators run on GPUs too: nvcc wants their functions marked.
+// Operators run also on GPUs: nvcc requires their functions to be marked.
 #ifdef __CUDACC__
 #define UPSWEEP_HOST_DEVICE __host__ __device__
 #else
@@ -23,36 +23,36 @@
 
 namespace upsweep {
 
-/// The operators with compiled kernels, in the order of `Operators` below. `custom` is any other function object: it runs
-/// through templates.
+/// The operators with compiled kernels, in the order of `Operators` below. `custom` is any other function object,
+/// which runs through templates.
 enum class Operator : std::uint8_t { add, mul, min, max, bit_and, bit_or, bit_xor, custom };
 
 inline constexpr int kOperatorCount = static_cast<int>(Operator::custom);
 
 namespace detail {
 
-/// The unsigned type in which integer arithmetic wraps without undefined behaviour, at least as wide as int: narrower
-/// ones would be promoted to a signed int and could overflow there.
+/// The unsigned type in which integer arithmetic wraps without undefined behavior. It is at least as wide as int,
+/// because C++ promotes narrower types to a signed int, which could overflow.
 template <class T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 }  // namespace detail
 
-/// What holds for an operator whose descriptor does not say otherwise. Not in `detail`, whose functions argument-dependent
-/// lookup would then find for operators.
+/// Properties of an operator whose descriptor does not override them. The struct is not in `detail`, because
+/// argument-dependent lookup would then find functions of `detail` for operators.
 struct OperatorDefaults {
   static constexpr bool kIntegersOnly = false;
   static constexpr bool kSelects = false;  ///< the result is one of the operands, so nothing rounds or overflows
-  /// op(k·a, k·b) = k·op(a, b) for k > 0: decimals combine as the scaled integers that they are kept as.
+  /// op(k·a, k·b) = k·op(a, b) for k > 0: decimals combine as the scaled integers that represent them.
   static constexpr bool kKeepsScale = false;
   template <class T>
   using Standard = void;  ///< the function object of the standard library that is this operator
 };
 
-// A descriptor is the operator as a function object, associative and commutative (a SIMD reduction combines by lanes), and
-// its properties. identity<T>() is the value e with e ⊕ x = x for every x, bit for bit.
+// A descriptor is a function object with the properties of the operator. The operator is associative and commutative
+// (a SIMD reduction combines by lanes). `identity<T>()` is the value e with e ⊕ x = x for every x, bit for bit.
 
-/// a + b; integers wrap around.
+/// a + b; integers wrap (modulo 2^bits).
 struct Add : OperatorDefaults {
   static constexpr Operator kOperator = Operator::add;
   static constexpr std::string_view kName = "add";
@@ -60,7 +60,7 @@ struct Add : OperatorDefaults {
   template <class T>
   using Standard = std::plus<T>;
 
-  /// For floats -0.0: 0.0 + -0.0 is 0.0.
+  /// Returns -0.0 for floats, because 0.0 + -0.0 is 0.0.
   template <class T>
   static constexpr T identity() {
     return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
@@ -76,7 +76,7 @@ struct Add : OperatorDefaults {
   }
 };
 
-/// a · b; integers wrap around.
+/// a · b; integers wrap (modulo 2^bits).
 struct Mul : OperatorDefaults {
   static constexpr Operator kOperator = Operator::mul;
   static constexpr std::string_view kName = "mul";
@@ -98,7 +98,7 @@ struct Mul : OperatorDefaults {
   }
 };
 
-/// The smaller one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
+/// The smaller operand, or the NaN if one operand is NaN. If the operands are equal (also 0.0 and -0.0), the left one.
 struct Min : OperatorDefaults {
   static constexpr Operator kOperator = Operator::min;
   static constexpr std::string_view kName = "min";
@@ -120,7 +120,7 @@ struct Min : OperatorDefaults {
   }
 };
 
-/// The larger one; a NaN on either side wins. Of equal values (0.0 and -0.0 too) the left one.
+/// The larger operand, or the NaN if one operand is NaN. If the operands are equal (also 0.0 and -0.0), the left one.
 struct Max : OperatorDefaults {
   static constexpr Operator kOperator = Operator::max;
   static constexpr std::string_view kName = "max";
@@ -193,14 +193,15 @@ struct BitXor : OperatorDefaults {
   }
 };
 
-/// x → a·x + b. A scan of these with Compose, applied to x0, gives every term of the recurrence xi = ai·xi-1 + bi.
+/// The map x → a·x + b. A scan of maps with Compose, applied to x0, computes every term of the recurrence xi = ai·xi-1
+/// + bi.
 template <class T>
 struct Affine {
   T a;
   T b;
 };
 
-/// First f, then g. Associative, but it does not commute.
+/// The composition of two maps: first f, then g. It is associative, but does not commute.
 struct Compose {
   template <class T>
   UPSWEEP_HOST_DEVICE constexpr Affine<T> operator()(const Affine<T>& f, const Affine<T>& g) const {
@@ -208,7 +209,7 @@ struct Compose {
   }
 };
 
-// NOLINTBEGIN(readability-identifier-naming): they are called, and named as functions
+// NOLINTBEGIN(readability-identifier-naming): callers use them as functions, so they are named as functions
 inline constexpr Add add{};
 inline constexpr Mul mul{};
 inline constexpr Min min{};
@@ -219,7 +220,8 @@ inline constexpr BitXor bit_xor{};
 inline constexpr Compose compose{};
 // NOLINTEND(readability-identifier-naming)
 
-/// Every compiled operator. Names, kernels of the CPU and of GPUs, the options of the command and the tests iterate it.
+/// Every compiled operator. Code that needs all of them iterates over this list: the names, the kernels for CPUs and
+/// GPUs, the options of the command, and the tests.
 using Operators = std::tuple<Add, Mul, Min, Max, BitAnd, BitOr, BitXor>;
 
 namespace detail {
@@ -251,7 +253,7 @@ constexpr const OperatorInfo& info_of(Operator op) { return kOperators[static_ca
 
 }  // namespace detail
 
-/// "add", "mul", "min", "max", …, as the command spells them.
+/// Returns the name of an operator as the command spells it: "add", "mul", "min", "max", ….
 constexpr std::string_view name(Operator op) { return detail::info_of(op).name; }
 
 constexpr std::optional<Operator> parse_operator(std::string_view text) {
@@ -261,11 +263,11 @@ constexpr std::optional<Operator> parse_operator(std::string_view text) {
   return std::nullopt;
 }
 
-/// Those that floats do not have.
+/// Returns whether floats do not support the operator.
 constexpr bool is_integer_only(Operator op) { return detail::info_of(op).integers_only; }
-/// Those whose result is one of the operands.
+/// Returns whether the operator's result is one of its operands.
 constexpr bool selects(Operator op) { return detail::info_of(op).selects; }
-/// Those that combine decimals of one scale as they combine the integers that these are kept as.
+/// Returns whether the operator combines decimals of one scale as it combines the integers that represent them.
 constexpr bool keeps_scale(Operator op) { return detail::info_of(op).keeps_scale; }
 
 namespace detail {
@@ -286,20 +288,21 @@ constexpr Operator find_operator(std::type_identity<std::tuple<Known...>>) {
   return found;
 }
 
-/// The operator that a function object is on elements of type T. CUDA's own are added in cuda_operators.cuh.
+/// The compiled operator that a function object represents for elements of type T. cuda_operators.cuh adds CUDA's
+/// function objects.
 template <class Op, class T>
 struct OperatorOf : std::integral_constant<Operator, find_operator<Op, T>(std::type_identity<Operators>{})> {};
 
 }  // namespace detail
 
-/// The compiled operator that function object `Op` stands for on elements of type T; `custom` for any other.
+/// Returns the compiled operator that function object `Op` represents for elements of type T; `custom` for any other.
 template <class Op, class T>
 constexpr Operator operator_of() {
   constexpr Operator kOp = detail::OperatorOf<Op, T>::value;
   return std::is_floating_point_v<T> && is_integer_only(kOp) ? Operator::custom : kOp;
 }
 
-/// visit_operator<T>(op, f) is f of the operator on elements of type T; op is one that T has, not `custom`.
+/// Calls f with the operator `op`, which T must support and which is not `custom`, and returns its result.
 template <class T, std::size_t kIndex = 0, class F>
 constexpr auto visit_operator(Operator op, F&& f) -> decltype(f(Add{})) {
   if constexpr (kIndex < std::tuple_size_v<Operators>) {
@@ -313,7 +316,7 @@ constexpr auto visit_operator(Operator op, F&& f) -> decltype(f(Add{})) {
   }
 }
 
-/// f of every compiled operator that elements of type T have.
+/// Calls f with every compiled operator that elements of type T support.
 template <class T, class F>
 constexpr void for_each_operator(F&& f) {
   const auto call = [&]<class Op>(Op op) {
@@ -322,16 +325,16 @@ constexpr void for_each_operator(F&& f) {
   std::apply([&](auto... op) { (call(op), ...); }, Operators{});
 }
 
-/// Whether op(a, b) is op(b, a), so that a GPU may fold faster, out of order. Known of the operators above on arithmetic
-/// types; a type of operators of your own says so by specialising this:
+/// Whether op(a, b) equals op(b, a). If true, a GPU may fold out of order, which is faster. It is true for the
+/// operators above on arithmetic types. For a custom operator type, specialize it:
 /// `template <class T> inline constexpr bool upsweep::is_commutative<MyOperator, T> = true;`
 template <class Op, class T>
 inline constexpr bool is_commutative = std::is_arithmetic_v<T> && operator_of<Op, T>() != Operator::custom;
 
 namespace detail {
 
-/// The operator that computes: std::plus and std::multiplies of integers as Add and Mul, which wrap around where theirs
-/// would be undefined; any other as it is.
+/// Returns the function object to call. It is Add or Mul for std::plus or std::multiplies of integers: Add and Mul
+/// wrap, where the standard operators are undefined. Any other operator is returned unchanged.
 template <class T, class Op>
 constexpr auto wrapping(const Op& op) {
   if constexpr (std::is_integral_v<T> && operator_of<Op, T>() == Operator::add) {
@@ -345,7 +348,7 @@ constexpr auto wrapping(const Op& op) {
 
 }  // namespace detail
 
-/// The value e with e ⊕ x = x for every x, bit for bit. `op` is one that T has, not `custom`.
+/// Returns the value e with e ⊕ x = x for every x, bit for bit. T must support `op`, which is not `custom`.
 template <class T>
 constexpr T identity(Operator op) {
   return visit_operator<T>(op, []<class Op>(Op) { return Op::template identity<T>(); });

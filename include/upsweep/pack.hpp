@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/pack.hpp: lists that lie anywhere in their content, gathered one after the other.
+// upsweep/pack.hpp: copies lists from anywhere in their content, one after the other.
 //
 //   offsets[0] = 0,  offsets[i+1] = offsets[i] + length of list i,
 //   out[offsets[i] + j] = content[starts[i] + j]  for each element j of list i, in every column
 //
-// Lists     as lists.hpp has them: in any order, overlapping, with gaps, null ones (which are empty), of one size; or
-//           ListViews, Arrow's list views: a start and a size each.
-// Shapes    offsets holds n + 1. All columns have as many elements, and each output holds those of all lists.
-// Types     offsets are int64. Elements of 1, 2, 4, 8 or 16 bytes are moved as bytes, whatever they are.
-// Steps     pack() does it all where outputs are known to be large enough. Otherwise pack_offsets() says how large they
-//           have to be, and pack_content() moves the content. Of starts and stops without nulls, offsets()
-//           (offsets.hpp) writes the same offsets as pack_offsets(), but knows of no content that lists must lie in; nor does
-//           pack() without columns.
-// Nested    lists of lists are packed from the outside in: the content of the outer lists is the bounds of the inner ones, two
-//           columns. What comes out are starts and stops of the inner lists in their new order, for the next pack():
+// Lists     those of lists.hpp: in any order, overlapping, with gaps, null ones (which are empty), of one size. They
+//           may also be ListViews, which are Arrow's list views: each has a start and a size.
+// Shapes    `offsets` has n + 1 elements. All columns have the same length, and each output has capacity for the
+//           elements of all lists.
+// Types     offsets are int64. Elements of 1, 2, 4, 8 or 16 bytes are moved as bytes, whatever their type.
+// Steps     pack() does everything in one call, if outputs are known to be large enough. Otherwise pack_offsets()
+//           returns the size that the outputs need, and pack_content() moves the content. For starts and stops without
+//           nulls, offsets() (offsets.hpp) writes the same offsets as pack_offsets(). But offsets() cannot check that
+//           lists are within their content. A pack() without columns cannot check this either.
+// Nested    lists of lists are packed from the outside in. The content of the outer lists is two columns: the bounds
+//           of the inner lists. The results are starts and stops of the inner lists in their new order, and are the
+//           input of the next pack().
 //             pack(par, outer, outer_offsets, PackColumn(inner_starts, starts),
 //                  PackColumn(inner_stops, stops));
 //             pack(par, Lists(starts, stops), inner_offsets, PackColumn(content, packed));
-//           Of inner offsets `o`, inner_starts are all but the last, inner_stops all but the first, both in place. A
-//           validity of a byte per inner list is one column more.
-// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (the offsets
-//           leave int64), and of pack_content() unequal_lengths (the offsets say another length). Without an index:
-//           unequal_lengths (columns, or too little capacity for their outputs), invalid_argument, unknown_rung,
-//           unsupported, out_of_memory. Outputs are unspecified then; nothing is written past their ends.
+//           If the inner lists have offsets `o`, pass `o` without its last element as inner_starts, and `o` without its
+//           first element as inner_stops; neither is a copy. A validity of one byte per inner list is one more column.
+// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end, overflow (the
+//           offsets exceed int64), and in pack_content() unequal_lengths (the length differs from the offsets).
+//           Without an index: unequal_lengths (columns, or too little capacity for their outputs), invalid_argument,
+//           unknown_rung, unsupported, out_of_memory. After an error, outputs are unspecified; nothing is written past
+//           their ends.
 // In place  outputs must overlap neither inputs nor each other.
-// GPU       pack and its two steps, with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists and columns are host objects
-//           that view it. Calls wait for the stream, as a bad list is an error; those in …_async do not.
-// Source    Awkward Array's to_packed (compact_offsets, broadcast_tooffsets and a carry); Arrow's cast of list views to lists.
+// GPU       pack and its two steps, with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists and columns are
+//           host objects that view device memory. Calls wait for the stream, because a bad list is an error. Calls
+//           named …_async do not wait.
+// Source    Awkward Array's to_packed (compact_offsets, broadcast_tooffsets and a carry); Arrow's cast of list views
+//           to lists.
 #pragma once
 
 #include <array>
@@ -43,14 +48,14 @@
 
 namespace upsweep {
 
-/// Arrow's list views: lists in any order, overlapping, by where each starts and how many elements it has. What a null
-/// one's entries hold is not looked at, nor where an empty one starts.
+/// Arrow's list views: each list has a start and a number of elements. Lists may be in any order and overlap. The
+/// entries of a null list are not read, and the start of an empty list is not checked.
 struct ListViews {
   const void* starts = nullptr;
   const void* sizes = nullptr;
   Type type = Type::int64;  ///< of both
   std::int64_t count = 0;
-  Mask valid = {};  ///< false where a list is null; not given: none is
+  Mask valid = {};  ///< false where a list is null; not given: no list is null
 
   constexpr ListViews() = default;
   template <std::ranges::range R, std::ranges::range S>
@@ -76,7 +81,7 @@ struct ListViews {
     return {};
   }
   /// @endcond
-  /// The same, some of them null.
+  /// Returns these list views with a validity: lists are null where `mask` is false.
   [[nodiscard]] ListViews with_validity(const Mask& mask) const {
     ListViews views = *this;
     views.valid = mask;
@@ -87,7 +92,7 @@ struct ListViews {
 /// The result of pack and its steps.
 struct PackResult {
   std::int64_t lists;
-  std::int64_t total;     ///< elements in all lists: the last offset less the first
+  std::int64_t total;     ///< elements in all lists: the last offset minus the first
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -102,7 +107,7 @@ inline PackCall pack_call(const Lists& lists, std::int64_t* offsets) {
 inline PackCall pack_call(const ListViews& views, std::int64_t* offsets) {
   PackCall call;
   call.lists.starts = views.starts;
-  call.lists.stops = views.sizes;  // an array as long, that no stop is read from
+  call.lists.stops = views.sizes;  // an array of the same length; no stop is read from it
   call.lists.type = views.type;
   call.lists.count = views.count;
   call.lists.valid = views.valid;
@@ -120,7 +125,7 @@ PackResult pack(const P& policy, PackCall call, std::span<const PackColumn> colu
 
 template <class L>
 concept ListsOrViews = std::convertible_to<L, Lists> || std::same_as<L, ListViews>;
-/// What it is: arrays of offsets are lists.
+/// Returns list views unchanged, and converts arrays of offsets to lists.
 template <ListsOrViews L>
 auto lists_or_views(const L& lists) {
   if constexpr (std::same_as<L, ListViews>) {
@@ -139,19 +144,20 @@ inline constexpr ArgumentRules kPackRules{.arrays = 1, .integers = true};
 
 }  // namespace detail
 
-/// Offsets and content of the lists, or list views; offsets holds n + 1.
+/// Packs lists, or list views: writes their offsets and their content. `offsets` has n + 1 elements.
 template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, std::span<const PackColumn> columns) {
   return detail::pack(policy, detail::pack_call(detail::lists_or_views(lists), offsets), columns);
 }
 
-/// The same with columns one by one.
+/// Packs lists, or list views, with columns as arguments.
 template <detail::ListsOrViews L, std::same_as<PackColumn>... Columns, detail::AnyPolicy P = Policy>
 PackResult pack(const P& policy, const L& lists, std::int64_t* offsets, const Columns&... columns) {
   const std::array<PackColumn, sizeof...(Columns)> array{columns...};
   return upsweep::pack(policy, lists, offsets, std::span<const PackColumn>(array));
 }
 
+/// Packs lists, or list views, with offsets in a range:
 /// `pack(par, Lists(starts, stops), offsets, PackColumn(pt, packed_pt), PackColumn(eta, packed_eta))`.
 template <detail::ListsOrViews L, detail::OffsetsOut Offsets, std::same_as<PackColumn>... Columns,
           detail::AnyPolicy P = Policy>
@@ -162,7 +168,8 @@ PackResult pack(const P& policy, const L& lists, Offsets&& offsets, const Column
   return upsweep::pack(policy, given, std::ranges::data(offsets), columns...);
 }
 
-/// The first step: offsets alone, of lists in `content` elements; offsets holds n + 1.
+/// Writes the offsets of packed lists, the first step of pack(). Lists are in `content` elements; `offsets` has n + 1
+/// elements.
 template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, std::int64_t* offsets) {
   detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), offsets);
@@ -177,11 +184,12 @@ PackResult pack_offsets(const P& policy, const L& lists, std::int64_t content, O
   return upsweep::pack_offsets(policy, given, content, std::ranges::data(offsets));
 }
 
-/// The second: content alone, to where n + 1 offsets say. The first of them may have any value: outputs begin there.
+/// Moves the content to n + 1 given offsets, the second step of pack(). The first offset may have any value: element 0
+/// of an output belongs to this offset.
 template <detail::ListsOrViews L, detail::AnyPolicy P = Policy>
 PackResult pack_content(const P& policy, const L& lists, const std::int64_t* offsets,
                         std::span<const PackColumn> columns) {
-  // Read only, as they are given.
+  // The offsets are only read, because they are given.
   detail::PackCall call = detail::pack_call(detail::lists_or_views(lists), const_cast<std::int64_t*>(offsets));
   call.offsets_given = true;
   return detail::pack(policy, call, columns);
@@ -215,9 +223,10 @@ auto pack_content(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+// ----------------------------------------------------------------------------------------------- on a GPU, not waiting
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+/// Packs lists without waiting. `status`, in device memory, contains the outcome once the stream has finished the
+/// call. Returns the rung.
 template <detail::ListsOrViews L>
 std::string_view pack_async(const gpu::Policy& policy, const L& lists, std::int64_t* offsets,
                             std::span<const PackColumn> columns, gpu::PackStatus* status) {
@@ -227,7 +236,7 @@ std::string_view pack_async(const gpu::Policy& policy, const L& lists, std::int6
   call.status = status;
   return detail::run_pack(policy, call);
 }
-/// The same of offsets alone, of lists in `content` elements.
+/// Writes only the offsets of packed lists in `content` elements, without waiting. Returns the rung.
 template <detail::ListsOrViews L>
 std::string_view pack_offsets_async(const gpu::Policy& policy, const L& lists, std::int64_t content,
                                     std::int64_t* offsets, gpu::PackStatus* status) {
@@ -237,7 +246,7 @@ std::string_view pack_offsets_async(const gpu::Policy& policy, const L& lists, s
   call.status = status;
   return detail::run_pack(policy, call);
 }
-/// The same of content alone.
+/// Moves only the content to given offsets, without waiting. Returns the rung.
 template <detail::ListsOrViews L>
 std::string_view pack_content_async(const gpu::Policy& policy, const L& lists, const std::int64_t* offsets,
                                     std::span<const PackColumn> columns, gpu::PackStatus* status) {
@@ -251,8 +260,8 @@ std::string_view pack_content_async(const gpu::Policy& policy, const L& lists, c
 
 namespace gpu {
 
-/// The device memory that such a pack, or a step of it, needs under that policy: for a Workspace. Without columns, that of
-/// pack_offsets(). Arrays need not be there yet: pointers may be null.
+/// Returns the size of the Workspace that pack(), or one of its steps, needs under the policy. Without columns, it is
+/// the size for pack_offsets(). Arrays need not exist yet: pointers may be null.
 template <upsweep::detail::ListsOrViews L>
 WorkspaceSize pack_workspace(const Policy& policy, const L& lists, std::span<const PackColumn> columns) {
   upsweep::detail::PackCall call = upsweep::detail::pack_call(upsweep::detail::lists_or_views(lists), nullptr);

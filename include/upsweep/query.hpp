@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/query.hpp: SQL aggregates over tables, fused into one pass: parsed and typed once, run as often as you like.
+// upsweep/query.hpp: SQL aggregates over tables, fused into one pass, parsed and typed once, run any number of times.
 //
 //   upsweep::MemoryTable items;
 //   items.add("quantity", quantity).add_decimal("price", cents, 2);
 //   const upsweep::Query query("SELECT SUM(quantity * price) FROM items WHERE quantity < 10", items);
 //   const upsweep::Answer answer = query.run(upsweep::par, items);
 //
-// Link upsweep::query. Files are tables too: see io.hpp.
+// Link upsweep::query. Files are also tables: see io.hpp.
 //
-// The SQL: SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of what is grouped by, with + - * / and CASE around and inside;
-// FROM one table; WHERE with comparisons, AND, OR, NOT, BETWEEN, IN, IS NULL, CASE; GROUP BY; ORDER BY; LIMIT. Meanings are
-// PostgreSQL's: three-valued logic, SUM of no rows is NULL, integers divide with truncation. Differences, all of them on the
-// safe side: sums of integers and decimals are exact in 128 bits; decimals have at most 38 digits; AVG, and decimal / decimal,
-// are the float64 nearest to the exact quotient. Nothing overflows unseen. Float sums have the same bits on any number of
-// threads.
+// The SQL subset:
+//   - SELECT of SUM, COUNT, COUNT(*), MIN, MAX, AVG and of GROUP BY expressions, with + - * / and CASE around and
+//     inside
+//   - FROM one table
+//   - WHERE with comparisons, AND, OR, NOT, BETWEEN, IN, IS NULL, CASE
+//   - GROUP BY, ORDER BY, LIMIT
 //
-// The rungs of a query, of which a policy may name the one that it means to run: cpu.blocks (blocks of 1,024 rows on every
-// core) and cuda.generated (a kernel written for the query, on a GPU).
+// Semantics are PostgreSQL's: three-valued logic, SUM of no rows is NULL, integers divide with truncation. All
+// differences from PostgreSQL are conservative. Sums of integers and decimals are exact in 128 bits. Decimals have at
+// most 38 digits. AVG, and decimal / decimal, are the float64 nearest to the exact quotient. Overflow is always an
+// error. Float sums have the same bits on any number of threads.
+//
+// A policy may request a rung of a query by name. The rung cpu.blocks processes blocks of 1,024 rows on every
+// core. The rung cuda.generated runs a kernel that is generated for the query, on a GPU.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +43,8 @@
 
 namespace upsweep {
 
-/// Columns in memory. Arrays are not copied, and outlive the table's use, except for the indices of a text column where a NULL row holds
-/// one past its dictionary.
+/// A table of columns in memory. Arrays are not copied, and must exist as long as the table is used. Exception: the
+/// indices of a text column are copied if a NULL row has an index past its dictionary.
 class UPSWEEP_CONTAINERS MemoryTable final : public Table {
  public:
   MemoryTable();
@@ -47,13 +52,14 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
 
-  /// `validity`: bit i is 0 where row i is NULL (LSB first); null: no row is. `values` of text are int32 indices into `dictionary`,
-  /// which are read once to check them; NULL rows may hold any. Throws Error unequal_lengths, invalid_argument (index: the first
-  /// row whose index is past the dictionary), unsupported_type (of `field`).
+  /// Adds a column. `validity`: bit i is 0 where row i is NULL (LSB first); null: no row is NULL. `values` of text are
+  /// int32 indices into `dictionary`. The call reads the indices once to check them. NULL rows may have any index.
+  /// Throws Error unequal_lengths, invalid_argument (index: the first row whose index is past the dictionary),
+  /// unsupported_type (of `field`).
   MemoryTable& add(Field field, const void* values, std::int64_t rows, const std::uint8_t* validity = nullptr,
                    std::shared_ptr<const Dictionary> dictionary = nullptr);
 
-  /// Numbers.
+  /// Adds a column of numbers.
   template <class T>
     requires(type_of<T>() != Type::custom)
   MemoryTable& add(const std::string& name, std::span<const T> values) {
@@ -66,11 +72,11 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   MemoryTable& add(const std::string& name, const std::vector<T>& values) {
     return add(name, std::span<const T>(values));
   }
-  /// Decimals: value = element / 10^scale.
+  /// Adds a column of decimals: value = element / 10^scale.
   MemoryTable& add_decimal(std::string name, std::span<const std::int64_t> values, int scale);
-  /// Days since 1970-01-01.
+  /// Adds a column of dates: days since 1970-01-01.
   MemoryTable& add_dates(std::string name, std::span<const std::int32_t> values);
-  /// Indices into a dictionary, which is copied.
+  /// Adds a text column: indices into a dictionary. The dictionary is copied.
   MemoryTable& add_text(std::string name, std::span<const std::int32_t> indices, std::vector<std::string> dictionary);
 
   [[nodiscard]] const std::vector<Field>& fields() const override;
@@ -85,7 +91,7 @@ class UPSWEEP_CONTAINERS MemoryTable final : public Table {
   std::unique_ptr<State> state_;
 };
 
-/// A value of an answer, which outlives it.
+/// A value of an answer. The answer must outlive it.
 struct Cell {
   Int128 exact = 0;  ///< integers, decimals (times 10^scale), dates (days since 1970-01-01), booleans
   double real = 0;
@@ -93,15 +99,16 @@ struct Cell {
   bool null = false;
 };
 
-/// A column of an answer: its values one after the other. Where they are of another kind an array is empty.
+/// A column of an answer: its values one after the other. Only the arrays for the column's kind of values are not
+/// empty.
 struct AnswerColumn {
   ValueKind kind = ValueKind::integer;
-  detail::Unwritten<std::int64_t> exact = {};  ///< integers, decimals, dates and booleans, as cells have them
-  detail::Unwritten<Int128> wide = {};         ///< in place of these where one of them has more than 64 bits
+  detail::Unwritten<std::int64_t> exact = {};  ///< integers, decimals, dates and booleans, as in cells
+  detail::Unwritten<Int128> wide = {};         ///< in place of `exact` if one of the values has more than 64 bits
   detail::Unwritten<double> reals = {};
-  detail::Unwritten<std::int64_t> ends = {};  ///< of each text its end in `letters`, where it follows the one before it
+  detail::Unwritten<std::int64_t> ends = {};  ///< the end of each string in `letters`, where strings are adjacent
   detail::Unwritten<char> letters = {};
-  detail::Unwritten<std::uint8_t> nulls = {};  ///< 1: a value is NULL; empty: none is
+  detail::Unwritten<std::uint8_t> nulls = {};  ///< 1: a value is NULL; empty: no value is
 
   [[nodiscard]] std::size_t size() const {
     if (kind == ValueKind::real) return reals.size();
@@ -128,7 +135,7 @@ struct AnswerColumn {
   }
 };
 
-/// The rows of an answer, which lie column by column: `for (const auto& row : answer.rows) … row[0].exact …`.
+/// The rows of an answer, stored column by column: `for (const auto& row : answer.rows) … row[0].exact …`.
 struct AnswerRows {
   std::vector<AnswerColumn> columns = {};
 
@@ -164,12 +171,12 @@ struct AnswerRows {
   [[nodiscard]] Iterator end() const { return {*this, size()}; }
 };
 
-/// Seconds that a query on a GPU has taken there, added up over all threads; other queries have none.
+/// The seconds that a query spent on a GPU, added up over all threads; 0 for other queries.
 struct DeviceTimes {
   double to_device = 0;
   double kernel = 0;
   double to_host = 0;
-  double compile = 0;  ///< making and loading code that was not loaded yet
+  double compile = 0;  ///< compilation and loading of code that was not loaded yet
 
   DeviceTimes& operator+=(const DeviceTimes& more) {
     to_device += more.to_device;
@@ -183,49 +190,52 @@ struct DeviceTimes {
 struct UPSWEEP_CONTAINERS Answer {
   std::vector<Field> columns;  ///< name, kind and scale
   AnswerRows rows;
-  // What was done for it; of an answer that was made of a carry, the first two alone.
+  // The work for the answer. An answer that was made from a carry has only the first two.
   std::string table;                 ///< as the query names it: a path, or a name
   std::int64_t groups = 0;           ///< before LIMIT; without GROUP BY 1
-  std::string_view rung;             ///< what ran: "cpu.blocks" or "cuda.generated"
-  std::int64_t rows_read = 0;        ///< those that are passed over, as no condition keeps them, are not
-  std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: those of the chunks that were left to the CPU
-  std::int64_t bytes_to_device = 0;  ///< of a table that does not lie there
-  /// Written to temporary files, as memory could not hold all groups.
+  std::string_view rung;             ///< the rung that ran: "cpu.blocks" or "cuda.generated"
+  std::int64_t rows_read = 0;        ///< without skipped rows: no row of these could satisfy the conditions
+  std::int64_t rows_by_cpu = 0;      ///< of a query on a GPU: rows of chunks that the CPU computed
+  std::int64_t bytes_to_device = 0;  ///< of a table that is not in device memory
+  /// Bytes written to temporary files, because the groups did not fit memory.
   std::int64_t bytes_spilled = 0;
   double seconds = 0;  ///< from the call of run() to its return
   DeviceTimes times;
 };
 
-/// A cell as it is shown: "12.50", "1998-12-01", "NULL", the shortest text that reads back as the same float64.
+/// Returns a cell as it is displayed: "12.50", "1998-12-01", "NULL". A float64 is the shortest text that reads back as
+/// the same float64.
 [[nodiscard]] std::string text(const Field& column, const Cell& cell);
-/// Days since 1970-01-01 of a date of the years 1 to 9999, "1998-12-01"; nothing where the text is none.
+/// Returns the days since 1970-01-01 of a date of the years 1 to 9999, "1998-12-01"; nullopt if the text is not a date.
 [[nodiscard]] std::optional<std::int64_t> days_of(std::string_view date);
-/// The float64 nearest to exact / 10^scale.
+/// Returns the float64 nearest to exact / 10^scale.
 [[nodiscard]] double decimal_value(Int128 exact, int scale);
 
-/// How much memory the groups of a query and its answer may take, and where groups go that do not fit: to a temporary file, from
-/// which they come back a partition at a time, in the same order, so that the answer has the same bits. The file has no
-/// name: nothing is left of it however the process ends. Besides, a query takes what it reads at a time: some batches,
-/// or row groups of Parquet, for each thread.
+/// The memory limits for the groups of a query and its answer, and the folder for groups that do not fit. Groups that
+/// do not fit are written to a temporary file and read back one partition at a time. Their order is kept, so that the
+/// answer has the same bits. The file has no name, so that no file remains, however the process ends. In addition, a
+/// query needs memory for the rows that it reads at a time: some batches, or row groups of Parquet, for each thread.
 struct QueryMemory {
   static constexpr std::int64_t kLeastDeviceBytes = std::int64_t{1} << 20;
-  /// 0: three quarters of what is free once there are many groups.
+  /// Bytes for groups and the answer. 0: three quarters of the memory that is free once there are many groups.
   std::int64_t bytes = 0;
-  /// Of these, at most for groups; 0: all.
+  /// The part of `bytes` that groups may use; 0: all.
   std::int64_t group_bytes = 0;
-  /// Empty: $TMPDIR, or the system's folder for temporary files.
+  /// Folder for the temporary file. Empty: $TMPDIR, or the system's folder for temporary files.
   std::string spill_folder = {};
-  /// Of a query on a GPU, at most so much of its memory for rows of a table that does not lie there, and for groups: kLeastDeviceBytes or
-  /// more, otherwise an invalid_argument error. 0: what it takes to have sixteen chunks of four million rows there.
-  /// Sums of floats have other last bits with another limit, and the CPU computes chunks of which the groups do not
-  /// fit. Of a table that lies there: besides four bytes for each row of its longest chunk.
+  /// For a query on a GPU: the maximum of device memory for groups, and for rows of a table that is not in device
+  /// memory. It must be kLeastDeviceBytes or more, otherwise the error is invalid_argument. 0: enough for sixteen
+  /// chunks of four million rows. With another limit, sums of floats have other last bits. The CPU computes chunks
+  /// whose groups do not fit. A table in device memory needs, in addition, four bytes for each row of its longest
+  /// chunk.
   std::int64_t device_bytes = 0;
-  /// What messages call `bytes` and `spill_folder`: the command says --memory.
+  /// Names of `bytes` and `spill_folder` in messages: the command sets --memory.
   std::string_view bytes_word = "QueryMemory::bytes";
   std::string_view spill_folder_word = "QueryMemory::spill_folder";
 };
 
-/// Called now and then by one of the threads, with the rows that are done. Throwing ends the query.
+/// One of the threads calls this function from time to time, with the number of finished rows. An exception ends the
+/// query.
 using QueryProgress = std::function<void(std::int64_t rows)>;
 
 namespace query {
@@ -238,24 +248,25 @@ struct QueryPlan;
 
 class UPSWEEP_CONTAINERS Query;
 
-/// The text of a query, parsed: enough to know which table it is about.
+/// The parsed text of a query: enough to determine its table.
 class UPSWEEP_CONTAINERS Statement {
  public:
-  /// Throws Error bad_sql, unsupported_sql; index: the byte in the text.
+  /// Parses a query. Throws Error bad_sql, unsupported_sql; index: the byte in the text.
   explicit Statement(std::string sql);
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  /// What FROM '…' names; empty where FROM has a name.
+  /// Returns the path in FROM '…'; empty if FROM has a name.
   [[nodiscard]] const std::string& path() const;
-  /// The name after FROM; empty where it has a path.
+  /// Returns the name after FROM; empty if FROM has a path.
   [[nodiscard]] std::string table() const;
-  /// Whether the text may name this column: others need not be read. A name in double quotes means the column that is spelled so; one
-  /// without quotes also a column that differs from it in case.
+  /// Returns whether the query's text may refer to this column; other columns need not be read. A name in double quotes
+  /// refers to the column with exactly this spelling. A name without quotes also refers to a column whose name differs
+  /// only in case.
   [[nodiscard]] bool may_name(std::string_view column) const;
-  /// Which of the tables of these names is after FROM, by the same rule; nothing where none is, or FROM has a path. Throws Error
-  /// unknown_table where several may be meant.
+  /// Returns which of these names is the table after FROM, by the rule of may_name(). Returns nullopt if no name is, or
+  /// if FROM has a path. Throws Error unknown_table if several names match.
   [[nodiscard]] std::optional<std::size_t> table_among(const std::vector<std::string>& names) const;
   /// Throws an Error with a caret under the table.
   [[noreturn]] void refuse_table(const std::string& why) const;
@@ -266,8 +277,9 @@ class UPSWEEP_CONTAINERS Statement {
   std::unique_ptr<query::Syntax> syntax_;
 };
 
-/// What a query comes to on some rows. Carries of a table's chunks, merged in the order of the rows, are that of the
-/// table, wherever they were computed, but for the last bits of float sums, which are rounded where chunks meet:
+/// The result of a query on some rows, before it becomes an answer. The carry of each chunk of a table can be computed
+/// in any process. The carries of all chunks, merged in the order of the rows, are the carry of the table. Only the
+/// last bits of float sums may differ, because they are rounded where chunks meet:
 ///
 /// ```
 /// upsweep::QueryCarry all = query.fold(upsweep::par, january);
@@ -280,12 +292,13 @@ class QueryCarry {
   QueryCarry(QueryCarry&&) noexcept;
   QueryCarry& operator=(QueryCarry&&) noexcept;
 
-  /// Adds that of rows that come later. Throws Error invalid_argument (of another query), overflow, out_of_memory: but for
-  /// the first, this is then no carry of anything.
+  /// Adds the carry of rows that come later. Throws Error invalid_argument (the carry of another query), overflow,
+  /// out_of_memory. After overflow or out_of_memory, this object is not a valid carry.
   void merge(const QueryCarry& later);
-  /// The same of bytes(), as merge(query.carry(bytes)), which takes longer. Throws Error malformed, too.
+  /// Adds the carry with these bytes. The result is that of merge(query.carry(bytes)), but the call is faster. Also
+  /// throws Error malformed.
   void merge(std::string_view bytes);
-  /// For Query::carry() of the same query, on this machine or another one.
+  /// Returns the bytes for Query::carry() of the same query, on this machine or another one.
   [[nodiscard]] std::string bytes() const;
 
  private:
@@ -296,42 +309,45 @@ class QueryCarry {
   std::unique_ptr<query::Groups> groups_;
 };
 
-/// A query, typed for tables of certain fields.
+/// A query, typed for tables with certain fields.
 class UPSWEEP_CONTAINERS Query {
  public:
-  /// Throws Error bad_sql, unsupported_sql, unknown_column, unsupported_type, overflow (of a constant).
+  /// Types a query for the fields of `table`. Throws Error bad_sql, unsupported_sql, unknown_column, unsupported_type,
+  /// overflow (of a constant).
   Query(const Statement& statement, const Table& table);
   Query(std::string sql, const Table& table);
   ~Query();
   Query(Query&&) noexcept;
   Query& operator=(Query&&) noexcept;
 
-  /// On a table with the same fields. There may be any number of groups: see QueryMemory. Throws Error overflow,
-  /// division_by_zero, not_positive (index: the row), out_of_memory (of an answer with more rows than memory holds),
-  /// not_found, unwritable, disk_full, unreadable (of a temporary file), invalid_argument (of `memory`), those of
-  /// reading the table, and those of policies.
+  /// Runs the query on a table with the same fields. There may be any number of groups: see QueryMemory. Throws Error
+  /// overflow, division_by_zero, not_positive (index: the row), out_of_memory (the answer has more rows than fit
+  /// memory). A temporary file may cause not_found, unwritable, disk_full or unreadable. An invalid `memory` causes
+  /// invalid_argument. Also throws the errors of reading the table, and those of policies.
   [[nodiscard]] Answer run(const Policy& policy, const Table& table, const QueryProgress& progress = {},
                            const QueryMemory& memory = {}) const;
 
-  /// The same on a GPU: on a DeviceTable of the policy's device where its columns lie, on any other table by bringing it
-  /// there chunk by chunk. What the GPU cannot compute exactly (decimals beyond 2^53 as floats, sums that do not fit) the
-  /// CPU does, so that answers and errors are the same; but float sums are folded in another order, though the same one
-  /// on every run. Code is compiled when a query is first run, by NVRTC, and kept in ~/.cache/upsweep ($UPSWEEP_CACHE).
-  /// Waits; of the policy device, memory and rung count. Throws Error no_device, not_built, unsupported (no NVRTC),
-  /// device_memory, device_failed, and those of a run on the CPU.
+  /// Runs the query on a GPU. The columns of a DeviceTable of the policy's device are used in place. Any other table
+  /// is copied to the device chunk by chunk. The CPU computes results that the GPU cannot compute exactly: decimals
+  /// beyond 2^53 as floats, and sums that do not fit. Therefore answers and errors are the same as on the CPU. Only
+  /// float sums are folded in another order, which is the same on every run. When a query is first run, NVRTC compiles
+  /// its code; the compiled code is kept in ~/.cache/upsweep ($UPSWEEP_CACHE). Waits. Uses only the policy's device,
+  /// memory and rung. Throws Error no_device, not_built, unsupported (no NVRTC), device_memory, device_failed, and the
+  /// errors of a run on the CPU.
   [[nodiscard]] Answer run(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
                            const QueryMemory& memory = {}) const;
 
-  /// What run() makes its answer of, all of it in memory. Throws as run() does, and out_of_memory of more groups than fit three
-  /// quarters of what is free twice.
+  /// Computes the carry of a table; run() makes its answer from such a carry. The carry is entirely in memory. Throws
+  /// as run() does. Throws out_of_memory if three quarters of the free memory are less than twice the size of the
+  /// groups.
   [[nodiscard]] QueryCarry fold(const Policy& policy, const Table& table, const QueryProgress& progress = {}) const;
-  /// `device_bytes`: as QueryMemory has it.
+  /// Computes the carry of a table on a GPU. `device_bytes` is as in QueryMemory.
   [[nodiscard]] QueryCarry fold(const gpu::Policy& policy, const Table& table, const QueryProgress& progress = {},
                                 std::int64_t device_bytes = 0) const;
-  /// A carry from its bytes. Throws Error malformed, invalid_argument (of another query).
+  /// Returns a carry from its bytes. Throws Error malformed, invalid_argument (the carry of another query).
   [[nodiscard]] QueryCarry carry(std::string_view bytes) const;
-  /// `rung` is empty: a carry may come from several. Throws Error invalid_argument (of another query), overflow,
-  /// division_by_zero, not_positive.
+  /// Returns the answer of a carry. `rung` of the answer is empty, because several rungs may have computed the carry.
+  /// Throws Error invalid_argument (the carry of another query), overflow, division_by_zero, not_positive.
   [[nodiscard]] Answer answer(const QueryCarry& carry) const;
 
  private:

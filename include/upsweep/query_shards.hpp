@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/query_shards.hpp: a query over one table whose rows lie on several GPUs of a host.
+// upsweep/query_shards.hpp: runs a query over one table whose rows are on several GPUs of a host.
 //
 //   const upsweep::gpu::Group group({0, 1});
 //   const upsweep::DeviceTable first(group.policy(0), january);
@@ -20,10 +20,12 @@
 
 namespace upsweep {
 
-/// Each member folds its table, as Query::run() does, in a thread that the group keeps; what they come to is merged in their order. A
-/// member's table is a DeviceTable of its device, or any other one, whose columns are brought there. Float sums have the same bits on
-/// every run, but not those of one GPU, as they are rounded where tables meet. Throws Error as Query::fold() does, of several errors
-/// the first table's; invalid_argument where there is not a table for each member.
+/// Runs a query over one table per member. Each member folds its table as Query::run() does, in a thread that the group
+/// keeps. The results are merged in the order of the members. The table of a member is a DeviceTable of its device, or
+/// any other table; the columns of other tables are copied to the device. Float sums have the same bits on every run.
+/// They differ from those of one GPU, because sums are rounded where tables meet. Throws Error as Query::fold() does.
+/// If several tables fail, it throws the error of the first. Throws invalid_argument if there is not one table per
+/// member.
 [[nodiscard]] inline Answer run(const Query& query, const gpu::Group& group, const std::vector<const Table*>& tables) {
   detail::require_members(group, tables.size());
   std::vector<std::optional<QueryCarry>> carries(tables.size());

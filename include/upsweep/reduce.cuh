@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/reduce.cuh: reductions on a GPU with operators and types of your own, compiled into your code by nvcc.
+// upsweep/reduce.cuh: reductions on a GPU with custom operators and types, compiled into your code by nvcc.
 //
-// As in reduce.hpp, with a gpu::Policy. Elements and operators are as in scan.cuh.
+// The calls are those of reduce.hpp, with a gpu::Policy. The rules for elements and operators are those of scan.cuh.
 #pragma once
 
 #include "upsweep/detail/cuda_operators.cuh"
@@ -20,7 +20,7 @@ static constexpr DeviceKernel<ReduceCall> kDeviceReduce{
       return gpu::detail::reduce_bytes<gpu::detail::ReduceProblem<In, T, Op, false>>(call.n);
     }};
 
-/// f(operator, its kernel), both as the device has them.
+/// Calls f(operator, its kernel) with both in their device form.
 template <class In, class T, class Op, class F>
   requires RunsCustom<In, T, Op>
 static auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {

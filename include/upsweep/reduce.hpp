@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/reduce.hpp: folds an array to one value with any associative operator, over any number of threads.
 //
-// Types     the type of `init` is the one that is computed in; the rest is as in scan.hpp.
-// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. A product overflows
-//           or underflows only if that of all elements does, and is NaN only if one of them is or 0 and infinity both are
-//           among them. Not so on a GPU and with cpu.std_par, where partial products may be too large or too small for
-//           the type; and partial sums may, in every order but that of cpu.serial, be infinite where the loop's are not.
-// Integers  wrap around, or, with Overflow::checked and addition, throw when the exact sum (kept in 128 bits, so that
-//           the order of the elements does not matter) does not fit the type. Products and operators of one's own have no checks:
-//           they are refused with it (unsupported).
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. reduce() waits for the stream, as it returns the value.
-//           Custom operators: see reduce.cuh. The length of reduce_async() may be in device memory: gpu::Length(address, most), as
-//           in scan.hpp. Floats have the bits that this length has by number.
+// Types     the reduction computes in the type of `init`. All other rules on types are those of scan.hpp.
+// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. A product
+//           overflows or underflows only if the product of all elements does. It is NaN only if an element is NaN, or
+//           if the elements include both 0 and infinity. Exceptions are GPUs and cpu.std_par, where partial products
+//           may be too large or too small for the type. On every rung except cpu.serial, partial sums may be infinite
+//           where those of a loop are not.
+// Integers  wrap (modulo 2^bits). With Overflow::checked, an addition throws if the exact sum does not fit the type.
+//           The exact sum is kept in 128 bits, so that the order of the elements does not matter. Products and custom
+//           operators cannot be checked: with Overflow::checked they are refused (unsupported).
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. `reduce()` waits for the stream, because it returns the
+//           value. Custom operators: see reduce.cuh. The length of reduce_async() may be in device memory:
+//           gpu::Length(address, most), as in scan.hpp. The bits of floats are then the same as if the length were
+//           passed as a number.
 // Errors    Error: overflow, invalid_argument, unknown_rung, unsupported, out_of_memory.
 #pragma once
 
@@ -26,8 +28,8 @@
 
 namespace upsweep {
 
-/// The value of a reduction and the rung that ran. Converts to the value, but not where a function takes any arguments:
-/// std::printf("%g", result.value).
+/// The value of a reduction and the rung that ran. It converts to the value, except as an argument of a variadic
+/// function: write std::printf("%g", result.value).
 template <class T>
 struct Reduction {
   T value{};
@@ -42,9 +44,9 @@ struct Reduction {
   Reduction(U);  // NOLINT(google-explicit-constructor): never defined, see OtherNumber
 };
 
-/// The carry of n elements that follow `carry`, which is advanced. Chunks reduced apart are put together with
-/// merge_carries(), or in order by handing the carry on. A checked sum that does not fit is no error here, as later
-/// chunks may bring it back: see ScanCarry::wraps.
+/// Reduces n elements that follow those of `carry`, and updates `carry`. Chunks can be reduced separately and combined
+/// with merge_carries(), or reduced in order with one carry. A checked sum that does not fit is not an error of this
+/// call, because later chunks may bring the sum back into range: see ScanCarry::wraps. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n, Op op, ScanCarry<Out>& carry) {
   detail::require_array(in, n, "input");
@@ -53,7 +55,7 @@ std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n,
     const auto combine = detail::wrapping<Out>(op);
     detail::PlainScan<In, Out, decltype(detail::wrapping<Out>(op))>::reduce(&combine, in, n, &own);
     detail::merge(op, carry, own);
-    if (std::is_integral_v<Out>) carry.wraps = 0;  // only calls that wrap around run here
+    if (std::is_integral_v<Out>) carry.wraps = 0;  // only calls that wrap run here
     return detail::kInlineRung;
   }
   detail::ReduceCall call;
@@ -64,7 +66,7 @@ std::string_view reduce_into(const Policy& policy, const In* in, std::int64_t n,
   return detail::run_reduce(policy, call);
 }
 
-/// left ⊕ right, where right's elements follow left's.
+/// Returns left ⊕ right, where the elements of `right` follow those of `left`.
 template <class T, class Op>
 ScanCarry<T> merge_carries(Op op, ScanCarry<T> left, const ScanCarry<T>& right) {
   detail::merge(op, left, right);
@@ -73,7 +75,7 @@ ScanCarry<T> merge_carries(Op op, ScanCarry<T> left, const ScanCarry<T>& right) 
 
 namespace detail {
 
-/// carry ⊕ x0 ⊕ … ⊕ xn-1.
+/// Computes carry ⊕ x0 ⊕ … ⊕ xn-1.
 template <class In, class T, class Op>
 Reduction<T> reduce(const Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, const Op& op) {
   const std::string_view rung = reduce_into(policy, in, n, op, carry);
@@ -95,7 +97,7 @@ ReduceCall reduce_call(const In* in, std::int64_t n, const Op& op, ScanCarry<T>&
   return call;
 }
 
-/// f(operator, its kernel), both as the device has them. Those of custom operators are in reduce.cuh.
+/// Calls f(operator, its kernel) with both in their device form. The overloads for custom operators are in reduce.cuh.
 template <class In, class T, class Op, class F>
 auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {
   static_assert(RunsCompiled<In, T, Op>,
@@ -103,7 +105,7 @@ auto with_device_reduce(OnDevice /*here*/, const Op& op, F f) {
   return f(op, static_cast<const DeviceKernel<ReduceCall>*>(nullptr));
 }
 
-/// The same on a GPU, whose carry has a value.
+/// Computes carry ⊕ x0 ⊕ … ⊕ xn-1 on a GPU. The carry must contain a value.
 template <class In, class T, class Op>
 static Reduction<T> reduce(const gpu::Policy& policy, const In* in, std::int64_t n, ScanCarry<T> carry, const Op& op) {
   return with_device_reduce<In, T>(OnDevice{}, op, [&](const auto& on_device, const auto* kernel) {
@@ -137,7 +139,8 @@ static gpu::WorkspaceSize reduce_workspace(const gpu::Policy& policy, std::int64
   });
 }
 
-/// The carry that a sum of n elements begins with. It is empty on the CPU. On a GPU it is a value that changes no bit of the sum.
+/// Returns the carry that a sum of n elements begins with. On the CPU the carry is empty. On a GPU it contains a value
+/// that changes no bit of the sum.
 template <AnyPolicy P, class T>
 ScanCarry<T> begin_sum(std::int64_t n) {
   if constexpr (kIsGpuPolicy<P> && std::is_floating_point_v<T>) {
@@ -149,13 +152,13 @@ ScanCarry<T> begin_sum(std::int64_t n) {
   }
 }
 
-/// One argument is an array; a pointer has its length after it.
+/// One argument is an array; a pointer is followed by its length.
 template <class... Rest>
 inline constexpr ArgumentRules kReduceRules{.arrays = sizeof...(Rest) == 1 ? 1 : 0, .has_range = true};
 
 }  // namespace detail
 
-/// init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
+/// Returns init ⊕ x0 ⊕ … ⊕ xn-1; init for an empty array.
 template <class In, class T, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!detail::kIsValueAt<T>)
 Reduction<T> reduce(const P& policy, const In* in, std::int64_t n, T init, Op op = {}) {
@@ -164,7 +167,7 @@ Reduction<T> reduce(const P& policy, const In* in, std::int64_t n, T init, Op op
   return detail::reduce(policy, in, n, carry_of(init), op);
 }
 
-/// init ⊕ x0 ⊕ … over an array, vector or span.
+/// Returns init ⊕ x0 ⊕ … over a range (array, vector, span).
 template <detail::ArrayArgument In, class T, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!detail::kIsValueAt<T>)
 Reduction<T> reduce(const P& policy, const In& in, T init, Op op = {}) {
@@ -174,7 +177,7 @@ Reduction<T> reduce(const P& policy, const In& in, T init, Op op = {}) {
   return upsweep::reduce(policy, detail::data_of(in), detail::length_of(in), init, op);
 }
 
-/// The sum, in the element type: of no elements 0, of floats that are all -0.0 that.
+/// Returns the sum of a range in its element type: 0 if it is empty, -0.0 if all elements are -0.0.
 template <detail::ArrayArgument In, detail::AnyPolicy P = Policy>
 Reduction<detail::ElementOf<In>> reduce(const P& policy, const In& in) {
   detail::require_memory_of<P, In>();
@@ -196,14 +199,15 @@ auto reduce(const P& /*policy*/, const In& /*in*/, T /*init*/,
 }
 /// @endcond
 
-/// Reduces into *out, in device memory, without waiting. Returns the rung.
+/// Reduces n elements into *out, which is in device memory, without waiting. Returns the rung.
 template <class In, class T, class Op = Add>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out,
                               std::type_identity_t<T> init, Op op = {}) {
   return detail::reduce_async(policy, in, n, out, init, op);
 }
 
-/// The same with an initial value in device memory, which may be *out.
+/// Reduces n elements into *out without waiting, with an initial value in device memory, which may be *out. Returns
+/// the rung.
 template <class In, class T, class Op = Add>
 std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Length n, T* out, gpu::ValueAt<T> init,
                               Op op = {}) {
@@ -213,7 +217,7 @@ std::string_view reduce_async(const gpu::Policy& policy, const In* in, gpu::Leng
 
 namespace gpu {
 
-/// The device memory that reductions of up to n elements of In into T need under that policy: for a Workspace.
+/// Returns the size of the Workspace that reductions of up to n elements of In into T need under the policy.
 template <class In, class T, class Op = Add>
 WorkspaceSize reduce_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
   return upsweep::detail::reduce_workspace<In, T>(policy, n, op);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/scan.cuh: scans on a GPU with operators and types of your own, compiled into your code by nvcc.
+// upsweep/scan.cuh: scans on a GPU with custom operators and types, compiled into your code by nvcc.
 //
-// As in scan.hpp, with a gpu::Policy. Elements are trivially copyable and at most 32 bytes; the operator is associative,
-// callable in device code (it need not be in host code), and sees valid elements only. It is folded in order unless it is
-// known to commute: see upsweep::is_commutative. CUDA's function objects (cuda::std::plus, cuda::minimum, …) are the library's
-// operators: cuda::minimum and cuda::maximum propagate NaN here as Min and Max do. Everything here is static: each file of
-// a program has kernels of its own, for the architectures that it is compiled for.
+// The calls are those of scan.hpp, with a gpu::Policy. Elements must be trivially copyable, and at most 32 bytes. The
+// operator must be associative and callable in device code; host code need not be able to call it. The operator only
+// receives valid elements. Elements are folded in order, unless the operator is known to commute: see
+// upsweep::is_commutative. CUDA's function objects (cuda::std::plus, cuda::minimum, …) are treated as the library's
+// operators. Therefore cuda::minimum and cuda::maximum propagate NaN in these calls, like Min and Max. Everything in
+// this header is static: each file of a program contains separate kernels, for the architectures that the file is
+// compiled for.
 #pragma once
 
 #include "upsweep/detail/capability.cuh"
@@ -35,7 +37,7 @@ static constexpr DeviceScans kDeviceScans{
                    return gpu::WorkspaceSize{.kept = gpu::detail::lookback_bytes<Problem>(call.n)};
                  }}};
 
-/// f(operator, its kernels), both as the device has them.
+/// Calls f(operator, its kernels) with both in their device form.
 template <class In, class Out, class Op, class F>
   requires RunsCustom<In, Out, Op>
 static auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {

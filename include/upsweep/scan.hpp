@@ -2,30 +2,33 @@
 // upsweep/scan.hpp: inclusive and exclusive prefix scans with any associative operator, over any number of threads.
 //
 // Given x0 … xn-1 and an associative ⊕ (it need not commute),
-//   inclusive_scan  writes  out[i] = init ⊕ x0 ⊕ … ⊕ xi      (init may be left out)
+//   inclusive_scan  writes  out[i] = init ⊕ x0 ⊕ … ⊕ xi      (init is optional)
 //   exclusive_scan  writes  out[i] = init ⊕ x0 ⊕ … ⊕ xi-1
 //
-// Shapes    in and out hold n elements each; they are the same memory (in place) or do not overlap.
-// Types     the element type of `out` is the one that is computed in: int32 elements summed into int64 do not overflow
-//           at 2^31. Compiled: the operators of operators.hpp over the ten types of types.hpp; an input of another type
-//           is converted on the way (floats to integers are refused). Everything else runs through templates: elements
-//           must be trivially copyable, default constructible, at most 112 bytes (on a GPU 32), and aligned to at most 64.
-//           An operator that throws ends the program, as under std::execution::par.
-// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. Sums and products are
-//           out of range only where the loop's are; but with cpu.threads, cpu.simd_threads, cpu.std_par and on a GPU those of
-//           stretches of the array may be where the loop's are not, and the outputs after them are then infinite or NaN (of
-//           products also 0).
-// Integers  wrap around, or, with Overflow::checked and addition, throw with the first index that does not fit. Products and
-//           operators of one's own have no checks: they are refused with it (unsupported).
-// GPU       the same with a gpu::Policy and device memory, put into its stream without waiting: see gpu.hpp. Custom operators: see
-//           scan.cuh. With pointers and a length, the initial value may be in device memory, outside `out`: a gpu::ValueAt.
-//           Calls with ranges do not take one. Arrays are thus scanned chunk by chunk without the host: the last output of an
-//           inclusive scan is the initial value of the next one. Exclusive scans that end with the total are inclusive ones
-//           into `out + 1`. The length may also be in device memory, outside `out`: gpu::Length(address, most) in the place
-//           of n. Elements that an earlier kernel has counted are scanned without the host, and outputs past the length stay
-//           as they are.
+// Shapes    in and out have n elements each. They are the same memory (in place) or do not overlap.
+// Types     the scan computes in the element type of `out`: int32 elements summed into int64 do not overflow at 2^31.
+//           The operators of operators.hpp are compiled for the ten types of types.hpp. An input of another type is
+//           converted while it is read; conversions from floats to integers are refused. All other operators and types
+//           run through templates. Their elements must be trivially copyable, default constructible, at most 112 bytes
+//           (on a GPU 32), and aligned to at most 64 bytes. An operator that throws ends the program, as under
+//           std::execution::par.
+// Floats    the same rung and n give the same bits for any thread count, alignment and instruction set. Sums and
+//           products are out of range only where those of a loop are. Exceptions are cpu.threads, cpu.simd_threads,
+//           cpu.std_par and GPUs: there, the fold of a block of the array may be out of range where the results of a
+//           loop are not. The outputs after that block are then infinite or NaN (for products also 0).
+// Integers  wrap (modulo 2^bits). With Overflow::checked, an addition that does not fit throws an error with the index
+//           of the first output that does not fit. Products and custom operators cannot be checked: with
+//           Overflow::checked they are refused (unsupported).
+// GPU       with a gpu::Policy and device memory, calls are put into the policy's stream and do not wait: see gpu.hpp.
+//           Custom operators: see scan.cuh. For calls with pointers and a length, the initial value may be in device
+//           memory, outside `out`: a gpu::ValueAt. Calls with ranges do not accept a ValueAt. An array can thus be
+//           scanned chunk by chunk, without a copy to the host: the last output of an inclusive scan is the initial
+//           value of the next scan. For an exclusive scan that ends with the total, do an inclusive scan into
+//           `out + 1`. The length may also be in device memory, outside `out`: pass gpu::Length(address, most) instead
+//           of n. The host then need not read a count that an earlier kernel wrote. Outputs past the length are not
+//           written.
 // Errors    Error: overflow (out[0…index-1] are right, the rest unspecified), unequal_lengths, invalid_argument,
-//           unknown_rung, unsupported (a rung asked for by name that cannot), out_of_memory.
+//           unknown_rung, unsupported (a rung requested by name that cannot run the call), out_of_memory.
 // Source    G. E. Blelloch, "Prefix sums and their applications", CMU-CS-90-190, 1990.
 #pragma once
 
@@ -45,20 +48,21 @@ namespace upsweep {
 
 /// The result of a scan.
 struct ScanResult {
-  std::int64_t count;     ///< elements written; of a length in device memory: at most
+  std::int64_t count;     ///< elements written; if the length is in device memory, the maximum
   std::string_view rung;  ///< the id of the rung that ran
 };
 
 namespace gpu {
 
-/// How many elements there are: a number, or one that is in device memory once a call's work comes to it. Calls with such a one
-/// are launched as for `most` elements, and touch none past the length. What is below 0 counts as 0, what is above `most` as that. Sums
-/// of floats in a scan have the bits that they have in one of `most` elements.
+/// A number of elements: a value, or the address of a value in device memory that is read when the call's work runs.
+/// With an address, calls are launched for `most` elements but do not access elements past the length. A length below
+/// 0 counts as 0. A length above `most` counts as `most`. Sums of floats in a scan have the bits of a scan of `most`
+/// elements.
 struct Length {
   std::int64_t most;
   const std::int64_t* at = nullptr;
 
-  constexpr Length(std::int64_t n) : most(n) {}  // NOLINT(google-explicit-constructor): lengths mostly are numbers
+  constexpr Length(std::int64_t n) : most(n) {}  // NOLINT(google-explicit-constructor): most lengths are numbers
   /// Throws Error invalid_argument for a null address.
   Length(const std::int64_t* address, std::int64_t most_elements) : most(most_elements), at(address) {
     upsweep::detail::require_array(address, 1, "length");
@@ -75,8 +79,8 @@ struct Length {
   /// @endcond
 };
 
-/// A value that is in device memory once a call's work comes to it: ValueAt(address) in the place of an initial value. Calls with
-/// pointers take it; calls with ranges do not.
+/// The address of an initial value in device memory that is read when the call's work runs. Calls with pointers accept
+/// ValueAt(address) in place of an initial value; calls with ranges do not.
 template <class T>
 struct ValueAt {
   const T* at;
@@ -94,13 +98,13 @@ inline constexpr Operator kCompiledOperator =
 template <class In, class Out, class Op>
 inline constexpr ScanKernel kCustomKernel = PlainScan<In, Out, Op>::kernel();
 
-/// Whether each integer of type From is one of type To.
+/// Whether type To can represent every integer of type From.
 template <class To, class From>
 inline constexpr bool kHoldsEvery = std::is_signed_v<To> == std::is_signed_v<From>
                                         ? sizeof(To) >= sizeof(From)
                                         : std::is_signed_v<To> && sizeof(To) > sizeof(From);
 
-/// Fills in what the types and the operator say: on a GPU all of it.
+/// Fills in all fields that the types and the operator determine. A call on a GPU needs no other fields.
 template <class In, class Out, class Op>
 void describe_elements(ElementsCall& call, const Op& op) {
   static_assert(std::is_trivially_copyable_v<In>, "upsweep moves elements as bytes: they must be trivially copyable");
@@ -123,7 +127,8 @@ void describe_elements(ElementsCall& call, const Op& op) {
   }
 }
 
-/// The same and, for the CPU, the loops of a custom operator: not on a GPU, where it may be a function of the device alone.
+/// Calls describe_elements() and adds the CPU loops of a custom operator. It is not for calls on a GPU, where the
+/// operator may be a device-only function.
 template <class In, class Out, class Op>
 void describe(ElementsCall& call, const Op& op) {
   describe_elements<In, Out>(call, op);
@@ -152,19 +157,19 @@ ScanResult scan(const Policy& policy, const In* in, std::int64_t n, Out* out, co
   return {n, run_scan(policy, call)};
 }
 
-/// The length that a call takes: on a GPU it may be in device memory.
+/// The type of a call's length. On a GPU the length may be in device memory.
 template <AnyPolicy P>
 using LengthOf = std::conditional_t<kIsGpuPolicy<P>, gpu::Length, std::int64_t>;
 
-/// Operators that the library has kernels for.
+/// Operators for which the library has compiled kernels.
 template <class In, class Out, class Op>
 concept RunsCompiled = kCompiledOperator<In, Out, Op> != Operator::custom && !std::is_const_v<Out>;
 template <class In, class Out, class Op>
 concept RunsCustom = kCompiledOperator<In, Out, Op> == Operator::custom && !std::is_const_v<Out>;
 
-/// An argument by which functions of this namespace are found, also those that the .cuh headers declare later.
+/// A tag argument. Through it, argument-dependent lookup also finds functions that the .cuh headers declare later.
 struct OnDevice {};
-/// f(operator, its kernels), both as the device has them. Those of custom operators are in scan.cuh.
+/// Calls f(operator, its kernels) with both in their device form. The overloads for custom operators are in scan.cuh.
 template <class In, class Out, class Op, class F>
 auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {
   static_assert(RunsCompiled<In, Out, Op>,
@@ -172,7 +177,8 @@ auto with_device_scans(OnDevice /*here*/, const Op& op, F f) {
   return f(op, static_cast<const DeviceScans*>(nullptr));
 }
 
-// Functions that use it are static, as the kernels of custom operators are: each file of a program runs its own.
+// Functions that use with_device_scans() are static, as the kernels of custom operators are: each file runs its own
+// copy.
 template <class In, class Out, class Op>
 static ScanResult scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, const Op& op, bool exclusive,
                        ScanCarry<Out> carry, const Out* init_at = nullptr) {
@@ -204,21 +210,21 @@ static gpu::WorkspaceSize scan_workspace(const gpu::Policy& policy, std::int64_t
   });
 }
 
-/// After two arrays there may be an initial value that is a pointer.
+/// Two arrays may be followed by an initial value that is a pointer.
 template <class... Rest>
 inline constexpr ArgumentRules kScanRules{
     .alike = kBeginsWithArrays<Rest...> ? 2 : 3, .has_range = true, .value_at = !kBeginsWithArrays<Rest...>};
 
-/// An operator, or nothing, where exclusive_scan() takes its initial value.
+/// Either nothing or one operator follows the arrays, where exclusive_scan() expects its initial value.
 template <class Out, class... Op>
 concept NoInit =
     sizeof...(Op) == 0 || (sizeof...(Op) == 1 && ((kIsOperatorOn<Op, Out> && !std::is_convertible_v<Op, Out>) && ...));
 
 }  // namespace detail
 
-// ------------------------------------------------------------------------------------------------------------ inclusive
+// ----------------------------------------------------------------------------------------------------------- inclusive
 
-/// Inclusive scan of n elements from `in` to `out`.
+/// Computes the inclusive scan of n elements from `in` to `out`.
 template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out, Op op = {}) {
@@ -226,7 +232,7 @@ ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, 
   return detail::scan(policy, in, n, out, op, false, carry);
 }
 
-/// Inclusive scan that starts with `init`.
+/// Computes the inclusive scan of n elements from `in` to `out`, starting with `init`.
 template <class In, class Out, class Op, detail::AnyPolicy P = Policy>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out,
@@ -234,7 +240,7 @@ ScanResult inclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, 
   auto carry = carry_of<Out>(init);
   return detail::scan(policy, in, n, out, op, false, carry);
 }
-/// Inclusive scan that starts with a value in device memory.
+/// Computes the inclusive scan of n elements from `in` to `out`, starting with a value in device memory.
 template <class In, class Out, class Op>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
@@ -243,16 +249,16 @@ ScanResult inclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n
   return detail::scan(policy, in, n, out, op, false, carry_of(Out{}), init.at);
 }
 
-/// Inclusive scan that continues from `carry` and advances it: scanning an array in chunks, each with the carry of
-/// those before it, writes what one scan of the whole would (floats: the same bits where chunks end at multiples of
-/// 2^18).
+/// Computes an inclusive scan that continues from `carry`, and updates `carry`. An array can be scanned in chunks, each
+/// with the carry of the chunks before it. The outputs are those of one scan of the whole array. Floats have the same
+/// bits if chunks end at multiples of 2^18.
 template <class In, class Out, class Op>
   requires(!std::is_const_v<Out>)
 ScanResult inclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op, ScanCarry<Out>& carry) {
   return detail::scan(policy, in, n, out, op, false, carry);
 }
 
-/// Inclusive scan of arrays, vectors, spans: `inclusive_scan(par, quantities, running)`.
+/// Computes the inclusive scan of a range (array, vector, span): `inclusive_scan(par, quantities, running)`.
 template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, Op op = {}) {
   detail::require_memory_of<P, In, Out>();
@@ -262,7 +268,7 @@ ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, Op op = {}) 
   return upsweep::inclusive_scan(policy, from, detail::length_of(in), to, op);
 }
 
-/// Inclusive scan of arrays, vectors, spans that starts with `init`.
+/// Computes the inclusive scan of a range (array, vector, span), starting with `init`.
 template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op) {
   detail::require_memory_of<P, In, Out>();
@@ -272,9 +278,9 @@ ScanResult inclusive_scan(const P& policy, const In& in, Out&& out, detail::Elem
   return upsweep::inclusive_scan(policy, from, detail::length_of(in), to, init, op);
 }
 
-// ------------------------------------------------------------------------------------------------------------ exclusive
+// ----------------------------------------------------------------------------------------------------------- exclusive
 
-/// Exclusive scan of n elements from `in` to `out`, starting with `init`.
+/// Computes the exclusive scan of n elements from `in` to `out`, starting with `init`.
 template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_const_v<Out>)
 ScanResult exclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, Out* out,
@@ -282,7 +288,7 @@ ScanResult exclusive_scan(const P& policy, const In* in, detail::LengthOf<P> n, 
   auto carry = carry_of<Out>(init);
   return detail::scan(policy, in, n, out, op, true, carry);
 }
-/// Exclusive scan that starts with a value in device memory.
+/// Computes the exclusive scan of n elements from `in` to `out`, starting with a value in device memory.
 template <class In, class Out, class Op = Add>
   requires(!std::is_const_v<Out>)
 ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n, Out* out, gpu::ValueAt<Out> init,
@@ -291,7 +297,7 @@ ScanResult exclusive_scan(const gpu::Policy& policy, const In* in, gpu::Length n
   return detail::scan(policy, in, n, out, op, true, carry_of(Out{}), init.at);
 }
 
-/// Exclusive scan that continues from `carry`, which must hold a value, and advances it.
+/// Computes an exclusive scan that continues from `carry`, which must contain a value, and updates `carry`.
 template <class In, class Out, class Op>
   requires(!std::is_const_v<Out>)
 ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Out* out, Op op, ScanCarry<Out>& carry) {
@@ -299,7 +305,7 @@ ScanResult exclusive_scan(const Policy& policy, const In* in, std::int64_t n, Ou
   return detail::scan(policy, in, n, out, op, true, carry);
 }
 
-/// Exclusive scan of arrays, vectors, spans, starting with `init`.
+/// Computes the exclusive scan of a range (array, vector, span), starting with `init`.
 template <detail::ArrayArgument In, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ScanResult exclusive_scan(const P& policy, const In& in, Out&& out, detail::ElementOf<Out> init, Op op = {}) {
   detail::require_memory_of<P, In, Out>();
@@ -337,7 +343,7 @@ auto inclusive_scan(const P& /*policy*/, const In& /*in*/, const Out& /*out*/,
 
 namespace gpu {
 
-/// The device memory that scans of up to n elements of In into Out need under that policy: for a Workspace.
+/// Returns the size of the Workspace that scans of up to n elements of In into Out need under the policy.
 template <class In, class Out, class Op = Add>
   requires(!std::is_const_v<Out>)
 WorkspaceSize scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {

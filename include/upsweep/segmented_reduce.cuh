@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/segmented_reduce.cuh: reductions of lists on a GPU with operators and types of your own, compiled into your code by nvcc.
+// upsweep/segmented_reduce.cuh: reduces lists on a GPU with custom operators and types; nvcc compiles them.
 //
-// As in segmented_reduce.hpp, with a gpu::Policy; by keys too, with by_key.hpp. Elements and operators are as in scan.cuh: an operator
-// that is not known to commute is folded in order, and sees valid elements only. Which elements are folded together first
-// depends on the length of their list alone. The rung is cuda.lanes.
+// The calls are those of segmented_reduce.hpp, with a gpu::Policy. With by_key.hpp they also reduce by key. Elements
+// and operators follow the rules of scan.cuh. An operator that is not known to commute is folded in order. The operator
+// only receives valid elements. Which elements are combined first depends only on the length of their list. The rung
+// is cuda.lanes.
 #pragma once
 
 #include <type_traits>
@@ -15,14 +16,14 @@
 namespace upsweep {
 namespace impl::segmented_reduce {
 
-/// A value, or none yet: an operator of one's own need not have an identity.
+/// A value, or no value yet: a custom operator need not have an identity.
 template <class T>
 struct MaybeValue {
   T value;
   bool any;
 };
 
-/// init ⊕ x0 ⊕ x1 …
+/// Folds to init ⊕ x0 ⊕ x1 …
 template <class Element, class T, class Op>
 struct CustomFold {
   using In = Element;
@@ -65,7 +66,7 @@ static constexpr DeviceKernel<SegmentedReduceCall> kDeviceFold{
       return gpu::WorkspaceSize{.scratch = impl::segmented_reduce::list_tiles_bytes(call, kSlot)};
     }};
 
-/// use(call) with the operator and its kernel as the device has them.
+/// Calls use(call) with the operator and its kernel in their device form.
 template <class In, class Out, class Op, class Use>
   requires RunsCustomFold<In, Out, Op>
 static auto with_fold(OnDevice, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,

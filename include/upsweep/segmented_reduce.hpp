@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/segmented_reduce.hpp: reduces every list of a ragged array by itself.
+// upsweep/segmented_reduce.hpp: reduces each list of a ragged array.
 //
-//   segmented_reduce  out[i] = init ⊕ x0 ⊕ x1 …  of the elements x of list i, for any associative ⊕ (it need not commute),
-//   or whether any or all of them are not zero, how many there are or are not zero, or where the smallest or greatest is.
+//   segmented_reduce  out[i] = init ⊕ x0 ⊕ x1 …  of the elements x of list i, for any associative ⊕ (need not commute).
+//   The named reducers compute whether any element or all elements are nonzero, the number of elements, or the number
+//   of nonzero elements. They also compute the position of the smallest or largest element.
 //
-// Shapes    lists: see lists.hpp; they are of `content`, and `out` has one element per list.
-// Types     as in scan.hpp: the element type of `out` is the one that is computed in. any and all write bool or uint8, the
-//           others int64. Content of bool is content of uint8.
-// Empty     lists give init, and without one the operator's identity (of sums 0, of minima the greatest value or infinity), any
-//           false, all true, and argmin and argmax -1.
-// Init      takes part as an element does. Without it the fold is that of the elements: the sum of -0.0 alone is -0.0.
-// Nulls     lists that are null give what empty ones do; elements that are null are skipped, but count as positions.
-// NaN       min and max propagate it; argmin and argmax give the first one; it is not zero.
-// Floats    of a list of up to 4,096 elements are folded one after the other, as a loop does; longer lists are split
-//           every 4,096 elements, and the folds of these blocks are folded in order, after init. Not split, and so
-//           folded by one thread, are lists with null elements by an operator of one's own. The bits do not depend on
-//           the threads, the alignment, the instruction set and the lists around, but for which NaN a result is.
-// Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list whose exact sum
-//           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
-// Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` of another length),
-//           overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
+// Shapes    lists: see lists.hpp; they are ranges of `content`, and `out` has one element per list.
+// Types     as in scan.hpp: the reduction computes in the element type of `out`. any and all write bool or uint8, the
+//           other named reducers int64. Content of bool is read as uint8.
+// Empty     the result of an empty list is init. Without init it is the operator's identity (0 for sums, the maximum
+//           value or infinity for minima). For any it is false, for all true, for argmin and argmax -1.
+// Init      is combined as an element is. Without it, only the elements are folded: the sum of a list of -0.0 is -0.0.
+// Nulls     a null list has the result of an empty list. Null elements are skipped, but count as positions.
+// NaN       min and max propagate NaN. argmin and argmax return the position of the first NaN. any, all and
+//           count_nonzero treat NaN as nonzero.
+// Floats    a list of up to 4,096 elements is folded one element after the other, as a loop does. Longer lists are
+//           split every 4,096 elements, and the folds of these blocks are folded in order, after init. A list with
+//           null elements and a custom operator is not split: one thread folds it. The bits do not depend on the
+//           threads, the alignment, the instruction set or the other lists. Only the choice of NaN may differ, if a
+//           result is NaN.
+// Integers  wrap (modulo 2^bits). With Overflow::checked, addition throws `overflow` with the first list whose exact
+//           sum does not fit. Products and custom operators cannot be checked: with Overflow::checked they are refused
+//           (unsupported).
+// Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths (a mask or `out` has a wrong
+//           length), overflow, invalid_argument, unknown_rung, unsupported, out_of_memory. After an error `out` is
+//           unspecified.
 // In place  `out` must not overlap any input.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
-//           Compiled operators take the same type in and out, or sums of integers in the 64 bits of their sign. Floats are
-//           added in another order than on the CPU; this order does not change from run to run.
-//           Custom operators and types: see segmented_reduce.cuh.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except calls named …_async.
+//           Compiled operators support equal input and output types, and sums of integers into the 64-bit type of the
+//           same signedness. Floats are added in another order than on the CPU; this order does not change from run to
+//           run. Custom operators and types: see segmented_reduce.cuh.
 // Source    J. T. Schwartz, "Ultracomputers", 1980 (segmented scans); G. E. Blelloch, "Vector models for data-parallel
 //           computing", 1990; Awkward Array's awkward_reduce_*.
 #pragma once
@@ -43,7 +48,7 @@
 
 namespace upsweep {
 
-/// What segmented_reduce() takes in the place of an operator.
+/// A named reducer, which segmented_reduce() accepts in place of an operator.
 template <Reducer kKind>
 struct ReducerOf {
   static constexpr Reducer kReducer = kKind;
@@ -55,7 +60,7 @@ inline constexpr ReducerOf<Reducer::count_nonzero> count_nonzero{};
 inline constexpr ReducerOf<Reducer::argmin> argmin{};
 inline constexpr ReducerOf<Reducer::argmax> argmax{};
 
-/// "fold", "any", "all", "count", …
+/// Returns the name of a reducer: "fold", "any", "all", "count", ….
 [[nodiscard]] constexpr std::string_view name(Reducer reducer) {
   switch (reducer) {
     case Reducer::fold:
@@ -76,9 +81,9 @@ inline constexpr ReducerOf<Reducer::argmax> argmax{};
   detail::no_such_value();
 }
 
-/// The result of a call that writes something for every list.
+/// The result of a call that writes one output per list.
 struct ListsResult {
-  std::int64_t lists;     ///< how many there are
+  std::int64_t lists;     ///< number of lists
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -87,23 +92,22 @@ namespace detail {
 template <class Op>
 concept NamedReducer = requires { Op::kReducer; };
 
-/// bool as the bytes that it is.
+/// T, but std::uint8_t for bool.
 template <class T>
 using ElementType = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
-/// What an empty list gives unless an initial value is given: the operator's identity, of sums 0.
+/// Returns the result of an empty list if there is no initial value: the operator's identity, for sums 0.
 template <class Out, class Op>
 constexpr Out usual_init() {
   static_assert(!kIsBitsOfFloats<Op, Out>, "bit operators are for integers, not for floats");
   constexpr Operator kOp = operator_of<Op, Out>();
   if constexpr (kOp == Operator::add && requires { Out{0}; }) {
-    return Out{0};  // durations too
+    return Out{0};  // also for durations
   } else if constexpr (kOp != Operator::custom && std::is_arithmetic_v<Out>) {
     return identity<Out>(kOp);
   } else {
-    static_assert(
-        kIsBitsOfFloats<Op, Out>,
-        "an operator or a type of your own needs an initial value, which is what an empty list gives: pass one");
+    static_assert(kIsBitsOfFloats<Op, Out>,
+                  "a custom operator or type needs an initial value, which is the result of an empty list: pass one");
     return Out{};
   }
 }
@@ -111,7 +115,7 @@ constexpr Out usual_init() {
 template <class Out, class Op>
 inline constexpr bool kAddsFloats = std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::add;
 
-/// What a list's fold begins with unless an initial value is given: it changes no bit of the elements.
+/// Returns the value that a list's fold begins with if there is no initial value. It changes no bit of the elements.
 template <class Out, class Op>
 const Out& neutral_value() {
   static const Out value = [] {
@@ -124,18 +128,18 @@ const Out& neutral_value() {
   return value;
 }
 
-/// What the fold of a list begins with.
+/// The value that the fold of a list begins with.
 template <class Out>
 struct Beginning {
   const Out* init;
   bool empty_is_zero;  ///< see SegmentedReduceCall
 };
-/// An initial value, which takes part as an element does. It must outlive the call.
+/// Returns the beginning with an initial value, which is combined as an element is. `init` must outlive the call.
 template <class Out>
 constexpr Beginning<Out> begin_with(const Out& init) {
   return {std::addressof(init), false};
 }
-/// No initial value.
+/// Returns the beginning without an initial value.
 template <class Out, class Op>
 Beginning<Out> usual_beginning() {
   return {std::addressof(neutral_value<Out, Op>()), kAddsFloats<Out, Op>};
@@ -158,7 +162,7 @@ SegmentedReduceCall segmented_reduce_call(const Lists& lists, const In* content,
   return call;
 }
 
-/// A fold of those elements by that operator.
+/// Returns the call that folds the lists of `content` by `op`.
 template <class In, class Out, class Op>
 SegmentedReduceCall fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                               const Mask& valid) {
@@ -167,7 +171,7 @@ SegmentedReduceCall fold_call(const Lists& lists, const In* content, std::int64_
   return call;
 }
 
-/// One of the named reducers.
+/// Returns the call of a named reducer.
 template <class In, class Out, NamedReducer Op>
 SegmentedReduceCall reducer_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Mask& valid) {
   using Element = ElementType<In>;
@@ -184,7 +188,7 @@ SegmentedReduceCall reducer_call(const Lists& lists, const In* content, std::int
   return call;
 }
 
-/// The same on the CPU. `op` must outlive the call.
+/// Returns the call that folds lists on the CPU, with the loops of a custom operator. `op` must outlive the call.
 template <class In, class Out, class Op>
 SegmentedReduceCall host_fold_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                                    const Beginning<Out>& begin, const Mask& valid) {
@@ -197,7 +201,8 @@ SegmentedReduceCall host_fold_call(const Lists& lists, const In* content, std::i
   return call;
 }
 
-/// use(call) of a fold on a GPU. Custom operators and types have another one in segmented_reduce.cuh.
+/// Calls use(call) with the call that folds lists on a GPU. segmented_reduce.cuh has an overload for custom operators
+/// and types.
 template <class In, class Out, class Op, class Use>
 auto with_fold(OnDevice /*here*/, const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                const Mask& valid, Use use) {
@@ -221,11 +226,11 @@ static ListsResult segmented_reduce(const gpu::Policy& policy, const Lists& list
   });
 }
 
-/// How many of the lists there are. Throws invalid_argument for more than there can be.
+/// Sets the number of lists, if one is given. Throws invalid_argument if it is negative or larger than lists.count.
 inline void set_count(SegmentedReduceCall& call, const std::optional<gpu::Length>& number) {
   if (!number) return;
   if (number->most < 0 || number->most > call.lists.count) {
-    throw Error(Code::invalid_argument, "the number of lists is not between 0 and how many there can be");
+    throw Error(Code::invalid_argument, "the number of lists must be between 0 and lists.count");
   }
   call.lists.count = number->most;
   call.count_at = number->at;
@@ -254,19 +259,19 @@ static gpu::WorkspaceSize fold_workspace(const gpu::Policy& policy, const Lists&
                    [&](SegmentedReduceCall& call) { return segmented_reduce_workspace(policy, call); });
 }
 
-/// After the lists, content and output are both arrays or both pointers.
+/// The lists are followed by content and output, which are both arrays or both pointers.
 inline constexpr ArgumentRules kListsRules{.arrays = 1, .alike = 3};
 
 }  // namespace detail
 
-/// out[i] = init ⊕ the elements of list i. `content` holds n elements, `out` one per list.
+/// Reduces each list: out[i] = init ⊕ the elements of list i. `content` has n elements, `out` one per list.
 template <class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                              std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::begin_with(init), valid);
 }
 
-/// The same without an initial value: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
+/// Reduces each list without an initial value: `segmented_reduce(par, offsets, content, n, out, upsweep::max)`.
 template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!detail::NamedReducer<Op>)
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
@@ -274,7 +279,7 @@ ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* cont
   return detail::segmented_reduce(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), valid);
 }
 
-/// any, all, count, count_nonzero, argmin or argmax of every list.
+/// Computes any, all, count, count_nonzero, argmin or argmax of each list.
 template <class In, class Out, detail::NamedReducer Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out, Op,
                              const Mask& valid = {}) {
@@ -282,7 +287,8 @@ ListsResult segmented_reduce(const P& policy, const Lists& lists, const In* cont
   return {lists.count, detail::run_segmented_reduce(policy, call)};
 }
 
-/// The same of arrays, vectors, spans: `segmented_reduce(par, offsets, content, out, upsweep::add)`, with nulls or without.
+/// Reduces each list of ranges (arrays, vectors, spans), with nulls or without:
+/// `segmented_reduce(par, offsets, content, out, upsweep::add)`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
                              const Mask& valid = {}) {
@@ -292,7 +298,7 @@ ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content&
   detail::require_an_element_each(lists, detail::length_of(out));
   return upsweep::segmented_reduce(policy, lists, from, detail::length_of(content), to, op, valid);
 }
-/// The same, beginning with `init`.
+/// Reduces each list of ranges (arrays, vectors, spans), beginning with `init`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_reduce(const P& policy, const Lists& lists, const Content& content, Out&& out,
                              detail::ElementOf<Out> init, Op op, const Mask& valid = {}) {
@@ -312,9 +318,9 @@ auto segmented_reduce(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. How many of the lists there are
-/// may also be in device memory, outside the output: gpu::Length(address, lists.count) as `number`. Then cuda.lanes runs, and a
-/// workspace is one for that rung. Returns the rung.
+/// Reduces each list without waiting. `status`, in device memory, contains the outcome once the stream has finished
+/// the call. The number of lists may also be in device memory, outside the output: pass gpu::Length(address,
+/// lists.count) as `number`. Then the rung is cuda.lanes, and a workspace must be one for cuda.lanes. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status,
@@ -324,7 +330,7 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
                                         number);
 }
 
-/// The same without an initial value.
+/// Reduces each list without waiting and without an initial value. Returns the rung.
 template <class In, class Out, class Op = Add>
   requires(!detail::NamedReducer<Op>)
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
@@ -334,7 +340,7 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
                                         valid, number);
 }
 
-/// The same of any, all, count, count_nonzero, argmin or argmax.
+/// Computes any, all, count, count_nonzero, argmin or argmax of each list without waiting. Returns the rung.
 template <class In, class Out, detail::NamedReducer Op>
 std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                         std::int64_t n, Out* out, gpu::ListsStatus* status, Op, const Mask& valid = {},
@@ -348,8 +354,9 @@ std::string_view segmented_reduce_async(const gpu::Policy& policy, const Lists& 
 
 namespace gpu {
 
-/// The device memory that such a call needs under that policy: for a Workspace. Calls with fewer lists and elements need no
-/// more, where their lists lie one after the other as these do or do not. Of `lists` only what they are is looked at.
+/// Returns the size of the Workspace that segmented_reduce() needs under the policy. It is also enough for calls with
+/// fewer lists and elements, if the lists of both calls are adjacent, or the lists of neither call. The call uses only
+/// the form of `lists`, not its memory.
 template <class In, class Out, class Op = Add>
 WorkspaceSize segmented_reduce_workspace(const Policy& policy, const Lists& lists, std::int64_t n, Op op = {},
                                          const Mask& valid = {}) {

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/segmented_scan.hpp: scans every list of a ragged array by itself.
+// upsweep/segmented_scan.hpp: scans each list of a ragged array.
 //
-//   segmented_inclusive_scan  out[j] = init ⊕ x0 ⊕ … ⊕ xk     for element k of its list, which is element j of the content,
+//   segmented_inclusive_scan  out[j] = init ⊕ x0 ⊕ … ⊕ xk     for element k of a list, which is content[j],
 //   segmented_exclusive_scan  out[j] = init ⊕ x0 ⊕ … ⊕ xk-1   for any associative ⊕ (it need not commute)
 //
-// Shapes    lists: see lists.hpp, by offsets or of one size (others may overlap: pack them first); `content` and `out` hold n
-//           elements each. Outputs of elements that are in no list are not written; of null lists none on a CPU, any on a GPU.
-// Types     as in scan.hpp: the element type of `out` is the one that is computed in.
-// Init      takes part as an element does. Without it an output is the fold of the elements alone: the sum of -0.0 alone is -0.0,
-//           and of none the operator's identity, of sums 0.
-// Nulls     elements that are null add nothing; their output is what precedes them, whatever the scan.
-// Floats    up to 4,096 elements of a list are scanned one after the other, as a loop does; longer lists are split
-//           every 4,096 elements, and a block begins with the folds of those before it, folded in order. The bits do
-//           not depend on the threads, the alignment, the instruction set and the lists around, but for which NaN an
-//           output is.
-// Integers  wrap around or, with Overflow::checked and addition, throw `overflow` with the first list that has an output that
-//           does not fit. Products and operators of one's own have no checks: they are refused with it (unsupported).
+// Shapes    lists by offsets or of one size: see lists.hpp. Lists by starts and stops may overlap: pack them first.
+//           `content` and `out` have n elements each. Outputs of elements that are in no list are not written. Outputs
+//           of elements of null lists are not written on a CPU; a GPU may write any of them.
+// Types     as in scan.hpp: the scan computes in the element type of `out`.
+// Init      is combined as an element is. Without init, an output is the fold of only the elements: the sum of -0.0 is
+//           -0.0. The fold of no elements is the operator's identity, for sums 0.
+// Nulls     null elements add nothing. Their output is the fold of the preceding elements, in both scans.
+// Floats    up to 4,096 elements of a list are scanned one after the other, as a loop does. Longer lists are split
+//           every 4,096 elements. A block begins with the folds of the blocks before it, folded in order. The bits
+//           do not depend on the threads, the alignment, the instruction set or the other lists. Only the choice of NaN
+//           may differ, if an output is NaN.
+// Integers  wrap (modulo 2^bits). With Overflow::checked, addition throws `overflow` with the first list that has an
+//           output that does not fit. Products and custom operators cannot be checked: with Overflow::checked they are
+//           refused (unsupported).
 // Errors    Error: those of lists.hpp, with index() the first bad list, unequal_lengths, overflow, invalid_argument,
 //           unknown_rung, unsupported, out_of_memory. After an error `out` is unspecified.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
-//           Lists must not overlap, which offsets that go back where a list is null could make them do; compiled operators
-//           and types only; floats are added in another order, of the same bits on every run.
-// In place  `out` may be the content; otherwise they must not overlap.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except calls named …_async.
+//           Lists must not overlap. Offsets that decrease at a null list could make lists overlap, so they must not
+//           decrease. Only compiled operators and types are supported. Floats are added in another order than on the
+//           CPU, with the same bits on every run.
+// In place  `out` may be the content; otherwise `out` and the content must not overlap.
 // Source    J. T. Schwartz, "Ultracomputers", 1980; G. E. Blelloch, "Vector models for data-parallel computing", 1990.
 #pragma once
 
@@ -40,7 +43,7 @@ namespace upsweep {
 
 namespace detail {
 
-/// `op` must outlive the call.
+/// Returns the call of a scan of lists. `op` must outlive the call.
 template <class In, class Out, class Op>
 SegmentedScanCall segmented_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                                       const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
@@ -56,7 +59,7 @@ SegmentedScanCall segmented_scan_call(const Lists& lists, const In* content, std
   return call;
 }
 
-/// The same on the CPU.
+/// Returns the call of a scan of lists on the CPU, with the loops of a custom operator.
 template <class In, class Out, class Op>
 SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                                  const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
@@ -69,7 +72,7 @@ SegmentedScanCall host_scan_call(const Lists& lists, const In* content, std::int
   return call;
 }
 
-/// The same on a GPU.
+/// Returns the call of a scan of lists on a GPU, which only compiled operators have.
 template <class In, class Out, class Op>
 SegmentedScanCall device_scan_call(const Lists& lists, const In* content, std::int64_t n, Out* out, const Op& op,
                                    const Beginning<Out>& begin, bool exclusive, const Mask& valid) {
@@ -93,19 +96,20 @@ ListsResult segmented_scan(const gpu::Policy& policy, const Lists& lists, const 
 
 }  // namespace detail
 
-/// Inclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
+/// Computes the inclusive scan of each list, beginning with `init`. `content` and `out` have n elements.
 template <class In, class Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      std::type_identity_t<Out> init, Op op, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), false, valid);
 }
-/// The same without an initial value.
+/// Computes the inclusive scan of each list without an initial value.
 template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), false, valid);
 }
-/// The same of arrays, vectors, spans: `segmented_inclusive_scan(par, offsets, content, out)`.
+/// Computes the inclusive scan of each list of ranges (arrays, vectors, spans):
+/// `segmented_inclusive_scan(par, offsets, content, out)`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
                                      const Mask& valid = {}) {
@@ -115,7 +119,7 @@ ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const 
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
   return upsweep::segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
-/// The same, beginning with `init`.
+/// Computes the inclusive scan of each list of ranges (arrays, vectors, spans), beginning with `init`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op, detail::AnyPolicy P = Policy>
 ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                      detail::ElementOf<Out> init, Op op, const Mask& valid = {}) {
@@ -126,20 +130,20 @@ ListsResult segmented_inclusive_scan(const P& policy, const Lists& lists, const 
   return upsweep::segmented_inclusive_scan(policy, lists, from, detail::length_of(content), to, init, op, valid);
 }
 
-/// Exclusive scans of all lists, each beginning with `init`. `content` and `out` hold n elements.
+/// Computes the exclusive scan of each list, beginning with `init`. `content` and `out` have n elements.
 template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      std::type_identity_t<Out> init, Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::begin_with(init), true, valid);
 }
-/// The same without an initial value.
+/// Computes the exclusive scan of each list without an initial value.
 template <class In, class Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, Out>)
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const In* content, std::int64_t n, Out* out,
                                      Op op = {}, const Mask& valid = {}) {
   return detail::segmented_scan(policy, lists, content, n, out, op, detail::usual_beginning<Out, Op>(), true, valid);
 }
-/// The same of arrays, vectors, spans.
+/// Computes the exclusive scan of each list of ranges (arrays, vectors, spans).
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
   requires(!std::is_convertible_v<Op, detail::ElementOf<Out>>)
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out, Op op = {},
@@ -150,7 +154,7 @@ ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const 
   detail::require_equal_lengths(detail::length_of(content), detail::length_of(out));
   return upsweep::segmented_exclusive_scan(policy, lists, from, detail::length_of(content), to, op, valid);
 }
-/// The same, beginning with `init`.
+/// Computes the exclusive scan of each list of ranges (arrays, vectors, spans), beginning with `init`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, class Op = Add, detail::AnyPolicy P = Policy>
 ListsResult segmented_exclusive_scan(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                      detail::ElementOf<Out> init, Op op = {}, const Mask& valid = {}) {
@@ -175,9 +179,10 @@ auto segmented_exclusive_scan(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+// ----------------------------------------------------------------------------------------------- on a GPU, not waiting
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+/// Computes the inclusive scan of each list, beginning with `init`, without waiting. `status`, in device memory,
+/// contains the outcome once the stream has finished the call. Returns the rung.
 template <class In, class Out, class Op>
 std::string_view segmented_inclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                                 std::int64_t n, Out* out, gpu::ListsStatus* status,
@@ -187,7 +192,8 @@ std::string_view segmented_inclusive_scan_async(const gpu::Policy& policy, const
   call.status = status;
   return detail::run_segmented_scan(policy, call);
 }
-/// The same of exclusive scans.
+/// Computes the exclusive scan of each list, beginning with `init`, without waiting; `status` is as in
+/// segmented_inclusive_scan_async(). Returns the rung.
 template <class In, class Out, class Op = Add>
 std::string_view segmented_exclusive_scan_async(const gpu::Policy& policy, const Lists& lists, const In* content,
                                                 std::int64_t n, Out* out, gpu::ListsStatus* status,
@@ -200,7 +206,7 @@ std::string_view segmented_exclusive_scan_async(const gpu::Policy& policy, const
 
 namespace gpu {
 
-/// The device memory that scans of lists of up to n elements of type In into Out need under that policy: for a Workspace.
+/// Returns the size of the Workspace that scans of lists of up to n elements of type In into Out need under the policy.
 template <class In, class Out, class Op = Add>
 WorkspaceSize segmented_scan_workspace(const Policy& policy, std::int64_t n, Op op = {}) {
   const Out init{};

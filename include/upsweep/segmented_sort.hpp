@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/segmented_sort.hpp: the elements of every list in order, or the positions that put them in order.
+// upsweep/segmented_sort.hpp: sorts the elements of each list, or computes the positions that sort them.
 //
 // segmented_sort     out      ← each list's elements in order
-// segmented_argsort  out[j]   ← the position in its list of the element that comes at j: 0 … the list's length - 1
+// segmented_argsort  out[j]   ← the position in its list of the element that is sorted to j: 0 … the list's length - 1
 //
-// Order     ascending or descending; in both equal elements keep their order. -0.0 and 0.0 are equal. NaN come last, or first with
-//           `nan_first`, whichever the direction, and are equal among themselves; their bits are kept.
-// Shapes    `out` lies parallel to the content where lists lie one after the other (by offsets, or of one size): list i goes where
-//           it starts, and out holds as many elements as the content. Elements of the output that belong to no list, or to a null
-//           one, stay as they are. Lists by starts and stops go one after the other from out[0] on: out holds as many
-//           elements as all of them together, and offsets() says where each begins.
+// Order     ascending or descending. Equal elements keep their order in both. -0.0 and 0.0 are equal. NaN are last, or
+//           first with `nan_first`, in both directions. All NaN are equal, and their bits are kept.
+// Shapes    lists by offsets or of one size are written where they start, and `out` has the length of the content.
+//           Elements of the output that belong to no list, or to a null list, are not written. Lists by starts and
+//           stops are written one after the other from out[0] on, and `out` has the total number of their elements.
+//           offsets() computes where each of these lists begins in `out`.
 // Types     the ten of types.hpp, and bool. Positions are int64.
-// In place  segmented_sort() of lists one after the other may have `out` be the content. Else they do not overlap.
-// Memory    lists of more than 64 elements need memory: twice their own, for as many lists as there are threads; 4
-//           words of 64 bits for each element where positions are asked for, or where there are NaN or -0.0 in them. On
-//           a GPU as much as the content and a bit per element; for positions twice that and 8 bytes per element. There
-//           lists by starts and stops need 8 bytes each, and what the others need for as many elements as the output
-//           holds; for positions the elements again.
-// GPU       the same with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except those in …_async.
-//           Lists by offsets must not overlap, which those that go back where a list is null could make them do; where a
-//           list is null, elements that belong to no list are unspecified. Lists by starts and stops may lie anywhere. Of a
-//           call that does not wait, an output that is too short for these is the code unequal_lengths of no list.
-// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are checked before
-//           anything is written. unequal_lengths (out is too short), invalid_argument, unknown_rung, unsupported, out_of_memory:
-//           about no list; only after the last one may something have been written.
+// In place  segmented_sort() of lists by offsets or of one size accepts the content as `out`. In all other calls `out`
+//           and the content must not overlap.
+// Memory    a thread that sorts a list of more than 64 elements needs temporary memory of twice the list's size. It
+//           needs 4 words of 64 bits per element if positions are requested, or if the list contains NaN or -0.0. A
+//           GPU needs the size of the content and one bit per element. For positions, a GPU needs twice that and 8
+//           bytes per element. Lists by starts and stops need more on a GPU: 8 bytes per list, and for positions the
+//           size of the elements once more; their number of elements is that of the output.
+// GPU       with a gpu::Policy and device memory: see gpu.hpp. Calls wait for the stream, except calls named …_async.
+//           Lists by offsets must not overlap. Offsets that decrease at a null list could make lists overlap, so they
+//           must not decrease. If a list is null, elements that belong to no list are unspecified. Lists by starts and
+//           stops may be anywhere. If the output of a call that does not wait is too short for them, its status is the
+//           code unequal_lengths without a list.
+// Errors    Error, with index() the first bad list: stop_before_start, negative_start, stop_past_end. Lists are
+//           checked before anything is written. Without a list: unequal_lengths (out is too short), invalid_argument,
+//           unknown_rung, unsupported, out_of_memory. Only out_of_memory may leave a partly written output.
 // Source    Awkward Array's kernels awkward_sort and awkward_argsort, which have NaN first.
 #pragma once
 
@@ -47,9 +49,9 @@ struct SortOptions {
   bool nan_first = false;
 };
 
-/// The result of a sort per list.
+/// The result of a sort of lists.
 struct SegmentedSort {
-  std::int64_t elements;  ///< of all lists
+  std::int64_t elements;  ///< number of elements of all lists
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -64,13 +66,13 @@ constexpr bool require_sortable() {
   return Sortable<T>;
 }
 
-/// What stands where a sort takes its options and is none, such as std::greater<>.
+/// An argument in the place of the options that is not SortOptions, such as std::greater<>.
 template <class T>
 concept NotSortOptions = std::is_class_v<T> && !std::is_convertible_v<T, SortOptions>;
 template <class T>
 auto refuse_comparison() {
   static_assert(!NotSortOptions<T>,
-                "lists are sorted in the order of their numbers, by no function: pass SortOptions, such as "
+                "lists are sorted by the values of their elements, not by a function: pass SortOptions, such as "
                 "upsweep::SortOptions{.descending = true}");
 }
 
@@ -100,7 +102,7 @@ inline constexpr ArgumentRules kSortRules{.arrays = 1, .alike = 3, .integers = t
 
 }  // namespace detail
 
-/// Sorts the lists in `content`, which has n elements, into `out`, which holds up to `capacity`.
+/// Sorts the lists in `content`, which has n elements, into `out`, which has capacity for `capacity` elements.
 template <Sortable T, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_sort(const P& policy, const Lists& lists, const T* content, std::int64_t n, T* out,
                              std::int64_t capacity, const SortOptions& options = {}) {
@@ -109,7 +111,7 @@ SegmentedSort segmented_sort(const P& policy, const Lists& lists, const T* conte
                                 detail::segmented_sort_call(lists, content, n, out, nullptr, capacity, options));
 }
 
-/// The positions, each in its list, of the elements in order.
+/// Computes the positions, each within its list, that sort the lists in `content`.
 template <Sortable T, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const T* content, std::int64_t n,
                                 std::int64_t* out, std::int64_t capacity, const SortOptions& options = {}) {
@@ -118,7 +120,7 @@ SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const T* co
                                 detail::segmented_sort_call<T>(lists, content, n, nullptr, out, capacity, options));
 }
 
-/// The same with arrays, vectors, spans: `segmented_sort(par, offsets, content, sorted)`.
+/// Sorts the lists in a range (array, vector, span): `segmented_sort(par, offsets, content, sorted)`.
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_sort(const P& policy, const Lists& lists, const Content& content, Out&& out,
                              const SortOptions& options = {}) {
@@ -135,6 +137,7 @@ SegmentedSort segmented_sort(const P& policy, const Lists& lists, const Content&
   }
 }
 
+/// Computes the positions that sort the lists in a range (array, vector, span).
 template <detail::ArrayArgument Content, detail::ArrayArgument Out, detail::AnyPolicy P = Policy>
 SegmentedSort segmented_argsort(const P& policy, const Lists& lists, const Content& content, Out&& out,
                                 const SortOptions& options = {}) {
@@ -174,9 +177,10 @@ auto segmented_argsort(const P& /*policy*/, const Lists& /*lists*/, const Conten
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
+// ----------------------------------------------------------------------------------------------- on a GPU, not waiting
 
-/// Does not wait: `status`, in device memory, says how it ended once the stream has come that far. Returns the rung.
+/// Sorts lists without waiting. `status`, in device memory, contains the outcome once the stream has finished the
+/// call. Returns the rung.
 template <Sortable T>
 std::string_view segmented_sort_async(const gpu::Policy& policy, const Lists& lists, const T* content, std::int64_t n,
                                       T* out, std::int64_t capacity, gpu::ListsStatus* status,
@@ -188,7 +192,7 @@ std::string_view segmented_sort_async(const gpu::Policy& policy, const Lists& li
   return detail::run_segmented_sort(policy, call);
 }
 
-/// The same of the positions.
+/// Computes the positions that sort lists without waiting; `status` is as in segmented_sort_async(). Returns the rung.
 template <Sortable T>
 std::string_view segmented_argsort_async(const gpu::Policy& policy, const Lists& lists, const T* content,
                                          std::int64_t n, std::int64_t* out, std::int64_t capacity,
@@ -202,30 +206,34 @@ std::string_view segmented_argsort_async(const gpu::Policy& policy, const Lists&
 
 namespace gpu {
 
-/// The device memory that sorts of such lists in n elements into an output with that capacity need under that policy:
-/// for a Workspace. Of `lists` only what they are is looked at; fewer need no more.
+/// Returns the size of the Workspace that segmented_sort() needs under the policy, for lists in n elements and an
+/// output of `capacity` elements. Only the form of `lists` is used. The size is also enough for a smaller number of
+/// lists.
 template <Sortable T>
 WorkspaceSize segmented_sort_workspace(const Policy& policy, const Lists& lists, std::int64_t n,
                                        std::int64_t capacity) {
   const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, nullptr, capacity, {});
   return upsweep::detail::segmented_sort_workspace(policy, call);
 }
-/// The same of sorts that give positions.
+/// Returns the size of the Workspace that segmented_argsort() needs under the policy, for lists in n elements and
+/// `capacity` positions.
 template <Sortable T>
 WorkspaceSize segmented_argsort_workspace(const Policy& policy, const Lists& lists, std::int64_t n,
                                           std::int64_t capacity) {
-  std::int64_t asked = 0;  // that there are some is all that matters
+  std::int64_t asked = 0;  // only whether the pointer is null matters
   const auto call = upsweep::detail::segmented_sort_call<T>(lists, nullptr, n, nullptr, &asked, capacity, {});
   return upsweep::detail::segmented_sort_workspace(policy, call);
 }
 
-/// The device memory that sorts of up to n elements of type T in so many lists, one after the other, need under that policy: for a Workspace.
+/// Returns the size of the Workspace that segmented_sort() needs under the policy. There are up to n elements of type T
+/// in `lists` lists, one after the other.
 template <Sortable T>
 WorkspaceSize segmented_sort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
   return segmented_sort_workspace<T>(policy, Lists::of_size(lists, 0), n, n);
 }
 
-/// The same of sorts that give positions.
+/// Returns the size of the Workspace that segmented_argsort() needs under the policy. There are up to n elements of
+/// type T in `lists` lists, one after the other.
 template <Sortable T>
 WorkspaceSize segmented_argsort_workspace(const Policy& policy, std::int64_t lists, std::int64_t n) {
   return segmented_argsort_workspace<T>(policy, Lists::of_size(lists, 0), n, n);

@@ -1,33 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/select.hpp: elements that are kept: by a mask or by indices, of arrays and of lists.
+// upsweep/select.hpp: copies selected elements of arrays and of lists, by a mask or by indices.
 //
-// select     keeps, in order, the elements of the content whose mask is true, of each list: new offsets, and columns of
-//            content compacted. Without lists it is plain compaction. With offsets o, mask m and content c:
+// select     copies, in order, the elements of each list whose mask is true. It writes new offsets and compacted
+//            columns of content. Without lists it is plain compaction. With offsets o, mask m and content c:
 //              out_offsets[0] = 0,  out_offsets[i+1] = out_offsets[i] + |{j : o[i] <= j < o[i+1], m[j]}|
 //              out = c[j] of those j, list after list
-// count_kept how many elements select keeps.
-// partition  those that select keeps, then the others, both in order.
-// take       elements by their positions: out[k] = content[indices[k]]; of lists, out is content[start[i] + indices[k]]
-//            for the indices k of list i. A negative index counts from the end of the array, or of the list.
+// count_kept returns the number of elements that select keeps.
+// partition  copies the elements whose mask is true, then the elements whose mask is false, both in order.
+// take       copies elements by their positions: out[k] = content[indices[k]]. For lists, out is
+//            content[start[i] + indices[k]] for the indices k of list i. A negative index counts from the end of the
+//            array, or of the list.
 //
-// Shapes    the mask has one boolean for each element of the content, whether or not a list has that element: mask[j] is
-//           content[j]'s, whatever the first offset. All columns have that length. out_offsets holds n + 1 for n lists.
-// Memory    outputs are the caller's. Those of select must hold the elements that it keeps, which count_kept() says;
-//           there are never more than the lists have elements. Offsets alone (no columns) are a selection too, and
-//           return that count. partition and take fill their outputs: as many elements as the content, or the indices,
-//           have. Nothing is written past their capacity. select and partition take memory of their own: a sixth of a
-//           byte per element of the content, on a GPU a fifth, and where lists lie anywhere 8 bytes for each list.
-// Columns   several at once, of different sizes: SelectColumn. Elements of 1, 2, 4, 8 or 16 bytes are moved as they are.
-// Lists     see lists.hpp. Null lists select and take nothing. Lists may overlap and lie in any order.
+// Shapes    the mask has one boolean for each element of the content, even if no list contains the element. Therefore
+//           mask[j] belongs to content[j], whatever the first offset is. All columns have the length of the mask.
+//           `out_offsets` has n + 1 elements for n lists.
+// Memory    the caller allocates the outputs. The outputs of select must have capacity for the kept elements. Their
+//           number is the result of count_kept(), and at most the number of the lists' elements. A selection without
+//           columns writes only the offsets, and returns that number. The outputs of `partition` have one element per
+//           element of the content, those of `take` one element per index. Nothing is written past an output's
+//           capacity. `select` and `partition` allocate temporary memory: a sixth of a byte per element of the content
+//           (on a GPU a fifth). For lists by starts and stops, they also need 8 bytes per list.
+// Columns   a call moves several columns at once, of different sizes: SelectColumn. Elements of 1, 2, 4, 8 or 16 bytes
+//           are moved as bytes.
+// Lists     see lists.hpp. Results of null lists are empty. Lists may overlap and be in any order.
 // Results   the same for any rung, thread count, alignment and instruction set.
-// Errors    Error, with index(): stop_before_start, negative_start, stop_past_end (the first bad list), index_out_of_range
-//           (the position of the first bad index). unequal_lengths: a mask, column or array of lists of another length
-//           than the content has, or an output that has too little capacity. Then outputs are unspecified.
-//           invalid_argument, unsupported_type, unknown_rung, unsupported and out_of_memory write nothing.
-// Rungs     select and count_kept run the ladder of that name, partition and take those of theirs.
-// In place  outputs must not overlap inputs, nor each other.
-// GPU       the same with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists, masks and columns are host objects that
-//           view it. Calls wait for the stream, except those in …_async. A bad index is reported without the length of its list.
+// Errors    Error, with index(): stop_before_start, negative_start, stop_past_end (the first bad list),
+//           index_out_of_range (the position of the first bad index). `unequal_lengths`: a mask, column or array of
+//           lists has another length than the content, or the capacity of an output is too small. After these errors,
+//           outputs are unspecified. After invalid_argument, unsupported_type, unknown_rung, unsupported and
+//           out_of_memory, nothing is written.
+// Rungs     select and count_kept run the ladder select, partition and take run the ladders of their names.
+// In place  outputs must overlap neither inputs nor each other.
+// GPU       with a gpu::Policy: see gpu.hpp. Arrays are device memory; lists, masks and columns are host objects that
+//           view device memory. Calls wait for the stream, except calls named …_async. The error for a bad index does
+//           not contain the length of its list.
 // Source    Awkward Array's jagged masks and its kernel awkward_ListArray_getitem_jagged_apply; stream compaction.
 #pragma once
 
@@ -53,7 +59,7 @@
 
 namespace upsweep {
 
-/// How many elements are kept, and the rung that ran. Converts to the count.
+/// The number of kept elements, and the rung that ran. A Selected converts to the number.
 struct Selected {
   std::int64_t kept = 0;
   std::string_view rung;
@@ -72,7 +78,7 @@ namespace detail {
 template <class T>
 concept IsSelectColumn = std::same_as<T, SelectColumn>;
 
-/// Whether there are columns in an array or one by one. Offsets may be given by a pointer then.
+/// Whether the arguments contain columns, in an array or one by one. The offsets may then be a pointer.
 template <class... T>
 concept GivesColumns =
     ((std::convertible_to<T, std::span<const SelectColumn>> || IsSelectColumn<std::remove_cvref_t<T>>) || ...);
@@ -87,7 +93,7 @@ Selected select(const P& policy, SelectCall& call) {
   return {call.kept, rung};
 }
 
-/// Of lists, without what is to be written besides their offsets.
+/// Returns the call that takes elements of lists. Columns or positions are added to it.
 inline TakeCall take_call(const Lists& lists, std::int64_t content, const Lists& index_lists, const Indices& indices,
                           std::int64_t* out_offsets) {
   require_array(out_offsets, index_lists.count + 1, "out_offsets");
@@ -117,14 +123,14 @@ SelectColumn column_of(const Content& content, Out&& out) {
   return SelectColumn(content, out);
 }
 
-/// Whether a call asks for the offsets of lists only: (lists, mask, pointer).
+/// Whether a call requests only the offsets of lists: (lists, mask, pointer).
 template <class... T>
 inline constexpr bool kOffsetsOnly = false;
 template <class Of, class Kept, class Out>
 inline constexpr bool kOffsetsOnly<Of, Kept, Out> =
     std::is_convertible_v<Kept, Mask> && std::is_same_v<std::remove_cvref_t<Out>, std::int64_t*>;
 
-/// Where a selection has its mask: (mask, content, out) or (lists, mask, out_offsets, content, out).
+/// The position of a selection's mask: (mask, content, out) or (lists, mask, out_offsets, content, out).
 template <class... T>
 inline constexpr int kMaskOfSelect = sizeof...(T) == 5 ? 1 : -1;
 template <class First, class Second, class Third>
@@ -146,7 +152,7 @@ inline constexpr ArgumentRules kTakeRules{.arrays = GivesColumns<Rest...> ? 4 : 
 
 // -------------------------------------------------------------------------------------------------------------- select
 
-/// Elements of lists. `out_offsets`: lists.count + 1.
+/// Selects elements of lists, of several columns. `out_offsets` has lists.count + 1 elements.
 template <detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                 std::span<const SelectColumn> columns) {
@@ -155,7 +161,8 @@ Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int6
       .has_lists = true, .lists = lists, .mask = mask, .out_offsets = out_offsets, .columns = columns};
   return detail::select(policy, call);
 }
-/// The same with columns one by one: `select(par, offsets, mask, out_offsets, SelectColumn(pt, out_pt), …)`.
+/// Selects elements of lists, with columns as arguments:
+/// `select(par, offsets, mask, out_offsets, SelectColumn(pt, out_pt), …)`.
 template <detail::IsSelectColumn... Column, detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Lists& lists, const Mask& mask, std::int64_t* out_offsets,
                 const Column&... columns) {
@@ -168,7 +175,7 @@ Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&&
   return upsweep::select(policy, lists, mask, detail::offsets_output<P>(out_offsets, lists.count), columns...);
 }
 
-/// The same of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
+/// Selects elements of lists, of one column: `select(par, offsets, mask, out_offsets, pt, out_pt)`.
 template <detail::OffsetsOutput Offsets, std::ranges::range Content, std::ranges::range Out,
           detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&& out_offsets, const Content& content,
@@ -176,7 +183,7 @@ Selected select(const P& policy, const Lists& lists, const Mask& mask, Offsets&&
   return upsweep::select(policy, lists, mask, out_offsets, detail::column_of<P>(content, out));
 }
 
-/// Elements of an array: compaction.
+/// Selects elements of an array, of several columns (compaction).
 template <detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   detail::SelectCall call{.mask = mask, .columns = columns};
@@ -187,7 +194,7 @@ Selected select(const P& policy, const Mask& mask, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
   return upsweep::select(policy, mask, std::span<const SelectColumn>(array));
 }
-/// The same of one column: `select(par, mask, pt, out_pt)`.
+/// Selects elements of an array, of one column: `select(par, mask, pt, out_pt)`.
 template <std::ranges::range Content, std::ranges::range Out, detail::AnyPolicy P = Policy>
 Selected select(const P& policy, const Mask& mask, const Content& content, Out&& out) {
   return upsweep::select(policy, mask, detail::column_of<P>(content, out));
@@ -195,14 +202,14 @@ Selected select(const P& policy, const Mask& mask, const Content& content, Out&&
 
 // ---------------------------------------------------------------------------------------------------------- count_kept
 
-/// How many elements of the lists a selection keeps. Lists are checked.
+/// Returns the number of elements of the lists that a selection keeps. The call also checks the lists.
 template <detail::AnyPolicy P = Policy>
 Selected count_kept(const P& policy, const Lists& lists, const Mask& mask) {
   detail::SelectCall call{.has_lists = true, .lists = lists, .mask = mask};
   return detail::select(policy, call);
 }
 
-/// How many booleans are true.
+/// Returns the number of booleans that are true.
 template <detail::AnyPolicy P = Policy>
 Selected count_kept(const P& policy, const Mask& mask) {
   detail::SelectCall call{.mask = mask};
@@ -211,7 +218,8 @@ Selected count_kept(const P& policy, const Mask& mask) {
 
 // ----------------------------------------------------------------------------------------------------------- partition
 
-/// Elements whose mask is true, then the others; returns how many the former are. Outputs have capacity for all.
+/// Copies the elements whose mask is true, then the elements whose mask is false. Returns the number of elements whose
+/// mask is true. Outputs need capacity for all elements.
 template <detail::AnyPolicy P = Policy>
 std::int64_t partition(const P& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   detail::PartitionCall call{.mask = mask, .columns = columns};
@@ -223,7 +231,7 @@ std::int64_t partition(const P& policy, const Mask& mask, const Column&... colum
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
   return upsweep::partition(policy, mask, std::span<const SelectColumn>(array));
 }
-/// The same of one column.
+/// Partitions the elements of one column.
 template <std::ranges::range Content, std::ranges::range Out, detail::AnyPolicy P = Policy>
 std::int64_t partition(const P& policy, const Mask& mask, const Content& content, Out&& out) {
   return upsweep::partition(policy, mask, detail::column_of<P>(content, out));
@@ -231,7 +239,7 @@ std::int64_t partition(const P& policy, const Mask& mask, const Content& content
 
 // ---------------------------------------------------------------------------------------------------------------- take
 
-/// Elements of an array by their positions, into outputs with capacity for an element per index.
+/// Copies elements of an array by their positions, into outputs with capacity for one element per index.
 template <detail::AnyPolicy P = Policy>
 void take(const P& policy, const Indices& indices, std::span<const SelectColumn> columns) {
   detail::TakeCall call{.indices = indices, .columns = columns};
@@ -242,17 +250,18 @@ void take(const P& policy, const Indices& indices, const Column&... columns) {
   const std::array<SelectColumn, sizeof...(Column)> array{columns...};
   upsweep::take(policy, indices, std::span<const SelectColumn>(array));
 }
-/// The same of one column, as NumPy has it: `take(par, content, indices, out)`.
+/// Copies elements of one column by their positions, with arguments in NumPy's order: `take(par, content, indices,
+/// out)`.
 template <std::ranges::range Content, std::ranges::range At, std::ranges::range Out, detail::AnyPolicy P = Policy>
 void take(const P& policy, const Content& content, const At& indices, Out&& out) {
   detail::require_memory_of<P, At>();
   upsweep::take(policy, Indices(indices), detail::column_of<P>(content, out));
 }
 
-/// Elements of lists by their positions in these: list i gives those that the indices of list i of `index_lists` name.
-/// `content` is the length of the lists' array, `out_offsets` has lists.count + 1. Returns how many elements are taken. Lists
-/// of indices and lists are checked in turn, list by list, each before its indices, as Awkward Array does; a list without
-/// indices is not looked at.
+/// Copies elements of lists by their positions. List i of the result is the elements of list i at the positions in list
+/// i of `index_lists`. `content` is the length of the lists' array, and `out_offsets` has lists.count + 1 elements.
+/// Returns the number of taken elements. Lists are checked one after the other, in Awkward Array's order: list i of
+/// `index_lists`, then list i of `lists`, then the indices. A list for which there are no indices is not checked.
 template <detail::AnyPolicy P = Policy>
 std::int64_t take(const P& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                   const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns) {
@@ -261,7 +270,8 @@ std::int64_t take(const P& policy, const Lists& lists, std::int64_t content, con
   detail::run_take(policy, call);
   return call.taken;
 }
-/// The same of one column: `take(par, offsets, pt, index_offsets, indices, out_offsets, out_pt)`.
+/// Copies elements of lists by their positions, of one column:
+/// `take(par, offsets, pt, index_offsets, indices, out_offsets, out_pt)`.
 template <std::ranges::range Content, detail::OffsetsOutput Offsets, std::ranges::range Out,
           detail::AnyPolicy P = Policy>
 std::int64_t take(const P& policy, const Lists& lists, const Content& content, const Lists& index_lists,
@@ -271,8 +281,8 @@ std::int64_t take(const P& policy, const Lists& lists, const Content& content, c
                        detail::offsets_output<P>(out_offsets, index_lists.count), std::span(&column, 1));
 }
 
-/// Where in the content the same elements lie: for columns that are taken later, by plain take(). `capacity` positions
-/// fit.
+/// Writes the positions in the content of the elements that take() of lists copies. take() without lists can later copy
+/// columns by these positions. `positions` has capacity for `capacity` positions.
 template <detail::AnyPolicy P = Policy>
 std::int64_t take_positions(const P& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                             const Indices& indices, std::int64_t* out_offsets, std::int64_t* positions,
@@ -325,10 +335,10 @@ auto take_positions(const First& /*first*/, Rest&&... /*rest*/) {
 }
 /// @endcond
 
-// ------------------------------------------------------------------------------------------------ on a GPU, not waiting
-// `status`, in device memory, says how a call ended once the stream has come that far.
+// ----------------------------------------------------------------------------------------------- on a GPU, not waiting
+// `status`, in device memory, contains the outcome once the stream has finished the call.
 
-/// Selects from lists. Returns the rung.
+/// Selects elements of lists without waiting. Returns the rung.
 inline std::string_view select_async(const gpu::Policy& policy, const Lists& lists, const Mask& mask,
                                      std::int64_t* out_offsets, std::span<const SelectColumn> columns,
                                      gpu::SelectStatus* status) {
@@ -342,7 +352,7 @@ inline std::string_view select_async(const gpu::Policy& policy, const Lists& lis
                           .status = status};
   return detail::run_select(policy, call);
 }
-/// Selects from an array. Returns the rung.
+/// Selects elements of an array without waiting. Returns the rung.
 inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
                                      gpu::SelectStatus* status) {
   detail::require_array(status, 1, "status");
@@ -350,7 +360,7 @@ inline std::string_view select_async(const gpu::Policy& policy, const Mask& mask
   return detail::run_select(policy, call);
 }
 
-/// Partitions an array. `status` says how many elements come first.
+/// Partitions an array without waiting. `status` contains the number of elements whose mask is true.
 inline void partition_async(const gpu::Policy& policy, const Mask& mask, std::span<const SelectColumn> columns,
                             gpu::SelectStatus* status) {
   detail::require_array(status, 1, "status");
@@ -358,14 +368,14 @@ inline void partition_async(const gpu::Policy& policy, const Mask& mask, std::sp
   detail::run_partition(policy, call);
 }
 
-/// Takes elements of an array.
+/// Copies elements of an array by their positions without waiting.
 inline void take_async(const gpu::Policy& policy, const Indices& indices, std::span<const SelectColumn> columns,
                        gpu::TakeStatus* status) {
   detail::require_array(status, 1, "status");
   detail::TakeCall call{.indices = indices, .columns = columns, .status = status};
   detail::run_take(policy, call);
 }
-/// Takes elements of lists.
+/// Copies elements of lists by their positions without waiting.
 inline void take_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content, const Lists& index_lists,
                        const Indices& indices, std::int64_t* out_offsets, std::span<const SelectColumn> columns,
                        gpu::TakeStatus* status) {
@@ -375,7 +385,7 @@ inline void take_async(const gpu::Policy& policy, const Lists& lists, std::int64
   call.status = status;
   detail::run_take(policy, call);
 }
-/// Writes the positions of those elements in the content.
+/// Writes the positions in the content of the elements that take_async() of lists copies.
 inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, std::int64_t content,
                                  const Lists& index_lists, const Indices& indices, std::int64_t* out_offsets,
                                  std::int64_t* positions, std::int64_t capacity, gpu::TakeStatus* status) {
@@ -388,25 +398,26 @@ inline void take_positions_async(const gpu::Policy& policy, const Lists& lists, 
 
 namespace gpu {
 
-// Device memory that calls need under a policy: for a Workspace. Arrays need not be there yet: pointers may be null.
+// Sizes of workspaces that calls need under a policy. The arrays need not exist yet: pointers may be null.
 
-/// Of such a selection, or its count alone.
+/// Returns the size of the Workspace that select() or count_kept() of these lists needs.
 inline WorkspaceSize select_workspace(const Policy& policy, const Lists& lists, const Mask& mask,
                                       std::span<const SelectColumn> columns) {
   return upsweep::detail::select_workspace(policy,
                                            {.has_lists = true, .lists = lists, .mask = mask, .columns = columns});
 }
-/// The same of an array.
+/// Returns the size of the Workspace that select() or count_kept() of an array needs.
 inline WorkspaceSize select_workspace(const Policy& policy, const Mask& mask, std::span<const SelectColumn> columns) {
   return upsweep::detail::select_workspace(policy, {.mask = mask, .columns = columns});
 }
-/// Of partitions of up to that many elements, whatever their columns.
+/// Returns the size of the Workspace that partitions of up to `elements` elements need, whatever their columns.
 inline WorkspaceSize partition_workspace(const Policy& policy, std::int64_t elements) {
   return upsweep::detail::partition_workspace(policy, {.mask = Mask::bytes(nullptr, elements)});
 }
-/// Of takes of an array.
+/// Returns the size of the Workspace that takes of an array need.
 inline WorkspaceSize take_workspace(const Policy& policy) { return upsweep::detail::take_workspace(policy, {}); }
-/// Of takes of up to that many lists, into outputs, or positions, that have capacity for so many elements.
+/// Returns the size of the Workspace that takes of up to `lists` lists need, into outputs or positions with capacity
+/// for `capacity` elements.
 inline WorkspaceSize take_workspace(const Policy& policy, std::int64_t lists, std::int64_t capacity) {
   const SelectColumn column(nullptr, 0, nullptr, capacity, 1);
   upsweep::detail::TakeCall call{.has_lists = true, .columns = std::span(&column, 1)};

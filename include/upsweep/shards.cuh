@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/shards.cuh: scans and reductions of shards with operators and types of your own, compiled into your code by nvcc.
+// upsweep/shards.cuh: scans and reduces shards with custom operators and types, compiled into your code by nvcc.
 //
-// As in shards.hpp, with what scan.cuh says of operators and elements.
+// The calls are those of shards.hpp. The rules for operators and elements are those of scan.cuh.
 #pragma once
 
 #include "upsweep/detail/shard_scan.cuh"
@@ -28,7 +28,7 @@ static constexpr DeviceShards kDeviceShards{
           return gpu::detail::groups_bytes<gpu::detail::ScanProblem<In, Out, Op, false>>(call.n);
         }};
 
-/// f(operator, its kernels), both as the device has them.
+/// Calls f(operator, its kernels) with both in their device form.
 template <class In, class Out, class Op, class F>
   requires RunsCustom<In, Out, Op>
 static auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
@@ -41,7 +41,7 @@ static auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
 
 namespace gpu {
 
-/// As in shards.hpp.
+/// Returns where each shard begins, and n, as split() of shards.hpp does.
 template <class In, class Out, class Op>
   requires upsweep::detail::RunsCustom<In, Out, Op>
 std::vector<std::int64_t> split(const Group& group, std::int64_t n, const Op& /*op*/) {

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/shards.hpp: scans, reductions and filtered sums of one array that lies in shards, one on each of several GPUs of a host.
+// upsweep/shards.hpp: scans, reductions and filtered sums of one array in shards, on several GPUs of a host.
 //
 //   upsweep::gpu::Group group({0, 1});
-//   const std::vector<std::int64_t> begin = upsweep::gpu::split<float, float>(group, n);  // where each shard begins, and n
+//   // where each shard begins, and n
+//   const std::vector<std::int64_t> begin = upsweep::gpu::split<float, float>(group, n);
 //   std::vector<upsweep::gpu::Shard<float, float>> shards;  // in, n, out: memory of device 0, then of device 1
 //   upsweep::inclusive_scan(group, shards);  // returns once the work is in the members' streams
 //   group.wait();
 //
-// Shards    one for each member, in the order of the array; of any lengths, empty ones too. What holds for arrays on one GPU holds
-//           for each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0. Some kilobytes go from each to all
-//           later ones: read where they are if a device has access to the other's memory, which a group switches on, else copied.
-// Order     a shard's work is put into its member's stream, after what is there. Members wait for each other by events, and no
-//           kernel waits for one on another device. Calls of several threads with the same Group are put one after the other.
-// Graphs    captured from the first member's stream, a call takes the streams of all others into the graph. A replay is in the stream
-//           that it is launched into alone: who calls with the same Group after it waits for it first. It uses memory of the Group,
-//           which outlives it.
-// Cost      scan: every shard is read twice and written once, as the sum of all shards before it is known when they have been read.
-//           reduce: every shard is read once.
-// Floats    scan: of arrays that one GPU scans by look-ahead (more than 8 MB) the same bits as on one GPU, where all shards but the
-//           last that has elements are as long as split() makes them: whole groups of tiles. reduce: the same bits for the same shards.
-// Lists in shards: see list_shards.hpp.
-// Operators of your own: see shards.cuh.
+// Shards    one for each member, in the order of the array, with any lengths, also empty. The rules for arrays on one
+//           GPU apply to each shard: see scan.hpp and gpu.hpp. Members need compute capability 9.0. Each member passes
+//           some kilobytes to all later members. A device reads them in place if it has access to the memory of the
+//           other device, which a group enables; otherwise they are copied.
+// Order     a shard's work is put into its member's stream, after earlier work in that stream. Members wait for each
+//           other by events, and no kernel waits for a kernel on another device. If several threads make calls with one
+//           Group, the calls run one after the other.
+// Graphs    a call can be captured from the first member's stream; the call adds the streams of all other members to
+//           the graph. A replay runs only in the stream that it is launched into. Therefore wait for the replay before
+//           another call with the same Group. The replay uses memory of the Group, which must outlive the graph.
+// Cost      scan: every shard is read twice and written once, because the sum of all shards before a shard is known
+//           only after these have been read. `reduce`: every shard is read once.
+// Floats    scan: an array that one GPU scans by look-ahead (more than 8 MB) has the same bits as on one GPU, if all
+//           shards before the last non-empty shard have the lengths of split(): whole groups of tiles. `reduce`: the
+//           same bits for the same shards.
+// Lists     in shards: see list_shards.hpp.
+// Operators custom ones: see shards.cuh.
 // Errors    Error: those of scan.hpp and gpu.hpp; unsupported (a device that is too old).
 #pragma once
 
@@ -38,23 +42,23 @@
 namespace upsweep {
 namespace gpu {
 
-/// Whether members read each other's memory where it is, where their devices can; else what they need of it is copied.
+/// Whether members read each other's memory in place, if their devices can. Otherwise the required bytes are copied.
 enum class PeerAccess : std::uint8_t { if_possible, never };
 
 /// GPUs of one host that work on an array together.
 class Group {
  public:
-  /// Devices by their ordinals, a member each, with a stream of its own; one may be several members. Throws Error no_device,
-  /// not_built, device_failed, and invalid_argument of none.
+  /// Makes one member for each device ordinal, each with a separate stream. A device may be several members. Throws
+  /// Error no_device, not_built, device_failed, and invalid_argument if there are no devices.
   explicit Group(const std::vector<int>& devices);
-  /// The same with the devices, streams and memory that the policies name, which outlive it.
+  /// Makes one member for each policy, with the policy's device, stream and memory, which must outlive the group.
   [[nodiscard]] static Group of_policies(std::vector<Policy> members, PeerAccess access = PeerAccess::if_possible);
   ~Group();
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;
 
   [[nodiscard]] int size() const noexcept;
-  /// The device and stream of a member: work that is to come before or after a call's goes into that stream.
+  /// Returns the device and stream of a member. Put work that must run before or after a call into this stream.
   [[nodiscard]] const Policy& policy(int member) const;
   /// Returns once all work in the members' streams is done. Throws Error device_failed.
   void wait() const;
@@ -68,17 +72,17 @@ class Group {
   std::unique_ptr<State> state_;
 };
 
-/// A member's shard of an array, and of the results where there are as many: device memory of the member's device.
+/// A member's shard of an array, and of the results if there is one per element, in memory of the member's device.
 template <class In, class Out = In>
 struct Shard {
   const In* in = nullptr;
   std::int64_t n = 0;
   Out* out = nullptr;
   const std::int64_t* n_at =
-      nullptr;  ///< where the length is, up to n, if it is in memory of the device: see gpu::Length
+      nullptr;  ///< the address of the length, up to n, if it is in device memory: see gpu::Length
 };
 
-/// The same of columns, for filtered_sum().
+/// A member's shard of the columns of filtered_sum().
 struct FilteredSumShard {
   const std::uint32_t* key = nullptr;
   const std::int64_t* quantity = nullptr;
@@ -94,7 +98,7 @@ namespace detail {
 template <>
 inline constexpr bool kTakesInit<gpu::Group> = true;
 
-/// f(operator, its kernels), both as the device has them. Those of custom operators are in shards.cuh.
+/// Calls f(operator, its kernels) with both in their device form. The overloads for custom operators are in shards.cuh.
 template <class In, class Out, class Op, class F>
 auto with_device_shards(OnDevice /*here*/, const Op& op, F f) {
   static_assert(RunsCompiled<In, Out, Op>,
@@ -131,7 +135,7 @@ static ScanResult scan(const gpu::Group& group, const std::vector<gpu::Shard<In,
   });
 }
 
-/// A reduction of the members' values, which are of type T.
+/// Reduces the members' values, which have type T.
 template <class T, class Op>
 void fold(const gpu::Group& group, const ValueOfShard& value, T* out, T init, const Op& op,
           const DeviceKernel<ReduceCall>* custom = nullptr, const T* init_at = nullptr) {
@@ -143,7 +147,8 @@ void fold(const gpu::Group& group, const ValueOfShard& value, T* out, T init, co
   run_fold(group, value, totals);
 }
 
-/// What a shard's value is that may turn out to have no element. Throws unsupported of an operator without such a value.
+/// Returns the value of a shard that may be empty when the call's work runs. Throws unsupported for an operator without
+/// such a value.
 template <class T, class Op>
 ScanCarry<T> begin_of_shard(const Op& /*op*/) {
   if constexpr (constexpr Operator kOp = operator_of<Op, T>(); kOp != Operator::custom) {
@@ -174,7 +179,8 @@ static void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<I
   });
 }
 
-/// As equal as multiples of so many elements are.
+/// Returns where each shard begins, and n. The lengths are multiples of `block` (except the last), as equal as
+/// possible.
 inline std::vector<std::int64_t> split_by_blocks(const gpu::Group& group, std::int64_t n, std::int64_t block) {
   require_array(&block, n, "array");
   const std::int64_t blocks = (n + block - 1) / block;
@@ -189,8 +195,8 @@ inline std::vector<std::int64_t> split_by_blocks(const gpu::Group& group, std::i
 
 namespace gpu {
 
-/// Where the shard of each member begins, and n after the last: as equal as whole groups of tiles are, of up to 3.2 MB, for a scan of
-/// In into Out.
+/// Returns where the shard of each member begins, and n after the last, for a scan of In into Out. The lengths are
+/// whole groups of tiles, as equal as possible; a group is up to 3.2 MB.
 template <class In, class Out>
   requires upsweep::detail::RunsCompiled<In, Out, Add>
 std::vector<std::int64_t> split(const Group& group, std::int64_t n) {
@@ -199,13 +205,13 @@ std::vector<std::int64_t> split(const Group& group, std::int64_t n) {
 
 }  // namespace gpu
 
-/// Inclusive scan of all shards as one array, each from its `in` to its `out`.
+/// Computes the inclusive scan of all shards as one array, each from its `in` to its `out`.
 template <class In, class Out, class Op = Add>
 ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards, Op op = {}) {
   return detail::scan(group, shards, op, false, empty_carry<Out>());
 }
 
-/// Starts with `init`.
+/// Computes the inclusive scan of all shards as one array, starting with `init`.
 template <class In, class Out, class Op>
 ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
                           std::type_identity_t<Out> init, Op op) {
@@ -218,7 +224,8 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
   return detail::scan(group, shards, op, true, carry_of<Out>(init));
 }
 
-/// The same that start with a value in memory of the first member's device, outside all outputs.
+/// Compute scans of all shards that start with a value. The value is in memory of the first member's device, outside
+/// all outputs.
 template <class In, class Out, class Op>
 ScanResult inclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<In, Out>>& shards,
                           gpu::ValueAt<Out> init, Op op) {
@@ -232,15 +239,16 @@ ScanResult exclusive_scan(const gpu::Group& group, const std::vector<gpu::Shard<
   return detail::scan(group, shards, op, true, carry_of(Out{}), init.at);
 }
 
-/// init ⊕ x0 ⊕ … of all shards as one array, into *out, memory of the first member's device, without waiting. Looks at no
-/// shard's `out`.
+/// Computes init ⊕ x0 ⊕ … of all shards as one array, into *out in memory of the first member's device, without
+/// waiting. The `out` of the shards is not used.
 template <class In, class T, class Op = Add>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out,
                   std::type_identity_t<T> init, Op op = {}) {
   detail::reduce_async(group, shards, out, init, op);
 }
 
-/// The same with an initial value in memory of the first member's device, which may be *out.
+/// Reduces all shards as one array, with an initial value in memory of the first member's device. The value may be
+/// *out.
 template <class In, class T, class Op = Add>
 void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& shards, T* out, gpu::ValueAt<T> init,
                   Op op = {}) {
@@ -248,8 +256,8 @@ void reduce_async(const gpu::Group& group, const std::vector<gpu::Shard<In>>& sh
   detail::reduce_async(group, shards, out, T{}, op, init.at);
 }
 
-/// Σ quantity[i]·price[i] where key[i] < limit, modulo 2^64, over all shards: see filtered_sum.hpp. Into *out, memory of the first
-/// member's device, without waiting.
+/// Computes Σ quantity[i]·price[i] of the rows with key[i] < limit, modulo 2^64, over all shards: see
+/// filtered_sum.hpp. The result is written to *out, in memory of the first member's device, without waiting.
 inline void filtered_sum_async(const gpu::Group& group, const std::vector<gpu::FilteredSumShard>& shards,
                                std::uint32_t limit, std::int64_t* out) {
   detail::require_members(group, shards.size());

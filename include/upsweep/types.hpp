@@ -20,7 +20,7 @@ enum class Type : std::uint8_t { int8, int16, int32, int64, uint8, uint16, uint3
 
 inline constexpr int kTypeCount = static_cast<int>(Type::custom);
 
-/// Their C++ types, in the same order.
+/// The C++ types of the values of `Type`, in the same order.
 using Types = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                          std::uint32_t, std::uint64_t, float, double>;
 
@@ -41,8 +41,8 @@ static_assert(std::size(kTypes) == kTypeCount + 1 && std::tuple_size_v<Types> ==
 
 }  // namespace detail
 
-/// The Type of a C++ arithmetic type, by its size and signedness; `custom` for everything else (bool and char32_t too, and
-/// __int128, which is an integer with the compiler's extensions).
+/// Returns the Type of a C++ arithmetic type, by its size and signedness. Returns `custom` for every other type, also
+/// for bool, char32_t and __int128, which is an integer with the compiler's extensions.
 template <class T>
 constexpr Type type_of() {
   if constexpr (std::is_same_v<T, float>) {
@@ -61,19 +61,19 @@ constexpr Type type_of() {
   }
 }
 
-/// Bounds of ragged arrays' lists.
+/// Returns whether bounds of lists may have this type.
 constexpr bool is_list_bound(Type type) { return type == Type::int32 || type == Type::uint32 || type == Type::int64; }
 constexpr bool is_signed(Type type) { return detail::kTypes[static_cast<int>(type)].is_signed; }
 constexpr bool is_integer(Type type) { return detail::kTypes[static_cast<int>(type)].is_integer; }
 constexpr bool is_float(Type type) { return type != Type::custom && !is_integer(type); }
 
-/// Bytes of one element; 0 for `custom`.
+/// Returns the bytes of one element; 0 for `custom`.
 constexpr int size_of(Type type) { return detail::kTypes[static_cast<int>(type)].size; }
 
-/// "int32", "float64", … as NumPy spells them.
+/// Returns the name of a type as NumPy spells it: "int32", "float64", ….
 constexpr std::string_view name(Type type) { return detail::kTypes[static_cast<int>(type)].name; }
 
-/// The Type with that name, if there is one.
+/// Returns the Type with that name, or nullopt if there is none.
 constexpr std::optional<Type> parse_type(std::string_view text) {
   for (int i = 0; i < kTypeCount; ++i) {
     if (name(static_cast<Type>(i)) == text) return static_cast<Type>(i);
@@ -81,13 +81,13 @@ constexpr std::optional<Type> parse_type(std::string_view text) {
   return std::nullopt;
 }
 
-/// The type of a sum of such elements unless another is requested: int64, uint64, or the float type itself.
+/// Returns the default type of a sum of elements of `type`: int64, uint64, or the float type itself.
 constexpr Type default_accumulator(Type type) {
   if (is_float(type)) return type;
   return is_signed(type) ? Type::int64 : Type::uint64;
 }
 
-/// visit_type(t, f) is f(std::type_identity<T>{}) for the T that t names; t is not `custom`.
+/// Calls f(std::type_identity<T>{}) for the C++ type T of `type`, which must not be `custom`, and returns its result.
 template <std::size_t kIndex = 0, class F>
 constexpr auto visit_type(Type type, F&& f) -> decltype(f(std::type_identity<float>{})) {
   if constexpr (kIndex < std::tuple_size_v<Types>) {

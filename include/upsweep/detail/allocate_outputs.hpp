@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/allocate_outputs.hpp: outputs that are made when a call knows how long they have to be.
+// upsweep/detail/allocate_outputs.hpp: outputs that are allocated during a call, once their length is computed.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace upsweep::detail {
 
-/// Called once, in the thread of the call, with the number of elements that outputs must hold: gives the call its
-/// outputs. The call ends with what it throws.
+/// Sets the outputs of a call that must hold `elements` elements. Called once, in the thread of the call. The call ends
+/// with the exception that this function throws.
 using AllocateOutputs = std::function<void(std::int64_t elements)>;
 
 }  // namespace upsweep::detail

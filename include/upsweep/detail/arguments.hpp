@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/arguments.hpp: what public functions require of their arguments, and the one refusal that each of them has.
+// upsweep/detail/arguments.hpp: the requirements of public functions on their arguments, with one refusal for each.
 #pragma once
 
 #include <array>
@@ -43,13 +43,13 @@ constexpr void require_memory_of() {
 template <class T>
 concept ClassIterator = std::is_class_v<T> && std::input_or_output_iterator<T>;
 
-/// An argument in the place of a policy that is not one: an array, a pointer to numbers or an iterator where the policy was left
-/// out, or a policy of the standard library, which is an empty class.
+/// An argument in the place of a policy that is not a policy. Either the policy was omitted, and the argument is an
+/// array, a pointer to numbers or an iterator. Or it is a policy of the standard library, which is an empty class.
 template <class T>
 concept NotAPolicy = std::ranges::range<T> || ClassIterator<T> || (std::is_class_v<T> && std::is_empty_v<T>) ||
                      (std::is_pointer_v<T> && std::is_arithmetic_v<std::remove_pointer_t<T>>);
 
-/// An argument that converts to a policy only where it is not const. Functions take policies as const.
+/// An argument that converts to a policy only if it is not const. Functions take policies as const.
 template <class T>
 concept MutablePolicy = !AnyPolicy<T> && (std::is_convertible_v<T&, Policy> || std::is_convertible_v<T&, gpu::Policy>);
 
@@ -60,8 +60,8 @@ inline constexpr bool kHasIterator = (ClassIterator<T> || ...);
 template <class T>
 inline constexpr bool kIsArrayPointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
 
-/// Whether one of the first kLengths runs of pointers is followed by a float, where a call takes a length. A C array may stand
-/// for a pointer. A float after a C array is not a length, as in reduce(par, array, 0.5).
+/// Whether one of the first kLengths runs of pointers is followed by a float although the call takes a length there. A
+/// C array may replace a pointer. A float after a C array is not a length, as in reduce(par, array, 0.5).
 template <int kLengths, class... T>
 consteval bool has_float_length() {
   int run = 0;
@@ -80,7 +80,8 @@ consteval bool has_float_length() {
   return has_float;
 }
 
-/// A name that stands for several functions, as std::max<int> does: nothing else needs this conversion.
+/// Accepts only a name that stands for several functions, such as std::max<int>: no other argument needs this
+/// conversion.
 template <class T>
 struct SeveralFunctions {
   SeveralFunctions(const T& (*)(const T&, const T&)) {}  // NOLINT(google-explicit-constructor)
@@ -92,8 +93,8 @@ auto refuse_several_functions() {
                 "upsweep::min, or a lambda that calls the one that is meant");
 }
 
-/// Whether one of the first kOnly arguments is a pointer to elements, or the kMixed arguments after these contain both a pointer
-/// and an array.
+/// Whether one of the first kOnly arguments is a pointer to elements, or the next kMixed arguments contain both a
+/// pointer and an array.
 template <int kOnly, int kMixed, class... T>
 consteval bool has_pointer_for_array() {
   int at = 0;
@@ -108,12 +109,13 @@ consteval bool has_pointer_for_array() {
     }
     ++at;
   };
-  // A C array may stand for a pointer.
+  // A C array may replace a pointer.
   (look(std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>, InputArray<T> && !std::is_array_v<T>), ...);
   return has_misplaced || (has_pointer && has_array);
 }
 
-/// Calls whose first kOnly arguments after the policy must not be pointers, and the kMixed after those all pointers or all arrays.
+/// Calls that break a rule. The first kOnly arguments after the policy must not be pointers. The next kMixed arguments
+/// must be all pointers or all arrays.
 template <int kOnly, int kMixed, class... Rest>
 concept PointerForArray = has_pointer_for_array<kOnly, kMixed, std::remove_cvref_t<Rest>...>();
 inline constexpr int kAllArguments = 99;
@@ -136,7 +138,7 @@ struct ArgumentRules {
   int mask = -1;           ///< the position of a mask; -1: there is none
 };
 
-/// An argument in the place of a mask that is not one: an array of other elements, or a function.
+/// An argument in the place of a mask that is not a mask: an array of other elements, or a function.
 template <class T>
 concept NotAMask = (std::ranges::range<T> || std::is_empty_v<T>) && !std::is_convertible_v<const T&, Mask>;
 
@@ -160,8 +162,8 @@ inline constexpr bool kIsCarry = false;
 template <class T>
 inline constexpr bool kIsCarry<ScanCarry<T>> = true;
 
-/// Whether a call whose first argument is a T takes an initial value before its operator: of policies, and of the classes that
-/// chunked.hpp and shards.hpp add.
+/// Whether a call takes an initial value before its operator if its first argument is a T. True for policies, and for
+/// the classes that chunked.hpp and shards.hpp add.
 template <class T>
 inline constexpr bool kTakesInit = AnyPolicy<T>;
 
@@ -174,7 +176,8 @@ inline constexpr bool kIsValueAt<gpu::ValueAt<T>> = true;
 template <class Op>
 concept MaybeOperator =
     std::is_class_v<Op> || std::is_function_v<Op> || (std::is_pointer_v<Op> && !kIsArrayPointer<Op>);
-/// An operator, and a value that it combines. A mask after an operator is not combined, so the operator is not tried on it.
+/// An operator, and a value that it combines. A mask after an operator is not combined, so the operator is not tried on
+/// it.
 template <class Op, class T>
 concept OperatorThenValue =
     MaybeOperator<Op> && !std::ranges::range<Op> && !std::ranges::range<T> && !std::is_pointer_v<T> && !kIsCarry<T> &&
@@ -198,7 +201,7 @@ enum class Refusal : std::uint8_t {
   order
 };
 
-/// Why a function with those rules refuses a call, whose arguments are plain types.
+/// The reason why a function with these rules refuses a call. The arguments are plain types.
 template <ArgumentRules kRules, class First, class... Rest>
 consteval Refusal refusal_of() {
   if constexpr (MutablePolicy<First>) {
@@ -223,7 +226,8 @@ consteval Refusal refusal_of() {
 template <ArgumentRules kRules, class First, class... Rest>
 concept Refused = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>() != Refusal::none;
 
-/// Refuses such a call. The return type is deduced so that this is the first error, not what the result is used for.
+/// Refuses such a call. The return type is deduced so that the compiler reports this error first, not the use of the
+/// result.
 template <ArgumentRules kRules, class First, class... Rest>
 auto refuse() {
   constexpr Refusal kWhy = refusal_of<kRules, First, std::remove_cvref_t<Rest>...>();
@@ -249,10 +253,10 @@ auto refuse() {
   static_assert(kWhy != Refusal::order, "the initial value comes before the operator: (..., init, op)");
 }
 
-/// A call after whose communicator a policy and an operator before its initial value follow.
+/// A call whose communicator is followed by a policy, and whose operator precedes its initial value.
 template <class P, class... Rest>
 concept OperatorFirst = AnyPolicy<P> && kHasOperatorFirst<std::remove_cvref_t<Rest>...>;
-/// Refuses it, for MPI and NCCL.
+/// Refuses such a call, for MPI and NCCL.
 template <class P, class... Rest>
 auto refuse_order() {
   return refuse<ArgumentRules{}, P, Rest...>();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/arrays.hpp: arrays as calls take them, and static_asserts that say why something else is refused.
+// upsweep/detail/arrays.hpp: the arrays that calls take, and static_asserts that refuse other arguments.
 //
-// Calls that take arrays are declared for all that is no pointer and no number. Were they declared for arrays only, a call
-// with something else would match none of them, and the compiler would list them all instead of saying what is required.
+// Calls that take arrays are declared for every type that is neither a pointer nor a number. If they were declared for
+// arrays only, a call with another argument would match no overload. The compiler would then list all overloads instead
+// of the requirement.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@ concept InputArray = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 template <class R>
 concept OutputArray = InputArray<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// What stands where a call takes an array.
+/// An argument where a call takes an array.
 template <class R>
 concept ArrayArgument = !std::is_pointer_v<std::remove_cvref_t<R>> && !std::is_arithmetic_v<std::remove_cvref_t<R>>;
 
-/// The element of what is no array: anything, as the call is refused.
+/// The element type of an argument that is not an array. It converts from anything, because the call is refused anyway.
 struct NoElement {
   template <class... T>
   constexpr NoElement(const T&... /*values*/) {}  // NOLINT(google-explicit-constructor)
@@ -70,13 +71,13 @@ constexpr auto output_of(R&& array) {
   }
 }
 
-/// How many they are: of the arrays that data_of() takes.
+/// The number of elements of an array that data_of() accepts.
 template <class R>
 constexpr std::int64_t length_of(R&& array) {
   if constexpr (InputArray<R>) {
     return std::ranges::ssize(array);
   } else {
-    return 0;  // of what data_of() refuses
+    return 0;  // for an argument that data_of() refuses
   }
 }
 

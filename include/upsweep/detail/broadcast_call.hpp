@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/broadcast_call.hpp: what is written for each element of lists, as the compiled library receives it.
+// upsweep/detail/broadcast_call.hpp: calls that write one value per element of lists, as the library gets them.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct BroadcastCall {
   enum class Kind : std::uint8_t { local_index, parents, broadcast };
 
   Kind kind = Kind::local_index;
-  Lists lists = {};                                  ///< adjacent ones
-  const void* values = nullptr;                      ///< of broadcast: one of each list
+  Lists lists = {};                                  ///< adjacent lists
+  const void* values = nullptr;                      ///< of broadcast: one value for each list
   std::int64_t element_size = sizeof(std::int64_t);  ///< of the output
   void* out = nullptr;
   std::int64_t capacity = 0;            ///< elements that the output holds
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
-  gpu::PackStatus* status = nullptr;    ///< on a GPU: where the outcome goes
+  const gpu::Launch* launch = nullptr;  ///< where it runs on a GPU; null: the arrays are in host memory
+  gpu::PackStatus* status = nullptr;    ///< on a GPU: receives the outcome
 };
 
 struct BroadcastResult {
-  std::int64_t total;     ///< elements in all lists; 0 of a call that does not wait
+  std::int64_t total;     ///< elements in all lists; 0 for a call that does not wait
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -46,9 +46,10 @@ inline BroadcastCall broadcast_call(const Lists& lists, const void* values, std:
           .capacity = capacity};
 }
 
-/// Runs the rung that the policy names, or the top one that fits; throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Throws Error.
 BroadcastResult run_broadcast(const Policy& policy, const BroadcastCall& call);
-/// The same on a GPU. Without call.status it waits, and throws what is wrong with the lists or the capacity.
+/// Runs the call on a GPU. Without call.status it waits, and throws if the lists are invalid or the capacity is too
+/// small.
 BroadcastResult run_broadcast(const gpu::Policy& policy, const BroadcastCall& call);
 /// Does not wait. Returns the rung.
 std::string_view run_broadcast_async(const gpu::Policy& policy, BroadcastCall call, gpu::PackStatus* status);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/bulk_copy.cuh: bulk copies between global and shared memory on Hopper, and the barriers that they arrive at.
+// upsweep/detail/bulk_copy.cuh: bulk copies between global and shared memory on Hopper, and their barriers.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/// A barrier in shared memory (PTX mbarrier). Its phases alternate in parity; a waiter names the one it waits for.
+/// A barrier in shared memory (PTX mbarrier). The parity of its phase alternates. A waiter names the parity of the
+/// phase that it waits for.
 struct Barrier {
   std::uint64_t word;
 
   __device__ void init(int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(shared_address(&word)), "r"(arrivals));
   }
-  /// Releases what this thread wrote, and what it has seen, to those who wait.
+  /// Releases to the waiting threads what this thread wrote and what it has seen.
   __device__ void arrive() {
     asm volatile("mbarrier.arrive.shared::cta.b64 _,[%0];" ::"r"(shared_address(&word)) : "memory");
   }
-  /// Arrives; the phase also waits for that many bytes of bulk copies.
+  /// Arrives. The phase also waits until bulk copies have transferred `bytes` bytes.
   __device__ void arrive_expecting(std::uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(shared_address(&word)), "r"(bytes)
                  : "memory");
@@ -37,7 +38,7 @@ struct Barrier {
   }
 };
 
-/// Addresses and bytes: multiples of 16.
+/// Copies `bytes` bytes. Addresses and bytes must be multiples of 16.
 __device__ __forceinline__ void bulk_load(void* to, const void* from, std::uint32_t bytes, Barrier& full) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(shared_address(to)),
@@ -50,7 +51,7 @@ __device__ __forceinline__ void bulk_store(void* to, const void* from, std::uint
                : "memory");
 }
 __device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Until at most kPending groups of this thread still read shared memory.
+/// Waits until at most kPending groups of this thread still read shared memory.
 template <int kPending>
 __device__ __forceinline__ void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/by_key_call.hpp: a reduction or scan by keys as the compiled library receives it, with the types erased.
+// upsweep/detail/by_key_call.hpp: a reduction or scan by keys as the compiled library receives it, with erased types.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace upsweep {
 
 /// The result of a reduction by keys.
 struct ReducedByKey {
-  std::int64_t runs;      ///< how many keys and values were written
+  std::int64_t runs;      ///< number of keys and values that were written
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -29,34 +29,35 @@ struct Keys {
   Type type = Type::int64;
 };
 
-/// What is to be done with each run of equal keys as a list: a reduction or a scan, the other of which is null.
+/// A reduction or a scan of each run of equal keys as one list. The other pointer is null.
 struct ByKeyCall {
   Keys keys = {};
-  const SegmentedReduceCall* reduction = nullptr;  ///< of as many values; the runs become its lists
-  const SegmentedScanCall* scan = nullptr;         ///< the same
+  const SegmentedReduceCall* reduction = nullptr;  ///< of one value per key; the runs become its lists
+  const SegmentedScanCall* scan = nullptr;         ///< of one value per key; the runs become its lists
   void* out_keys = nullptr;                        ///< of a reduction
-  std::int64_t keys_capacity = 0;                  ///< elements of `out_keys`
-  std::int64_t capacity = 0;                       ///< the same of the reduction's output
+  std::int64_t keys_capacity = 0;                  ///< elements that `out_keys` holds
+  std::int64_t capacity = 0;                       ///< elements that the output of the reduction holds
 
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  const gpu::Launch* launch = nullptr;  ///< where it runs on a GPU; null: the arrays are in host memory
   const gpu::Policy* device_policy = nullptr;
-  bool checked = false;  ///< there: a sum of integers that does not fit is an error
+  bool checked = false;  ///< on a GPU: a sum of integers that does not fit is an error
 
-  // What a rung leaves.
-  std::int64_t runs = 0;            ///< how many there are; kNoIndex: not counted
-  std::exception_ptr failure = {};  ///< of what the rung has called
+  // Set by the rung.
+  std::int64_t runs = 0;            ///< number of runs; kNoIndex: not counted
+  std::exception_ptr failure = {};  ///< thrown by a call that the rung made
 };
 
-/// Runs the rung that the policy names, or the top one that fits; throws Error. ReducedByKey::runs of scans that do not count
-/// them is kNoIndex.
+/// Runs the rung that the policy names, or the top rung that supports the call. Throws Error. ReducedByKey::runs is
+/// kNoIndex for scans that do not count the runs.
 ReducedByKey run_by_key(const Policy& policy, ByKeyCall call);
-/// The same on a GPU. Waits.
+/// Runs the call on a GPU, and waits.
 ReducedByKey run_by_key(const gpu::Policy& policy, ByKeyCall call);
 
 std::int64_t count_key_runs(const Policy& policy, const Keys& keys);
-/// Throws unequal_lengths where more than `capacity` offsets are to be written. Returns the runs.
+/// Writes the offsets of the runs and returns their number. Throws unequal_lengths if there are more than `capacity`
+/// offsets.
 std::int64_t write_key_offsets(const Policy& policy, const Keys& keys, std::int64_t* offsets, std::int64_t capacity);
-/// The same of keys in device memory. Both wait for the stream.
+/// Variants for keys in device memory. Both wait for the stream.
 std::int64_t count_key_runs(const gpu::Policy& policy, const Keys& keys);
 std::int64_t write_key_offsets(const gpu::Policy& policy, const Keys& keys, std::int64_t* offsets,
                                std::int64_t capacity);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/capability.cuh: whether the code that was compiled here runs look-ahead on a device.
+// upsweep/detail/capability.cuh: whether the code of this translation unit supports look-ahead on a device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,15 +13,17 @@
 
 namespace upsweep::gpu::detail {
 
-// All are static on purpose: every translation unit has its own, as each may be compiled for other architectures.
+// All functions are static on purpose. Each translation unit may be compiled for other architectures, so it needs its
+// own.
 
-/// Nothing but a name for the architecture that the driver takes this translation unit's code for.
+/// An empty kernel. The driver reports the architecture that it selected for the code of this translation unit.
 template <int = 0>
 static __global__ void code_of_this_unit() {}
 
-/// Asks whether kernels of this translation unit have what look-ahead needs on the current device: code for compute
-/// capability 9.0, where bulk copies and clusters came, not older code that the driver has brought forward; and shared
-/// memory enough.
+/// Asks whether kernels of this translation unit can run look-ahead on the current device. Look-ahead needs:
+/// - code for compute capability 9.0, which introduced bulk copies and clusters; older code that the driver has
+///   compiled for the device is not sufficient;
+/// - enough shared memory.
 template <int = 0>
 static cudaError_t ask_for_lookahead(int device, bool& has) noexcept {
   has = false;
@@ -38,8 +40,8 @@ static cudaError_t ask_for_lookahead(int device, bool& has) noexcept {
   return limit;
 }
 
-/// Null where look-ahead runs on the device, which is the current one, else the reason why not. Asked once per device, and
-/// again where the question itself failed: a device that was lost, or memory that was short at that moment.
+/// Returns null if look-ahead runs on `device`, which must be the current device; otherwise the reason. Each device is
+/// asked once, and again if the question itself failed, for example because the device was lost or memory was short.
 template <int = 0>
 static const char* lookahead_refusal(int device) noexcept {
   static std::atomic<std::uint64_t> asked{0};

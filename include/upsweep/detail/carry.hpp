@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/carry.hpp: the carry of a scan: what the work on one block hands to the next, at every scale.
+// upsweep/detail/carry.hpp: the carry of a scan, which the work on one block passes to the next, at every scale.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace upsweep {
 
 namespace detail {
 
-/// What elements that are computed with must be.
+/// Checks the requirements on elements that are computed with.
 template <class T>
 constexpr bool check_element() {
   static_assert(std::is_trivially_copyable_v<T>, "upsweep moves elements as bytes: they must be trivially copyable");
@@ -24,18 +24,18 @@ constexpr bool check_element() {
 
 }  // namespace detail
 
-/// All that a scan or a reduction must know about the elements before a point: plain bytes, to be copied, stored, sent
-/// and merged in order. Threads, cache blocks, chunks and machines hand on this one state.
+/// The complete state of a scan or a reduction after the elements before a point. It consists of plain bytes, to be
+/// copied, stored, sent and merged in order. Threads, cache blocks, chunks and machines all pass this one state.
 template <class T>
 struct ScanCarry {
   static_assert(detail::check_element<T>());
 
   T total;  ///< x0 ⊕ … ⊕ xi, meaningful where `any`
   T lost;   ///< float addition: what rounding took from `total` so far (0 for everything else)
-  /// Checked sums of integers: how many times 2^bits the true sum exceeds `total`; not 0 means that it does not fit. Products
-  /// of floats: the product is total · 2^wraps; 0 where `total` can hold it. 0 for anything else.
+  /// Checked sums of integers: how many times 2^bits the true sum exceeds `total`; not 0 means that the sum does not
+  /// fit. Products of floats: the product is total · 2^wraps; 0 if `total` can hold it. Other operations: 0.
   std::int64_t wraps;
-  bool any;  ///< false: nothing came before
+  bool any;  ///< false: no element precedes
 };
 
 namespace detail {
@@ -54,7 +54,7 @@ constexpr T value_of(const ScanCarry<T>& carry) {
   }
 }
 
-/// a + b and the rounding error of that sum (Knuth's TwoSum); no error is kept for infinities and NaN.
+/// Computes a + b and the rounding error of that sum (Knuth's TwoSum). Infinities and NaN keep no error.
 template <class T>
 void add_compensated(ScanCarry<T>& left, const ScanCarry<T>& right) {
   const T sum = left.total + right.total;
@@ -70,7 +70,8 @@ void add_counting_wraps(ScanCarry<T>& left, const ScanCarry<T>& right) {
   left.wraps += right.wraps + (wrapped ? (right.total < T{0} ? -1 : 1) : 0);
 }
 
-/// The product as one number where that is a normal one, or 0, infinite or NaN; else as a number in [1/2, 1) and an exponent.
+/// Stores the product as one number if that is normal, 0, infinite or NaN; otherwise as a number in [1/2, 1) and an
+/// exponent.
 template <class T>
 void settle(ScanCarry<T>& product) {
   using Limits = std::numeric_limits<T>;
@@ -86,7 +87,7 @@ void settle(ScanCarry<T>& product) {
   product.wraps = 0;
 }
 
-/// Only the product of all elements can be too large or too small, not a partial one.
+/// Scales, so that only the product of all elements can be too large or too small, not a partial product.
 template <class T>
 void multiply_scaled(ScanCarry<T>& left, const ScanCarry<T>& right) {
   const T product = left.total * right.total;
@@ -124,7 +125,7 @@ void merge(const Op& op, ScanCarry<T>& left, const ScanCarry<T>& right) {
 
 }  // namespace detail
 
-/// The carry of nothing, or of an initial value.
+/// The carry of no elements, and the carry of an initial value.
 template <class T>
 constexpr ScanCarry<T> empty_carry() {
   return {T{}, T{}, 0, false};

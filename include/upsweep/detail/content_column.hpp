@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/content_column.hpp: a column of content that elements are moved from, as selections, takes and packs have it.
+// upsweep/detail/content_column.hpp: a column of content whose elements are moved, for selections, takes and packs.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ namespace upsweep {
 
 namespace detail {
 
-/// Bytes of elements that are moved, whatever their type.
+/// Sizes in bytes of elements that are moved, whatever their type.
 inline constexpr int kMovedSizes[] = {1, 2, 4, 8, 16};
 constexpr bool is_moved_size(std::size_t bytes) {
   for (const int size : kMovedSizes) {
@@ -24,7 +24,7 @@ constexpr bool is_moved_size(std::size_t bytes) {
   return false;
 }
 
-/// What is moved by its size alone.
+/// An element that is moved only by its size.
 template <class T>
 concept MovedElement = std::is_trivially_copyable_v<T> && is_moved_size(sizeof(T));
 
@@ -32,13 +32,13 @@ template <class In, class Out>
 constexpr void require_moved() {
   static_assert(MovedElement<ElementOf<In>>,
                 "upsweep moves elements of 1, 2, 4, 8 or 16 bytes that are trivially copyable: move the members of "
-                "others as columns of their own, or take positions");
+                "other types as separate columns, or take positions");
   static_assert(std::same_as<ElementOf<In>, ElementOf<Out>>, "elements are moved to an array of the same type");
 }
 
 }  // namespace detail
 
-/// A column of content, and where what is moved of it goes: views, whatever the type of its elements. The output must not
+/// A column of content and the output for its moved elements, as views without element types. The output must not
 /// overlap any input.
 struct ContentColumn {
   const void* data = nullptr;
@@ -53,7 +53,7 @@ struct ContentColumn {
   template <detail::MovedElement T>
   constexpr ContentColumn(const T* elements, std::int64_t n, T* to, std::int64_t elements_of_out)
       : ContentColumn(elements, n, to, elements_of_out, int{sizeof(T)}) {}
-  /// Of arrays, vectors and spans of one type.
+  /// Takes arrays, vectors and spans of one type.
   template <std::ranges::range In, std::ranges::range Out>
   constexpr ContentColumn(const In& elements, Out&& to)
       : ContentColumn(static_cast<const void*>(detail::data_of(elements)), detail::length_of(elements),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/cuda_operators.cuh: CUDA's function objects as the library's own operators.
+// upsweep/detail/cuda_operators.cuh: maps CUDA's function objects to the library's operators.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using CudaOperators =
     std::tuple<::cuda::std::plus<T>, ::cuda::std::multiplies<T>, ::cuda::minimum<T>, ::cuda::maximum<T>,
                ::cuda::std::bit_and<T>, ::cuda::std::bit_or<T>, ::cuda::std::bit_xor<T>>;
 
-/// The place of Op in a list; its length where it has none.
+/// The position of Op in a list, or the length of the list if Op is not in it.
 template <class Op, class... Known>
 constexpr std::size_t index_in(std::type_identity<std::tuple<Known...>>) {
   std::size_t index = 0;
@@ -35,7 +35,8 @@ template <class Op, class T>
   requires(kCudaIndex<Op, T> < std::tuple_size_v<CudaOperators<T>>)
 struct OperatorOf<Op, T> : std::integral_constant<Operator, static_cast<Operator>(kCudaIndex<Op, T>)> {};
 
-/// The operator that kernels compute with: the library's where it is one of those, as others' may not run on a device.
+/// The operator that kernels compute with. If `op` maps to one of the library's operators, kernels use the library's,
+/// as other implementations may not run on a device.
 template <class T, class Op>
 constexpr auto device_operator(const Op& op) {
   constexpr Operator kOp = operator_of<Op, T>();
@@ -46,7 +47,7 @@ constexpr auto device_operator(const Op& op) {
   }
 }
 
-/// Refuses at compile time what the kernels cannot move.
+/// Refuses at compile time elements that the kernels cannot move.
 template <class In, class T>
 constexpr void require_device_elements() {
   constexpr int kMost = gpu::detail::kMaxElementBytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/cuda_status.cuh: an error of the CUDA runtime as a Status.
+// upsweep/detail/cuda_status.cuh: converts an error of the CUDA runtime to a Status.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,11 +23,12 @@ inline Code code_of(cudaError_t error) {
   }
 }
 
-/// After an error that is handled here, and before a call of CUB or Thrust: they ask the runtime for its last error, and would report one that the caller
-/// has left as their own, even where they are only asked how much memory they need.
+/// Clears the last error of the CUDA runtime. Call it after an error that is handled here, and before a call of CUB or
+/// Thrust. They query the last error, and would report an error that the caller left as their own. They do so even in
+/// calls that only query the required memory.
 inline void forget_last_error() { (void)cudaGetLastError(); }
 
-/// For rungs. The runtime's messages are static strings.
+/// Converts an error for rungs. The runtime's messages are static strings.
 inline Status status_of(cudaError_t error) {
   if (error == cudaSuccess) return {};
   forget_last_error();  // reported here: the next call must not report it again

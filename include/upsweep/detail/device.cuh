@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/device.cuh: what every single-pass kernel is built of: folds of warps, tagged words, the workspace.
+// upsweep/detail/device.cuh: the parts of every single-pass kernel: folds of warps, tagged words, the workspace.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace upsweep::gpu::detail {
 
 inline constexpr unsigned kAllLanes = ~0U;
 
-/// Largest element on a GPU, in bytes: published values are stored as at most eight tagged words.
+/// The largest element on a GPU, in bytes. Published values are stored as at most eight tagged words.
 inline constexpr int kMaxElementBytes = 32;
-/// The alignment of elements in shared memory: no element can need more.
+/// The alignment of elements in shared memory: the maximum that an element can need.
 inline constexpr int kElementAlignment = kMaxElementBytes;
 
 // ----------------------------------------------------------------------------------------------------- folds of warps
@@ -26,7 +26,7 @@ inline constexpr int kElementAlignment = kMaxElementBytes;
 template <class T>
 inline constexpr int kWordsOf = (int{sizeof(T)} + 3) / 4;
 
-/// Any trivially copyable value, from the lane that `move` names word by word.
+/// Moves any trivially copyable value from another lane, word by word. `move` names the lane.
 template <class T, class Move>
 __device__ __forceinline__ T move_words(const T& value, Move move) {
   std::uint32_t words[kWordsOf<T>] = {};
@@ -78,7 +78,7 @@ __device__ __forceinline__ T fold_lanes(const Op& op, T value, int lane, int cou
 }
 
 // ---------------------------------------------------------------------------------------------------- folds of threads
-// An operator may know a better way than one by one, as members fold() and scan_exclusive().
+// An operator may have a better algorithm than element by element, as members fold() and scan_exclusive().
 
 template <class T, class Op, int kCount>
 __device__ __forceinline__ T fold_items(const Op& op, const T (&items)[kCount]) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ T fold_items(const Op& op, const T (&items)[kCount]) 
   }
 }
 
-/// Every item becomes what precedes it; returns what follows the last.
+/// Replaces every item by the fold of what precedes it. Returns the fold of `before` and all items.
 template <class T, class Op, int kCount>
 __device__ __forceinline__ T scan_items_exclusive(const Op& op, T before, T (&items)[kCount]) {
   if constexpr (requires { op.scan_exclusive(before, items); }) {
@@ -109,17 +109,17 @@ __device__ __forceinline__ T scan_items_exclusive(const Op& op, T before, T (&it
 }
 
 // ------------------------------------------------------------------------------------------ workspace and tagged words
-// Values that blocks publish are split into words of 32 bits, each stored with a tag of 32 bits in one 8-byte access: a word
-// that carries the launch's tag is published, and a value is published when all its words are. So there is nothing to
-// initialise and no fence between value and flag, and whatever an earlier launch left, of any type, is not mistaken for a
-// value.
+// Values that blocks publish are split into words of 32 bits. Each word is stored with a tag of 32 bits in one 8-byte
+// access. A word is published if its tag is that of the launch; a value is published when all its words are. So the
+// workspace needs no initialization, and no fence is needed between value and flag. Data that an earlier launch left,
+// of any type, is not mistaken for a value.
 
-/// At the beginning of a workspace; all zero before the first launch.
+/// The beginning of a workspace. All zero before the first launch.
 struct Control {
   alignas(128) unsigned ticket;
   alignas(128) unsigned done;
   alignas(128) unsigned epoch;
-  alignas(128) unsigned long long first_bad;  ///< its complement: 0 is none
+  alignas(128) unsigned long long first_bad;  ///< complement of the index: 0 means none
 };
 
 struct Workspace {
@@ -142,24 +142,24 @@ inline constexpr int kTaggedWords = [] {
   return words;
 }();
 
-/// The tag of this launch: never 0, which is what a fresh workspace holds; bit 31 is free for the kernel's own use.
+/// The tag of this launch. It is never 0, which a fresh workspace contains. Bit 31 is free for the kernel's own use.
 __device__ __forceinline__ unsigned tag_of(const Workspace& workspace) {
   return (*const_cast<const volatile unsigned*>(&workspace.control->epoch) + 1) & 0x7fffffffU;
 }
 
-/// Called by one thread when no block of the launch takes another ticket or reads another word: makes the workspace ready
-/// for the next launch.
+/// Prepares the workspace for the next launch. One thread calls it, when no block of the launch takes another ticket
+/// or reads another word.
 __device__ __forceinline__ void begin_anew(const Workspace& workspace, unsigned tag) {
   workspace.control->ticket = 0;
-  if (tag == 0x7ffffffeU) {  // tags begin again: words of the launch that had the same one must not be left
+  if (tag == 0x7ffffffeU) {  // tags restart: words of the earlier launch that had the same tag must be erased
     for (std::int64_t i = 0; i < workspace.word_count; ++i) workspace.words[i] = 0;
     tag = 0;
   }
   workspace.control->epoch = tag;
 }
 
-/// Called by one thread of every block when the block takes no more tickets and reads no more words: the last one
-/// begins the next launch.
+/// Counts the blocks that are done. The last one prepares the next launch. One thread of every block calls it, when
+/// the block takes no more tickets and reads no more words.
 __device__ __forceinline__ void leave(const Workspace& workspace, unsigned tag) {
   __threadfence();
   if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
@@ -186,14 +186,14 @@ __device__ __forceinline__ void put_tagged(unsigned long long* words, std::int64
   }
 }
 
-/// What 16-byte accesses get of published values: one value, or two of one word each.
+/// Published values as 16-byte accesses load them: one value, or two values of one word each.
 template <class T>
 struct Tagged {
   static constexpr int kValues = kTaggedWords<T> == 1 ? 2 : 1;
   static constexpr int kLoads = kTaggedWords<T> <= 2 ? 1 : kTaggedWords<T> / 2;
   unsigned long long words[2 * kLoads];
 
-  /// Values index·kValues … of `words`.
+  /// Loads values index·kValues … of `words`.
   __device__ __forceinline__ void load(const unsigned long long* from, std::int64_t index) {
     from += index * 2 * kLoads;
 #pragma unroll
@@ -226,14 +226,15 @@ struct Tagged {
 
 // ------------------------------------------------------------------------------------------------- what kernels scan
 
-/// How many elements there are: `most`, or what is at `at`, as far as that is a length up to `most`.
+/// The number of elements: `most`, or the length stored at `at`, clamped to 0 … `most`.
 __device__ __forceinline__ std::int64_t length_at(const std::int64_t* at, std::int64_t most) {
   if (at == nullptr) return most;
   const std::int64_t n = *at < 0 ? 0 : *at;
   return n < most ? n : most;
 }
 
-/// One scan, as every kernel takes it. Problem says what is scanned: In and T (computed and written), Op and kInputs.
+/// The arguments of one scan for every kernel. Problem defines the scan: In and T (computed and written), Op and
+/// kInputs.
 template <class Problem>
 struct DeviceScan {
   const typename Problem::In* in[Problem::kInputs];
@@ -241,8 +242,8 @@ struct DeviceScan {
   std::int64_t n;
   Workspace workspace;
   typename Problem::T init;
-  const typename Problem::T* init_at = nullptr;  ///< where the initial value is instead, if it is in device memory
-  const std::int64_t* n_at = nullptr;            ///< where the length is, up to n, if it is in device memory
+  const typename Problem::T* init_at = nullptr;  ///< the initial value in device memory; null: `init` is used
+  const std::int64_t* n_at = nullptr;            ///< the length in device memory, at most n; null: n
   bool has_init;
   bool exclusive;
   Problem problem;

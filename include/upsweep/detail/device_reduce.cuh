@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/device_reduce.cuh: a reduction in one kernel, folded in an order that depends on the length alone.
+// upsweep/detail/device_reduce.cuh: a reduction in one kernel, folded in an order that depends only on the length.
 //
-// A warp folds a work unit, a contiguous range of the array, in rows of 16 bytes per lane: lane by lane where the operator commutes, row
-// by row in order else. Warps' totals are folded in order by their block, blocks' totals by the last block to end.
+// A warp folds a work unit, a contiguous range of the array, in rows of 16 bytes per lane. If the operator commutes,
+// each lane folds its own elements of all rows; otherwise the warp folds row by row in order. A block folds the totals
+// of its warps in order. The last block to end folds the totals of the blocks in order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +23,7 @@ inline constexpr int kReduceWarps = kReduceThreads / 32;
 inline constexpr int kReduceBlocks = tuning::kReduceOrder.blocks;
 inline constexpr int kReduceRows = tuning::kReduceOrder.rows;
 
-/// kCompiled: one of the library's operators.
+/// kCompiled: Op is one of the library's operators.
 template <class In_, class T_, class Op_, bool kCompiled>
 struct ReduceProblem {
   using In = In_;
@@ -41,16 +42,16 @@ struct DeviceReduce {
   std::int64_t n;
   typename Problem::T* out;
   typename Problem::T init;
-  const typename Problem::T* init_at;  ///< where the initial value is instead, if it is in device memory
-  const std::int64_t* n_at;            ///< where the length is, up to n, if it is in device memory
+  const typename Problem::T* init_at;  ///< the initial value in device memory; null: `init` is used
+  const std::int64_t* n_at;            ///< the length in device memory, at most n; null: n
   bool has_init;
   bool vectors;  ///< the array begins at a 16-byte boundary
   Control* control;
-  typename Problem::T* totals;  ///< a block each
+  typename Problem::T* totals;  ///< one per block
   typename Problem::Op op;
 };
 
-/// A value, or none yet.
+/// A total, or none yet.
 template <class T, class Op>
 struct Accumulator {
   T total{};
@@ -72,7 +73,7 @@ class WarpReduce {
   __device__ __forceinline__ WarpReduce(const DeviceReduce<Problem>& call, int lane)
       : call_(call), op_(call.op), lane_(lane) {}
 
-  /// Elements first … last-1, a chunk after the other; the value is lane 0's.
+  /// Folds elements first … last-1, one chunk after the other. Lane 0 returns the value.
   __device__ __forceinline__ Accumulator<T, Op> run(std::int64_t first, std::int64_t last) {
     std::int64_t at = first;
     for (; at + Problem::kChunk <= last; at += Problem::kChunk) whole_chunk(at);
@@ -83,7 +84,7 @@ class WarpReduce {
       for (int r = 0; r < kReduceRows; ++r) {
         if (rows_[r].any) lane_total.include(op_, rows_[r].total);
       }
-      // Lanes without any follow all others.
+      // Lanes without a total follow all other lanes.
       const int lanes = __popc(__ballot_sync(kAllLanes, lane_total.any));
       return {fold_lanes(op_, lane_total.total, lane_, lanes), lanes > 0};
     }
@@ -103,7 +104,7 @@ class WarpReduce {
 #pragma unroll
     for (int i = 0; i < kLaneElements; ++i) items[i] = static_cast<T>(x[i]);
   }
-  /// The first `count` of a lane's elements, which are at least one.
+  /// Folds the first `count` of a lane's elements. `count` is at least one.
   __device__ __forceinline__ T fold(const T (&items)[kLaneElements], int count = kLaneElements) const {
     T total = items[0];
 #pragma unroll
@@ -112,7 +113,7 @@ class WarpReduce {
     }
     return total;
   }
-  /// A row's fold, of the first `lanes` lanes, to where it belongs.
+  /// Adds a row to the total of the lane, or folds its first `lanes` lanes and adds that to the total of the warp.
   __device__ __forceinline__ void add_row(int row, const T& lane_total, int lanes) {
     if constexpr (Problem::kCommutes) {
       if (lane_ < lanes) rows_[row].include(op_, lane_total);
@@ -131,7 +132,7 @@ class WarpReduce {
   __device__ __forceinline__ void partial_chunk(std::int64_t at, int count) {
 #pragma unroll
     for (int r = 0; r < kReduceRows; ++r) {
-      const int left = count - r * Problem::kRow;  // of the row
+      const int left = count - r * Problem::kRow;  // elements of the row
       if (left <= 0) continue;
       const int mine = left - lane_ * kLaneElements;
       T items[kLaneElements];
@@ -150,7 +151,7 @@ class WarpReduce {
   Accumulator<T, Op> rows_[kReduceRows];
 };
 
-/// The threads' values in order, those of the first `threads` threads; the value is thread 0's. Every thread calls.
+/// Folds in order the values of the first `threads` threads. Thread 0 returns the total. Every thread must call it.
 template <class T, class Op>
 __device__ __forceinline__ T fold_block(const Op& op, const T& value, int threads, T* memory) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -181,8 +182,9 @@ static __global__ void __launch_bounds__(kReduceThreads, tuning::kReduce.residen
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto op = call.op;
 
-  // ---- The warp's work unit of the chunks. There are at least as many chunks as warps, but in a single block. Blocks that a length in
-  // device memory leaves without any take no part: so the fold is that of the same length on the host.
+  // ---- The warp's work unit, in chunks. Except in a single block, there is at least one chunk per warp. If the
+  // length is in device memory, some blocks may get no chunk; they exit. So the fold equals the fold for the same
+  // length on the host.
   const std::int64_t n = length_at(call.n_at, call.n);
   const int blocks = call.n_at == nullptr ? static_cast<int>(gridDim.x) : reduce_blocks<Problem>(n);
   if (static_cast<int>(blockIdx.x) >= blocks) return;
@@ -222,7 +224,7 @@ static __global__ void __launch_bounds__(kReduceThreads, tuning::kReduce.residen
   __syncthreads();
   if (!is_last) return;
   const int per_thread = (blocks + kReduceThreads - 1) / kReduceThreads;
-  const int threads = (blocks + per_thread - 1) / per_thread;  // that have any
+  const int threads = (blocks + per_thread - 1) / per_thread;  // that have a total
   const int first = static_cast<int>(threadIdx.x) * per_thread;
   T mine{};
   if (first < blocks) mine = call.totals[first];
@@ -241,7 +243,7 @@ WorkspaceSize reduce_bytes(std::int64_t n) {
   return {.kept = sizeof(Control), .scratch = blocks * std::int64_t{sizeof(typename Problem::T)}};
 }
 
-/// Runs an erased call as a reduction of In into T with `op`. Any n, 0 too. Static: see tile_pipeline.
+/// Runs an erased call as a reduction of In into T with `op`. n may be any length, also 0. Static: see tile_pipeline.
 template <class In, class T, class Op, bool kCompiled>
 static Status run_reduce(const upsweep::detail::ReduceCall& call, const Op& op) noexcept {
   using Problem = ReduceProblem<In, T, Op, kCompiled>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/device_scan.cuh: what a device scan scans, and the launch of the kernel that suits its size.
+// upsweep/detail/device_scan.cuh: the problem that a device scan solves, and the launch of the kernel for its size.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@
 
 namespace upsweep::gpu::detail {
 
-/// The odd number of 16-byte units that holds whole elements; fewer where results are wider. Elements of
-/// 32 bytes are two units.
+/// The odd number of 16-byte units that holds whole elements. It is smaller if results are wider. Elements of 32 bytes
+/// are two units.
 constexpr int lane_units(int in_bytes, int out_bytes) {
   const int whole = in_bytes / common_divisor(in_bytes, 16);
   if (whole > 1) return whole;
@@ -26,7 +26,7 @@ constexpr int lane_units(int in_bytes, int out_bytes) {
   return out_bytes <= 2 * in_bytes ? tuning::kLookaheadOrder.wide_loads : 1;
 }
 
-/// A scan of one array, as a TileProblem. kCompiled: one of the library's operators, which may see any bits.
+/// A scan of one array, as a TileProblem. kCompiled: Op is one of the library's operators, which accept any bits.
 template <class In_, class T_, class Op_, bool kCompiled>
 struct ScanProblem {
   using In = In_;
@@ -48,16 +48,16 @@ struct ScanProblem {
 inline constexpr int kSmallThreads = tuning::kSmallScanOrder.threads;
 inline constexpr int kSmallRows = tuning::kSmallScanOrder.rows;
 
-/// The longest scan that one launch of small_scan takes; it needs no workspace.
+/// The maximum length that one launch of small_scan scans. It needs no workspace.
 template <class Problem>
 inline constexpr std::int64_t kSmallLength =
     std::int64_t{kMaxCluster} * kSmallThreads * kSmallRows * kRowElements<Problem>;
 
-/// Bytes of workspace for n elements: 0 where none is needed.
+/// Bytes of workspace for n elements; 0 if no workspace is needed.
 template <class Problem>
 constexpr std::int64_t workspace_bytes(std::int64_t n) {
   if (n <= kSmallLength<Problem>) return 0;
-  // Two values more: look-ahead reads 16 bytes at a time.
+  // Two more values, because look-ahead reads 16 bytes at a time.
   return std::int64_t{sizeof(Control)} + (tiles_of<Problem>(n) + 2) * kTaggedWords<typename Problem::T> * 8;
 }
 
@@ -68,7 +68,8 @@ static cudaError_t launch_small(const DeviceScan<Problem>& scan, int blocks, cud
                 small_scan<Problem, kRows, kThreads, kCluster>, scan);
 }
 
-/// n is at most kSmallLength. One block where it suffices; otherwise a cluster, in one row per thread where eight blocks suffice.
+/// Launches small_scan; n is at most kSmallLength. Uses one block if it suffices, otherwise a cluster. The cluster has
+/// one row per thread if eight blocks suffice.
 template <class Problem>
 static cudaError_t launch_small(const DeviceScan<Problem>& scan, cudaStream_t stream) {
   constexpr int kCount = kRowElements<Problem>;
@@ -86,8 +87,8 @@ static cudaError_t launch_small(const DeviceScan<Problem>& scan, cudaStream_t st
                  : launch_small<Problem, kSmallRows, kSmallThreads, true>(scan, blocks, stream);
 }
 
-/// Launches a kernel that runs Pipeline<Problem> over n elements, on the current device, which is `device` and has so many
-/// multiprocessors. The kernel may have nearly all of a multiprocessor's shared memory.
+/// Launches a kernel that runs Pipeline<Problem> over n elements. `device` is the current device and has
+/// `multiprocessors` multiprocessors. The kernel may use nearly all shared memory of a multiprocessor.
 template <class Problem, class... Parameters, class... Arguments>
 static cudaError_t launch_pipeline(void (*kernel)(Parameters...), std::int64_t n, int device, int multiprocessors,
                                    cudaStream_t stream, const Arguments&... arguments) {
@@ -97,14 +98,14 @@ static cudaError_t launch_pipeline(void (*kernel)(Parameters...), std::int64_t n
   return launch_large<Problem>(grid, device, kernel, arguments...);
 }
 
-/// Any n above 0, on the current device, which is `device` and has so many multiprocessors.
+/// Launches a scan of n > 0 elements. `device` is the current device and has `multiprocessors` multiprocessors.
 template <class Problem>
 static cudaError_t launch_scan(const DeviceScan<Problem>& scan, int device, int multiprocessors, cudaStream_t stream) {
   if (scan.n <= kSmallLength<Problem>) return launch_small(scan, stream);
   return launch_pipeline<Problem>(tile_pipeline<Problem>, scan.n, device, multiprocessors, stream, scan);
 }
 
-/// What of an erased call's launch the kernels work in.
+/// The workspace of an erased call's launch.
 inline Workspace workspace_of(const Launch& launch) { return workspace_at(launch.kept, launch.size.kept); }
 
 /// An erased call as a scan of In into T with `op`.
@@ -123,14 +124,14 @@ DeviceScan<ScanProblem<In, T, Op, kCompiled>> device_scan_of(const upsweep::deta
           .problem = {op}};
 }
 
-/// Runs it by look-ahead.
+/// Runs the scan by look-ahead.
 template <class In, class T, class Op, bool kCompiled>
 static Status run_lookahead(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
   const auto scan = device_scan_of<In, T, Op, kCompiled>(call, op);
   return status_of(launch_scan(scan, call.launch->device, call.launch->multiprocessors, call.launch->stream));
 }
 
-/// The same by look-back.
+/// Runs the scan by look-back.
 template <class In, class T, class Op, bool kCompiled>
 static Status run_lookback(const upsweep::detail::ScanCall& call, const Op& op) noexcept {
   return status_of(launch_lookback(device_scan_of<In, T, Op, kCompiled>(call, op), call.launch->stream));

@@ -17,27 +17,27 @@ struct FilteredSumCall {
   const std::int64_t* quantity = nullptr;
   const std::int64_t* price = nullptr;
   std::int64_t n = 0;
-  const std::int64_t* n_at = nullptr;  ///< on a GPU: how many of the n rows there are, where that is in device memory
+  const std::int64_t* n_at = nullptr;  ///< on a GPU: the number of rows in device memory, at most n; null: n
   std::uint32_t limit = 0;
-  std::int64_t* out = nullptr;          ///< where the sum goes; on a GPU in its memory
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the columns are the host's
-  bool out_is_reached = false;          ///< on a GPU: the caller has seen to it, so that it may be another device's
-  bool waits = false;                   ///< on a GPU: the caller adds up the partial sums that are left below
-  // What a rung on a GPU leaves once the stream's work is done: device memory, the scratch or `out`.
+  std::int64_t* out = nullptr;          ///< receives the sum; on a GPU in its memory
+  const gpu::Launch* launch = nullptr;  ///< where it runs on a GPU; null: the columns are in host memory
+  bool out_is_reached = false;          ///< on a GPU: the caller has ensured access to `out`, also on another device
+  bool waits = false;                   ///< on a GPU: the caller adds the partial sums below
+  // Set by a rung on a GPU, valid once the stream's work is done: device memory, the scratch or `out`.
   const std::int64_t* partials = nullptr;
   std::int64_t partial_count = 0;
 };
 
-/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Returns its id; throws Error.
 std::string_view run_filtered_sum(const Policy& policy, FilteredSumCall& call);
-/// The same on a GPU, into device memory.
+/// Runs the call on a GPU, into device memory.
 std::string_view run_filtered_sum(const gpu::Policy& policy, FilteredSumCall& call);
-/// The same into `sum`, which is what it waits for; call.out is null.
+/// Runs the call on a GPU, waits, and sets `sum`. call.out is null.
 std::string_view run_filtered_sum_and_wait(const gpu::Policy& policy, FilteredSumCall& call, std::int64_t& sum);
-/// What both take for call.n rows.
+/// Returns the workspace that both need for call.n rows.
 gpu::WorkspaceSize filtered_sum_workspace(const gpu::Policy& policy, const FilteredSumCall& call);
 
-/// Throws unequal_lengths unless the columns have as many rows.
+/// Throws unequal_lengths unless all columns have the same number of rows.
 void require_columns(std::int64_t keys, std::int64_t quantities, std::int64_t prices);
 
 }  // namespace upsweep::detail

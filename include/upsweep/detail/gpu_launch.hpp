@@ -14,7 +14,7 @@ struct Launch {
   Stream stream = nullptr;
   void* kept = nullptr;  ///< see WorkspaceSize
   void* scratch = nullptr;
-  WorkspaceSize size = {};  ///< at least what the rung asked for
+  WorkspaceSize size = {};  ///< at least the size that the rung requested
 };
 
 }  // namespace upsweep::gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/group_by_call.hpp: a call of group_by() as the compiled library receives it, with the types erased.
+// upsweep/detail/group_by_call.hpp: a call of group_by() as the compiled library receives it, with erased types.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace upsweep {
 
 /// The result of group_by().
 struct Grouped {
-  std::int64_t groups;    ///< how many keys and values were written
+  std::int64_t groups;    ///< number of keys and values that were written
   std::string_view rung;  ///< the id of the rung that ran
 };
 
@@ -35,25 +35,25 @@ struct GroupByCall {
 
   void* out_keys = nullptr;
   void* out = nullptr;
-  std::int64_t* out_counts = nullptr;  ///< null: nobody asks how many rows a group has
+  std::int64_t* out_counts = nullptr;  ///< the rows of each group; null: not requested
   std::int64_t keys_capacity = 0;      ///< groups that `out_keys` holds
   std::int64_t capacity = 0;
-  std::int64_t counts_capacity = 0;  ///< where counts are asked for
+  std::int64_t counts_capacity = 0;  ///< if counts are requested
 
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
+  const gpu::Launch* launch = nullptr;  ///< where it runs on a GPU; null: the arrays are in host memory
   const gpu::Policy* device_policy = nullptr;
   bool checked = false;         ///< a sum of integers that does not fit is an error
-  const GoOn* go_on = nullptr;  ///< null: nobody ends the call
+  const GoOn* go_on = nullptr;  ///< null: the call cannot be ended
 
-  // What a rung leaves.
-  std::int64_t groups = 0;          ///< how many there are
+  // Set by the rung.
+  std::int64_t groups = 0;          ///< number of groups
   std::int64_t bad_row = kNoIndex;  ///< the first row of the first group whose sum does not fit
-  std::exception_ptr failure = {};  ///< of what the rung has called
+  std::exception_ptr failure = {};  ///< thrown by a call that the rung made
 };
 
-/// Runs the rung that the policy names, or the top one that fits; throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Throws Error.
 Grouped run_group_by(const Policy& policy, GroupByCall call);
-/// The same on a GPU. Waits.
+/// Runs the call on a GPU, and waits.
 Grouped run_group_by(const gpu::Policy& policy, GroupByCall call);
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/kernel_launch.cuh: puts a kernel into a stream and returns the error of that launch, not of an earlier one.
+// upsweep/detail/kernel_launch.cuh: launches a kernel into a stream and returns the error of that launch only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 namespace upsweep::gpu::detail {
 
-/// Where and how large a kernel runs.
+/// The size of a kernel's grid, and its stream.
 struct Grid {
   dim3 blocks;
   dim3 threads;
@@ -18,8 +18,9 @@ struct Grid {
   unsigned cluster = 1;          ///< blocks of a cluster
 };
 
-/// kernel<<<…>>> would leave its outcome to cudaGetLastError(), where an error that the caller has not read yet would
-/// be taken for it, and be lost to the caller. This returns the launch's own, and leaves the caller's where it is.
+/// Launches a kernel and returns the error of this launch. kernel<<<…>>> would report its outcome by
+/// cudaGetLastError(). An unread earlier error of the caller would then be mistaken for that outcome, and be lost to
+/// the caller. This function leaves the caller's error unread.
 template <class... Parameters, class... Arguments>
 [[nodiscard]] cudaError_t launch(const Grid& grid, void (*kernel)(Parameters...), Arguments&&... arguments) {
   cudaLaunchAttribute cluster = {};

@@ -9,10 +9,10 @@
 
 namespace upsweep::detail {
 
-/// "list 17 is invalid: " and the reason, which follows the form "stop (3) < start (5)".
+/// Returns "list 17 is invalid: " and the reason, which has the form "stop (3) < start (5)".
 std::string invalid_list(std::int64_t list, const std::string& reason);
-/// "list 17 is invalid: " and the reason, which is formatted from the code and the bounds. `content` is the length that stops are
-/// compared with.
+/// Returns "list 17 is invalid: " and the reason, formatted from the code and the bounds. `content` is the length that
+/// stops are compared with.
 std::string invalid_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop, std::int64_t content);
 
 }  // namespace upsweep::detail

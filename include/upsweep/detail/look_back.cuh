@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/look_back.cuh: decoupled look-back: what tiles publish, and the fold of everything before a tile.
 //
-// A tile publishes its aggregate as a tagged word (device.cuh) as soon as it has it, and later its prefix with kPrefixTag. A tile that
-// needs what precedes it walks back over these. Tiles must be taken in order by running blocks: then nobody waits for a block that
-// is not running.
+// A tile publishes its aggregate as a tagged word (device.cuh) as soon as it is computed, and later its prefix with
+// kPrefixTag. A tile that needs the fold of all preceding tiles walks back over these words. Running blocks must take
+// tiles in order; then no block waits for a block that is not running.
 // From  D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace upsweep::gpu::detail {
 
-/// Set in the tag of a value that is the inclusive prefix of its tile, not the tile's aggregate.
+/// A bit in the tag of a value that is the inclusive prefix of its tile, not the tile's aggregate.
 inline constexpr unsigned kPrefixTag = 0x80000000U;
 
 enum class Published : std::uint8_t { nothing, aggregate, prefix };
@@ -41,8 +41,8 @@ __device__ __forceinline__ Published get_published(const unsigned long long* wor
   return tags[0] == (tag | kPrefixTag) ? Published::prefix : Published::nothing;
 }
 
-/// Waits for the window of 32 * kAtOnce tiles that ends with `last`, in the order of lanes, as far as its last prefix. `own` is the fold
-/// of the lane's tiles from the last prefix among them on. Returns the lanes that have a prefix.
+/// Waits for the window of 32 * kAtOnce tiles that ends with `last`, in the order of lanes, back to its last prefix.
+/// `own` is the fold of the lane's tiles, starting at the last prefix among them. Returns the lanes that have a prefix.
 template <int kAtOnce, class T, class Op>
 __device__ __forceinline__ unsigned wait_for_window(const Op& op, const Workspace& workspace, std::int64_t last,
                                                     unsigned tag, int lane, T& own) {
@@ -81,8 +81,9 @@ __device__ __forceinline__ unsigned wait_for_window(const Op& op, const Workspac
   }
 }
 
-/// The fold of everything before `tile`, which is not 0, on every lane of the warp that calls: 32 * kAtOnce tiles at a time, back to
-/// one that has published its prefix. Tile 0 always does, so that nothing is folded that is before it.
+/// Returns the fold of everything before `tile`, which is not 0, on every lane of the calling warp. It walks back
+/// over 32 * kAtOnce tiles at a time, to a tile that has published its prefix. Tile 0 always publishes its prefix, so
+/// the walk ends there.
 template <class T, int kAtOnce = 1, class Op>
 __device__ __forceinline__ T look_back(const Op& op, const Workspace& workspace, std::int64_t tile, unsigned tag,
                                        int lane) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/lookback_scan.cuh: a scan in one pass over memory on any GPU: decoupled look-back.
 //
-// A block takes a tile by ticket, scans it and publishes its aggregate. Its first warp then looks back (look_back.cuh) and publishes
-// the tile's prefix. Tickets are taken in order by running blocks, so a block that is waited for is running: no deadlock.
-// Which tiles have their prefix when they are read is timing-dependent, and so is the order in which floats are added.
+// A block takes a tile by ticket, scans it and publishes its aggregate. Its first warp then looks back (look_back.cuh)
+// and publishes the tile's prefix. Running blocks take tickets in order. So a block that others wait for is running,
+// and there is no deadlock. Timing determines which tiles have published their prefix when they are read. So the order
+// in which floats are added also depends on timing.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,7 +36,7 @@ static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.res
   constexpr int kItems = kLookbackItems<T>;
   constexpr int kTile = kLookbackTile<T>;
   constexpr int kWarps = kLookbackThreads / 32;
-  // An element more for each thread, so that the elements of threads begin in different banks.
+  // One more element for each thread, so that the elements of threads begin in different banks.
   __shared__ alignas(kElementAlignment) unsigned char exchange[kLookbackThreads * (kItems + 1) * sizeof(T)];
   __shared__ alignas(kElementAlignment) unsigned char totals_bytes[(kWarps + 1) * sizeof(T)];
   __shared__ std::int64_t shared_tile;
@@ -53,13 +54,13 @@ static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.res
   const std::int64_t tile = shared_tile;
   const std::int64_t first = tile * kTile;
   const std::int64_t n = call.length();
-  if (first >= n) {  // of a length in device memory
+  if (first >= n) {  // n is in device memory
     if (thread == 0) leave(call.workspace, tag);
     return;
   }
 
-  // ---- Neighbouring threads read neighbouring elements; each then takes kItems consecutive ones. Past the end
-  // the last element is read again: a valid value, whose results are not written.
+  // ---- Neighboring threads read neighboring elements; then each thread takes kItems consecutive elements. Past the
+  // end the last element is read again. It is a valid value, and its results are not written.
   const int count = n - first < kTile ? static_cast<int>(n - first) : kTile;
   const auto* const in = call.in[0] + first;
   T items[kItems];
@@ -84,13 +85,13 @@ static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.res
 
   // ---- The tile: threads, warps, block.
   const T inclusive = scan_lanes(op, fold_items(op, items), lane);
-  T before = shuffle_up(inclusive, 1);  // within the warp; nothing before lane 0
+  T before = shuffle_up(inclusive, 1);  // within the warp; undefined in lane 0
   if (lane == 31) totals[warp] = inclusive;
   __syncthreads();
   const T warps = scan_lanes(op, totals[lane < kWarps ? lane : 0], lane);
   const T warps_before = shuffle(warps, warp > 0 ? warp - 1 : 0);
 
-  // ---- What precedes the tile.
+  // ---- The prefix of the tile.
   const T aggregate = shuffle(warps, kWarps - 1);
   if (warp == 0) {
     T prefix = call.initial();
@@ -105,9 +106,9 @@ static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.res
     }
   }
   __syncthreads();
-  if (thread == kLookbackThreads - 1) leave(call.workspace, tag);  // while the others write
+  if (thread == kLookbackThreads - 1) leave(call.workspace, tag);  // while the other threads write
 
-  // ---- The results, the same way back.
+  // ---- The results, exchanged back through shared memory.
   bool any = tile > 0 || call.has_init;
   T left = shared_prefix;
   if (warp > 0) {
@@ -133,14 +134,15 @@ static __global__ void __launch_bounds__(kLookbackThreads, tuning::kLookback.res
   }
 }
 
-/// Bytes of workspace for n elements. Static: files that are compiled for other GPUs may have other tiles.
+/// Returns the bytes of workspace for n elements. Static, as files that are compiled for other GPUs may have other
+/// tiles.
 template <class Problem>
 static constexpr std::int64_t lookback_bytes(std::int64_t n) {
   constexpr std::int64_t kTile = kLookbackTile<typename Problem::T>;
   return std::int64_t{sizeof(Control)} + (n + kTile - 1) / kTile * kTaggedWords<typename Problem::T> * 8;
 }
 
-/// Any n above 0. Static as the kernel is: see tile_pipeline.
+/// Launches a scan of n > 0 elements. Static, as the kernel is: see tile_pipeline.
 template <class Problem>
 static cudaError_t launch_lookback(const DeviceScan<Problem>& call, cudaStream_t stream) {
   constexpr std::int64_t kTile = kLookbackTile<typename Problem::T>;

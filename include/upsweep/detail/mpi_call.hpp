@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/mpi_call.hpp: what ranks exchange in a call: whether they make the same one, carries, and the first error.
+// upsweep/detail/mpi_call.hpp: what ranks exchange in a call: its signature, carries, and the first error.
 #pragma once
 
-// The C++ bindings that MPI once had are not wanted.
+// Disables MPI's former C++ bindings.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif
@@ -32,7 +32,7 @@
 namespace upsweep::mpi {
 namespace detail {
 
-/// Changes with what ranks send each other, so that builds that would not understand each other say so.
+/// The version of what ranks send each other. Builds with different versions refuse to communicate.
 inline constexpr std::uint32_t kProtocol = 2;
 
 enum class Function : std::uint8_t {
@@ -46,7 +46,7 @@ enum class Function : std::uint8_t {
   command  ///< a run of `upsweep … --mpi`
 };
 
-/// Its name, and what its arguments are called that must be the same on every rank.
+/// The name of a function, and the name of its arguments that must be equal on every rank.
 struct FunctionInfo {
   std::string_view name;
   std::string_view arguments;
@@ -60,19 +60,19 @@ inline constexpr FunctionInfo kFunctions[] = {{"inclusive_scan", "init"},
                                               {"find_subset", "target or options"},
                                               {"upsweep --mpi", "command lines"}};
 
-/// A call as the ranks compare it before they begin.
+/// The signature of a call, which the ranks compare before they begin.
 struct Signature {
   static constexpr int kWords = 4;
 
   std::uint64_t protocol = kProtocol;
   std::uint64_t call = 0;       ///< from the lowest byte: function, types in and out, operator, overflow, reducer
-  std::uint64_t sizes = 0;      ///< bytes of an element in and out, 16 bits each, and of what is gathered
+  std::uint64_t sizes = 0;      ///< bytes of an element in and out, 16 bits each, and of a gathered value
   std::uint64_t arguments = 0;  ///< a hash
 
   [[nodiscard]] std::array<std::uint64_t, kWords> words() const { return {protocol, call, sizes, arguments}; }
   [[nodiscard]] std::uint8_t byte(int i) const { return static_cast<std::uint8_t>(call >> (8 * i)); }
 
-  /// "inclusive_scan of int32 into int64 by add, checked".
+  /// Returns a text such as "inclusive_scan of int32 into int64 by add, checked".
   [[nodiscard]] std::string text() const {
     if (protocol != kProtocol) return "a build of another upsweep (protocol " + std::to_string(protocol) + ")";
     std::string text(function().name);
@@ -98,12 +98,12 @@ struct Signature {
   }
 };
 
-/// FNV-1a of some values.
+/// FNV-1a over a sequence of values.
 class Hash {
  public:
   template <class T>
   Hash& operator<<(const T& value) {
-    // Bytes between members may be anything.
+    // Padding bytes between members may be anything.
     if constexpr (std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>) {
       std::array<unsigned char, sizeof(T)> bytes;
       std::memcpy(bytes.data(), &value, sizeof(T));
@@ -122,7 +122,7 @@ constexpr std::uint64_t call_word(Function function, Type in, Type out, Operator
   return at(function, 0) | at(in, 1) | at(out, 2) | at(op, 3) | at(overflow, 4);
 }
 
-/// Of a call without elements of a type of the caller's.
+/// The signature of a call without elements of a custom type.
 inline Signature signature(Function function, Type type, std::uint64_t arguments) {
   return {.call = call_word(function, type, type, Operator::custom, Overflow::wrap), .arguments = arguments};
 }
@@ -135,7 +135,7 @@ Signature signature(Function function, Overflow overflow, std::uint64_t argument
           .arguments = arguments};
 }
 
-/// Of a named reducer of lists.
+/// The signature of a named reducer of lists.
 template <class In, class Out, upsweep::detail::NamedReducer Op>
 Signature signature() {
   constexpr auto kReducer = static_cast<std::uint64_t>(Op::kReducer);
@@ -145,7 +145,7 @@ Signature signature() {
       .sizes = sizeof(In) | std::uint64_t{sizeof(Out)} << 16};
 }
 
-/// Throws Error communication for what an MPI function returned.
+/// Throws Error communication if an MPI function returned an error.
 inline void check(int status, const char* function) {
   if (status == MPI_SUCCESS) return;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -161,10 +161,10 @@ struct Failure {
   std::array<char, 496> text{};
 };
 
-/// One call of all ranks: they agree on what it is, exchange their carries, and end it with one outcome.
+/// A call of all ranks. They agree on its signature, exchange their carries, and end it with one outcome.
 class Call {
  public:
-  /// Throws Error invalid_argument where the ranks' signatures differ.
+  /// Throws Error invalid_argument if the ranks' signatures differ.
   Call(MPI_Comm comm, const Signature& mine) : comm_(comm) {
     if (comm == MPI_COMM_NULL) throw Error(Code::invalid_argument, "the communicator is MPI_COMM_NULL");
     int has_two_groups = 0;
@@ -180,8 +180,8 @@ class Call {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
-  /// f(), unless something has failed on this rank already; what it throws is kept for settle(). An error's index counts from
-  /// `first` on.
+  /// Calls f(), unless this rank has failed already. An exception is kept for settle(). The index of an error is
+  /// relative to `first`.
   template <class F>
   void run(std::int64_t first, const F& f) {
     if (failure_.code != Code::ok) return;
@@ -191,12 +191,12 @@ class Call {
       fail(error.code(), error.what(), error.index(), first);
     } catch (const std::bad_alloc&) {
       fail(Code::out_of_memory, "not enough memory");
-    } catch (const std::exception& error) {  // of a callback
+    } catch (const std::exception& error) {  // thrown by a callback
       fail(Code::interrupted, error.what());
     }
   }
 
-  /// What every rank has, in their order.
+  /// Returns the value of every rank, in the order of ranks.
   template <class T>
   [[nodiscard]] std::vector<T> gather(const T& mine) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -205,7 +205,7 @@ class Call {
     return all;
   }
 
-  /// Rank 0's bytes on every rank.
+  /// Copies rank 0's bytes to every rank.
   void broadcast(void* bytes, std::int64_t count) const { broadcast(bytes, count, 0); }
 
   [[nodiscard]] std::int64_t least(std::int64_t value) const {
@@ -213,7 +213,7 @@ class Call {
     return value;
   }
 
-  /// Throws the Error of the lowest rank that has one, on all of them.
+  /// If ranks have an Error, throws the Error of the lowest such rank on all ranks.
   void settle() {
     const auto first = static_cast<int>(least(failure_.code == Code::ok ? size_ : rank_));
     if (first == size_) return;
@@ -239,7 +239,7 @@ class Call {
     whole.copy(failure_.text.data(), failure_.text.size() - 1);
   }
 
-  /// Words are equal where the greatest is also the least: the complement of the greatest complement.
+  /// Words are equal if their maximum equals their minimum, which is the complement of the maximum complement.
   void agree(const Signature& mine) const {
     constexpr int kWords = Signature::kWords;
     const auto words = mine.words();

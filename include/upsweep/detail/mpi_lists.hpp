@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/mpi_lists.hpp: lists whose elements are on several ranks: which rank has what of them, and how their folds are merged.
+// upsweep/detail/mpi_lists.hpp: lists whose elements are on several ranks: their layout, and the merge of their folds.
 #pragma once
 
 #include <algorithm>
@@ -23,20 +23,19 @@
 namespace upsweep::mpi {
 namespace detail {
 
-/// Where a rank's share and its lists lie among those of all.
+/// The position of a rank's share and its lists among those of all ranks.
 struct ListsShare {
   std::int64_t elements = 0;
   std::int64_t lists = 0;
-  bool are_adjacent =
-      true;                ///< as offsets give them: where one rank's last list ends, the next rank's first one begins
-  std::int64_t begin = 0;  ///< of the first list, where they are
-  std::int64_t last = 0;   ///< the list that ends last, counted on this rank
+  bool are_adjacent = true;  ///< by offsets: the next rank's first list begins where this rank's last list ends
+  std::int64_t begin = 0;    ///< of the first list, if they are adjacent
+  std::int64_t last = 0;     ///< the list that ends last, counted on this rank
   std::int64_t begin_of_last = 0;
-  std::int64_t end = 0;   ///< of that one; 0 where there is none
-  bool is_known = false;  ///< else the rank has failed, and this says nothing of where its lists are
+  std::int64_t end = 0;   ///< of that list; 0 if there is none
+  bool is_known = false;  ///< false: the rank has failed, and the positions of its lists are unknown
 };
 
-/// The same of all ranks, from one of them.
+/// The shares of all ranks, seen from one rank.
 class ListsLayout {
  public:
   ListsLayout(std::vector<ListsShare> shares, int rank) : shares_(std::move(shares)), rank_(rank) {
@@ -52,15 +51,15 @@ class ListsLayout {
   [[nodiscard]] std::int64_t first_element() const { return first_element_; }
   [[nodiscard]] std::int64_t end_of_elements() const { return first_element_ + share(rank_).elements; }
   [[nodiscard]] std::int64_t first_list() const { return first_list_; }
-  /// Whether the list that ends last goes on on later ranks.
+  /// Whether the list that ends last continues on later ranks.
   [[nodiscard]] bool crosses() const { return share(rank_).end > end_of_elements(); }
-  /// How many elements at the beginning of this share are an earlier rank's list's.
+  /// Returns the number of elements at the beginning of this share that belong to a list of an earlier rank.
   [[nodiscard]] std::int64_t head() const {
     return std::clamp<std::int64_t>(open_until_ - first_element_, 0, share(rank_).elements);
   }
-  /// The position in that list of the first one.
+  /// Returns the position in that list of the first of these elements.
   [[nodiscard]] std::int64_t position_of_head() const { return first_element_ - open_since_; }
-  /// The ranks from the next one on whose heads belong to this rank's list.
+  /// Returns the end of the ranks, starting with the next one, whose heads belong to this rank's list.
   [[nodiscard]] int end_of_heads() const {
     int r = rank_ + 1;
     for (std::int64_t begin = end_of_elements(); r < size() && begin < share(rank_).end; ++r) {
@@ -69,8 +68,10 @@ class ListsLayout {
     return r;
   }
 
-  /// Throws for the list that ends last where it goes on past all elements, or over another rank's list that goes on, too; where
-  /// lists are adjacent, also where it does not end at the next one.
+  /// Throws if the list that ends last is invalid:
+  /// - it continues past all elements;
+  /// - or it overlaps a list of another rank that also continues on later ranks;
+  /// - or lists are adjacent, and it does not end where the next list begins.
   void require_last_list() const {
     const ListsShare& mine = share(rank_);
     if (mine.lists == 0) return;
@@ -84,12 +85,12 @@ class ListsLayout {
         refuse(Code::invalid_argument,
                ", but the next one, on rank " + std::to_string(r) + ", begins at " + std::to_string(share(r).begin));
       }
-      // One that does not begin there is for that rank to report.
+      // If its list does not begin there, that rank reports it.
       const bool overlap = crosses() && begin < mine.end && share(r).end > border && share(r).begin_of_last >= begin &&
                            share(r).begin_of_last < mine.end;
       if (!overlap) continue;
       refuse(Code::unsupported, ", past " + std::to_string(share(r).begin_of_last) + ", where a list of rank " +
-                                    std::to_string(r) + " begins that goes on on later ranks, too");
+                                    std::to_string(r) + " begins that also continues on later ranks");
     }
     if (mine.end <= border) return;
     refuse(Code::stop_past_end, ", past the " + std::to_string(border) + " elements of all ranks");
@@ -107,11 +108,11 @@ class ListsLayout {
   int rank_;
   std::int64_t first_element_ = 0;
   std::int64_t first_list_ = 0;
-  std::int64_t open_until_ = 0;  // where the list of an earlier rank ends that goes on farthest
+  std::int64_t open_until_ = 0;  // the maximum end of the lists of earlier ranks
   std::int64_t open_since_ = 0;
 };
 
-/// f(starts, stops), which are of the type that the lists say.
+/// Calls f(starts, stops) with pointers to the lists' bound type.
 template <class F>
 auto with_bounds(const Lists& lists, F f) {
   const auto call = [&]<class T>(T) {
@@ -148,10 +149,10 @@ inline ListsShare lists_share(const Lists& lists, std::int64_t n) {
   return share;
 }
 
-/// The lists of a rank as positions in its share. One that crosses is left out, or empty.
+/// The lists of a rank as positions in its share. A list that crosses ranks is omitted or empty.
 class LocalLists {
  public:
-  /// Every list must begin in the share, and all but the one that ends last end there.
+  /// Every list must begin in the share. All lists except the one that ends last must end there.
   LocalLists(const Lists& lists, const ListsShare& share, const ListsLayout& layout)
       : valid_(lists.valid), count_(lists.count), are_adjacent_(share.are_adjacent) {
     starts_.resize(static_cast<std::size_t>(count_) + 1);
@@ -207,8 +208,8 @@ class LocalLists {
     }
     if (stop > end && i != share.last && !share.are_adjacent) {
       throw Error(Code::unsupported,
-                  "list " + std::to_string(list) + " goes on on later ranks, as list " +
-                      std::to_string(layout.first_list() + share.last) + " does: one list of a rank may",
+                  "list " + std::to_string(list) + " continues on later ranks, as list " +
+                      std::to_string(layout.first_list() + share.last) + " does: only one list of a rank may",
                   list);
     }
   }
@@ -216,14 +217,14 @@ class LocalLists {
   Mask valid_;
   std::int64_t count_;
   bool are_adjacent_;
-  std::vector<std::int64_t> starts_;  // of adjacent lists their offsets
-  std::vector<std::int64_t> stops_;   // of others
+  std::vector<std::int64_t> starts_;  // offsets of adjacent lists
+  std::vector<std::int64_t> stops_;   // of other lists
   std::int64_t begin_of_last_ = 0;
 };
 
-// ---- How lists are folded, and the partial folds of one that crosses.
+// ---- Folds of lists, and the partial folds of a list that crosses ranks.
 
-/// By an operator.
+/// A fold by an operator.
 template <class In, class Out, class Op>
 struct ListFold {
   using Partial = ScanCarry<Out>;
@@ -242,17 +243,17 @@ struct ListFold {
   [[nodiscard]] Partial begin() const {
     if (init) return carry_of<Out>(*init);
     if constexpr (operator_of<Op, Out>() == Operator::add || operator_of<Op, Out>() == Operator::custom) {
-      return empty_carry<Out>();  // of which a sum is 0
+      return empty_carry<Out>();  // the sum of an empty carry is 0
     } else {
       return carry_of(identity<Out>(operator_of<Op, Out>()));
     }
   }
   [[nodiscard]] static Partial nothing() { return empty_carry<Out>(); }
 
-  /// The elements from `begin` to before `end`.
+  /// Adds the elements from `begin` to before `end`.
   void add(const In* content, std::int64_t begin, std::int64_t end, const Mask& valid, std::int64_t /*position*/,
            std::int64_t /*n*/, Partial& partial) const {
-    const Policy folds = policy.with_rung({});  // a rung that is asked for is one of the lists' ladder
+    const Policy folds = policy.with_rung({});  // a requested rung is a rung of the lists' ladder
     if (!valid.is_given()) {
       reduce_into(folds, content + begin, end - begin, op, partial);
       return;
@@ -273,7 +274,7 @@ struct ListFold {
     if (std::is_integral_v<Out> && policy.overflow == Overflow::checked && partial.wraps != 0) {
       throw Error(Code::overflow,
                   "the sum of list " + std::to_string(list) + " does not fit " + std::string(name(type_of<Out>())) +
-                      ": reduce into a wider type, or let it wrap around",
+                      ": reduce into a wider type, or let it wrap",
                   list);
     }
     return upsweep::detail::value_of(partial);
@@ -287,7 +288,7 @@ struct ListFold {
   }
 };
 
-/// A count, a boolean, or a position with the element that is there.
+/// A count, a boolean, or a position together with its element.
 template <class Element>
 struct NamedPartial {
   std::int64_t value;
@@ -295,7 +296,7 @@ struct NamedPartial {
   bool is_there;  ///< of positions
 };
 
-/// By a named reducer.
+/// A fold by a named reducer.
 template <class In, class Out, upsweep::detail::NamedReducer Op>
 struct NamedFold {
   using Element = upsweep::detail::ElementType<In>;
@@ -311,7 +312,7 @@ struct NamedFold {
   [[nodiscard]] static Partial begin() { return nothing(); }
   [[nodiscard]] static Partial nothing() { return {kReducer == Reducer::all ? 1 : kIsPosition ? -1 : 0, {}, false}; }
 
-  /// `position`: in its list, of the first of the elements. There are n in `content`.
+  /// `position` is the position of the first element in its list. `n` is the length of `content`.
   void add(const In* content, std::int64_t begin, std::int64_t end, const Mask& valid, std::int64_t position,
            std::int64_t n, Partial& partial) const {
     const std::array<std::int64_t, 2> offsets{begin, end};
@@ -345,7 +346,7 @@ struct NamedFold {
   }
 
  private:
-  /// Whether a later element is the one that is looked for. The first NaN is.
+  /// Whether a later element replaces the earlier one. The first NaN is never replaced.
   static bool comes_first(Element later, Element earlier) {
     if constexpr (std::is_floating_point_v<Element>) {
       if (std::isnan(earlier) || std::isnan(later)) return !std::isnan(earlier);
@@ -367,7 +368,7 @@ ListsResult reduce_lists(MPI_Comm comm, const Fold& fold, const Lists& lists, co
     share.is_known = true;
   });
   std::vector<ListsShare> shares = call.gather(share);
-  // What earlier ranks would make of a share that is not known would be said first.
+  // If a share is not known, earlier ranks would report its consequences first.
   if (!std::all_of(shares.begin(), shares.end(), [](const ListsShare& of) { return of.is_known; })) call.settle();
   const ListsLayout layout(std::move(shares), call.rank());
 

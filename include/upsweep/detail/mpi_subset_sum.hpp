@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/mpi_subset_sum.hpp: a subset sum that ranks search together: items gathered, the search shared out, the answer told to all.
+// upsweep/detail/mpi_subset_sum.hpp: a subset sum that all ranks search together.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ inline std::vector<std::int64_t> all_items(Call& call, const std::int64_t* items
   return all;
 }
 
-/// The id of a rung as text of the program's, which a rank needs to name one that ran elsewhere.
+/// Returns the static id of the rung with this name. A rank needs it to name a rung that ran on another rank.
 inline std::string_view rung_called(std::string_view id) {
   for (const RungInfo& rung : ladder("subset-sum")) {
     if (rung.id == id) return rung.id;
@@ -47,7 +47,7 @@ inline std::string_view rung_called(std::string_view id) {
   return "none";
 }
 
-/// Rank 0's answer, on every rank.
+/// Sends rank 0's answer to every rank.
 inline SubsetSum broadcast(const Call& call, SubsetSum answer) {
   struct {
     std::int64_t sum;
@@ -65,7 +65,7 @@ inline SubsetSum broadcast(const Call& call, SubsetSum answer) {
   return answer;
 }
 
-/// The search by remainders, its classes dealt out to the ranks.
+/// Searches by remainders. The classes of remainders are distributed over the ranks.
 inline SubsetSum share_search(Call& call, const Policy& policy, const std::vector<std::int64_t>& items,
                               std::int64_t target, const SubsetSumOptions& options) {
   using upsweep::detail::SharedSearch;
@@ -89,7 +89,7 @@ inline SubsetSum share_search(Call& call, const Policy& policy, const std::vecto
       answer = upsweep::detail::share_subset_sum(policy, items.data(), std::ssize(items), target, options, shared);
     } catch (...) {
       if (broken) return;
-      if (!has_told) (void)shared.least(SharedSearch::kFailed);  // the others wait for this rank
+      if (!has_told) (void)shared.least(SharedSearch::kFailed);  // the other ranks wait for this rank
       if (!failed_elsewhere) throw;
     }
   });

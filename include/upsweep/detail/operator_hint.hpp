@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/operator_hint.hpp: what to write in place of a word that other libraries have for an operator.
+// upsweep/detail/operator_hint.hpp: a hint for a word that other libraries use for an operator.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace upsweep::detail {
 
-/// Returns ": write add" for "sum", with `before` and `after` the operator as the caller writes it, and the like for other words of NumPy,
-/// pandas, SQL and C; empty where nothing is known. It follows a list of the operators.
+/// Returns ": write add" for "sum", with `before` and `after` around the operator as the caller writes it. Also
+/// translates other words of NumPy, pandas, SQL and C. Returns an empty string for unknown words. Messages append it to
+/// a list of the operators.
 [[nodiscard]] std::string operator_hint(std::string_view word, std::string_view before = "",
                                         std::string_view after = "");
 

@@ -16,18 +16,18 @@ namespace upsweep::detail {
 struct PartitionCall {
   Mask mask = {};
   std::span<const SelectColumn> columns = {};
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
-  gpu::SelectStatus* status = nullptr;  ///< on a GPU: where the outcome goes
+  const gpu::Launch* launch = nullptr;  ///< where it runs on a GPU; null: the arrays are in host memory
+  gpu::SelectStatus* status = nullptr;  ///< on a GPU: receives the outcome
   // Set by the library:
-  std::int64_t kept = 0;  ///< elements that come first
+  std::int64_t kept = 0;  ///< kept elements, which come first
 };
 
-/// Kept elements first, then the others, by the rung that the policy names, or the top one that fits; returns its id and
-/// throws Error.
+/// Writes the kept elements first, then the others, by the rung that the policy names, or by the top rung that supports
+/// the call. Returns its id; throws Error.
 std::string_view run_partition(const Policy& policy, PartitionCall& call);
-/// The same on a GPU. Without call.status it waits.
+/// Runs the call on a GPU. Without call.status it waits.
 std::string_view run_partition(const gpu::Policy& policy, PartitionCall& call);
-/// What it takes on a GPU, whatever the columns.
+/// Returns the workspace that it needs on a GPU, whatever the columns.
 gpu::WorkspaceSize partition_workspace(const gpu::Policy& policy, const PartitionCall& call);
 
 }  // namespace upsweep::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/row_place.hpp: where in a file a row of a table is, for errors that are found while rows are computed with.
+// upsweep/detail/row_place.hpp: the position of a table's row in a file, for errors found while computing with rows.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace upsweep {
 /// A row of a file.
 struct RowPlace {
   std::string file;
-  std::int64_t row = 0;    ///< counted from 0 within the file
+  std::int64_t row = 0;    ///< within the file, from 0
   std::int64_t line = -1;  ///< as an editor counts it; -1: the file has no lines
 
   [[nodiscard]] std::string text() const {
@@ -22,11 +22,11 @@ struct RowPlace {
   }
 };
 
-/// A table whose rows are those of files.
+/// A table whose rows come from files.
 class RowPlaces {
  public:
   virtual ~RowPlaces() = default;
-  /// `row`: the number that batches of the table give it.
+  /// `row` is the row's number in the batches of the table.
   [[nodiscard]] virtual RowPlace place_of_row(std::int64_t row) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/scan_kernel.hpp: what a scan does to a range of memory, as a table of functions, and the plain loops.
+// upsweep/detail/scan_kernel.hpp: a scan of a memory range, as a table of functions, and plain loops.
 #pragma once
 
 #include <cmath>
@@ -13,31 +13,32 @@
 
 namespace upsweep::detail {
 
-/// How ScanKernel::scan treats its range.
+/// Options of ScanKernel::scan.
 struct ScanMode {
   bool exclusive = false;     ///< out[i] holds what precedes i
-  bool non_temporal = false;  ///< the output is larger than the caches: store past them where the kernel can
-  /// The memory that this thread reads next, fetched into cache while it scans, byte for byte beside the input, or
-  /// null.
+  bool non_temporal = false;  ///< the output is larger than the caches: use non-temporal stores if the kernel can
+  /// The memory that this thread reads next, or null. The kernel prefetches it into cache while it scans, one byte for
+  /// each byte of the input.
   const void* next = nullptr;
-  /// Sums by SIMD kernels: of integers becomes itself | x ^ (x >> bits-1) of every element; of floats not 0 where an
-  /// output is infinite. Or null.
+  /// For sums by SIMD kernels, or null. Integers: becomes itself | x ^ (x >> bits-1) of every element. Floats: not 0 if
+  /// an output is infinite.
   std::uint64_t* note = nullptr;
-  /// Ragged offsets by SIMD kernels: as many lists elsewhere, folded while stores wait for memory, and where their fold
-  /// goes. Or null.
+  /// For ragged offsets by SIMD kernels, or null: n other lists, which are folded while stores wait for memory, and the
+  /// output of their fold.
   const void* beside = nullptr;
   void* beside_total = nullptr;
 };
 
-/// The operations on a range of n elements that every rung is made of. Types are erased, so that a rung is compiled
-/// once and runs compiled operators and a user's lambda alike. `op` points to the user's function object (unused by
-/// compiled ones), `carry` to a ScanCarry<Out>. In place (out == in) works.
+/// The operations on a range of n elements that every rung consists of. Types are erased, so that a rung is compiled
+/// once and runs compiled operators and custom ones. `op` points to the custom operator; compiled operators do not use
+/// `op`. `carry` points to a ScanCarry<Out>. In place (out == in) works.
 struct ScanKernel {
   /// carry ← the fold of the range.
   void (*reduce)(const void* op, const void* in, std::int64_t n, void* carry);
-  /// out ← the scan of the range, `carry` preceding it; carry ← what precedes the next range.
+  /// out ← the scan of the range, after `carry`; carry ← the carry for the next range.
   void (*scan)(const void* op, const void* in, void* out, std::int64_t n, void* carry, const ScanMode& mode);
-  /// out[i] ← carry ⊕ out[i] for a range that scan() wrote with an empty carry; exclusive: out[0] ← carry.
+  /// out[i] ← carry ⊕ out[i], for a range that scan() wrote with an empty carry. If `exclusive`, out[0] ← carry
+  /// instead.
   void (*shift)(const void* op, void* out, std::int64_t n, const void* carry, bool exclusive);
   /// left ← left ⊕ right.
   void (*merge)(const void* op, void* left, const void* right);
@@ -53,7 +54,7 @@ inline constexpr bool kIsOperatorOn =
 template <class Op, class T>
 inline constexpr bool kIsBitsOfFloats = std::is_floating_point_v<T> && is_integer_only(OperatorOf<Op, T>::value);
 
-/// What an operator that runs on a CPU must be.
+/// The requirements on an operator that runs on a CPU.
 template <class T, class Op>
 struct CheckedOperator {
   static_assert(check_element<T>());
@@ -69,7 +70,7 @@ struct CheckedOperator {
                 "upsweep::mul their *, upsweep::min and upsweep::max their <");
 };
 
-/// The product of n floats, whose partial products may be too large or too small.
+/// Returns the product of n floats. Its partial products may be too large or too small.
 template <class Out, class In>
 ScanCarry<Out> product_of(const In* in, std::int64_t n) {
   auto product = empty_carry<Out>();
@@ -77,14 +78,14 @@ ScanCarry<Out> product_of(const In* in, std::int64_t n) {
   return product;
 }
 
-/// The loops that any associative operator and any trivially copyable type run through: one element after the other.
-/// An operator that throws ends the program here, at every length and on every rung alike.
+/// The loops for any associative operator and any trivially copyable type, one element after the other. An operator
+/// that throws ends the program here, for every length and every rung.
 template <class In, class Out, class Op>
 struct PlainScan : CheckedOperator<Out, Op> {
   static const Op& as_op(const void* op) { return *static_cast<const Op*>(op); }
 
-  /// step(first) … step(n - 1). Four to a turn, a loop runs at an element per cycle wherever the compiler happens to
-  /// place it; one to a turn, at half of that where it is placed badly.
+  /// Calls step(first) … step(n - 1). With four steps per iteration, the loop runs at one element per cycle for any
+  /// code alignment. With one step per iteration, an unfavorable code alignment halves that rate.
   template <class Step>
   static void by_fours(std::int64_t first, std::int64_t n, Step step) {
     for (; first + 4 <= n; first += 4) {
@@ -96,7 +97,7 @@ struct PlainScan : CheckedOperator<Out, Op> {
     for (; first < n; ++first) step(first);
   }
 
-  /// The result of a plain std::plus on narrow integers is an int.
+  /// Applies the operator. The result of a plain std::plus on narrow integers is an int.
   template <class X>
   static Out combine(const void* op, Out left, X right) {
     return static_cast<Out>(as_op(op)(left, static_cast<Out>(right)));
@@ -109,7 +110,7 @@ struct PlainScan : CheckedOperator<Out, Op> {
       constexpr bool kMultiplies = std::is_floating_point_v<Out> && operator_of<Op, Out>() == Operator::mul;
       Out total = static_cast<Out>(x[0]);
       if constexpr (kMultiplies) {
-        // A partial product that is subnormal has lost bits. One that is 0, infinite or NaN never becomes normal again.
+        // A subnormal partial product has lost bits. A product that is 0, infinite or NaN never becomes normal again.
         Out least = std::numeric_limits<Out>::max();
         by_fours(1, n, [&](std::int64_t i) {
           total = combine(op, total, x[i]);
@@ -135,8 +136,8 @@ struct PlainScan : CheckedOperator<Out, Op> {
     Out total = before.any ? value_of(before) : Out{};
     std::int64_t i = 0;
     if (!before.any) {
-      // Starts with its first element. An exclusive scan has nothing to write there yet: shift() will, as a call that is
-      // exclusive has an initial value.
+      // Starts with the first element. An exclusive scan has no value to write there yet. shift() writes it, because an
+      // exclusive call has an initial value.
       total = static_cast<Out>(x[0]);
       if (!mode.exclusive) y[0] = total;
       i = 1;

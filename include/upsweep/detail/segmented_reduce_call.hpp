@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_reduce_call.hpp: a reduction of every list as the compiled library receives it, with the types erased.
+// upsweep/detail/segmented_reduce_call.hpp: a reduction of every list, with erased types.
 #pragma once
 
 #include <cstdint>
@@ -10,41 +10,41 @@
 
 namespace upsweep {
 
-/// What becomes of a list's elements.
+/// The result that a list's elements are reduced to.
 enum class Reducer : std::uint8_t {
   fold,           ///< init ⊕ x0 ⊕ …, by an operator
-  any,            ///< whether one of them is not zero
-  all,            ///< whether none of them is zero
-  count,          ///< how many there are
-  count_nonzero,  ///< how many are not zero
-  argmin,         ///< the position in its list of the first smallest one; -1 where there is none
-  argmax,         ///< the same of the greatest
+  any,            ///< whether at least one element is not zero
+  all,            ///< whether no element is zero
+  count,          ///< the number of elements
+  count_nonzero,  ///< the number of elements that are not zero
+  argmin,         ///< the position in its list of the first minimum; -1 if there is none
+  argmax,         ///< the position in its list of the first maximum; -1 if there is none
 };
 
 namespace gpu {
 
-/// How a call on lists ended that does not wait, in device memory.
+/// The outcome of a call on lists that does not wait, in device memory.
 struct ListsStatus {
-  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none, though all together may be too long: see `code`
-  Code code;  ///< stop_before_start, negative_start, stop_past_end; overflow; of all together unequal_lengths; else ok
+  std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none, but all together may be too long: see `code`
+  Code code;  ///< stop_before_start, negative_start, stop_past_end, overflow; unequal_lengths for all together; or ok
 };
 
 }  // namespace gpu
 
 namespace detail {
 
-/// The folds of lists by a custom operator or type, one after the other.
+/// Folds of lists by a custom operator or type, one list after the other.
 struct ListFoldKernel {
-  /// out[i] ← *init ⊕ the elements starts[i] … stops[i] - 1 of content; without init lists are not empty. Elements from
-  /// `end` on must not be read.
+  /// out[i] ← *init ⊕ the elements starts[i] … stops[i] - 1 of content. Without init, lists are not empty. Elements
+  /// from `end` on must not be read.
   void (*fold)(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
                const std::int64_t* stops, std::int64_t lists, const void* init, void* out);
-  /// The same of elements of the output type.
+  /// The same fold for elements of the output type.
   void (*fold_totals)(const void* op, const void* totals, std::int64_t end, const std::int64_t* starts,
                       const std::int64_t* stops, std::int64_t lists, const void* init, void* out);
 };
 
-/// One element after the other.
+/// Folds one element after the other.
 template <class In, class Out, class Op>
 struct PlainFold : CheckedOperator<Out, Op> {
   static void lists(const void* op, const void* content, std::int64_t /*end*/, const std::int64_t* starts,
@@ -63,31 +63,31 @@ struct PlainFold : CheckedOperator<Out, Op> {
 template <class In, class Out, class Op>
 inline constexpr ListFoldKernel kCustomFold{&PlainFold<In, Out, Op>::lists, &PlainFold<Out, Out, Op>::lists};
 
-/// `in` is the content of `n` elements; `out` has an element per list.
+/// `in` is the content of `n` elements. `out` has one element per list.
 struct SegmentedReduceCall : ElementsCall {
   Lists lists = {};
   Reducer reducer = Reducer::fold;
   const void* init = nullptr;  ///< of a fold: an element of the output type, in host memory
-  /// A sum of floats without an initial value: `init` is -0.0, which changes no bit of what is added to it, but lists without
-  /// elements give 0.0.
+  /// For a sum of floats without an initial value: `init` is -0.0, which changes no bit of what is added to it. Lists
+  /// without elements produce 0.0.
   bool empty_is_zero = false;
-  Mask valid = {};  ///< false where an element is null, and skipped
+  Mask valid = {};  ///< false for null elements, which are skipped
   const ListFoldKernel* custom_fold = nullptr;
-  gpu::ListsStatus* status = nullptr;      ///< on a GPU: where the outcome goes
-  const std::int64_t* count_at = nullptr;  ///< there: how many of the lists there are, where that is in device memory
-  bool checked = false;                    ///< there: a sum of integers that does not fit is an error
+  gpu::ListsStatus* status = nullptr;      ///< on a GPU: receives the outcome
+  const std::int64_t* count_at = nullptr;  ///< on a GPU: the number of lists in device memory; null: lists.count
+  bool checked = false;                    ///< on a GPU: a sum of integers that does not fit is an error
   const DeviceKernel<SegmentedReduceCall>* device =
-      nullptr;  ///< the kernel on a GPU of a custom operator or type, else null
-  /// There: the content's first element is number `first` of those that bounds count, and what of the last list is past the end is
-  /// not here: a shard of an array whose offsets count over all shards.
+      nullptr;  ///< the GPU kernel of a custom operator or type, otherwise null
+  /// On a GPU: `in` is a shard of an array whose offsets count over all shards. Its first element has the number
+  /// `first`. The end of the last list may be in later shards.
   std::int64_t first = 0;
   bool cuts_last = false;
-  bool out_is_reached = false;  ///< there: by kernels, as the caller has seen to; `out` may be another device's memory
+  bool out_is_reached = false;  ///< on a GPU: the caller has ensured access to `out`, which may be on another device
 };
 
-/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Returns its id; throws Error.
 std::string_view run_segmented_reduce(const Policy& policy, const SegmentedReduceCall& call);
-/// On a GPU: waits where the call has no status.
+/// Runs the call on a GPU. Waits if the call has no status.
 std::string_view run_segmented_reduce(const gpu::Policy& policy, const SegmentedReduceCall& call);
 gpu::WorkspaceSize segmented_reduce_workspace(const gpu::Policy& policy, const SegmentedReduceCall& call);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_reduce_lanes.cuh: cuda.lanes: the kernels that fold each list by as many lanes as it has elements for, for
-// any reducer; src/problems/lists/segmented_reduce/cuda_lanes.cu says how.
+// upsweep/detail/segmented_reduce_lanes.cuh: cuda.lanes: kernels that fold each list by lanes whose number depends on
+// its length, for any reducer; src/problems/lists/segmented_reduce/cuda_lanes.cu describes the algorithm.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace upsweep::impl::segmented_reduce {
 
-// Lists of up to kLaneList elements are folded by a lane, up to kGroupList by eight, up to kWarpList by a warp; longer ones
-// in tiles of kListTile elements by blocks. Who folds a list, and in which order, depends on its length alone.
+// Lists of up to kLaneList elements are folded by a lane, up to kGroupList by eight lanes, up to kWarpList by a warp.
+// Longer lists are folded by blocks in tiles of kListTile elements. Which threads fold a list, and in which order,
+// depends only on its length.
 inline constexpr std::int64_t kLaneList = gpu::tuning::kLanesOrder.lane_list;
 inline constexpr std::int64_t kGroupList = gpu::tuning::kLanesOrder.group_list;
 inline constexpr std::int64_t kWarpList = gpu::tuning::kLanesOrder.warp_list;
@@ -19,20 +20,20 @@ inline constexpr std::int64_t kListTile = gpu::tuning::kLanesOrder.list_tile;
 inline constexpr int kLanesLoads = gpu::tuning::kLanesOrder.loads;
 inline constexpr int kWarpLoads = gpu::tuning::kLanesOrder.warp_loads;
 
-/// A tile of a long list, or all of it where the list has got no slots.
+/// A tile of a long list, or the whole list if it has no slots.
 struct ListTile {
   std::int64_t list;
-  std::int64_t number;  ///< kWhole: all of it
+  std::int64_t number;  ///< kWhole: the whole list
   std::int64_t slot;    ///< of the list's first tile
 };
 inline constexpr std::int64_t kWhole = -1;
 
-/// The tiles of a call, and a slot for the fold of each tile of lists of several.
+/// The tiles of a call. Each tile of a list with several tiles has a slot for its fold.
 struct ListTiles {
-  unsigned long long* tile_count;  ///< may exceed the capacity: lists are bad then
+  unsigned long long* tile_count;  ///< may exceed the capacity if lists are bad
   unsigned long long* slot_count;
   ListTile* tiles;
-  int* arrived;  ///< at a list's first slot: how many of its tiles are folded
+  int* arrived;  ///< at a list's first slot: the number of its tiles that are folded
   char* slots;
   std::int64_t tile_capacity;
   std::int64_t slot_capacity;
@@ -40,15 +41,15 @@ struct ListTiles {
 
 inline constexpr std::int64_t kCountersBytes = 256;
 
-/// Bytes of a slot: what follows the slots is aligned, too.
+/// Bytes of a slot, rounded up so that the data after the slots is also aligned.
 template <class Value>
 inline constexpr std::int64_t kSlotBytes = [] {
   constexpr std::int64_t kStep = alignof(Value) > 16 ? alignof(Value) : 16;
   return (std::int64_t{sizeof(Value)} + kStep - 1) / kStep * kStep;
 }();
 
-/// Lists one after the other have n elements together; others may have any number, as those between offsets that go back
-/// over null lists have, so that each list as a whole has a tile.
+/// Computes the capacities. Consecutive lists have n elements together. Other lists may have any number of elements,
+/// also lists between offsets that go back over null lists. For them each list has one tile for the whole list.
 inline ListTiles list_tiles_for(const detail::SegmentedReduceCall& call) {
   ListTiles tiles{};
   tiles.slot_capacity = call.n / kListTile * 2 + 2;
@@ -58,7 +59,7 @@ inline ListTiles list_tiles_for(const detail::SegmentedReduceCall& call) {
   tiles.tile_capacity = tiles.slot_capacity + (are_apart && lists > most_long ? most_long : lists);
   return tiles;
 }
-/// The scratch of a call whose folds take slots of so many bytes.
+/// Returns the scratch bytes of a call whose folds take `slot_bytes` bytes per slot.
 inline std::int64_t list_tiles_bytes(const detail::SegmentedReduceCall& call, std::int64_t slot_bytes) {
   const ListTiles tiles = list_tiles_for(call);
   return kCountersBytes + tiles.tile_capacity * std::int64_t{sizeof(ListTile)} + tiles.slot_capacity * (slot_bytes + 4);
@@ -76,11 +77,11 @@ inline ListTiles list_tiles_at(void* scratch, const detail::SegmentedReduceCall&
 
 inline constexpr int kLanesThreads = gpu::tuning::kLanesOrder.threads;
 
-// ----------------------------------------------------------------------------------------------------- tiles of long lists
+// ------------------------------------------------------------------------------------------------- tiles of long lists
 
 __device__ inline std::int64_t tiles_in(std::int64_t length) { return (length + kListTile - 1) / kListTile; }
 
-/// By a whole warp, with the same list on every lane.
+/// Adds the tiles of a list. A whole warp calls it, with the same list on every lane.
 __device__ inline void add_tiles(const ListTiles& tiles, std::int64_t list, std::int64_t length) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t several = tiles_in(length);
@@ -102,7 +103,7 @@ __device__ inline void add_tiles(const ListTiles& tiles, std::int64_t list, std:
   const std::int64_t count = has_slots ? several : 1;
   for (std::int64_t k = lane; k < count; k += 32) {
     const std::int64_t at = static_cast<std::int64_t>(first) + k;
-    // All tiles of lists that are good fit.
+    // All tiles of valid lists fit.
     if (at < tiles.tile_capacity) tiles.tiles[at] = {list, has_slots ? k : kWhole, static_cast<std::int64_t>(slot)};
   }
 }
@@ -123,13 +124,14 @@ __device__ typename R::Value fold_tile(const R& reducer, const Content<typename 
   }
 }
 
-/// The lane that keeps tile k of so many: in order neighbours, else those that are 32 apart.
+/// Returns the lane that keeps tile k of `several` tiles. In order, a lane keeps neighboring tiles; otherwise, tiles
+/// that are 32 apart.
 template <class R>
 __device__ std::int64_t lane_of_tile(std::int64_t k, std::int64_t several) {
   return kFoldsInOrder<R> ? k / ((several + 31) / 32) : k % 32;
 }
 
-/// A long list alone, on the first warp: its lanes keep the tiles that they would keep with slots.
+/// Folds a whole long list, on the first warp. Its lanes keep the same tiles as with slots.
 template <class R>
 __device__ typename R::Value fold_whole(const R& reducer, const Content<typename R::In>& content, const Extent& list,
                                         typename R::Value* memory) {
@@ -142,7 +144,8 @@ __device__ typename R::Value fold_whole(const R& reducer, const Content<typename
   return fold_lanes<32>(reducer, mine);
 }
 
-/// By the first warp: leaves the fold of a tile in its slot; the last of the list's tiles writes the list's result.
+/// Writes the fold of a tile to its slot. The last of the list's tiles writes the list's result. The first warp calls
+/// it.
 template <class R>
 __device__ void hand_in(const R& reducer, const Content<typename R::In>& content, const ListTiles& tiles,
                         const ListTile& tile, const Extent& list, typename R::Value value) {
@@ -153,14 +156,14 @@ __device__ void hand_in(const R& reducer, const Content<typename R::In>& content
   int before = 0;
   if (lane == 0) {
     slots[tile.number] = value;
-    __threadfence();  // the slot before the count that says it is there
+    __threadfence();  // the slot before the count that publishes it
     before = atomicAdd(tiles.arrived + tile.slot, 1);
     __threadfence();  // the count before the other slots
   }
   if (__shfl_sync(gpu::detail::kAllLanes, before, 0) != several - 1) return;
-  __syncwarp();  // what lane 0 has acquired is every lane's
+  __syncwarp();  // every lane sees what lane 0 has acquired
   Value mine = reducer.none();
-  const std::int64_t each = kFoldsInOrder<R> ? (several + 31) / 32 : 1;  // as lane_of_tile() says
+  const std::int64_t each = kFoldsInOrder<R> ? (several + 31) / 32 : 1;  // as in lane_of_tile()
   const std::int64_t first = lane * each;
   const std::int64_t last = kFoldsInOrder<R> && first + each < several ? first + each : several;
   for (std::int64_t k = first; k < last; k += kFoldsInOrder<R> ? 1 : 32) mine = reducer.merge(mine, slots[k]);
@@ -192,9 +195,9 @@ static __global__ void __launch_bounds__(kLanesThreads)
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------- short lists
+// --------------------------------------------------------------------------------------------------------- short lists
 
-/// A value of this lane from another one.
+/// Returns the value of another lane.
 template <class T>
 __device__ __forceinline__ T from_lane(const T& value, int lane) {
   return gpu::detail::shuffle(value, lane);
@@ -212,17 +215,17 @@ static __global__ void __launch_bounds__(kLanesThreads)
   const bool is_list = i < count;
   const Extent list = is_list ? lists.list(i) : Extent{0, 0};
   if constexpr (kCounts<R>) {
-    if (!reducer.reads() && content.valid.data == nullptr) {  // the bounds say it
+    if (!reducer.reads() && content.valid.data == nullptr) {  // the bounds are sufficient
       if (is_list) reducer.write(i, list.length);
       return;
     }
   }
   Value value = reducer.none();
 
-  // ---- A lane each.
+  // ---- One lane per list.
   if (list.length <= kLaneList) value = fold_strided<kLanesLoads>(reducer, content, list.start, 0, list.length, 1);
 
-  // ---- Eight lanes each: row by row of four lists.
+  // ---- Eight lanes per list: row by row of four lists.
   const bool is_for_group = list.length > kLaneList && list.length <= kGroupList;
   const unsigned for_groups = __ballot_sync(gpu::detail::kAllLanes, is_for_group);
   for (int row = 0; row < 8; ++row) {
@@ -235,7 +238,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
     if (is_for_group && lane / 4 == row) value = all;
   }
 
-  // ---- The warp, one after the other.
+  // ---- The whole warp, one list after the other.
   const bool is_for_warp = list.length > kGroupList && list.length <= kWarpList;
   for (unsigned left = __ballot_sync(gpu::detail::kAllLanes, is_for_warp); left != 0; left &= left - 1) {
     const int source = __ffs(static_cast<int>(left)) - 1;
@@ -245,7 +248,7 @@ static __global__ void __launch_bounds__(kLanesThreads)
     if (lane == source) value = all;
   }
 
-  // ---- Longer ones wait for the next kernel.
+  // ---- Longer lists are folded by the next kernel.
   const bool is_long = list.length > kWarpList;
   for (unsigned left = __ballot_sync(gpu::detail::kAllLanes, is_long); left != 0; left &= left - 1) {
     const int source = __ffs(static_cast<int>(left)) - 1;

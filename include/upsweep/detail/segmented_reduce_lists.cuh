@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_reduce_lists.cuh: lists, masks and the outcome of a call as kernels see them that reduce lists, and how
-// lanes fold.
+// upsweep/detail/segmented_reduce_lists.cuh: kernels that reduce lists: lists, masks, outcomes, and folds of lanes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,22 +14,22 @@
 #include "upsweep/detail/segmented_reduce_call.hpp"
 #include "upsweep/error.hpp"
 
-// The folder of the library that most of this is for has this namespace. What launches or is a kernel is static: each file
-// has its own, as each may be compiled for other architectures.
+// The namespace is that of the library's folder that uses most of this. Kernels and functions that launch them are
+// static: each file has its own, as each may be compiled for other architectures.
 namespace upsweep::impl::segmented_reduce {
 
-// A reducer has the types In of elements and Value of folds, and
+// A reducer has the types In of elements and Value of folds, and the functions
 //   reads()               whether the elements' values are needed at all
-//   none()                what an empty list folds to
-//   of(x, position)       what one element comes to, at that position in the list
+//   none()                the fold of an empty list
+//   of(x, position)       the value of one element at that position in the list
 //   merge(a, b)           associative; none() changes nothing
-//   write(list, value)    the list's result
-//   write_empty(list)     that of a list of which no element has come in, if it is not write(list, none())
+//   write(list, value)    writes the list's result
+//   write_empty(list)     writes the result of a list without valid elements, if it is not write(list, none())
 
-/// Whether merge(a, b) need not be merge(b, a), so that what b comes from must come after what a does.
+/// Whether merge(a, b) may differ from merge(b, a). Then the elements of b must follow the elements of a.
 template <class R>
 inline constexpr bool kFoldsInOrder = false;
-/// Whether the reducer counts, for which the bounds may do.
+/// Whether the reducer counts elements. Then the bounds may be sufficient.
 template <class R>
 inline constexpr bool kCounts = false;
 
@@ -47,7 +46,7 @@ struct Booleans {
     return ((data[bit / 8] >> (bit % 8)) & 1) != 0;
   }
 };
-/// Of which the first one has that number.
+/// Returns a mask whose first boolean has the number `first`.
 inline Booleans booleans(const Mask& mask, std::int64_t first = 0) {
   if (!mask.is_given()) return {nullptr, 0, false};
   if (mask.is_bitmap) return {mask.data, mask.first_bit - first, true};
@@ -61,16 +60,16 @@ struct Extent {
   std::int64_t length;
 };
 
-/// The lists of a call. Bounds of every type are read by the same kernel.
+/// The lists of a call. The same kernel reads bounds of every type.
 struct GivenLists {
   const void* starts;
   const void* stops;
   std::int64_t count;
-  const std::int64_t* count_at;  ///< where the count is, up to `count`, if it is in device memory: of cuda.lanes alone
+  const std::int64_t* count_at;  ///< the count in device memory, at most `count`; null: `count`; only for cuda.lanes
   std::int64_t size;             ///< of lists of one size
-  std::int64_t begin;            ///< of the content: bounds are from there on,
-  std::int64_t end;              ///< and up to there,
-  bool cuts_last;                ///< but that the last list may go past it, and ends there
+  std::int64_t begin;            ///< of the content: the minimum of bounds
+  std::int64_t end;              ///< of the content: the maximum of bounds
+  bool cuts_last;                ///< the last list may extend past `end`; then it is truncated there
   Booleans valid;
   gpu::ListsStatus* status;
   BoundKind kind;
@@ -80,18 +79,18 @@ struct GivenLists {
     const std::int32_t word = __ldg(static_cast<const std::int32_t*>(bounds) + i);
     return kind == BoundKind::int32 ? word : static_cast<std::int64_t>(static_cast<std::uint32_t>(word));
   }
-  /// Where list i ends in the content, whose bounds are these.
+  /// Returns the end in the content of list i, which has these bounds.
   __device__ std::int64_t end_of(std::int64_t i, std::int64_t start, std::int64_t stop) const {
     return cuts_last && i == count - 1 && start <= end && stop > end ? end : stop;
   }
-  /// What is wrong with these bounds of list i, as check_list() of core/lists.hpp says.
+  /// Returns the error of list i, which has these bounds, as check_list() of core/lists.hpp does.
   __device__ Code check(std::int64_t i, std::int64_t start, std::int64_t stop) const {
     if (start == stop) return Code::ok;
     if (stop < start) return Code::stop_before_start;
     if (start < begin) return Code::negative_start;
     return end_of(i, start, stop) > end ? Code::stop_past_end : Code::ok;
   }
-  /// Empty where it is null or bad.
+  /// Returns list i; an empty list if it is null or bad.
   __device__ Extent extent(std::int64_t i, Code& code) const {
     code = Code::ok;
     if (!valid[i]) return {0, 0};
@@ -104,7 +103,7 @@ struct GivenLists {
   __device__ void report(std::int64_t bad) const {
     atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(bad));
   }
-  /// The same; a bad one is reported.
+  /// Returns list i as extent() does, and reports a bad list.
   __device__ Extent list(std::int64_t i) const {
     Code code;
     const Extent found = extent(i, code);
@@ -132,7 +131,7 @@ inline GivenLists lists_of(const detail::SegmentedReduceCall& call) {
           .kind = kind};
 }
 
-/// The content from the element on that bounds count as 0, and which of it is null.
+/// The content, starting at the element that bounds count as 0, and its mask of valid elements.
 template <class T>
 struct Content {
   const T* data;
@@ -143,7 +142,7 @@ Content<T> content_of(const detail::SegmentedReduceCall& call) {
   return {static_cast<const T*>(call.in) - call.first, booleans(call.valid, call.first)};
 }
 
-/// Writes a list's result. is_empty(): whether no element of it has come in.
+/// Writes a list's result. is_empty() returns whether the list has no valid element.
 template <class R, class IsEmpty>
 __device__ __forceinline__ void write_result(const R& reducer, std::int64_t list, const typename R::Value& value,
                                              IsEmpty is_empty) {
@@ -153,8 +152,8 @@ __device__ __forceinline__ void write_result(const R& reducer, std::int64_t list
   reducer.write(list, value);
 }
 
-/// Whether all elements of a list, which fold to that value, are null: of sums of floats, where the value of none is -0.0. Others
-/// are hardly ever that, so that the masks are hardly ever looked at again.
+/// Whether all elements of a list that folds to `value` are null. Only needed for sums of floats, where the fold of no
+/// elements is -0.0. Other lists rarely fold to -0.0, so the masks are rarely read again.
 template <class In, class T>
 __device__ bool is_all_null(const Content<In>& content, const Extent& list, const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -168,7 +167,7 @@ __device__ bool is_all_null(const Content<In>& content, const Extent& list, cons
 }
 
 // ------------------------------------------------------------------------------------------------------- the outcome
-// status->first_bad is the least index that is reported while a call runs, and then what it says in the header.
+// While a call runs, status->first_bad is the minimum reported index. Afterwards it is as the header describes.
 
 inline constexpr std::int64_t kNoneBad = std::numeric_limits<std::int64_t>::max();
 
@@ -177,13 +176,13 @@ static __global__ void begin_status(gpu::ListsStatus* status) {
   *status = {kNoneBad, Code::ok};
 }
 
-/// By one thread, when all lists have been looked at.
+/// Sets the final status. One thread calls it, after all lists have been checked.
 __device__ inline void conclude(const GivenLists& lists) {
   const std::int64_t bad = *const_cast<volatile std::int64_t*>(&lists.status->first_bad);
   Code code = Code::ok;
   if (bad != kNoneBad) {
     (void)lists.extent(bad, code);
-    if (code == Code::ok) code = Code::overflow;  // the list is fine, but not its sum
+    if (code == Code::ok) code = Code::overflow;  // the list is valid, but its sum does not fit
   }
   *lists.status = {bad == kNoneBad ? kNoIndex : bad, code};
 }
@@ -192,7 +191,7 @@ static __global__ void end_status(GivenLists lists) {
   conclude(lists);
 }
 
-/// Puts run(), which returns the error of its launches, between both.
+/// Launches begin_status, calls run(), which returns the error of its launches, and launches end_status.
 template <class Run>
 static Status with_status(const detail::SegmentedReduceCall& call, Run run) {
   const gpu::Stream stream = call.launch->stream;
@@ -206,7 +205,7 @@ static Status with_status(const detail::SegmentedReduceCall& call, Run run) {
 
 // ------------------------------------------------------------------------------------------------------ folds of lanes
 
-/// By the cache for what is only read, which takes the types that CUDA knows.
+/// Loads an element through the read-only cache, which supports CUDA's arithmetic types.
 template <class In>
 __device__ __forceinline__ In load_element(const In* from) {
   if constexpr (std::is_arithmetic_v<In>) {
@@ -216,7 +215,7 @@ __device__ __forceinline__ In load_element(const In* from) {
   }
 }
 
-/// The fold of elements me, me + threads, … of a list, from position `from` on up to `to`.
+/// Folds elements from, from + threads, … of a list, up to `to`.
 template <int kLoads, class R>
 __device__ __forceinline__ typename R::Value fold_strided(const R& reducer, const Content<typename R::In>& content,
                                                           std::int64_t start, std::int64_t from, std::int64_t to,
@@ -240,7 +239,7 @@ __device__ __forceinline__ typename R::Value fold_strided(const R& reducer, cons
   return total;
 }
 
-/// The fold of kLanes neighbouring lanes, on all of them.
+/// Folds kLanes neighboring lanes. All of them return the fold.
 template <int kLanes, class R>
 __device__ __forceinline__ typename R::Value fold_lanes(const R& reducer, typename R::Value value) {
 #pragma unroll
@@ -253,8 +252,9 @@ __device__ __forceinline__ typename R::Value fold_lanes(const R& reducer, typena
   return value;
 }
 
-/// The fold of elements from … to - 1 of a list by kLanes neighbouring lanes, on all of them. All lanes of the warp call. In
-/// order they take rows of kLoads elements each; any order is faster by columns.
+/// Folds elements from … to - 1 of a list by kLanes neighboring lanes; all of them return the fold. All lanes of the
+/// warp must call it. In order, lanes take rows of kLoads consecutive elements each. Without an order, a faster strided
+/// access is used.
 template <int kLanes, int kLoads, class R>
 __device__ __forceinline__ typename R::Value fold_range(const R& reducer, const Content<typename R::In>& content,
                                                         std::int64_t start, std::int64_t from, std::int64_t to) {
@@ -273,13 +273,14 @@ __device__ __forceinline__ typename R::Value fold_range(const R& reducer, const 
   }
 }
 
-/// The fold of the values that a block's warps have, each on all its lanes, on the first warp. `memory`: a value for each.
+/// Folds the values of a block's warps, on the first warp. All lanes of a warp have its value. `memory` holds one value
+/// per warp.
 template <class R>
 __device__ __forceinline__ typename R::Value fold_warps(const R& reducer, typename R::Value value,
                                                         typename R::Value* memory) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  __syncthreads();  // the memory may still be read for the list before
+  __syncthreads();  // the memory may still be read for the previous list
   if (lane == 0) memory[warp] = value;
   __syncthreads();
   if (warp > 0) return value;
@@ -287,7 +288,7 @@ __device__ __forceinline__ typename R::Value fold_warps(const R& reducer, typena
   return fold_lanes<32>(reducer, value);
 }
 
-/// The fold of a block's threads, on the first warp.
+/// Folds the values of a block's threads, on the first warp.
 template <class R>
 __device__ __forceinline__ typename R::Value fold_block(const R& reducer, typename R::Value value,
                                                         typename R::Value* memory) {

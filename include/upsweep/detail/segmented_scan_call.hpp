@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/segmented_scan_call.hpp: a scan of every list as the compiled library receives it, with the types erased.
+// upsweep/detail/segmented_scan_call.hpp: a scan of every list as the compiled library receives it, with erased types.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace upsweep::detail {
 
-/// The scans of lists by a custom operator or type, one after the other.
+/// Scans of lists by a custom operator or type, one list after the other.
 struct ListScanKernel {
-  /// out[j] ← *init ⊕ the elements starts[i] … j of content (exclusive: … j - 1), for each j of each list i. Elements from
-  /// `end` on must not be read.
+  /// out[j] ← *init ⊕ the elements starts[i] … j of content (exclusive: … j - 1), for each j of each list i. Elements
+  /// from `end` on must not be read.
   void (*scan)(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
                const std::int64_t* stops, std::int64_t lists, const void* init, bool exclusive, void* out);
 };
 
-/// One element after the other. In place (out is the content) works.
+/// Scans one element after the other. In place (out is the content) works.
 template <class In, class Out, class Op>
 struct PlainListScan {
   static void lists(const void* op, const void* content, std::int64_t /*end*/, const std::int64_t* starts,
@@ -39,22 +39,22 @@ struct PlainListScan {
 template <class In, class Out, class Op>
 inline constexpr ListScanKernel kCustomListScan{&PlainListScan<In, Out, Op>::lists};
 
-/// `in` is the content of `n` elements, `out` as long.
+/// `in` is the content of `n` elements. `out` has the same length.
 struct SegmentedScanCall : ElementsCall {
   Lists lists = {};
   const void* init = nullptr;  ///< an element of the output type, in host memory
-  bool empty_is_zero = false;  ///< as in SegmentedReduceCall: outputs that nothing precedes are 0.0
+  bool empty_is_zero = false;  ///< as in SegmentedReduceCall: outputs without preceding elements are 0.0
   bool exclusive = false;
-  Mask valid = {};  ///< false where an element is null, and skipped
+  Mask valid = {};  ///< false for null elements, which are skipped
   const ListScanKernel* custom_scan = nullptr;
   const ListFoldKernel* custom_fold = nullptr;
-  gpu::ListsStatus* status = nullptr;  ///< on a GPU: where the outcome goes
+  gpu::ListsStatus* status = nullptr;  ///< on a GPU: receives the outcome
 };
 
-/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Returns its id; throws Error.
 std::string_view run_segmented_scan(const Policy& policy, const SegmentedScanCall& call);
 
-/// The same on a GPU: waits and throws where `call` has no status.
+/// Runs the call on a GPU. Waits and throws if `call` has no status.
 std::string_view run_segmented_scan(const gpu::Policy& policy, const SegmentedScanCall& call);
 gpu::WorkspaceSize segmented_scan_workspace(const gpu::Policy& policy, const SegmentedScanCall& call);
 

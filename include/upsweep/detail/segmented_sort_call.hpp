@@ -26,20 +26,20 @@ struct SegmentedSortCall {
   Type type = Type::float64;  ///< of its elements
   bool descending = false;
   bool nan_first = false;
-  void* out = nullptr;                                   ///< elements in order; null where positions are asked for
-  std::int64_t* positions = nullptr;                     ///< which element of its list comes there, else null
+  void* out = nullptr;                                   ///< elements in order; null if positions are requested
+  std::int64_t* positions = nullptr;                     ///< positions of the sorted elements in their list, or null
   std::int64_t capacity = 0;                             ///< elements of the output
-  std::int64_t elements = 0;                             ///< of all lists: what the call finds
-  const impl::segmented_sort::SortPlan* plan = nullptr;  ///< what is known of the lists when a rung runs
-  const gpu::Launch* launch = nullptr;                   ///< where on a GPU; null: the arrays are the host's
-  gpu::ListsStatus* status = nullptr;                    ///< there: where the outcome goes
-  bool waits = false;                                    ///< there: the call may wait for the device
+  std::int64_t elements = 0;                             ///< of all lists, set by the call
+  const impl::segmented_sort::SortPlan* plan = nullptr;  ///< the plan of the lists when a rung runs
+  const gpu::Launch* launch = nullptr;                   ///< where on a GPU; null: the arrays are in host memory
+  gpu::ListsStatus* status = nullptr;                    ///< on a GPU: receives the outcome
+  bool waits = false;                                    ///< on a GPU: the call may wait for the device
 };
 
-/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Returns its id; throws Error.
 std::string_view run_segmented_sort(const Policy& policy, SegmentedSortCall& call);
 
-/// The same on a GPU: waits and throws where `call` has no status.
+/// Runs the call on a GPU. Waits and throws if `call` has no status.
 std::string_view run_segmented_sort(const gpu::Policy& policy, SegmentedSortCall& call);
 gpu::WorkspaceSize segmented_sort_workspace(const gpu::Policy& policy, const SegmentedSortCall& call);
 

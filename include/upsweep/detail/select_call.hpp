@@ -15,16 +15,16 @@
 #include "upsweep/policy.hpp"
 
 namespace upsweep {
-/// What a selection, a partition or a take moves.
+/// A column that a selection, a partition or a take moves.
 using SelectColumn = ContentColumn;
 
 namespace gpu {
 
-/// How a selection or a partition ended that does not wait, in device memory.
+/// The outcome of a selection or a partition that does not wait, in device memory.
 struct SelectStatus {
   std::int64_t first_bad;  ///< the first invalid list; kNoIndex: none
-  std::int64_t kept;       ///< elements that are kept; unspecified where there is an invalid list
-  /// what is wrong with that list, or unequal_lengths: an output has capacity for fewer; else ok
+  std::int64_t kept;       ///< elements that are kept; unspecified if a list is invalid
+  /// The error of that list; unequal_lengths if the capacity of an output is too small; otherwise ok.
   Code code;
 };
 
@@ -34,24 +34,25 @@ namespace detail {
 
 struct SelectCall {
   bool has_lists = false;
-  Lists lists = {};  ///< of the content; where there are none, the content is as one list
+  Lists lists = {};  ///< of the content; without lists, the content is treated as one list
   Mask mask = {};
-  std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
+  std::int64_t* out_offsets = nullptr;  ///< lists.count + 1 offsets; null: not requested
   std::span<const SelectColumn> columns = {};
-  AllocateOutputs allocate_outputs = {};  ///< gives the columns outputs for what is kept; not given: they have outputs
-  const gpu::Launch* launch = nullptr;    ///< where on a GPU; null: the arrays are the host's
-  gpu::SelectStatus* status = nullptr;    ///< on a GPU: where the outcome goes
+  AllocateOutputs allocate_outputs = {};  ///< sets the columns' outputs for the kept elements; not given: they are set
+  const gpu::Launch* launch = nullptr;    ///< where on a GPU; null: the arrays are in host memory
+  gpu::SelectStatus* status = nullptr;    ///< on a GPU: receives the outcome
   // Set by the library:
-  std::int64_t capacity = 0;        ///< elements that the smallest output takes
+  std::int64_t capacity = 0;        ///< elements that the smallest output holds
   std::int64_t kept = 0;            ///< elements that were kept
-  std::exception_ptr failure = {};  ///< what allocate_outputs threw
+  std::exception_ptr failure = {};  ///< thrown by allocate_outputs
 };
 
-/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Returns its id; throws Error.
 std::string_view run_select(const Policy& policy, SelectCall& call);
-/// The same on a GPU. Without call.status it waits, and throws what is wrong with the lists or the capacity.
+/// Runs the call on a GPU. Without call.status it waits, and throws if the lists are invalid or the capacity is too
+/// small.
 std::string_view run_select(const gpu::Policy& policy, SelectCall& call);
-/// What run_select() on a GPU takes for such a call.
+/// Returns the workspace that run_select() on a GPU needs for such a call.
 gpu::WorkspaceSize select_workspace(const gpu::Policy& policy, const SelectCall& call);
 
 }  // namespace detail

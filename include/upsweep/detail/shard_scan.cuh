@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // upsweep/detail/shard_scan.cuh: a scan of an array in shards, one on each of several devices: two reads, one write.
 //
-// A device publishes the aggregates of its tiles and folds these group by group, all groups at the same time. It then folds the
-// groups of all earlier shards in order, which other devices' memory has, and scans its tiles with what they come to. Both folds are
-// those of look-ahead (tile_pipeline.cuh): where all shards but the last are whole groups, floats have the bits that they have on one
-// device. No device waits for another one but once, for its groups.
+// A device publishes the aggregates of its tiles and folds these group by group, all groups at the same time. It then
+// folds the groups of all earlier shards in order, from the memory of other devices, and scans its tiles after that
+// prefix. Both folds are those of look-ahead (tile_pipeline.cuh). If all shards except the last consist of whole
+// groups, floats have the same bits as on one device. A device waits for another device only once, for its groups.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,19 +22,20 @@
 
 namespace upsweep::gpu::detail {
 
-/// A scan's Problem for a phase of a shard.
+/// A scan's Problem in one phase of a shard.
 template <class Base, ShardPhase phase>
 struct ShardOf : Base {
   static constexpr ShardPhase kShardPhase = phase;
   const RowsBefore<typename Base::T>* before;  ///< in the device's memory; null: nothing precedes the shard
 };
 
-/// Elements of a group of tiles where groups make a difference, else of a row: shards of so many are folded as one array is.
+/// Elements of a group of tiles if groups change the result, otherwise of a row. Shards whose lengths are multiples of
+/// this number are folded in the same order as one array.
 template <class Problem>
 inline constexpr std::int64_t kShardBlock =
     std::int64_t{kFoldsGroups<Problem> ? kGroupTiles : kRowTiles<typename Problem::T>} * Shape<Problem>::kTile;
 
-/// Bytes of workspace of a shard of any length: where it is short, too, its tiles are published.
+/// Returns the bytes of workspace of a shard of any length. The tiles of a short shard are also published.
 template <class Problem>
 constexpr std::int64_t shard_workspace_bytes(std::int64_t n) {
   return std::int64_t{sizeof(Control)} + (tiles_of<Problem>(n) + 2) * kTaggedWords<typename Problem::T> * 8;
@@ -42,8 +43,8 @@ constexpr std::int64_t shard_workspace_bytes(std::int64_t n) {
 
 // ------------------------------------------------------------------------------------------------------------- groups
 
-/// What a shard's groups come to: how many tiles it has, and from kValuesAt bytes on the groups' values, of 32 lanes where the operator
-/// commutes, else of one.
+/// The folds of a shard's groups: its number of tiles, and, kValuesAt bytes later, the groups' values. A group has the
+/// values of 32 lanes if the operator commutes, otherwise of one lane.
 struct ShardGroups {
   std::int64_t tiles;
 
@@ -68,7 +69,7 @@ template <class T>
 __device__ __forceinline__ const T* values_of(const void* groups) {
   return reinterpret_cast<const T*>(static_cast<const char*>(groups) + ShardGroups::kValuesAt);
 }
-/// Lanes that a row has values on, the first of which is of a tile with so many after it, itself among them.
+/// Returns the number of lanes with values in a row. `tiles` is the number of tiles from the row's first tile on.
 template <class T>
 __device__ __forceinline__ int lanes_of_row(std::int64_t tiles) {
   const std::int64_t lanes = (tiles + Tagged<T>::kValues - 1) / Tagged<T>::kValues;
@@ -77,7 +78,8 @@ __device__ __forceinline__ int lanes_of_row(std::int64_t tiles) {
 
 inline constexpr int kGroupWarps = tuning::kShardsOrder.group_warps;
 
-/// The elements of a shard's last tile, which is not whole, from `first` on: the value is thread 0's. Every thread of the block calls.
+/// Folds the elements of a shard's last, partial tile, from `first` on. Thread 0 returns the value. Every thread of the
+/// block must call it.
 template <class Problem>
 __device__ __forceinline__ typename Problem::T fold_rest(const DeviceScan<Problem>& call, std::int64_t first,
                                                          typename Problem::T* memory) {
@@ -94,7 +96,8 @@ __device__ __forceinline__ typename Problem::T fold_rest(const DeviceScan<Proble
   return fold_block(op, own, (rest + each - 1) / each, memory);
 }
 
-/// A warp for each group of tiles, whose aggregates the launch before has published, but for a last tile that is not whole.
+/// Folds each group of tiles by one warp. The previous launch has published the aggregates, except that of a last
+/// partial tile.
 template <class Problem>
 static __global__ void __launch_bounds__(32 * kGroupWarps)
     fold_groups(const __grid_constant__ DeviceScan<Problem> call, void* groups) {
@@ -136,7 +139,7 @@ static __global__ void __launch_bounds__(32 * kGroupWarps)
     if (lanes == 0) break;
     T value = rest;
     if (tile < whole) {
-      if (!slots[r].is_there(tag, whole - tile)) __trap();  // the launch before has published all whole tiles
+      if (!slots[r].is_there(tag, whole - tile)) __trap();  // the previous launch has published all whole tiles
       value = slots[r].value(0);
     }
     if (Slot::kValues == 2 && tile + 1 < tiles) value = op(value, tile + 1 < whole ? slots[r].value(1) : rest);
@@ -151,7 +154,7 @@ static __global__ void __launch_bounds__(32 * kGroupWarps)
 
 // ------------------------------------------------------------------------------------------------------ earlier shards
 
-/// Groups of shards, in order, in memory that the device reaches.
+/// Groups of shards, in order, in memory that the device can access.
 struct EarlierShards {
   static constexpr int kMost = tuning::kShards.most_shards;
   const void* groups[kMost];
@@ -161,15 +164,15 @@ struct EarlierShards {
 inline constexpr int kChainWarps = tuning::kShards.chain_warps;
 template <class Problem>
 inline constexpr int kGroupBytes = kGroupLanes<Problem> * int{sizeof(typename Problem::T)};
-/// Groups that are brought at a time.
+/// Groups that are loaded at a time.
 template <class Problem>
 inline constexpr int kGroupsAtOnce =
     std::min(tuning::kShards.most_groups, tuning::kShards.group_bytes / kGroupBytes<Problem>);
-/// Two chunks of groups in shared memory: one is folded while the other is brought.
+/// Two chunks of groups in shared memory: one is folded while the other is loaded.
 template <class Problem>
 struct ChainChunks {
   typename Problem::T* rows;
-  unsigned char* lanes;  ///< of each group that have a value
+  unsigned char* lanes;  ///< the number of lanes with a value, for each group
 
   __host__ __device__ explicit ChainChunks(SharedArrays& memory)
       : rows(memory.take<typename Problem::T>(2 * kGroupsAtOnce<Problem> * kGroupLanes<Problem>)),
@@ -178,10 +181,10 @@ struct ChainChunks {
 
 /// The groups of earlier shards as one sequence.
 struct GroupSequence {
-  std::int64_t first[EarlierShards::kMost + 1];  ///< group of each shard, and of all
+  std::int64_t first[EarlierShards::kMost + 1];  ///< the first group of each shard; last, the number of all groups
   std::int64_t tiles[EarlierShards::kMost];
 
-  /// By a warp.
+  /// Computes both. One warp calls it.
   __device__ __forceinline__ void find(const EarlierShards& shards, int lane) {
     const std::int64_t here = lane < shards.count ? static_cast<const ShardGroups*>(shards.groups[lane])->tiles : 0;
     std::int64_t end = groups_of(here);
@@ -196,14 +199,14 @@ struct GroupSequence {
   }
 };
 
-/// What a member's predecessors come to: `before`, and the groups of shards.
+/// Computes the fold of a member's predecessors: `before`, and the groups of shards.
 template <class Problem>
 class GroupChain {
   using T = typename Problem::T;
   static constexpr int kLanes = kGroupLanes<Problem>;
   static constexpr int kGroups = kGroupsAtOnce<Problem>;
   static constexpr int kBringing = kChainWarps - 1;
-  static constexpr int kPerWarp = 32 / kLanes;  ///< groups that a warp brings by one access
+  static constexpr int kPerWarp = 32 / kLanes;  ///< groups that a warp loads with one access
   static constexpr int kEach = (kGroups + kBringing * kPerWarp - 1) / (kBringing * kPerWarp);
 
  public:
@@ -217,7 +220,7 @@ class GroupChain {
         warp_(static_cast<int>(threadIdx.x) / 32),
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
-  /// Every thread of the block calls. The result is the first warp's.
+  /// Every thread of the block must call it. The first warp has the result.
   __device__ __forceinline__ void run(const RowsBefore<T>* before) {
     if (before != nullptr) count_ = before->count;
     if (lane_ < count_) total_ = before->lanes[lane_];
@@ -249,7 +252,7 @@ class GroupChain {
   [[nodiscard]] __device__ __forceinline__ int place_of(int u) const {
     return (u * kBringing + warp_ - 1) * kPerWarp + lane_ / kLanes;
   }
-  /// All loads are unconditional, past the last group and past its lanes too, so that none waits for another.
+  /// All loads are unconditional, also past the last group and past its lanes, so that no load waits for another.
   __device__ __forceinline__ void load(std::int64_t chunk) {
     const std::int64_t last = sequence_.first[shards_.count] - 1;
 #pragma unroll
@@ -274,7 +277,7 @@ class GroupChain {
     }
   }
 
-  /// By the first warp.
+  /// Folds a chunk. The first warp calls it.
   __device__ __forceinline__ void fold(std::int64_t chunk, int groups) {
     const int begin = static_cast<int>(chunk % 2) * kGroups;
     for (int g = 0; g < groups;) {
@@ -293,7 +296,7 @@ class GroupChain {
       ++g;
     }
   }
-  /// How many groups from g on have a value on all lanes.
+  /// Returns the number of consecutive groups, starting at g, that have a value on all lanes.
   [[nodiscard]] __device__ __forceinline__ int whole_from(int begin, int g, int groups) const {
     for (int i = g; i < groups; i += 32) {
       const bool is_whole = i + lane_ < groups && lanes_[begin + i + lane_] == kLanes;
@@ -316,7 +319,7 @@ class GroupChain {
   int count_ = 0;  ///< lanes that have a value
 };
 
-/// One block. `after` may be what precedes the groups, problem.before.
+/// Folds the groups of shards in one block. `after` may be equal to problem.before, which precedes the groups.
 template <class Problem>
 static __global__ void __launch_bounds__(32 * kChainWarps)
     fold_shards(const __grid_constant__ Problem problem, const __grid_constant__ EarlierShards shards,
@@ -365,7 +368,7 @@ static cudaError_t launch_groups(const DeviceScan<Problem>& shard, void* groups,
   return launch(grid, fold_groups<Problem>, shard, groups);
 }
 
-/// The shards as many at a time as a launch takes.
+/// Folds the shards in launches of at most EarlierShards::kMost shards.
 template <class Problem>
 static cudaError_t launch_chain(const Problem& problem, const upsweep::detail::ShardStep& step,
                                 const Launch& launch_on) noexcept {
@@ -388,7 +391,7 @@ static cudaError_t launch_chain(const Problem& problem, const upsweep::detail::S
   return error;
 }
 
-/// A step of a shard; what is not of groups or a fold has an element at least.
+/// Runs a step of a shard. Steps other than `groups` and `fold` have at least one element.
 template <class In, class T, class Op, bool kCompiled>
 static Status run_shard(const upsweep::detail::ScanCall& call, const Op& op,
                         const upsweep::detail::ShardStep& step) noexcept {

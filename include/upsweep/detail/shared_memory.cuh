@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/shared_memory.cuh: the dynamic shared memory of a block: its arrays, and what a kernel must be allowed first.
+// upsweep/detail/shared_memory.cuh: dynamic shared memory of a block: its arrays, and permission for large sizes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,9 +15,9 @@ namespace upsweep::gpu::detail {
 
 // ------------------------------------------------------------------------------------------------------------- arrays
 
-/// Arrays in a block's dynamic shared memory, one after the other. A layout is a type whose constructor takes them: the kernel makes
-/// one of its memory, and shared_bytes_of() one of none, which counts. Arrays of types with larger alignments are taken first: then
-/// nothing lies between them.
+/// Arrays in a block's dynamic shared memory, one after the other. A layout is a type whose constructor takes its
+/// arrays from this class. The kernel constructs a layout from its memory. shared_bytes_of() constructs one from null,
+/// to count the bytes. Arrays of types with larger alignments must be taken first, so that no padding is needed.
 class SharedArrays {
  public:
   __host__ __device__ __forceinline__ explicit SharedArrays(void* memory)
@@ -36,7 +36,7 @@ class SharedArrays {
   std::size_t bytes_ = 0;
 };
 
-/// Bytes of a layout of such sizes.
+/// Returns the bytes of a layout with these sizes.
 template <class Layout, class... Sizes>
 std::size_t shared_bytes_of(const Sizes&... sizes) {
   SharedArrays counted(nullptr);
@@ -44,15 +44,16 @@ std::size_t shared_bytes_of(const Sizes&... sizes) {
   return counted.bytes();
 }
 
-// ---------------------------------------------------------------------------------------------- more than 48 KB of it
+// ----------------------------------------------------------------------------------- more than 48 KB of shared memory
 
-/// The most that a block of a device can have, if the kernel is allowed it.
+/// Sets the maximum shared memory of a block on a device, for kernels that are allowed to use it.
 [[nodiscard]] static inline cudaError_t most_shared_memory(int device, int& bytes) {
   return cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 }
 
-/// Allows a kernel all the dynamic shared memory that a block of the current device, which is `device`, can have. Less would
-/// not do: the limit belongs to the kernel, and a thread that lowers it makes the launch of another thread fail.
+/// Allows a kernel to use all the dynamic shared memory that a block of `device`, the current device, can have. A
+/// smaller limit would not work: the limit belongs to the kernel, and a thread that lowers it makes the launch of
+/// another thread fail.
 [[nodiscard]] static inline cudaError_t allow_shared_memory(const void* kernel, int device) {
   int most = 0;
   cudaFuncAttributes attributes = {};
@@ -63,7 +64,8 @@ std::size_t shared_bytes_of(const Sizes&... sizes) {
                               most - static_cast<int>(attributes.sharedSizeBytes));
 }
 
-/// The same, once for each device: the runtime forgets the caller's last error over it. Each kernel has a Key of its own.
+/// Calls allow_shared_memory() once per device, because the call clears the last error that the runtime keeps for the
+/// caller. Each kernel has a separate Key.
 template <class Key>
 [[nodiscard]] static cudaError_t allow_shared_memory_once(const void* kernel, int device) {
   static std::atomic<std::uint64_t> allowed{0};
@@ -74,7 +76,7 @@ template <class Key>
   return error;
 }
 
-/// As launch(), on the current device, which is `device`. Each kernel has a Key of its own.
+/// Launches as launch() does, on `device`, which is the current device. Each kernel has a separate Key.
 template <class Key, class... Parameters, class... Arguments>
 [[nodiscard]] static cudaError_t launch_large(const Grid& grid, int device, void (*kernel)(Parameters...),
                                               const Arguments&... arguments) {
@@ -82,8 +84,8 @@ template <class Key, class... Parameters, class... Arguments>
   cudaError_t error = allow_shared_memory_once<Key>(handle, device);
   if (error == cudaSuccess) error = launch(grid, kernel, arguments...);
   if (error != cudaErrorInvalidValue) return error;
-  // What was allowed may have ended with its context: the device was reset, or is another one with the same bit.
-  forget_last_error();  // handled here: the caller must not find it
+  // The permission may have ended with its context: the device was reset, or it is another device with the same bit.
+  forget_last_error();  // handled here, so the caller must not see it
   error = allow_shared_memory(handle, device);
   return error == cudaSuccess ? launch(grid, kernel, arguments...) : error;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/small_scan.cuh: a scan that one block, or one cluster of blocks, holds in its registers: one launch.
+// upsweep/detail/small_scan.cuh: a scan in one launch, held in the registers of one block or one cluster of blocks.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace upsweep::gpu::detail {
 
-inline constexpr int kMaxCluster = 8;  // blocks that every chip with clusters can run as one
+inline constexpr int kMaxCluster = 8;  // every chip with clusters supports this number of blocks in a cluster
 
-/// Elements of a thread's row: 16 bytes of the wider of input and output, so that both are whole vectors.
+/// Elements of a thread's row: 16 bytes of the wider type of input and output, so that both are whole vectors.
 template <class Problem>
 inline constexpr int kRowElements = [] {
   constexpr int kWide = sizeof(typename Problem::In) > sizeof(typename Problem::T) ? sizeof(typename Problem::In)
@@ -23,8 +23,8 @@ struct alignas(16 % (sizeof(T) * kCount) == 0 ? sizeof(T) * kCount : alignof(T))
   T values[kCount];
 };
 
-/// Every thread takes kRows rows of its warp; a warp's rows are consecutive, so that loads are coalesced. Past the end
-/// the last element is read again: a valid value, whose results are not written. Static: see tile_pipeline.
+/// Every thread takes kRows rows of its warp. A warp's rows are consecutive, so that loads are coalesced. Past the end
+/// the last element is read again. It is a valid value, and its results are not written. Static: see tile_pipeline.
 template <class Problem, int kRows, int kThreads, bool kCluster>
 static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_constant__ DeviceScan<Problem> call) {
   using In = typename Problem::In;
@@ -49,7 +49,7 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
   // Every block must run before its shared memory is written to; the wait comes later.
   if (kCluster) asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #else
-  if (kCluster) __trap();  // lookahead_refusal() keeps calls away
+  if (kCluster) __trap();  // unreachable because of lookahead_refusal()
 #endif
   const int base = (static_cast<int>(blockIdx.x) * kWarps + warp) * kRows * 32 * kCount;
   T items[kRows][kCount];
@@ -84,13 +84,13 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
     }
   }
 
-  // ---- Scan the rows, the lanes, then what precedes each row of the warp.
+  // ---- Scan the rows, the lanes, then the prefix of each row of the warp.
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
 #pragma unroll
     for (int i = 1; i < kCount; ++i) items[r][i] = op(items[r][i - 1], items[r][i]);
   }
-  T before[kRows];  // what precedes the thread's row within the warp; nothing before lane 0 of row 0
+  T before[kRows];  // the prefix of the thread's row within the warp; undefined in lane 0 of row 0
   T total{};
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -103,7 +103,7 @@ static __global__ void __launch_bounds__(kThreads) small_scan(const __grid_const
   if (lane == 0) warp_total[warp] = total;
   __syncthreads();
 
-  // ---- What precedes the warp: the blocks before, then the warps before.
+  // ---- The prefix of the warp: the blocks before, then the warps before.
   T prefix = call.initial();
   bool any = call.has_init;
   const T warp_inclusive = scan_lanes<kWarps>(op, warp_total[lane < kWarps ? lane : 0], lane);

@@ -18,7 +18,7 @@
 
 namespace upsweep {
 
-/// Positions in lists or in an array, counted from the end where they are negative.
+/// Positions in lists or in an array. Negative positions count from the end.
 struct Indices {
   const void* data = nullptr;
   std::int64_t length = 0;
@@ -39,11 +39,11 @@ struct Indices {
 
 namespace gpu {
 
-/// How a take ended that does not wait, in device memory.
+/// The outcome of a take that does not wait, in device memory.
 struct TakeStatus {
-  std::int64_t first_bad;  ///< of index_out_of_range the position of the first bad index, else the list; kNoIndex: none
-  std::int64_t taken;      ///< elements that are taken; unspecified where something is bad
-  Code code;               ///< what is wrong there, or unequal_lengths: an output has capacity for fewer; else ok
+  std::int64_t first_bad;  ///< index_out_of_range: the first bad index; other errors: the bad list; kNoIndex: none
+  std::int64_t taken;      ///< elements that are taken; unspecified after an error
+  Code code;               ///< the error there; unequal_lengths if an output is too small; otherwise ok
 };
 
 }  // namespace gpu
@@ -52,26 +52,27 @@ namespace detail {
 
 struct TakeCall {
   bool has_lists = false;
-  Lists lists = {};        ///< of the content, as many as there are lists of indices
+  Lists lists = {};        ///< of the content; one for each list of indices
   Lists index_lists = {};  ///< of the indices
   Indices indices = {};
   std::int64_t content = 0;             ///< elements of the content
-  std::int64_t* out_offsets = nullptr;  ///< lists.count + 1; null: they are not asked for
-  std::int64_t* positions = nullptr;    ///< in the content, of each that is taken; null: they are not asked for
+  std::int64_t* out_offsets = nullptr;  ///< lists.count + 1 offsets; null: not requested
+  std::int64_t* positions = nullptr;    ///< in the content, of each taken element; null: not requested
   std::int64_t capacity = 0;            ///< positions that fit
   std::span<const SelectColumn> columns = {};
   AllocateOutputs allocate_outputs =
-      {};  ///< of lists: gives the columns outputs for what is taken; not given: they have outputs
-  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are the host's
-  gpu::TakeStatus* status = nullptr;    ///< on a GPU: where the outcome goes
+      {};  ///< of lists: sets the columns' outputs for the taken elements; not given: they are set
+  const gpu::Launch* launch = nullptr;  ///< where on a GPU; null: the arrays are in host memory
+  gpu::TakeStatus* status = nullptr;    ///< on a GPU: receives the outcome
   // Set by the library:
   std::int64_t taken = 0;
-  std::exception_ptr failure = {};  ///< what allocate_outputs threw
+  std::exception_ptr failure = {};  ///< thrown by allocate_outputs
 };
 
-/// Runs the rung that the policy names, or the top one that fits; returns its id and throws Error.
+/// Runs the rung that the policy names, or the top rung that supports the call. Returns its id; throws Error.
 std::string_view run_take(const Policy& policy, TakeCall& call);
-/// The same on a GPU. Without call.status it waits, and throws what is wrong with lists, indices or the capacity.
+/// Runs the call on a GPU. Without call.status it waits, and throws if lists or indices are invalid or the capacity is
+/// too small.
 std::string_view run_take(const gpu::Policy& policy, TakeCall& call);
 gpu::WorkspaceSize take_workspace(const gpu::Policy& policy, const TakeCall& call);
 

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/tile_pipeline.cuh: a scan in one pass over memory on Hopper: persistent blocks, bulk copies, look-ahead.
+// upsweep/detail/tile_pipeline.cuh: a scan in one memory pass on Hopper: persistent blocks, bulk copies, look-ahead.
 //
-// One block per multiprocessor takes tiles by ticket. A tile stays in one stage of shared memory from load to store, and
-// every warp has one job:
+// One block per multiprocessor takes tiles by ticket. A tile stays in one stage of shared memory from load to store.
+// Every warp has one job:
 //   loader      waits for a free stage, takes a ticket, starts the bulk copy of the tile into the stage
 //   reduce      fold the tile; the last of them to finish publishes the tile's aggregate (never a prefix)
 //   look-ahead  folds the aggregates of all earlier tiles itself, so no block waits for another block's prefix
 //   scan        tile prefix ⊕ warp's ⊕ lane's, then element by element, back into the stage
 //   store       bulk copy out; the stage is free once it has been read
-// A tile waits for lower tickets only, and each ticket is held by a running block: no deadlock, whatever else runs on the
-// device. Aggregates are folded in a fixed order, so floats have the same bits on every run, whatever the alignment.
-// Aggregates carry the launch's tag, which is kept in the workspace: no kernel or memset initialises anything, and a
+// A tile waits only for lower tickets, and each ticket is held by a running block. So there is no deadlock, whatever
+// other work runs on the device. Aggregates are folded in a fixed order, so floats have the same bits on every run,
+// whatever the alignment.
+// Aggregates have the launch's tag, which is kept in the workspace. So no kernel or memset initializes anything, and a
 // graph can replay the launch.
 //
-// An array in shards, one on each of several devices, is read twice: a first launch publishes the aggregates of a shard's
-// tiles, and a second one finds all of them there, so that its look-ahead waits for nothing. In between the shards' groups of
-// tiles are folded in the order of the shards (shard_scan.cuh).
+// An array in shards, one on each of several devices, is read twice. A first launch publishes the aggregates of a
+// shard's tiles. A second launch finds all of them there, so its look-ahead waits for nothing. In between, the shards'
+// groups of tiles are folded in the order of the shards (shard_scan.cuh).
 //
-// A Problem says what is scanned, and how: the concept TileProblem in tile_problem.cuh lists what it must have.
+// A Problem defines the scan. The concept TileProblem in tile_problem.cuh lists its requirements.
 //
-// compute-sanitizer's racecheck reports three pairs here, and no other: it follows neither __syncwarp with one lane's
-// release for the warp, nor the counter of reduce warps. All three are ordered:
+// compute-sanitizer's racecheck reports exactly three pairs here. It follows neither __syncwarp with one lane's release
+// for the warp, nor the counter of reduce warps. All three are ordered:
 //   warp_total   reduce() writes, __syncwarp, lane 0 adds to `arrived` (release) … the last warp's lane 0 adds to it
 //                (acquire), __syncwarp, publish() reads
 //   warp_before  publish() writes, __syncwarp, lane 0 arrives at prefix_known (release) … scan() waits for it (acquire)
-//   lane_before  reduce() writes, then as warp_total to publish(), and on as warp_before
+//   lane_before  reduce() writes, then as warp_total to publish(), and then as warp_before
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@
 
 namespace upsweep::gpu::detail {
 
-// ------------------------------------------------------------------------------------------------------------- the shape
+// ----------------------------------------------------------------------------------------------------------- the shape
 
 inline constexpr int kSharedBytes = tuning::kLookaheadOrder.shared_bytes;
 inline constexpr int kMaxStages = tuning::kLookahead.max_stages;
@@ -45,15 +46,15 @@ inline constexpr int kMinStages = tuning::kLookaheadOrder.min_stages;
 
 constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-/// A block whose tiles are scanned by kWarps_ warps, of which Problem::kWarps is the most.
+/// A block whose tiles are scanned by kWarps_ warps, at most Problem::kWarps.
 template <class Problem, int kWarps_>
 struct ShapeOf {
   static_assert(TileProblem<Problem>, "see tile_problem.cuh");
   using In = typename Problem::In;
   using T = typename Problem::T;
   using Carry = typename CarryOf<Problem>::type;
-  // A lane owns kUnits consecutive 16-byte units: a number that holds whole elements, and an odd one where there is such
-  // a number, so that 128-bit accesses of a warp meet every bank equally.
+  // A lane owns kUnits consecutive 16-byte units. The number holds whole elements. It is odd if possible, so that
+  // 128-bit accesses of a warp use every bank equally.
   static constexpr int kUnits = Problem::kUnits;
   static constexpr int kWarps = kWarps_;
   static constexpr int kLaneElements = kUnits * 16 / int{sizeof(In)};
@@ -62,23 +63,23 @@ struct ShapeOf {
   static constexpr int kInBytes = kTile * int{sizeof(In)};
   static constexpr int kOutBytes = kTile * int{sizeof(T)};
   static constexpr int kThreads = (2 * kWarps + 3) * 32;
-  // Results go where the elements were: lane by lane where they are as large, else where those of all inputs were, as
-  // far as they are large enough. A unit more, as arrays may start between units.
+  // Results replace the elements. If both have the same size, they do so lane by lane. Otherwise they are stored over
+  // all inputs, if those are large enough. A stage has one more unit, as arrays may start between units.
   static constexpr bool kInPlace = sizeof(In) == sizeof(T);
   static constexpr bool kOverAll = !kInPlace && Problem::kInputs * sizeof(In) >= sizeof(T);
   static constexpr int kInStage = kInBytes + 128;
   static constexpr int kOutStage = kInPlace || kOverAll ? 0 : kOutBytes + 128;
-  static constexpr int kHeadBytes = Problem::kHasHeads ? kTile / 8 : 0;  // the last of a stage
+  static constexpr int kHeadBytes = Problem::kHasHeads ? kTile / 8 : 0;  // at the end of a stage
   static_assert(kHeadBytes % 16 == 0);
   static constexpr int kStage = (Problem::kInputs * kInStage + kOutStage + kHeadBytes + 127) / 128 * 128;
   static constexpr int kLaneBytes = kWarps * 32 * int{sizeof(Carry)};
 
   struct Head {
     Barrier taken[kMaxStages];         ///< the tile's number is known
-    Barrier full[kMaxStages];          ///< its elements are here
-    Barrier prefix_known[kMaxStages];  ///< what precedes the tile and each of its warps is known
-    Barrier scanned[kMaxStages];       ///< the results are here
-    Barrier empty[kMaxStages];         ///< the results have left
+    Barrier full[kMaxStages];          ///< its elements are loaded
+    Barrier prefix_known[kMaxStages];  ///< the prefixes of the tile and of each of its warps are known
+    Barrier scanned[kMaxStages];       ///< the results are in the stage
+    Barrier empty[kMaxStages];         ///< the results have been read
     Carry prefix[kMaxStages];
     Carry warp_total[kMaxStages][kWarps];
     Carry warp_before[kMaxStages][kWarps];
@@ -93,7 +94,7 @@ struct ShapeOf {
   static constexpr int kShared = kHead + kStages * (kStage + kLaneBytes);
 };
 
-/// The most warps, up to kWarps, whose tiles leave shared memory for kMinStages.
+/// Returns the maximum number of warps, up to kWarps, whose tiles leave shared memory for kMinStages.
 template <class Problem, int kWarps>
 constexpr int warps_that_fit() {
   if constexpr (ShapeOf<Problem, kWarps>::kStages >= kMinStages) {
@@ -107,12 +108,12 @@ constexpr int warps_that_fit() {
 template <class Problem>
 using Shape = ShapeOf<Problem, warps_that_fit<Problem, Problem::kWarps>()>;
 
-/// Rows of tiles are folded in groups of so many tiles, and groups in order, where the order makes a difference: then shards that
-/// are whole groups can fold their groups all at the same time, and have the bits that one device has.
+/// If the order changes the result, rows of tiles are folded in groups of kGroupTiles tiles, and groups in order. Then
+/// shards that consist of whole groups can fold all groups at the same time, with the same bits as one device.
 inline constexpr int kGroupTiles = tuning::kLookaheadOrder.group_tiles;
 template <class Problem>
 inline constexpr bool kFoldsGroups = !Problem::kHasHeads && !std::is_integral_v<typename CarryOf<Problem>::type>;
-/// Tiles of a row: a lane has those of one access to memory.
+/// Tiles of a row. A lane has the tiles of one access to memory.
 template <class Carry>
 inline constexpr int kRowTiles = 32 * Tagged<Carry>::kValues;
 template <class Carry>
@@ -123,9 +124,9 @@ __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t n) {
   return (n + Shape<Problem>::kTile - 1) / Shape<Problem>::kTile;
 }
 
-// ---------------------------------------------------------------------------------------------------------- lanes' chunks
+// ------------------------------------------------------------------------------------------------------- lanes' chunks
 
-/// The 4·kUnits words at `bytes` past a 16-byte boundary, for every `bytes` below 16.
+/// Loads the 4·kUnits words that begin `bytes` bytes past a 16-byte boundary, for any `bytes` below 16.
 template <int kUnits>
 __device__ __forceinline__ void load_words(const uint4* units, int bytes, std::uint32_t (&words)[4 * kUnits]) {
   if (bytes == 0) {
@@ -152,7 +153,7 @@ __device__ __forceinline__ void load_words(const uint4* units, int bytes, std::u
   for (int i = 0; i < 4 * kUnits; ++i) words[i] = __funnelshift_r(wide[i], wide[i + 1], 8 * (bytes & 3));
 }
 
-/// A lane's results to shared memory at any address that suits their type.
+/// Stores a lane's results to shared memory at any address that is aligned for their type.
 template <class T, int kCount>
 __device__ __forceinline__ void store_chunk(char* to, const T (&values)[kCount]) {
   constexpr int kBytes = kCount * int{sizeof(T)};
@@ -181,7 +182,7 @@ __device__ __forceinline__ void store_chunk(char* to, const T (&values)[kCount])
   }
 }
 
-/// As leave(), where the next launch goes on from what this one has published: it has the same tag.
+/// Leaves as leave() does, but keeps the tag, because the next launch continues with what this one has published.
 __device__ __forceinline__ void leave_with_tag(const Workspace& workspace) {
   __threadfence();
   if (atomicAdd(&workspace.control->done, 1U) != gridDim.x - 1) return;
@@ -189,7 +190,7 @@ __device__ __forceinline__ void leave_with_tag(const Workspace& workspace) {
   workspace.control->ticket = 0;
 }
 
-// ------------------------------------------------------------------------------------------------------------ the kernel
+// ---------------------------------------------------------------------------------------------------------- the kernel
 
 template <class Problem>
 class Pipeline {
@@ -247,7 +248,7 @@ class Pipeline {
     const std::int64_t left = n_ - tile * S::kTile;
     return left < S::kTile ? static_cast<int>(left) : S::kTile;
   }
-  /// Bytes past a 16-byte boundary. Tiles are whole units long, so every tile of an array is as far past one.
+  /// Bytes past a 16-byte boundary. Tiles are whole units long, so this number is the same for every tile of an array.
   __device__ static __forceinline__ int bytes_past_unit(const void* p) {
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 16);
   }
@@ -266,7 +267,7 @@ class Pipeline {
           head_.arrived[s] = 0;
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        fence_before_bulk();  // the barriers before the bulk copies that arrive at them
+        fence_before_bulk();  // the barriers before the bulk copies that signal them
       }
       __syncwarp();
       take_tile();
@@ -276,8 +277,8 @@ class Pipeline {
     tag_ = head_.tag;
   }
 
-  /// The next tile into the current stage; false where there is none: the stage then holds a tile past the last, which
-  /// ends every role.
+  /// Loads the next tile into the current stage. Returns false if there is none. The stage then has a tile number past
+  /// the last, which ends every role.
   __device__ __forceinline__ bool take_tile() {
     std::int64_t tile = 0;
     if (lane_ == 0) {
@@ -294,8 +295,8 @@ class Pipeline {
     return false;
   }
 
-  /// Bulk copies of whole units, those that reach into the neighbouring tiles too; a unit that would reach out of the
-  /// array, at its two ends, is copied byte by byte.
+  /// Copies whole units in bulk, also those that extend into the neighboring tiles. At the two ends of the array, a
+  /// unit that would extend past the array is copied byte by byte.
   __device__ __forceinline__ void copy_in(std::int64_t tile) {
     const char* from[kInputs];
     char* to[kInputs];
@@ -307,7 +308,7 @@ class Pipeline {
       const char* array_end = reinterpret_cast<const char*>(call_.in[k] + n_);
       const char* first = reinterpret_cast<const char*>(call_.in[k] + tile * S::kTile);
       const char* last = first + count_of(tile) * int{sizeof(In)};
-      char* const place = input(k) + bytes_past_unit(first);  // where `first` goes
+      char* const place = input(k) + bytes_past_unit(first);  // the destination of `first`
       const char* begin = first - bytes_past_unit(first);
       const char* end = last + (16 - bytes_past_unit(last)) % 16;
       if (begin < array) begin += 16;
@@ -322,7 +323,7 @@ class Pipeline {
       bytes[k] = end > begin ? static_cast<std::uint32_t>(end - begin) : 0;
       expected += bytes[k];
       if constexpr (Problem::kFillsTail) {
-        // A custom operator gets valid elements only, also past the end, where its results do not count.
+        // A custom operator gets only valid elements, also past the end, where its results are not used.
         const In value = *reinterpret_cast<const In*>(first);
         for (int i = count_of(tile) + lane_; i < S::kTile; i += 32) {
           memcpy(place + i * int{sizeof(In)}, &value, sizeof(In));
@@ -355,18 +356,18 @@ class Pipeline {
           oldest_parity ^= 1;
         }
       }
-      if (!take_tile()) return;  // taken only now: a ticket held back delays every later tile
+      if (!take_tile()) return;  // taken as late as possible: a ticket held back delays every later tile
     }
   }
 
-  /// Of a shard's first phase without its last tile, if that is not whole.
+  /// In a shard's first phase, the length excludes a partial last tile.
   __device__ static __forceinline__ std::int64_t length_of(const DeviceScan<Problem>& call) {
     const std::int64_t n = call.length();
     return Problem::kShardPhase == ShardPhase::totals ? n / S::kTile * S::kTile : n;
   }
 
   // ------------------------------------------------------------------------------- first phase of a shard
-  /// Loader and reduce warps alone: a stage is free once its aggregate is published.
+  /// Only loader and reduce warps work. A stage is free once its aggregate is published.
   __device__ __forceinline__ void publish_all() {
     if (warp_ >= S::kWarps && warp_ < 2 * S::kWarps) reduce(warp_ - S::kWarps);
     if (warp_ == kLoader) load();
@@ -375,7 +376,7 @@ class Pipeline {
   }
 
   // ---------------------------------------------------------------------------------------------- reduce
-  /// The lane's elements, as what is folded.
+  /// Loads the lane's elements, converted for the fold.
   __device__ __forceinline__ void chunk(int worker, T (&items)[kCount]) const {
     In x[kInputs][kCount];
 #pragma unroll
@@ -395,14 +396,14 @@ class Pipeline {
     }
   }
 
-  /// The heads among the lane's elements, a bit each.
+  /// The heads among the lane's elements, one bit each.
   __device__ __forceinline__ HeadBits<kCount> chunk_heads(int worker) const {
     const int at = (worker * 32 + lane_) * kCount;
     const auto* const words = reinterpret_cast<const std::uint32_t*>(heads()) + at / 32;
     HeadBits<kCount> bits;
 #pragma unroll
     for (int w = 0; w < HeadBits<kCount>::kWords; ++w) {
-      // The last lane's last word has no next one, and needs none.
+      // The last word of the last lane has no next word, and needs none.
       const bool has_next = at % 32 + kCount > 32 * (w + 1);
       bits.words[w] = __funnelshift_r(words[w], has_next ? words[w + 1] : 0, at % 32);
     }
@@ -425,12 +426,12 @@ class Pipeline {
       T items[kCount];
       chunk(worker, items);
       const Carry inclusive = scan_lanes(join_, fold_chunk(worker, items), lane_);
-      lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_] = shuffle_up(inclusive, 1);  // lane 0 has no use for its
+      lane_before_[(stage_ * S::kWarps + worker) * 32 + lane_] = shuffle_up(inclusive, 1);  // lane 0 does not use it
       if (lane_ == 31) head_.warp_total[stage_][worker] = inclusive;
       __syncwarp();
       int arrived = 0;
       if (lane_ == 0) {
-        // Acquire and release: the last to come sees the totals of all others.
+        // Acquire and release: the last warp to arrive sees the totals of all others.
         asm volatile("atom.acq_rel.cta.shared.add.s32 %0,[%1],1;"
                      : "=r"(arrived)
                      : "r"(shared_address(&head_.arrived[stage_]))
@@ -441,7 +442,7 @@ class Pipeline {
   }
 
   __device__ __forceinline__ void publish(std::int64_t tile) {
-    __syncwarp();  // what lane 0 has acquired is every lane's
+    __syncwarp();  // every lane sees what lane 0 has acquired
     const Carry mine = head_.warp_total[stage_][lane_ < S::kWarps ? lane_ : 0];
     const Carry inclusive = scan_lanes<S::kWarps>(join_, mine, lane_);
     if constexpr (Problem::kShardPhase != ShardPhase::scan) {
@@ -462,16 +463,16 @@ class Pipeline {
   }
 
   // ------------------------------------------------------------------------------------------ look ahead
-  // Aggregates are folded in rows of 32 lanes: whole rows into what later tiles go on from, then the row that the tile
-  // itself is in. Where the operator commutes, whole rows are kept lane by lane, so that only one tree of shuffles stands
-  // between the last aggregate and the prefix; else every row is folded in order. Either way the order of a fold depends
-  // on the tile's number alone.
+  // Aggregates are folded in rows of 32 lanes. Whole rows are folded first, into the state that later tiles continue
+  // from, then the row that contains the tile. If the operator commutes, whole rows are kept lane by lane. So only one
+  // tree of shuffles is between the last aggregate and the prefix. Otherwise every row is folded in order. Either way
+  // the order of a fold depends only on the tile's number.
   __device__ __forceinline__ void look_ahead() {
     using Slot = Tagged<Carry>;
     constexpr int kRow = kRowTiles<Carry>;
-    constexpr int kRows =  // one poll covers as many tiles as registers hold
+    constexpr int kRows =  // one poll covers the number of tiles that registers hold
         (Slot::kLoads <= 2 ? tuning::kLookahead.poll_tiles : tuning::kLookahead.wide_poll_tiles) / kRow;
-    std::int64_t rows = 0;  // whole ones that are folded
+    std::int64_t rows = 0;  // whole rows that are folded
     RowsFolded folded_rows;
     if constexpr (Problem::kShardPhase != ShardPhase::whole) {
       if (call_.problem.before != nullptr) {
@@ -497,7 +498,7 @@ class Pipeline {
         }
         bool in_order = true;
         int folded = 0;
-        Carry values[kRows];  // of the whole rows, where their order counts
+        Carry values[kRows];  // of the whole rows, if their order matters
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
           const bool there = __all_sync(kAllLanes, slots[r].is_there(tag_, wanted - r * kRow));
@@ -530,30 +531,31 @@ class Pipeline {
       finish_prefix(tile, static_cast<int>((tile - whole * kRow + Slot::kValues - 1) / Slot::kValues),
                     whole > 0 ? 32 : folded_rows.lanes_before, all_rows(folded_rows, whole), own_row);
       if constexpr (Problem::kShardPhase == ShardPhase::scan) {
-        // They were published a launch ago: by now they are in memory, and later tiles would wait for it.
+        // An earlier launch published them, so by now they are only in memory, and later tiles would wait for that.
 #pragma unroll
         for (int r = 0; r < kRows; ++r) ask_for(((rows + r) * 32 + lane_) * 2 * Slot::kLoads);
       }
     }
-    // The block's own last aggregate is published before it leaves: once tags begin again, a later store of it could be
-    // taken for another launch's. Reduce warps publish tiles in order, so that the last one stands for all.
+    // The block's last aggregate is published before the block leaves. Otherwise, once tags restart, a late store of it
+    // could be mistaken for another launch's. Reduce warps publish tiles in order, so it is sufficient to wait for the
+    // last one.
     const int last = stage_ == 0 ? S::kStages - 1 : stage_ - 1;
     if (any_tile) head_.prefix_known[last].wait(stage_ == 0 ? parity_ ^ 1 : parity_);
     if (lane_ == 0) leave(call_.workspace, tag_);
   }
 
-  /// Has a word of the workspace brought into the second cache.
+  /// Prefetches a word of the workspace into L2.
   __device__ __forceinline__ void ask_for(std::int64_t word) const {
     if (word < call_.workspace.word_count) {
       asm volatile("prefetch.global.L2 [%0];" ::"l"(call_.workspace.words + word));
     }
   }
 
-  /// Whole rows, of the lane where the operator commutes, else of all lanes, on lane 0.
+  /// Folds of whole rows. If the operator commutes, each lane has its own; otherwise lane 0 has the fold of all lanes.
   struct RowsFolded {
-    Carry before{};        ///< what precedes the first row, and all whole groups; all rows where there are no groups
-    Carry group{};         ///< the rows of the group that is not whole
-    int lanes_before = 0;  ///< that had a value before the first row
+    Carry before{};        ///< what precedes the first row, and all whole groups; all rows if there are no groups
+    Carry group{};         ///< the rows of the partial group
+    int lanes_before = 0;  ///< lanes that had a value before the first row
   };
   __device__ __forceinline__ void append_row(RowsFolded& all, std::int64_t row, const Carry& value) const {
     if constexpr (Problem::kHasHeads) {
@@ -568,7 +570,7 @@ class Pipeline {
       all.before = row >= kRows || lane_ < all.lanes_before ? join_(all.before, all.group) : all.group;
     }
   }
-  /// What the first `rows` come to, which are all that were appended.
+  /// Returns the fold of the first `rows` rows, which are all that were appended.
   __device__ __forceinline__ Carry all_rows(const RowsFolded& all, std::int64_t rows) const {
     if constexpr (kFoldsGroups<Problem>) {
       constexpr int kRows = kGroupRows<Carry>;
@@ -578,8 +580,8 @@ class Pipeline {
     return all.before;
   }
 
-  /// Appends the first `count` rows of 32 lanes from `row` on. The others hold valid values: all are folded at the same time, as a
-  /// tree of shuffles takes little longer for six rows than for one.
+  /// Appends the first `count` rows of 32 lanes, starting at `row`. The other rows contain valid values. All are folded
+  /// at the same time, because a tree of shuffles takes little longer for six rows than for one.
   template <int kRows>
   __device__ __forceinline__ void append_rows(RowsFolded& all, std::int64_t row, Carry (&rows)[kRows],
                                               int count) const {
@@ -598,12 +600,12 @@ class Pipeline {
     }
   }
 
-  /// Puts the rows before, of which the first `lanes_before` lanes have a value, and the first `lanes` of the tile's own
-  /// row together.
+  /// Joins the rows before, of which the first `lanes_before` lanes have a value, and the first `lanes` lanes of the
+  /// tile's own row.
   __device__ __forceinline__ void finish_prefix(std::int64_t tile, int lanes, int lanes_before, const Carry& before,
                                                 Carry total) {
     const bool any = lanes_before > 0;
-    T init = call_.init;  // one in memory is on its way while the warp folds
+    T init = call_.init;  // an init in memory is loaded while the warp folds
     if (lane_ == 0 && call_.init_at != nullptr) init = *call_.init_at;
     if constexpr (Problem::kHasHeads) {
       total = call_.problem.fold_row(call_.problem.join_rows(before, any, total, lane_, lanes));
@@ -616,7 +618,7 @@ class Pipeline {
     }
     if (lane_ == 0) {
       const bool has_tiles_before = tile > 0 || any;
-      if constexpr (!Problem::kHasHeads) {  // there init is what follows a head
+      if constexpr (!Problem::kHasHeads) {  // with heads, init follows each head
         if (call_.has_init) total = has_tiles_before ? join_(init, total) : init;
       }
       head_.prefix[stage_] = total;
@@ -628,7 +630,7 @@ class Pipeline {
 
   // ------------------------------------------------------------------------------------------------ scan
   __device__ __forceinline__ void scan(int worker) {
-    // A lane whose output does not begin where its input does writes into its neighbours' chunks.
+    // If a lane's output does not begin at the same place as its input, the lane writes into its neighbors' chunks.
     const bool shifted =
         S::kOverAll || (S::kInPlace && (bytes_past_unit(call_.in[0]) != 0 || bytes_past_unit(call_.out) != 0));
     for (;; next()) {
@@ -651,7 +653,7 @@ class Pipeline {
     }
   }
 
-  /// The lane's elements become their results.
+  /// Replaces the lane's elements by their results.
   __device__ __forceinline__ void scan_chunk(std::int64_t tile, int worker, bool any, const Carry& before,
                                              T (&items)[kCount]) const {
     if constexpr (Problem::kHasHeads) {
@@ -672,7 +674,7 @@ class Pipeline {
     }
   }
 
-  /// By the lane that has the last element: the total up to it.
+  /// Writes the total of all elements, on the lane that has the last element.
   __device__ __forceinline__ void write_total(std::int64_t tile, int worker, const T (&before)[kCount],
                                               const T& after) const {
     const std::int64_t count = n_ - tile * S::kTile - (worker * 32 + lane_) * kCount;
@@ -685,7 +687,7 @@ class Pipeline {
     call_.out[n_] = total;
   }
 
-  /// total ← total ⊕ right, where `wanted`.
+  /// total ← total ⊕ right, if `wanted`.
   __device__ __forceinline__ void include(Carry& total, bool& any, const Carry& right, bool wanted) const {
     if (!wanted) return;
     total = any ? join_(total, right) : right;
@@ -712,7 +714,7 @@ class Pipeline {
     if (lane_ == 0) bulk_wait_read<0>();
   }
 
-  /// Whole units by bulk copy; the units that a tile shares with its neighbours, byte by byte.
+  /// Copies whole units in bulk. The units that a tile shares with its neighbors are copied byte by byte.
   __device__ __forceinline__ void copy_out(std::int64_t tile) {
     char* first = reinterpret_cast<char*>(call_.out + tile * S::kTile);
     char* last = first + count_of(tile) * int{sizeof(T)};
@@ -729,7 +731,7 @@ class Pipeline {
     char* tail = (end > head_end ? end : head_end) + (lane_ - 16);
     if (lane_ < 16 && first + lane_ < head_end) first[lane_] = place[lane_];
     if (lane_ >= 16 && tail < last) *tail = place[tail - first];
-    __syncwarp();  // the bytes are read before the stage is given back
+    __syncwarp();  // the bytes are read before the stage is released
     if (lane_ != 0) return;
     if (end > begin) bulk_store(begin, place + (begin - first), static_cast<std::uint32_t>(end - begin));
     bulk_commit();
@@ -750,8 +752,8 @@ class Pipeline {
   std::uint32_t parity_ = 0;
 };
 
-// Kernels and what launches them are static: where two files of a program are compiled for different architectures, the
-// linker would else keep one of them for both, perhaps the one without a body.
+// Kernels and functions that launch them are static. Two files of a program may be compiled for different
+// architectures. The linker would then keep one kernel for both files, perhaps the one without a body.
 template <class Problem>
 static __global__ void __launch_bounds__(Shape<Problem>::kThreads, 1)
     tile_pipeline(const __grid_constant__ DeviceScan<Problem> call) {
@@ -759,7 +761,7 @@ static __global__ void __launch_bounds__(Shape<Problem>::kThreads, 1)
   extern __shared__ __align__(128) char shared[];
   Pipeline<Problem>(call, shared).run();
 #else
-  __trap();  // lookahead_refusal() keeps calls away
+  __trap();  // unreachable because of lookahead_refusal()
 #endif
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/tile_problem.cuh: what a Problem of tile_pipeline.cuh must have, as a concept.
+// upsweep/detail/tile_problem.cuh: the requirements on a Problem of tile_pipeline.cuh, as a concept.
 //
-// Every problem has all members of TileProblem; none has a default, so that a misspelled one is an error. Two switches ask for more:
-//   kHasHeads    the scan begins anew at heads, elements that have a bit in `heads`: then HeadsProblem
-//   kShardPhase  the array is a shard, one of several on as many devices: then ShardProblem
+// Every problem has all members of TileProblem. No member has a default, so that a misspelled one is an error. Two
+// switches require more members:
+//   kHasHeads    the scan restarts at heads, elements that have a bit in `heads`: then HeadsProblem
+//   kShardPhase  the array is one of several shards, each on its own device: then ShardProblem
 #pragma once
 
 #include <concepts>
@@ -14,20 +15,20 @@
 
 namespace upsweep::gpu::detail {
 
-/// What a launch does.
+/// The work of a launch.
 enum class ShardPhase : std::uint8_t {
-  whole,   ///< scans an array that is no shard
+  whole,   ///< scans an array that is not a shard
   totals,  ///< publishes the aggregates of all tiles of a shard, and keeps the launch's tag
-  scan     ///< scans a shard, whose aggregates it finds there, under that tag
+  scan     ///< scans a shard, whose aggregates are published under that tag
 };
-/// What rows of 32 values come to: lane by lane where the operator commutes, else on lane 0.
+/// The fold of rows of 32 values: one value per lane if the operator commutes, otherwise one value on lane 0.
 template <class T>
 struct RowsBefore {
   T lanes[32];
-  int count;  ///< lanes that have a value, the first ones; 0: no row came before
+  int count;  ///< the first `count` lanes have a value; 0: no row precedes
 };
 
-/// Bit i is that of element i.
+/// A bit per element. Bit i belongs to element i.
 template <int kCount>
 struct HeadBits {
   static constexpr int kWords = (kCount + 31) / 32;
@@ -42,9 +43,9 @@ struct HeadBits {
   }
 };
 
-// ------------------------------------------------------------------------------------------------------------ the concept
+// --------------------------------------------------------------------------------------------------------- the concept
 
-/// A problem whose scan begins anew at heads. Its operator commutes. What lanes, warps and tiles pass on is a Carry: a value, and
+/// A problem whose scan restarts at heads. Its operator commutes. Lanes, warps and tiles pass on a Carry: a value, and
 /// whether there is a head before it.
 template <class P>
 concept HeadsProblem =
@@ -68,21 +69,22 @@ concept ShardProblem = requires(const P& problem) {
 
 template <class P>
 concept TileProblem = requires(const P& problem, const typename P::In& element) {
-  // Elements In are converted to T, and scanned by Op as T. Its call cannot be required: the host does not see that of a device lambda.
+  // Elements In are converted to T, and scanned by Op as T. The concept cannot require that Op is callable: the host
+  // does not see the call operator of a device lambda.
   requires std::is_trivially_copyable_v<typename P::In> && std::is_trivially_copyable_v<typename P::T>;
   { problem.op } -> std::convertible_to<typename P::Op>;
-  // Arrays that are read, 1 or 2; of two item() makes the element that is scanned.
+  // The number of arrays that are read, 1 or 2. For two arrays, item() makes the element that is scanned.
   requires P::kInputs == 1 || requires {
     requires P::kInputs == 2;
     { problem.item(element, element) } -> std::convertible_to<typename P::T>;
   };
-  // A tile: the most warps that scan it, and 16-byte units of input for each lane.
+  // A tile: the maximum number of warps that scan it, and 16-byte units of input for each lane.
   requires P::kWarps > 0 && P::kUnits > 0;
-  // Bulk copies of a block that are under way at the same time.
+  // The number of bulk copies of a block that run at the same time.
   requires P::kLoadsInFlight > 0 && P::kStoresInFlight > 0;
-  // What an exclusive scan writes: also what follows the last element.
+  // Whether an exclusive scan also writes the total, after the last element.
   requires std::same_as<decltype(P::kEndsWithTotal), const bool>;
-  // Whether the operator may see valid elements only, also past the end.
+  // Whether the operator accepts only valid elements, also past the end.
   requires std::same_as<decltype(P::kFillsTail), const bool>;
   // Whether the operator commutes: then rows of tiles are folded lane by lane.
   requires std::same_as<decltype(P::kCommutes), const bool>;
@@ -91,7 +93,8 @@ concept TileProblem = requires(const P& problem, const typename P::In& element) 
                (P::kShardPhase == ShardPhase::whole || ShardProblem<P>);
 };
 
-/// What lanes, warps and tiles pass on, and how two of them are joined: results and the operator, unless the scan has heads.
+/// The type that lanes, warps and tiles pass on, and the function that joins two of them. They are the result type and
+/// the operator, unless the scan has heads.
 template <class Problem>
 struct CarryOf {
   using type = typename Problem::T;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// upsweep/detail/unwritten_memory.hpp: memory of large vectors, and of those whose new elements have any value, as they are
-// written anyway.
+// upsweep/detail/unwritten_memory.hpp: memory of large vectors, and of vectors whose new elements are not initialized.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,13 @@
 
 namespace upsweep::detail {
 
-/// Throws std::bad_alloc.
+/// Allocates memory. Throws std::bad_alloc.
 [[nodiscard]] void* take_memory(std::size_t bytes);
-/// `bytes`: as it was taken. Where nobody uses such memory the system may have it when it needs it, but for some.
+/// Returns memory; `bytes` must be the allocated size. While no LargeMemoryUse exists, the system may reclaim the
+/// returned memory when it needs it, except for a small part.
 void give_memory(void* memory, std::size_t bytes) noexcept;
 
-/// As long as one lives, what is given back is kept for those who take some next.
+/// While an object of this class exists, returned memory is kept for the next allocations.
 class LargeMemoryUse {
  public:
   LargeMemoryUse();
@@ -24,10 +24,10 @@ class LargeMemoryUse {
   LargeMemoryUse& operator=(const LargeMemoryUse&) = delete;
 };
 
-/// An allocator of these.
+/// An allocator that uses these functions.
 template <class T>
 struct LargeMemory {
-  using value_type = T;  // NOLINT(readability-identifier-naming): what allocators call it
+  using value_type = T;  // NOLINT(readability-identifier-naming): the name is required of allocators
 
   LargeMemory() = default;
   template <class U>
@@ -55,13 +55,13 @@ struct UnwrittenMemory : LargeMemory<T> {
 template <class T>
 using Large = std::vector<T, LargeMemory<T>>;
 
-/// Gives a vector's memory back, which assigning {} does not.
+/// Returns a vector's memory, which assigning {} does not.
 template <class Vector>
 void free_vector(Vector& vector) {
   Vector().swap(vector);
 }
 
-/// A vector of numbers; what resize() adds to it is not initialised.
+/// A vector of numbers. resize() does not initialize the new elements.
 template <class T>
 using Unwritten = std::vector<T, UnwrittenMemory<T>>;
 

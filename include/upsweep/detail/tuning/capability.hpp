@@ -6,7 +6,7 @@
 
 namespace upsweep::gpu::tuning {
 
-/// The values of an algorithm from a compute capability on: 90 is capability 9.0.
+/// The values of an algorithm for a compute capability and higher ones. 90 is capability 9.0.
 template <class Values>
 struct From {
   static_assert(
@@ -34,15 +34,15 @@ constexpr bool ascends(const From<Values> (&table)[kCount]) {
   return true;
 }
 
-/// The newest compute capability that this file is compiled for. nvcc defines the list, in ascending order, for the host
-/// code and for the device code of every architecture. So a kernel and its launch use the same values.
+/// The newest compute capability in the list that this file is compiled for. nvcc defines the list, in ascending order,
+/// for the host code and for the device code of every architecture. So a kernel and its launch use the same values.
 #ifdef __CUDA_ARCH_LIST__
 constexpr int kCapability = [] {
   constexpr int kList[] = {__CUDA_ARCH_LIST__};
   return kList[sizeof kList / sizeof kList[0] - 1] / 10;
 }();
 #else
-constexpr int kCapability = 80;  // no kernels here: host code asks the device for its capability
+constexpr int kCapability = 80;  // there are no kernels here: host code asks the device for its capability
 #endif
 
 /// The values of a table for the GPUs that this file is compiled for.

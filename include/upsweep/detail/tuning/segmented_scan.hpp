@@ -6,22 +6,22 @@
 
 namespace upsweep::gpu::tuning {
 
-// --------------------------------------------------------------------------------------------- cuda.tiles, and lists alone
+// ----------------------------------------------------------------------------------------- cuda.tiles, and lists alone
 
 struct ListTilesOrder {
   static constexpr bool kDeterminesFloatBits = true;
-  int threads;     ///< of a block
-  int items;       ///< of a thread
-  int wide_items;  ///< of 8 bytes
+  int threads;     ///< per block
+  int items;       ///< per thread
+  int wide_items;  ///< per thread, of 8 bytes
   int group;       ///< tiles whose folds a block scans
 };
-// Derived: 64 bytes of a thread, 16 KB of a tile, so that four blocks fit a multiprocessor. A group is a block of the
-// most threads.
+// Derived: 64 bytes per thread, 16 KB per tile, so that four blocks fit a multiprocessor. A group is a block with the
+// maximum number of threads.
 constexpr ListTilesOrder kListTilesOrder{.threads = 256, .items = 16, .wide_items = 8, .group = 1024};
 
 struct ListTilesTuning {
-  int resident;  ///< blocks of a multiprocessor that the compiler is asked for
-  int loads;     ///< of a lane in flight, where a warp folds a tile
+  int resident;  ///< blocks of a multiprocessor that the compiler must allow
+  int loads;     ///< per lane in flight, if a warp folds a tile
 };
 constexpr From<ListTilesTuning> kListTilesTunings[] = {
     {80,
@@ -30,7 +30,7 @@ constexpr From<ListTilesTuning> kListTilesTunings[] = {
       .loads = 8}}};
 constexpr ListTilesTuning kListTiles = chosen<kListTilesTunings>();
 
-// --------------------------------------------------------------------------------------------------------- cuda.lookahead
+// ------------------------------------------------------------------------------------------------------ cuda.lookahead
 
 struct ListLookaheadOrder {
   static constexpr bool kDeterminesFloatBits = true;
@@ -44,26 +44,26 @@ struct ListLookaheadTuning {
   int stores_in_flight;
 };
 constexpr From<ListLookaheadTuning> kListLookaheadTunings[] = {{90,
-                                                                {// As scan.hpp; not measured with lists.
+                                                                {// As in scan.hpp; not measured with lists.
                                                                  .loads_in_flight = 3,
                                                                  .stores_in_flight = 1}}};
 constexpr ListLookaheadTuning kListLookahead = chosen<kListLookaheadTunings>();
 
-// ------------------------------------------------------------------------------------- the pass that marks heads of lists
+// ---------------------------------------------------------------------------------- the pass that marks heads of lists
 
 struct HeadsTuning {
   int threads;
-  int lists;        ///< consecutive ones of a thread, most of which begin in the same word of heads
+  int lists;        ///< consecutive lists of a thread, most of which begin in the same word of heads
   int blocks;       ///< of a multiprocessor, for bounds of 4 bytes
   int wide_blocks;  ///< for bounds of 8 bytes
 };
 constexpr From<HeadsTuning> kHeadsTunings[] = {
     {80,
      {.threads = 256,
-      // H200, 2^28 float32 in lists of Poisson(3): bits by atomics on memory 273 us, put together in shared memory 177,
+      // H200, 2^28 float32 in lists of Poisson(3): bits by atomics on memory 273 us; assembled in shared memory 177;
       // two words per thread without branches 141.
       .lists = 8,
-      // As many as registers allow: with more, those of eight bounds spill.
+      // The maximum that registers allow: with more blocks, the registers of eight bounds spill.
       .blocks = 5,
       .wide_blocks = 4}}};
 constexpr HeadsTuning kHeads = chosen<kHeadsTunings>();

@@ -11,10 +11,10 @@ namespace upsweep::gpu::tuning {
 /// cuda.bits_fused.
 struct BitsFusedTuning {
   int threads;
-  int resident;               ///< blocks of a multiprocessor that the compiler is asked for
+  int resident;               ///< blocks of a multiprocessor that the compiler must allow
   int group;                  ///< neighboring tiles that a block takes in a row
-  int items_per_pass;         ///< at most
-  std::int64_t most_threads;  ///< of a launch: more than any device holds
+  int items_per_pass;         ///< maximum
+  std::int64_t most_threads;  ///< per launch: more than any device holds
 };
 constexpr From<BitsFusedTuning> kBitsFusedTunings[] = {
     {80,
@@ -23,7 +23,7 @@ constexpr From<BitsFusedTuning> kBitsFusedTunings[] = {
       // 64 registers.
       .threads = 512,
       .resident = 2,
-      // H200: two are as good; eight and more leave the few tiles at the ends of a full bitmap to few blocks.
+      // H200: two are equally fast; with eight and more, few blocks get the few tiles at the ends of a full bitmap.
       .group = 4,
       // H200: three items per pass 32.9 ms, two 29.6.
       .items_per_pass = 2,
@@ -33,13 +33,13 @@ constexpr BitsFusedTuning kBitsFused = chosen<kBitsFusedTunings>();
 /// cuda.slices.
 struct SlicesTuning {
   int first_items;           ///< whose subsets are the threads of a block
-  std::int64_t most_words;   ///< of a tile
-  std::int64_t least_words;  ///< so that a small bitmap still has several blocks
+  std::int64_t most_words;   ///< maximum per tile
+  std::int64_t least_words;  ///< minimum per tile, so that a small bitmap still has several blocks
 };
 constexpr From<SlicesTuning> kSlicesTunings[] = {
     {80,
-     {// H200: 1,024 threads and 24 KB, beside 16 KB of sums, so that two blocks fill a multiprocessor with threads. 512
-      // threads and 12 KB are as fast for ten items, slower for twenty.
+     {// H200: 1,024 threads and 24 KB, in addition to 16 KB of sums, so that two blocks fill a multiprocessor with
+      // threads. 512 threads and 12 KB are equally fast for ten items, slower for twenty.
       .first_items = 10,
       .most_words = 3072,
       .least_words = 64}}};
@@ -48,8 +48,8 @@ constexpr SlicesTuning kSlices = chosen<kSlicesTunings>();
 /// cuda.two_list.
 struct TwoListTuning {
   int threads;
-  int sums;  ///< of a thread of a merge: odd, so that threads that write a run each to shared memory use different banks
-  int seed_items;  ///< of a half whose sums one block makes
+  int sums;  ///< per thread of a merge: odd, so that threads that write a run each to shared memory use different banks
+  int seed_items;  ///< of a half whose sums one block computes
   int seed_threads;
 };
 constexpr From<TwoListTuning> kTwoListTunings[] = {
@@ -63,12 +63,12 @@ constexpr From<TwoListTuning> kTwoListTunings[] = {
       .seed_threads = 1024}}};
 constexpr TwoListTuning kTwoList = chosen<kTwoListTunings>();
 
-/// Seconds that strategies are expected to take, by which one is chosen on the host. It asks the device for its capability.
+/// The expected seconds of strategies. The host chooses a strategy by them. It asks the device for its capability.
 struct SubsetDeviceCosts {
   double start;
-  double per_bit;           ///< of the bitmap, and item: cuda.bits_fused
-  double per_byte_fetched;  ///< of the bitmap, to the host
-  double per_listed;        ///< sum of a half: cuda.two_list
+  double per_bit;           ///< per bit of the bitmap and item: cuda.bits_fused
+  double per_byte_fetched;  ///< per byte of the bitmap, copied to the host
+  double per_listed;        ///< per sum of a half: cuda.two_list
 };
 constexpr From<SubsetDeviceCosts> kSubsetDeviceCosts[] = {
     {80,
