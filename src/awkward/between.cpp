@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/between.cpp: what Awkward Array does in several steps between its kernels, in one pass over the memory each.
+// awkward/between.cpp: operations that Awkward Array does in several steps between its kernels, each in one pass.
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -13,12 +13,12 @@
 namespace upsweep::awkward {
 namespace {
 
-/// Sixteen bytes that are moved and never looked at.
+/// Sixteen bytes that are moved and never interpreted.
 struct Bytes16 {
   std::array<std::uint64_t, 2> words;
 };
 
-/// use(T{}) for elements T of so many bytes.
+/// Calls use(T{}) with an element type T of `bytes` bytes.
 template <class Use>
 KernelError at_size(std::int64_t bytes, Use use) {
   switch (bytes) {
@@ -37,7 +37,7 @@ KernelError at_size(std::int64_t bytes, Use use) {
   }
 }
 
-/// work(first, last) for ranges of n, which returns the first index that is bad, or kNoIndex.
+/// Calls work(first, last) for ranges of n. work() returns the first bad index, or kNoIndex.
 template <class Work>
 KernelError run_checked(std::int64_t n, const char* text, Work work) {
   std::int64_t bad = kNoIndex;
@@ -45,16 +45,16 @@ KernelError run_checked(std::int64_t n, const char* text, Work work) {
   return bad == kNoIndex ? error : failure(text, bad);
 }
 
-// ------------------------------------------------------------------------------------------------------------- positions
+// ----------------------------------------------------------------------------------------------------------- positions
 
-/// Positions as they are, those from the end made ones from the begin.
+/// Copies positions. Positions that count from the end are converted to positions from the beginning.
 KernelError normalise_positions(std::int64_t* to, const std::int64_t* index, std::int64_t n, std::int64_t elements) {
   if (any_null(n, to, index)) return null_array();
   return run_checked(count_of(n), "index out of range", [=](std::int64_t first, std::int64_t last) {
     bool is_good = true;
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t at = index[i] + (elements & -static_cast<std::int64_t>(index[i] < 0));
-      is_good &= at < elements;  // one that is still negative is for the take to refuse: so does Awkward
+      is_good &= at < elements;  // a position that is still negative is refused by the take, as in Awkward
       to[i] = at;
     }
     return is_good ? kNoIndex : first;
@@ -63,7 +63,7 @@ KernelError normalise_positions(std::int64_t* to, const std::int64_t* index, std
 
 KernelError are_equal(const void* a, const void* b, std::int64_t bytes) {
   if (any_null(bytes, a, b)) return null_array();
-  constexpr std::int64_t kBytes = 64;  // of each that is counted for a range
+  constexpr std::int64_t kBytes = 64;  // of each array that count as one element of a range
   const std::int64_t n = count_of(bytes);
   return run_checked((n + kBytes - 1) / kBytes, "arrays differ", [=](std::int64_t first, std::int64_t last) {
     const std::int64_t begin = first * kBytes;
@@ -73,7 +73,7 @@ KernelError are_equal(const void* a, const void* b, std::int64_t bytes) {
   });
 }
 
-// ----------------------------------------------------------------------------------------------------------- lists, moved
+// -------------------------------------------------------------------------------------------------------- lists, moved
 
 KernelError spread_elements(void* to, const void* from, const std::int64_t* offsets, std::int64_t length,
                             std::int64_t bytes) {
@@ -93,7 +93,8 @@ KernelError pack_lists(void* to, const std::int64_t* offsets, std::int64_t lengt
       as_refused);
 }
 
-/// Lists by offsets, and their content: null where positions in it are wanted, `begin` being that of its first element.
+/// Lists by offsets, and their content. `content` is null if positions in it are wanted; `begin` is that of its first
+/// one.
 template <class T>
 struct Source {
   const std::int64_t* offsets = nullptr;
@@ -102,7 +103,7 @@ struct Source {
   std::int64_t begin = 0;
 
   [[nodiscard]] std::int64_t count(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
-  /// Whether each of these lists ends after its start, and within the content.
+  /// Returns whether each of these lists ends after its start, and within the content.
   [[nodiscard]] bool are_good(std::int64_t first, std::int64_t last) const {
     if (first == last) return true;
     bool is_good = offsets[first] >= 0 && offsets[last] <= elements;
@@ -111,7 +112,7 @@ struct Source {
   }
 };
 
-/// Writes the elements at `at` and what follows; to where more may be written, eight of them at once.
+/// Writes `count` elements, starting at `at`. If more may be written, it writes eight of them at once.
 template <class T>
 void write_run(T* out, Destination& place, const Source<T>& from, std::int64_t at, std::int64_t count) {
   T* const to = out + place.at;
@@ -170,7 +171,7 @@ KernelError concatenate_arrays(std::int64_t* tooffsets, void* to, const std::int
   });
 }
 
-// ------------------------------------------------------------------------------------------------------ element by element
+// -------------------------------------------------------------------------------------------------- element by element
 
 template <class T>
 KernelError choose(T* to, const std::int8_t* tags, const std::int64_t* index, std::int64_t n,

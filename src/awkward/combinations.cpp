@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/combinations.cpp: Awkward Array's kernels that count and write the choices of n elements of each list.
+// awkward/combinations.cpp: Awkward Array's kernels that count and write the combinations of n elements of each list.
 #include "upsweep/combinations.hpp"
 #include "awkward/ranges.hpp"
 
@@ -11,7 +11,7 @@ Answer overflow(const Error& error) {
   return failure("combinations overflow int64", error.index());
 }
 
-/// The pairs of short lists, whose number cannot overflow. Whether all are.
+/// Counts the pairs of short lists, whose number cannot overflow. Returns whether all lists are short.
 template <class T>
 bool count_pairs(std::int64_t* tooffsets, bool replacement, const T* starts, const T* stops, std::int64_t n) {
   constexpr std::uint64_t kLengths = 0xFFFF;
@@ -19,7 +19,7 @@ bool count_pairs(std::int64_t* tooffsets, bool replacement, const T* starts, con
   const auto length = [=](std::int64_t i) {
     return static_cast<std::uint64_t>(stops[i]) - static_cast<std::uint64_t>(starts[i]);
   };
-  const auto pairs = [=](std::int64_t i) {  // of 32 bits, as vectors multiply those
+  const auto pairs = [=](std::int64_t i) {  // of 32-bit lengths, as SIMD multiplies those
     const auto elements = static_cast<std::uint32_t>(length(i));
     return std::uint64_t{elements} * (replacement ? elements + 1 : elements - 1) / 2;
   };
@@ -64,7 +64,8 @@ KernelError count(std::int64_t* total, std::int64_t* tooffsets, std::int64_t n, 
       overflow);
 }
 
-/// These kernels are given neither the length of the content nor the capacity of outputs, which is what was counted.
+/// These kernels are given neither the length of the content nor the capacity of outputs. The capacity is the counted
+/// number.
 KernelError choose(std::int64_t** tocarry, std::int64_t* toindex, std::int64_t n, bool replacement,
                    const Lists& lists) {
   return run(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/kept.hpp: the elements of lists that are kept, numbered through, without a branch per list or per element.
+// awkward/kept.hpp: numbers the kept elements of lists consecutively, without a branch per list or per element.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace upsweep::awkward {
 
-/// Whether none of lists first … last - 1 ends before it starts, without a comparison per list.
+/// Returns whether none of lists first … last - 1 ends before it starts, without a comparison per list.
 template <class T>
 bool are_ordered(const T* offsets, std::int64_t first, std::int64_t last) {
   std::int64_t signs = 0;
@@ -20,7 +20,7 @@ bool are_ordered(const T* offsets, std::int64_t first, std::int64_t last) {
   return signs >= 0;
 }
 
-/// The first of n lists that ends before it starts, or kNoIndex.
+/// Returns the first of n lists that ends before it starts, or kNoIndex.
 template <class T>
 std::int64_t first_decrease(const T* offsets, std::int64_t n) {
   return first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
@@ -38,19 +38,19 @@ std::int64_t count_if(std::int64_t first, std::int64_t last, IsKept is_kept) {
   return count;
 }
 
-/// Whether an element's number is a place to write to: what is not kept is written over by what is kept after it, up to the
-/// end of the place.
+/// Returns whether an element is written at its number. An element that is not kept is overwritten by the next kept
+/// one, up to the end of the place.
 inline bool is_written(std::int64_t number, bool is_kept, const Destination& place) {
-  return (static_cast<int>(is_kept) | static_cast<int>(number < place.end)) != 0;  // one branch, and it is predicted
+  return (static_cast<int>(is_kept) | static_cast<int>(number < place.end)) != 0;  // one well-predicted branch
 }
 
-/// The elements between two offsets: write(j, number, is_kept), where `number` of them were kept before; and of each list that
-/// ends, end(i, number). Offsets do not decrease. Returns the next number.
+/// Calls write(j, number, is_kept) for the elements between two offsets; `number` elements were kept before. Calls
+/// end(i, number) for each list that ends. Offsets do not decrease. Returns the next number.
 template <class Offset, class IsKept, class Write, class End>
 std::int64_t walk_lists(const Offset* offsets, std::int64_t first, std::int64_t last, std::int64_t number,
                         IsKept is_kept, Write write, End end) {
   if (first == last) return number;
-  // The numbers of some elements are kept, for the lists that end at one: so lists need no loop of their own.
+  // The numbers of some elements are stored, for the lists that end at one of them. So lists need no separate loop.
   constexpr std::int64_t kElements = 1024;
   std::array<std::int64_t, kElements + 1> numbers;
   const auto elements_end = static_cast<std::int64_t>(offsets[last]);

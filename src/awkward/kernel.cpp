@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/kernel.cpp: the texts of failures that Awkward Array's kernels do not look for.
+// awkward/kernel.cpp: the messages of errors that Awkward Array's kernels do not check.
 #include "awkward/kernel.hpp"
 
 namespace upsweep::awkward {

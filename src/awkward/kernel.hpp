@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/kernel.hpp: what every kernel for Awkward Array does: it runs a call, and failures become Awkward's struct.
+// awkward/kernel.hpp: the common part of kernels for Awkward Array: runs a call, and converts errors to Awkward's.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace upsweep::awkward {
 
 using KernelError = ::upsweep_awkward_error;
 
-/// What `identity` and `attempt` are where they mean nothing.
+/// The value of `identity` and `attempt` if they have no meaning.
 inline constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 
 constexpr KernelError success() { return {nullptr, nullptr, kNothing, kNothing}; }
@@ -26,19 +26,19 @@ constexpr KernelError failure(const char* text, std::int64_t identity = kNothing
   return {text, "upsweep src/awkward)", identity, attempt};
 }
 
-/// For what Awkward's kernels have no text for, as they do not look.
+/// Returns the message of an error that Awkward's kernels do not check.
 const char* text_of(Code code);
 
-/// Awkward's lengths may be negative where there is nothing.
+/// Awkward's lengths may be negative for empty arrays.
 constexpr std::int64_t count_of(std::int64_t length) { return std::max<std::int64_t>(length, 0); }
 
-/// Elements that lie before the end of the last of n lists: as long as their content is, for all that these kernels are given.
+/// Returns the end of the last of n lists, which is the only known length of their content.
 template <class T>
 std::int64_t end_of(const T* offsets, std::int64_t n) {
   return n > 0 && offsets != nullptr ? static_cast<std::int64_t>(offsets[n]) : 0;
 }
 
-/// The elements of n adjacent lists; of decreasing offsets anything that is not negative.
+/// Returns the number of elements of n adjacent lists. With decreasing offsets it is any number that is not negative.
 template <class T>
 std::int64_t elements_of(const T* offsets, std::int64_t n) {
   return n > 0 && offsets != nullptr
@@ -46,12 +46,12 @@ std::int64_t elements_of(const T* offsets, std::int64_t n) {
              : 0;
 }
 
-/// What a refused call is to return; without a value, what the Error says.
+/// The result of a refused call. Without a value, it is made from the Error.
 using Answer = std::optional<KernelError>;
 
 inline Answer as_refused(const Error& /*error*/) { return {}; }
 
-/// The first of n lists whose offsets are bad.
+/// Returns the error of the first of n lists whose offsets are bad.
 template <class T>
 Answer first_bad_offsets(const T* offsets, std::int64_t n) {
   if (offsets == nullptr) return {};
@@ -61,8 +61,9 @@ Answer first_bad_offsets(const T* offsets, std::int64_t n) {
   return {};
 }
 
-/// call(), and where that is refused answer(error): it looks for the first error in Awkward's order and with Awkward's text, as
-/// only failures need it, or does what Awkward's kernel does with what we refuse.
+/// Calls call(). If the call is refused, calls answer(error). answer() looks for the first error in Awkward's order and
+/// with Awkward's text, because only failures need it. Or it does what Awkward's kernel does with an input that we
+/// refuse.
 template <class Call, class GetAnswer>
 KernelError run(Call call, GetAnswer answer) noexcept {
   try {

@@ -12,7 +12,8 @@ KernelError compact(std::int64_t* tooffsets, const T* starts, const T* stops, st
   return run([&] { upsweep::offsets(par, starts, stops, count_of(length), tooffsets); }, as_refused);
 }
 
-/// Inner offsets by outer ones in any order, one after the other: what flatten() refuses, or has no list to tell them by.
+/// Flattens offsets one after the other, with outer offsets in any order: inputs that flatten() refuses or that have no
+/// list.
 template <class T>
 KernelError flattened_in_any_order(std::int64_t* tooffsets, const T* outer, std::int64_t length,
                                    const std::int64_t* inner) {
@@ -29,7 +30,7 @@ KernelError flattened(std::int64_t* tooffsets, const T* outer, std::int64_t leng
   if (length > 0 && (tooffsets == nullptr || outer == nullptr || inner == nullptr)) {
     return failure(text_of(Code::invalid_argument));
   }
-  // The inner lists are as many as the outer ones name.
+  // The outer lists determine the number of inner lists.
   const std::int64_t lists = length - 1;
   const std::int64_t inner_lists = lists < 1 ? 0 : static_cast<std::int64_t>(outer[lists]);
   if (inner_lists < 1) return flattened_in_any_order(tooffsets, outer, length, inner);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/options.cpp: Awkward Array's kernels for elements that may be missing: which are there, and their numbers.
+// awkward/options.cpp: Awkward Array's kernels for elements that may be missing: find and number the valid ones.
 #include <type_traits>
 
 #include "awkward/kept.hpp"
@@ -9,7 +9,7 @@
 namespace upsweep::awkward {
 namespace {
 
-/// Elements that are there by a mask of bytes: of each, itself is what is carried.
+/// Elements that are valid by a mask of bytes. The carried value of an element is its position.
 struct ByMask {
   const std::int8_t* mask;
   bool valid_when;
@@ -19,7 +19,7 @@ struct ByMask {
   [[nodiscard]] const void* array() const { return mask; }
 };
 
-/// Elements that are there by an index that is not negative: it is what is carried.
+/// Elements that are valid by an index that is not negative. The carried value of an element is its index.
 template <class T>
 struct ByIndex {
   const T* index;
@@ -29,7 +29,7 @@ struct ByIndex {
   [[nodiscard]] const void* array() const { return index; }
 };
 
-/// The number, or -1 of what is missing. Without a choice, for which there would be a branch.
+/// Returns the number, or -1 for a missing element. It uses no conditional, which would compile to a branch.
 std::int64_t or_missing(std::int64_t number, bool is_there) { return number | (std::int64_t{is_there} - 1); }
 
 template <class Option>
@@ -39,7 +39,8 @@ auto count_there(Option option) {
   };
 }
 
-/// tocarry ← what is there of n elements; of each element number_is(i, number), which is negative of those missing.
+/// tocarry ← the valid elements of n. Calls number_is(i, number) for each element; the number of a missing one is
+/// negative.
 template <class Option, class NumberIs>
 void carry(std::int64_t* tocarry, Option option, std::int64_t n, NumberIs number_is) {
   write_in_order(n, count_there(option), [=](std::int64_t first, std::int64_t last, Destination place) {
@@ -76,7 +77,7 @@ KernelError masked_carry_and_numbers(std::int64_t* tocarry, std::int64_t* tonumb
   return run_on(n, call, option.mask, tonumbers);
 }
 
-/// The first of n indices past the end of the content or, where none may be missing, negative.
+/// Returns the first of n indices that is past the end of the content or, if none may be missing, negative.
 template <class T>
 std::int64_t first_out_of_range(const T* index, std::int64_t n, std::int64_t content, bool may_be_missing) {
   return first_bad_of_ranges(n, [=](std::int64_t first, std::int64_t last) {
@@ -92,7 +93,7 @@ std::int64_t first_out_of_range(const T* index, std::int64_t n, std::int64_t con
   });
 }
 
-/// work(), where indices are within the content.
+/// Calls work() if all indices are within the content.
 template <class T, class Work>
 KernelError with_indices(const T* index, std::int64_t n, std::int64_t content, bool may_be_missing, Work work) {
   if (any_null(n, index)) return null_array();
@@ -126,7 +127,7 @@ KernelError indexed_carry_and_numbers(std::int64_t* tocarry, T* tonumbers, const
   });
 }
 
-/// The same of the elements of lists, with their new offsets.
+/// Carries the valid elements of lists, with new offsets of the lists.
 template <class Option>
 KernelError carry_of_lists(std::int64_t* tocarry, std::int64_t* tooffsets, std::int64_t* tonumbers, Option option,
                            const std::int64_t* offsets, std::int64_t length) {
@@ -171,8 +172,8 @@ KernelError count_missing(std::int64_t* numnull, const T* index, std::int64_t le
   return run_on(length, [&] { *numnull = n - sum_of_ranges(n, count_there(ByIndex<T>{index})); }, index);
 }
 
-/// Offsets in disorder, one after the other, as Awkward's kernel has it: what lies between two is counted where the second is
-/// the greater one.
+/// Processes offsets in any order, one after the other, as Awkward's kernel does. The elements between two offsets are
+/// counted if the second offset is larger.
 template <class T>
 void drop_missing_in_any_order(T* tooffsets, const T* index, const T* offsets, std::int64_t length) {
   T missing = 0;
@@ -184,7 +185,7 @@ void drop_missing_in_any_order(T* tooffsets, const T* index, const T* offsets, s
   }
 }
 
-/// Offsets less how many are missing before each.
+/// Subtracts from each offset the number of missing elements before it.
 template <class T>
 KernelError drop_missing(T* tooffsets, const T* index, const T* offsets, std::int64_t length, std::int64_t elements) {
   if (length <= 0) return success();

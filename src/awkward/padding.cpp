@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/padding.cpp: Awkward Array's kernels that fill lists up to a length with -1, or truncate them there.
+// awkward/padding.cpp: Awkward Array's kernels that pad lists to a length with -1, or truncate them there.
 #include "awkward/ranges.hpp"
 
 namespace upsweep::awkward {
 namespace {
 
-/// Lists that are to have `target` elements or more.
+/// Lists that are padded to at least `target` elements.
 template <class T>
 struct Padded {
   const T* starts;
@@ -21,7 +21,7 @@ struct Padded {
     for (std::int64_t i = first; i < last; ++i) sum += padded(i);
     return sum;
   }
-  /// Writes the positions of the elements of list i and what fills it up, and moves the place on.
+  /// Writes the positions of the elements of list i and its padding, and advances the place.
   void write(std::int64_t* to, Destination& place, std::int64_t i) const {
     const auto start = static_cast<std::int64_t>(starts[i]);
     const std::int64_t there = std::max<std::int64_t>(size(i), 0);
@@ -106,7 +106,7 @@ KernelError padded_lists(std::int64_t* to, const T* starts, const T* stops, T* t
   return run_on(n, call, starts, stops, tostarts, tostops);
 }
 
-/// Of each list the first `target` elements: start(i) … of which size(i) are there.
+/// Writes the first `target` elements of each list. They begin at start(i), and size(i) of them exist.
 template <class Start, class Size>
 void clip(std::int64_t* to, std::int64_t n, std::int64_t target, Start start, Size size) {
   for_ranges(n, [=](std::int64_t first, std::int64_t last) {
@@ -148,7 +148,7 @@ KernelError clipped_bounds(std::int64_t* tostarts, std::int64_t* tostops, std::i
   return run_on(n, call, tostarts, tostops);
 }
 
-/// One list, of `length` elements.
+/// Pads or truncates one list of `length` elements.
 KernelError clipped_list(std::int64_t* to, std::int64_t target, std::int64_t length) {
   const auto call = [&] {
     for_ranges(count_of(target), [=](std::int64_t first, std::int64_t last) {

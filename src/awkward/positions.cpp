@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/positions.cpp: Awkward Array's kernels that write something for each element of lists: its position in its list, its
-// list's number or value, where it lies.
+// awkward/positions.cpp: Awkward Array's kernels that write one value per element of lists: its position in
+// its list, its list's number or value, or its position in the content.
 #include "awkward/kernel.hpp"
 #include "upsweep/broadcast.hpp"
 
 namespace upsweep::awkward {
 namespace {
 
-/// Lists' outputs go to where the lists lie, but ours begin with the first list. Throws negative_start.
+/// Awkward writes each list's outputs at the list's offsets, but ours begin with the first list. Throws negative_start.
 template <class T, class Out>
 Out* at_first_list(Out* out, const T* offsets, std::int64_t n) {
   if (n == 0 || offsets == nullptr || out == nullptr) return out;
@@ -25,7 +25,7 @@ KernelError local_index_of(std::int64_t* toindex, const T* offsets, std::int64_t
       },
       [&](const Error& error) -> Answer {
         if (error.code() != Code::stop_before_start) return {};
-        // Lists in disorder: each by itself, and those that end before their start are empty.
+        // Lists in disorder: each is processed separately, and lists that end before their start are empty.
         for (std::int64_t i = 0; i < n; ++i) {
           const auto start = static_cast<std::int64_t>(offsets[i]);
           const auto stop = static_cast<std::int64_t>(offsets[i + 1]);
@@ -79,7 +79,7 @@ KernelError parents_of_sized(std::int64_t* to, std::int64_t size, std::int64_t l
   return run([&] { offsets_to_parents(par, lists, to, lists.count * lists.size); }, as_refused);
 }
 
-/// The first list that does not fit the offsets.
+/// Returns the error of the first list that does not fit the offsets.
 template <class T>
 Answer first_not_broadcast(const std::int64_t* offsets, const T* starts, const T* stops, std::int64_t n,
                            std::int64_t content) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/select.cpp: Awkward Array's kernels that take elements of lists by index, and that count what a mask leaves out.
+// awkward/select.cpp: Awkward Array's kernels that take elements of lists by index, and that count masked elements.
 #include "upsweep/select.hpp"
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace upsweep::awkward {
 namespace {
 
-/// Lists, their content's length, and for each of them the indices that are taken of it.
+/// Lists, their content's length, and for each list the indices that are taken from it.
 template <class T>
 struct Take {
   const std::int64_t* index_starts;
@@ -21,7 +21,7 @@ struct Take {
   const T* stops;
   std::int64_t content;
 
-  /// Whether list i, where something is taken of it, and its indices are within their arrays.
+  /// Returns whether list i and its indices are within their arrays. A list without indices may be anywhere.
   [[nodiscard]] bool is_within(std::int64_t i) const {
     const std::int64_t first = index_starts[i];
     const std::int64_t last = index_stops[i];
@@ -30,7 +30,7 @@ struct Take {
     const bool are_indices = first >= 0 && first <= last && last <= indices_length;
     return first == last || (are_indices && (start == stop || (start >= 0 && start <= stop && stop <= content)));
   }
-  /// How many indices lists have, and the sign of the least count.
+  /// The number of indices of lists, and the sign of the minimum number.
   struct Count {
     std::int64_t total = 0;
     std::int64_t signs = 0;
@@ -47,7 +47,8 @@ struct Take {
     const std::int64_t total = first == last ? 0 : index_stops[last - 1] - index_starts[first];
     return {total, total};
   }
-  /// Writes where the elements of list i lie that are taken of it. Whether all its indices are within it.
+  /// Writes the positions of the elements that are taken from list i. Returns whether all its indices are within the
+  /// list.
   bool write(std::int64_t* to, std::int64_t i) const {
     const auto start = static_cast<std::int64_t>(starts[i]);
     const std::int64_t size = static_cast<std::int64_t>(stops[i]) - start;
@@ -60,7 +61,7 @@ struct Take {
     return is_good;
   }
 
-  /// What is wrong with list i.
+  /// Returns the error of list i.
   [[nodiscard]] Answer error_of(std::int64_t i) const {
     const std::int64_t first = index_starts[i];
     const std::int64_t last = index_stops[i];
@@ -91,8 +92,8 @@ KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const T
   if (any_null(take.n, take.index_starts, take.index_stops, take.starts, take.stops)) return null_array();
   tooffsets[0] = 0;
   cpu::LowestIndex bad;
-  // Lists whose indices are fewer than none would take memory that is another list's. Between offsets these are found
-  // as they are written: a list before them has more indices than its range.
+  // A list with a negative number of indices would write over another list. Between offsets such lists are found during
+  // writing: a list before them has more indices than its range.
   const bool are_adjacent = take.index_stops == take.index_starts + 1;
   const auto count = [&](std::int64_t first, std::int64_t last) {
     const auto indices = are_adjacent ? take.count_between(first, last) : take.count(first, last);
@@ -105,7 +106,7 @@ KernelError jagged_apply(std::int64_t* tooffsets, std::int64_t* tocarry, const T
     const std::int64_t all = is_counted ? 0 : count(0, take.n);
     write_in_order(take.n, count, [=, &bad](std::int64_t first, std::int64_t last, Destination place) {
       if (bad.get() != kNoIndex) return place.at;
-      const Take<T> lists = take;  // a copy of its own, which nothing that is written can change
+      const Take<T> lists = take;  // a separate copy, which no write can change
       const std::int64_t end = is_counted ? place.end : all;
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t next = place.at + lists.index_stops[i] - lists.index_starts[i];
@@ -132,7 +133,7 @@ KernelError count_null(std::int64_t* numnull, const std::int8_t* mask, std::int6
       as_refused);
 }
 
-/// Bytes of an element, of which the library moves some.
+/// Returns the bytes of an element. The library moves some sizes and refuses others.
 int element_size(std::int64_t bytes) {
   return static_cast<int>(std::min<std::int64_t>(bytes, std::numeric_limits<int>::max()));
 }
@@ -150,7 +151,7 @@ KernelError take_elements(void* to, const std::int64_t* index, std::int64_t n, c
       });
 }
 
-/// The first of these indices that is not within so many elements, or kNoIndex.
+/// Returns the first of these indices that is not below `elements`, or kNoIndex.
 std::int64_t first_outside(const std::int64_t* index, std::int64_t first, std::int64_t last, std::int64_t elements) {
   const auto is_within = [&](std::int64_t i) {
     return static_cast<std::uint64_t>(index[i]) < static_cast<std::uint64_t>(elements);
@@ -162,7 +163,7 @@ std::int64_t first_outside(const std::int64_t* index, std::int64_t first, std::i
   return first;
 }
 
-/// take_elements of indices that do not count from the end: each range is looked at while it comes into the caches.
+/// Takes elements by indices that do not count from the end. Each range is checked when it is loaded into the caches.
 KernelError project_elements(void* to, const std::int64_t* index, std::int64_t length, const void* content,
                              std::int64_t elements, std::int64_t bytes) {
   const std::int64_t n = count_of(length);
@@ -171,7 +172,7 @@ KernelError project_elements(void* to, const std::int64_t* index, std::int64_t l
   const KernelError error = run(
       [&] {
         const Indices all(index, n);
-        const SelectColumn whole(content, elements, to, n, size);  // both are looked at before ranges of them are taken
+        const SelectColumn whole(content, elements, to, n, size);  // both are checked before ranges of them are taken
         bad = first_bad_of_ranges(n, [&](std::int64_t first, std::int64_t last) {
           const std::int64_t outside = first_outside(index, first, last, elements);
           if (outside != kNoIndex) return outside;

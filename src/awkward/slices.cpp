@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/slices.cpp: Awkward Array's kernels for slices of lists: ranges, one element of each, and slices that are lists.
+// awkward/slices.cpp: Awkward Array's kernels for slices of lists: ranges, one element per list, and lists as slices.
 #include "awkward/kept.hpp"
 #include "awkward/ranges.hpp"
 #include "cpu/index_kernels.hpp"
@@ -21,7 +21,7 @@ const auto& slice_kernels() {
   return std::get<cpu::SliceKernels<T>>(cpu::index_kernels(Isa::best).slices);
 }
 
-/// Slices of ranges of lists.
+/// Returns a function that makes the slices of a range of lists.
 template <class T>
 auto sliced(Bounds<T> lists, std::int64_t start, std::int64_t stop, std::int64_t step) {
   const cpu::Slice slice{start, stop, step, start != kNothing, stop != kNothing};
@@ -76,7 +76,7 @@ KernelError element(std::int64_t* tocarry, Bounds<T> lists, std::int64_t n, std:
   return bad == kNoIndex ? error : failure("index out of range", bad, at);
 }
 
-/// to[i * size + j] ← value(i, j), of n lists of one size.
+/// to[i * size + j] ← value(i, j), for n lists of one size.
 template <class Value>
 void for_sized(std::int64_t* to, std::int64_t n, std::int64_t size, Value value) {
   for_ranges(count_of(n), [=](std::int64_t first, std::int64_t last) {
@@ -105,14 +105,14 @@ KernelError sized_carry(std::int64_t* tocarry, const std::int64_t* lists, std::i
   return run_on(n * size, call, tocarry, lists);
 }
 
-/// The same lists for each of n.
+/// Repeats the same lists n times.
 KernelError repeat_lists(std::int64_t* tostarts, std::int64_t* tostops, const std::int64_t* offsets, std::int64_t size,
                          std::int64_t n) {
   const auto call = [&] {
     for_sized(tostarts, n, size, [=](std::int64_t /*i*/, std::int64_t j) { return offsets[j]; });
     for_sized(tostops, n, size, [=](std::int64_t /*i*/, std::int64_t j) { return offsets[j + 1]; });
   };
-  // Of one list that is all there is, the offsets are copied.
+  // If n is 1, the offsets are copied.
   const auto copy = [&] {
     for_ranges(size, [=](std::int64_t first, std::int64_t last) {
       std::copy(offsets + first, offsets + last, tostarts + first);
@@ -193,7 +193,7 @@ KernelError slice_length(std::int64_t* carrylen, Bounds<std::int64_t> slice, std
   return run_on(n, call, slice.starts, slice.stops);
 }
 
-/// What is wrong with a list of the slice.
+/// Returns the error of a list of the slice.
 Answer slice_error(Bounds<std::int64_t> slice, std::int64_t i, std::int64_t missing_length) {
   if (slice.size(i) < 0) return failure("jagged slice's stops[i] < starts[i]", i);
   if (slice.stops[i] > missing_length) {
@@ -202,7 +202,7 @@ Answer slice_error(Bounds<std::int64_t> slice, std::int64_t i, std::int64_t miss
   return failure("jagged slice's starts[i] < 0", i);
 }
 
-/// How many of an index are not negative.
+/// Returns how many indices are not negative.
 std::int64_t count_given(const std::int64_t* index, std::int64_t first, std::int64_t last) {
   constexpr int kSign = 63;
   std::uint64_t missing = 0;
@@ -221,7 +221,7 @@ KernelError valid_count(std::int64_t* numvalid, Bounds<std::int64_t> slice, std:
         const std::int64_t size = slice.size(i);
         return size < 0 || (size > 0 && (slice.stops[i] > missing_length || slice.starts[i] < 0));
       };
-      std::int64_t signs = 0;  // negative where one may be bad
+      std::int64_t signs = 0;  // negative if a list may be bad
       for (std::int64_t i = first; i < last; ++i) {
         signs |= slice.size(i) | slice.starts[i] | (missing_length - slice.stops[i]);
       }
@@ -246,7 +246,7 @@ KernelError valid_count(std::int64_t* numvalid, Bounds<std::int64_t> slice, std:
   return bad == kNoIndex ? error : *slice_error(slice, bad, missing_length);
 }
 
-/// Lists in any order, by one thread.
+/// Processes lists in any order, on one thread.
 void shrink_any(std::int64_t* tocarry, std::int64_t* tosmall, std::int64_t* tolarge, Bounds<std::int64_t> slice,
                 std::int64_t n, const std::int64_t* missing) {
   std::int64_t number = 0;

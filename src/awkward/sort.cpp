@@ -9,7 +9,7 @@
 namespace upsweep::awkward {
 namespace {
 
-/// The offsets, or a copy of them in `shorter` with lists truncated after `length` elements, as Awkward has it.
+/// Returns the offsets, or a copy of them in `shorter` with lists truncated after `length` elements, as Awkward does.
 template <class Offset>
 const Offset* within(std::int64_t length, const Offset* offsets, std::int64_t n, std::vector<Offset>& shorter) {
   detail::require_array(offsets, n + 1, "offsets");
@@ -31,7 +31,7 @@ KernelError sort(T* to, const T* from, std::int64_t length, const std::int64_t* 
         std::vector<std::int64_t> shorter;
         const std::int64_t* const offsets = within(count_of(length), given, n, shorter);
         const std::int64_t end = count_of(offsets[n]);
-        // What comes before the first list stays as it is.
+        // Elements before the first list stay unchanged.
         if (offsets[0] > 0) std::copy_n(from, std::min(offsets[0], end), to);
         segmented_sort(par, Lists::by_offsets(offsets, n), from, end, to, end, options(ascending));
       },
@@ -50,7 +50,7 @@ KernelError argsort(std::int64_t* to, const T* from, std::int64_t length, const 
         const std::int64_t begin = n == 0 ? 0 : std::clamp<std::int64_t>(offsets[0], 0, elements);
         const std::int64_t end = n == 0 ? 0 : count_of(static_cast<std::int64_t>(offsets[n]));
         segmented_argsort(par, Lists::by_offsets(offsets, n), from, end, to, end, options(ascending));
-        // Elements of no list have their position in the content.
+        // Elements that are in no list keep their position in the content.
         std::iota(to, to + begin, std::int64_t{0});
         std::iota(to + end, to + elements, end);
       },

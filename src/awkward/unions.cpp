@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// awkward/unions.cpp: Awkward Array's kernels that make the tags and the index of unions, as concatenate() and where() do.
+// awkward/unions.cpp: Awkward Array's kernels that compute tags and indices of unions, for concatenate() and where().
 #include "awkward/ranges.hpp"
 #include "cpu/index_kernels.hpp"
 
@@ -18,7 +18,7 @@ const auto& kernels() {
   return std::get<cpu::UnionKernels<Tag, Index>>(cpu::index_kernels(Isa::best).unions);
 }
 
-/// to ← (to_which, from's index + base) where from's tag is from_which. What is left as it is is written too.
+/// to ← (to_which, from's index + base) where from's tag is from_which. Unchanged elements are also written.
 template <class Tag, class Index>
 KernelError simplify_one(Union<std::int8_t, std::int64_t> to, Union<const Tag, const Index> from, std::int64_t to_which,
                          std::int64_t from_which, std::int64_t length, std::int64_t base) {
@@ -34,7 +34,7 @@ KernelError simplify_one(Union<std::int8_t, std::int64_t> to, Union<const Tag, c
   return run_on(length, call, to.tags, to.index, from.tags, from.index);
 }
 
-/// The same of a union of which one content is a union.
+/// Simplifies a union of which one content is a union.
 template <class OuterTag, class OuterIndex, class InnerIndex>
 KernelError simplify(Union<std::int8_t, std::int64_t> to, Union<const OuterTag, const OuterIndex> outer,
                      Union<const std::int8_t, const InnerIndex> inner, std::int64_t to_which, std::int64_t inner_which,
@@ -53,15 +53,15 @@ KernelError simplify(Union<std::int8_t, std::int64_t> to, Union<const OuterTag, 
   return run_on(length, call, to.tags, to.index, outer.tags, outer.index);
 }
 
-/// Lists of one content of a union of lists: where in the union the next one's elements go.
+/// Lists of one content of a union of lists: the positions in the union of the next list's elements.
 template <class Tag, class Index>
 class NestedFill {
  public:
   NestedFill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, const std::int64_t* counts)
       : to_(to), starts_(starts), tag_(tag), counts_(counts) {}
 
-  /// How many elements these of n lists have; negative unless each list ends before the next one begins: then ranges of them
-  /// do not meet.
+  /// Returns the number of elements of these of n lists. It is negative unless each list ends before the next one
+  /// begins. In order, ranges of lists do not overlap.
   [[nodiscard]] std::int64_t count_in_order(std::int64_t first, std::int64_t last, std::int64_t n) const {
     std::int64_t total = 0;
     std::int64_t signs = 0;
@@ -72,12 +72,13 @@ class NestedFill {
     for (std::int64_t i = first; i < std::min(last, n - 1); ++i) signs |= starts_[i + 1] - starts_[i] - counts_[i];
     return signs < 0 ? -1 : total;
   }
-  /// Their elements' numbers begin with `number`. What lies between them is left as it is. Returns the next number.
+  /// Numbers the elements of these lists, starting with `number`. Elements between the lists are not changed. Returns
+  /// the next number.
   std::int64_t fill(std::int64_t first, std::int64_t last, std::int64_t number, std::int64_t end) const {
     return kernels<Tag, Index>().fill(to_.tags, to_.index, tag_, {starts_ + first, counts_ + first, last - first, end},
                                       number);
   }
-  /// Where the elements of the list begin, and where they end.
+  /// Return where the elements of the list begin and end.
   [[nodiscard]] std::int64_t start(std::int64_t i) const { return starts_[i]; }
   [[nodiscard]] std::int64_t end(std::int64_t i) const { return starts_[i] + counts_[i]; }
 
@@ -97,7 +98,7 @@ KernelError nested_fill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, con
       lists.fill(0, length, 0, 0);
       return;
     }
-    // Where ranges end in the union, before starts are moved on.
+    // The ends of ranges in the union, before the starts are advanced.
     std::vector<std::int64_t> ends(static_cast<std::size_t>(cpu::ceil_div(length, kRange)));
     for (std::size_t range = 0; range < ends.size(); ++range) {
       ends[range] = lists.end(std::min(length, (static_cast<std::int64_t>(range) + 1) * kRange) - 1);
@@ -123,7 +124,7 @@ KernelError nested_fill(Union<Tag, Index> to, std::int64_t* starts, Tag tag, con
   return run_on(length, call, starts, counts);
 }
 
-/// Negative indices become 0.
+/// Replaces negative indices by 0.
 template <class Index>
 KernelError fill_missing(std::int64_t* to, const Index* from, std::int64_t length) {
   const auto call = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/adjacent_lists.hpp: lists that lie one after the other, by their offsets; and what calls on them refuse.
+// core/adjacent_lists.hpp: adjacent lists by their offsets, and the errors of calls on them.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct GivenOffsets {
   std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(offsets[i]); }
 };
 
-/// Those of lists of one size.
+/// Offsets of lists of one size.
 struct SizedOffsets {
   std::int64_t size;
 
   std::int64_t operator()(std::int64_t i) const { return i * size; }
 };
 
-/// f(offsets) of adjacent lists.
+/// Calls f(offsets) with the offsets of adjacent lists.
 template <class F>
 decltype(auto) visit_offsets(const Lists& lists, F&& f) {
   if (lists.has_size || lists.count == 0) return f(SizedOffsets{lists.size});
@@ -35,10 +35,10 @@ decltype(auto) visit_offsets(const Lists& lists, F&& f) {
   });
 }
 
-/// Throws for lists that are not one after the other.
+/// Throws invalid_argument for lists that are not adjacent.
 void require_adjacent(const Lists& lists, std::string_view what = "lists");
 
-/// Of lists that are good one by one.
+/// Throws overflow for lists that are valid one by one.
 [[noreturn]] void throw_too_many_elements();
 
 }  // namespace upsweep

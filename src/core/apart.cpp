@@ -16,7 +16,7 @@ CallArrays::Bytes CallArrays::bytes_of(const void* data, std::int64_t count, std
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   if (data == nullptr || count <= 0) return {begin, begin};
   std::uintptr_t bytes = 0;
-  // An output may be longer than what is written.
+  // An output may be longer than the data that is written.
   const bool is_past_memory =
       __builtin_mul_overflow(static_cast<std::uintptr_t>(count), static_cast<std::uintptr_t>(element_size), &bytes) ||
       bytes > kMost - begin;
@@ -39,7 +39,7 @@ void CallArrays::require_apart() const {
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto overlaps = [&](const Bytes& other) { return overlap(other, written[i]); };
     if (std::ranges::none_of(read_, overlaps) && std::ranges::none_of(written.subspan(i + 1), overlaps)) continue;
-    throw Error(Code::invalid_argument, "an output overlaps another array: each needs memory of its own");
+    throw Error(Code::invalid_argument, "an output overlaps another array: each output needs separate memory");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/apart.hpp: the arrays of a call, and whether those that it writes lie apart from all others.
+// core/apart.hpp: the arrays of a call, and whether its outputs overlap other arrays.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ class CallArrays {  // NOLINT(cppcoreguidelines-pro-type-member-init): the buffe
     read_.push_back(bytes_of(data, count, element_size));
   }
   void read(const Mask& mask);
-  /// Their bounds, and which of them are null.
+  /// Adds the bounds of lists, and the mask of null lists.
   void read(const Lists& lists);
   void write(const void* data, std::int64_t count, std::int64_t element_size = 1) {
     written_.push_back(bytes_of(data, count, element_size));
   }
-  /// Throws invalid_argument where an array that is written overlaps another.
+  /// Throws invalid_argument if a written array overlaps another.
   void require_apart() const;
 
  private:
@@ -34,7 +34,7 @@ class CallArrays {  // NOLINT(cppcoreguidelines-pro-type-member-init): the buffe
   static Bytes bytes_of(const void* data, std::int64_t count, std::int64_t element_size);
   static bool overlap(const Bytes& a, const Bytes& b) { return a.begin < b.end && b.begin < a.end; }
 
-  /// The arrays of most calls fit here: memory of the heap would take as long as a small call.
+  /// Holds the arrays of most calls. An allocation from the heap would take as long as a small call.
   std::array<std::byte, 512> buffer_;
   std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
   std::pmr::vector<Bytes> read_{&memory_};

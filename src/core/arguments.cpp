@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/arguments.cpp: what every call checks about its arrays before a rung sees them.
+// core/arguments.cpp: the checks of a call's arrays before a rung runs.
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/ascii.hpp: letters of ASCII in either case, whatever the locale. Other bytes, such as those of UTF-8, are left as they are.
+// core/ascii.hpp: ASCII letters in either case, whatever the locale. Other bytes, such as UTF-8, are not changed.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// Whether the text is `lower`, which is in lower case, in letters of any case.
+/// Returns whether the text equals `lower` in letters of any case. `lower` must be in lower case.
 constexpr bool is_in_any_case(std::string_view text, std::string_view lower) {
   return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
                     [](char any, char wanted) { return lower_case(any) == wanted; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/begin_scan.hpp: what an exclusive scan begins with that has no initial value.
+// core/begin_scan.hpp: the first value of an exclusive scan without an initial value.
 #pragma once
 
 #include <type_traits>
@@ -10,8 +10,8 @@
 
 namespace upsweep {
 
-/// Gives an exclusive scan that nothing precedes the operator's identity as its carry, so that every rung has a first output. Scans by
-/// custom operators have an initial value.
+/// Sets the carry of an exclusive scan without preceding elements to the operator's identity, so that every rung has a
+/// first output. Scans by custom operators have an initial value.
 class BegunScan {
  public:
   explicit BegunScan(const detail::ScanCall& call) : call_(call) {
@@ -24,7 +24,7 @@ class BegunScan {
       zero_is_first_ = std::is_floating_point_v<T> && call.op == Operator::add;
     });
   }
-  /// Nothing precedes the caller's next scan either, unless advance() was called: a call that fails may be made again.
+  /// Clears the carry again unless advance() was called, so that a call that fails may be repeated.
   ~BegunScan() {
     if (!is_begun_) return;
     visit_type(call_.out_type,
@@ -33,10 +33,10 @@ class BegunScan {
   BegunScan(const BegunScan&) = delete;
   BegunScan& operator=(const BegunScan&) = delete;
 
-  /// Whether the first output is to become 0 once the scan is done: sums of floats begin with -0.0, which changes no bit, but a sum of
-  /// none is 0.0.
+  /// Whether the first output must be set to 0 after the scan. Sums of floats begin with -0.0, which changes no bit,
+  /// but the sum of no elements is 0.0.
   [[nodiscard]] bool zero_is_first() const { return zero_is_first_; }
-  /// The scan has put into the carry what precedes the next one.
+  /// Keeps the carry: the scan has written the carry for the next scan.
   void advance() { is_begun_ = false; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/bytes.cpp: amounts of memory as people read and write them: 64 MB.
+// core/bytes.cpp: reads and writes amounts of memory as text such as 64 MB.
 #include <charconv>
 #include <cmath>
 #include <cstddef>

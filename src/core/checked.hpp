@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/checked.hpp: Overflow::checked is refused where nothing would be checked.
+// core/checked.hpp: refuses Overflow::checked for calls that are not checked.
 #pragma once
 
 #include "upsweep/error.hpp"
@@ -9,8 +9,8 @@
 
 namespace upsweep {
 
-/// Throws unsupported where `overflow` asks for checks of a product of integers or of a custom operator. Sums of integers are
-/// checked, operators that select or combine bits cannot overflow, and floats become infinite.
+/// Throws unsupported if `overflow` requests checks of a product of integers or of a custom operator. Sums of integers
+/// are checked. Operators that select or combine bits cannot overflow, and floats become infinite.
 inline void require_checks(Operator op, Type out, Overflow overflow) {
   if (overflow != Overflow::checked) return;
   if (op == Operator::custom) {
@@ -26,7 +26,7 @@ inline void require_checks(Operator op, Type out, Overflow overflow) {
 template <class Call>
 void require_checks(const Call& call, Overflow overflow) {
   if constexpr (requires { call.reducer; }) {
-    if (call.reducer != decltype(call.reducer){}) return;  // no fold: counts and positions fit
+    if (call.reducer != decltype(call.reducer){}) return;  // not a fold: counts and positions fit
   }
   require_checks(call.op, call.out_type, overflow);
 }

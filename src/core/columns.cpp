@@ -20,18 +20,18 @@ void require_moved_size(std::int64_t bytes, const std::string& which, Code code)
     sizes.append(sizes.empty() ? "" : size == *std::rbegin(detail::kMovedSizes) ? " or " : ", ");
     sizes += std::to_string(size);
   }
-  throw Error(
-      code, which + " has elements of " + std::to_string(bytes) + " bytes: elements of " + sizes + " bytes are moved");
+  throw Error(code,
+              which + " has elements of " + std::to_string(bytes) + " bytes: the size must be " + sizes + " bytes");
 }
 
 namespace {
 
-/// As detail::require_array() has it.
+/// Whether detail::require_array() refuses the array.
 bool is_refused(const void* data, std::int64_t n, detail::ArraysAre arrays) {
   return n < 0 || (data == nullptr && n > 0 && arrays == detail::ArraysAre::there);
 }
 
-/// Throws the error of column c. Building its text takes as long as a small call: only a failure does it.
+/// Throws the error of column c. The message takes as long as a small call, so it is formatted only after a failure.
 [[noreturn]] void refuse_column(const ContentColumn& column, std::size_t c, std::int64_t length, const char* as,
                                 detail::ArraysAre arrays) {
   const std::string which = "column " + std::to_string(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/columns.hpp: what calls that move columns of content ask of them before they begin.
+// core/columns.hpp: the checks of calls that move columns of content.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace upsweep {
 
-/// Throws an Error of that code for elements of a size that is not moved.
+/// Throws an Error with that code unless elements of `bytes` bytes can be moved.
 void require_moved_size(std::int64_t bytes, const std::string& which, Code code);
 
-/// Returns the capacity of the smallest output. Throws invalid_argument, unsupported_type, and unequal_lengths where a
-/// column is of another length than `as` has.
+/// Returns the capacity of the smallest output. Throws invalid_argument, unsupported_type, and unequal_lengths if the
+/// length of a column differs from `length`, the length of `as`.
 std::int64_t require_columns(std::span<const ContentColumn> columns, std::int64_t length, const char* as,
                              detail::ArraysAre arrays = detail::ArraysAre::there);
 

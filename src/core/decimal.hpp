@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/decimal.hpp: a number written with a point, read exactly: into integers that are scaled by a power of ten. And one with an
-// exponent, as the nearest float64.
+// core/decimal.hpp: exact decimal numbers as integers scaled by a power of ten, and numbers with an exponent.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +13,17 @@
 
 namespace upsweep {
 
-/// A number as it is written: of "-12.50" the sign, "12" and "50".
+/// A number as text: for "-12.50" the sign, "12" and "50".
 struct WrittenNumber {
   bool negative = false;
-  std::string_view whole;     ///< digits before the point; perhaps none
-  std::string_view decimals;  ///< digits after it; none where there is no point
+  std::string_view whole;     ///< digits before the point; may be empty
+  std::string_view decimals;  ///< digits after it; empty without a point
 };
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// An optional sign, digits, and where there is a point at least one digit after it; nothing else, no blanks either. False
-/// where the text is no such number.
+/// Splits a number: an optional sign, digits, and after a point at least one digit. Nothing more is allowed, not even
+/// blanks. Returns false if the text is not such a number.
 constexpr bool split_number(std::string_view text, WrittenNumber& number) {
   const bool has_sign = !text.empty() && (text[0] == '-' || text[0] == '+');
   number.negative = has_sign && text[0] == '-';
@@ -49,7 +48,7 @@ constexpr Int power_of_ten(int exponent) {
   return power;
 }
 
-/// number · 10^scale. False where that is no integer, or none that `Int` holds.
+/// Computes number · 10^scale. Returns false if that is not an integer, or does not fit `Int`.
 template <class Int>
 constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
   const auto places = static_cast<std::size_t>(scale);
@@ -58,7 +57,7 @@ constexpr bool scaled_by(const WrittenNumber& number, int scale, Int& value) {
   if (decimals.size() > places) return false;
   value = 0;
   bool fits = true;
-  // Towards the number's own side of 0, so that the smallest integer is one as well.
+  // Accumulates with the number's sign, so that the smallest integer is also accepted.
   const auto append = [&](int digit) {
     fits = fits && !__builtin_mul_overflow(value, Int{10}, &value) &&
            !__builtin_add_overflow(value, static_cast<Int>(number.negative ? -digit : digit), &value);
@@ -76,7 +75,8 @@ inline bool is_below_one(std::string_view number) {
   const std::size_t point = std::min(digits.find('.'), digits.size());
   const std::size_t first = digits.find_first_of("123456789");
   if (first == std::string_view::npos) return true;
-  // Digits from the first one that is not 0 up to the point; or, less than 0, zeros from the point up to it.
+  // The number of digits from the first nonzero digit up to the point. If that digit is after the point: minus the
+  // zeros between them.
   const auto places = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) + (first > point ? 1 : 0);
   std::string_view exponent = number.substr(std::min(mark + 1, number.size()));
   if (exponent.starts_with('+')) exponent.remove_prefix(1);
@@ -86,8 +86,8 @@ inline bool is_below_one(std::string_view number) {
   return value <= -places;
 }
 
-/// Returns the float64 nearest to a number without a sign: 0 for one that is too small, infinity for one that is too large. The
-/// number may be "nan", "inf" or "infinity", in any case. Returns nothing where the text is not a number.
+/// Returns the float64 nearest to a number without a sign: 0 if the number is too small, infinity if it is too large.
+/// The number may be "nan", "inf" or "infinity", in any case. Returns nothing if the text is not a number.
 inline std::optional<double> parse_float64(std::string_view number) {
   if (number.starts_with('-')) return std::nullopt;
   double value = 0;

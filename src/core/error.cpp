@@ -12,7 +12,7 @@ struct Row {
   int exit_code;
 };
 
-// In the order of Code.
+// The rows are in the order of Code.
 constexpr Row kRows[] = {
     {"ok", 0},
     {"overflow", 1},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/ladder.cpp: why a rung is refused, and the error bound that its float results are verified against.
+// core/ladder.cpp: the reasons why a rung is refused, and the error bound that its float results are verified against.
 #include "core/ladder.hpp"
 
 #include <bit>
@@ -29,15 +29,15 @@ void detail::require_isa(Isa isa) {
 
 void throw_status(const Status& status, std::string_view rung) {
   const char* reason = status.reason != nullptr             ? status.reason
-                       : status.code == Code::out_of_memory ? "no memory left for its carries"
+                       : status.code == Code::out_of_memory ? "not enough memory for its carries"
                                                             : "failed";
   throw Error(status.code, std::string(rung) + ": " + reason, status.index);
 }
 
 const char* backend_refusal(Backend backend, bool on_device) noexcept {
-  if (backend == Backend::cpu) return on_device ? "runs on host memory: leave the gpu::Policy out" : nullptr;
+  if (backend == Backend::cpu) return on_device ? "runs on host memory: omit the gpu::Policy" : nullptr;
   if (gpu::devices().empty()) return "no device";
-  return on_device ? nullptr : "runs on device memory, by a call with a gpu::Policy";
+  return on_device ? nullptr : "runs on device memory: call it with a gpu::Policy";
 }
 
 const char* isa_refusal(Isa isa) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/ladder.hpp: a rung as the row that its file declares, a ladder as a list of rungs, and how a call finds its own.
+// core/ladder.hpp: a rung as the row that its file declares, a ladder as a list of rungs, and how a call chooses one.
 #pragma once
 
 #include <span>
@@ -15,18 +15,18 @@
 
 namespace upsweep {
 
-/// `Call` is what a rung of the problem is handed; const where it writes nothing back into it.
+/// `Call` is the argument of the problem's rungs. It is const if they write nothing back into it.
 template <class Call>
 struct Rung {
   RungInfo info;
-  /// Null where the rung can run the call on this machine, else the reason why not; a null function refuses nothing.
+  /// Returns null if the rung can run the call on this machine, otherwise the reason. A null function refuses nothing.
   const char* (*refusal)(const Call& call, const Policy& policy) noexcept = nullptr;
   Status (*run)(Call& call, const Policy& policy) noexcept = nullptr;  ///< null: not built
   /// Device memory that the call needs; null: none.
   gpu::WorkspaceSize (*workspace)(const Call& call) noexcept = nullptr;
 };
 
-/// What stands for the functions of a rung in a build without them.
+/// Replaces the functions of a rung in a build without them.
 struct NotBuilt {
   template <class Function>
   constexpr operator Function*() const noexcept {  // NOLINT(google-explicit-constructor): a null pointer
@@ -34,7 +34,7 @@ struct NotBuilt {
   }
 };
 #if !UPSWEEP_HAS_CUDA
-// What the rows of rungs on a GPU name in a build without CUDA.
+// The names in the rows of rungs on a GPU, for a build without CUDA.
 inline constexpr NotBuilt launch{};
 template <auto>
 inline constexpr NotBuilt launch_by{};
@@ -43,7 +43,7 @@ template <auto>
 inline constexpr NotBuilt workspace_by{};
 #endif
 
-/// From the naive loop up.
+/// The rungs of a problem, starting with the naive loop.
 template <class Call>
 using Ladder = std::span<const Rung<Call>* const>;
 
@@ -54,7 +54,7 @@ std::vector<RungInfo> infos(Ladder<Call> ladder) {
   return all;
 }
 
-/// Why a rung of that backend cannot take arrays that lie on a device, or do not; null where it can.
+/// Returns why a rung of that backend cannot process arrays that are, or are not, on a device. Returns null if it can.
 const char* backend_refusal(Backend backend, bool on_device) noexcept;
 
 template <class Call>
@@ -63,7 +63,7 @@ bool is_on_device(const Call& call) {
   return false;
 }
 
-/// Why the rung cannot run the call here, or null.
+/// Returns why the rung cannot run the call here, or null.
 template <class Call>
 const char* refusal_of(const Rung<Call>& rung, std::type_identity_t<const Call>& call, const Policy& policy) noexcept {
   if (rung.run == nullptr) return "not built";
@@ -72,7 +72,7 @@ const char* refusal_of(const Rung<Call>& rung, std::type_identity_t<const Call>&
   return rung.refusal(call, policy);
 }
 
-/// The rung, if it can run the call. Throws unsupported.
+/// Returns the rung if it can run the call. Otherwise throws unsupported.
 template <class Call>
 const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call>& call, const Policy& policy) {
   const char* reason = refusal_of(*rung, call, policy);
@@ -80,10 +80,10 @@ const Rung<Call>& usable(const Rung<Call>* rung, std::type_identity_t<const Call
   return *rung;
 }
 
-/// Throws unknown_rung, or unsupported for a rung of another ladder, and says which ones are available (`known`).
+/// Throws unknown_rung, or unsupported for a rung of another ladder. The message lists the available rungs (`known`).
 [[noreturn]] void refuse_rung(std::string_view id, const std::string& known);
 
-/// Throws as refuse_rung() does.
+/// Returns the rung with that id. Throws as refuse_rung() does.
 template <class Call>
 const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
   for (const auto* rung : ladder) {
@@ -94,7 +94,7 @@ const Rung<Call>* rung_called(Ladder<Call> ladder, std::string_view id) {
   refuse_rung(id, known);
 }
 
-/// The rung that the policy names, if it can run the call. Throws unknown_rung and unsupported.
+/// Returns the rung that the policy names, if it can run the call. Throws unknown_rung and unsupported.
 template <class Call>
 const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Call>& call, const Policy& policy) {
   return usable(rung_called(ladder, policy.rung), call, policy);
@@ -103,13 +103,13 @@ const Rung<Call>& named_rung(Ladder<Call> ladder, std::type_identity_t<const Cal
 /// Throws invalid_argument for a negative thread count and unsupported for an instruction set that the CPU lacks.
 void require_policy(const Policy& policy);
 
-/// Throws the Error of a failure that is the same for every problem.
+/// Throws the Error for a failure that is the same for every problem.
 [[noreturn]] void throw_status(const Status& status, std::string_view rung);
 
-/// Why a SIMD rung cannot run under the policy's instruction set, or null.
+/// Returns why a SIMD rung cannot run with the policy's instruction set, or null.
 const char* isa_refusal(Isa isa) noexcept;
 
-/// The same as a rung's refusal.
+/// The refusal of a SIMD rung that supports every call.
 template <class Call>
 const char* needs_isa(const Call&, const Policy& policy) noexcept {
   return isa_refusal(policy.isa);

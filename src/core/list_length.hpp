@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/list_length.hpp: one list, what may be wrong with it, and offsets that stay wrong once they are.
+// core/list_length.hpp: the length of one list, its possible errors, and offsets that stay invalid after an error.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct List {
   T start;
   T stop;
 
-  /// Of a valid list: below 0 where it leaves int64.
+  /// Returns the length of a valid list. It is below 0 if the length exceeds int64.
   [[nodiscard]] UPSWEEP_HOST_DEVICE constexpr std::int64_t length() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start));
   }
@@ -28,11 +28,12 @@ struct List {
     if (strict && is_negative()) return Code::negative_start;
     return length() < 0 ? Code::overflow : Code::ok;
   }
-  /// The length; below 0 for a bad list.
+  /// Returns the length, or a number below 0 for a bad list.
   [[nodiscard]] UPSWEEP_HOST_DEVICE constexpr std::int64_t length_or_bad(bool strict) const {
     const auto from = static_cast<std::int64_t>(start);
     const auto to = static_cast<std::int64_t>(stop);
-    // A length below 0 is a stop before its start, or leaves int64; but what wraps around upwards looks valid.
+    // A length below 0 means that the stop is before the start, or that the length exceeds int64. But a length that
+    // wraps upwards (modulo 2^64) looks valid.
     const std::int64_t wraps = to & ~from;
     const std::int64_t refused = strict ? from : 0;
     return length() | ((wraps | refused) & kSign);
@@ -44,15 +45,15 @@ struct List {
   }
 };
 
-/// Adds lengths; what is bad or leaves int64 is below 0, and so is all that follows it. Associative in that sense: lengths
-/// are not negative, so a sum of some of them leaves int64 only where the sum of all before does too, and then wraps to
-/// below 0 first.
+/// Adds lengths. A bad length, and a sum that exceeds int64, are below 0, and so are all sums that follow. In that
+/// sense it is associative. Lengths are not negative, so a sum of some of them exceeds int64 only if the sum of all
+/// before does. That sum wraps to below 0 first.
 struct Extend {
   UPSWEEP_HOST_DEVICE constexpr std::int64_t operator()(std::int64_t a, std::int64_t b) const {
     return Add{}(a, b) | ((a | b) & kSign);
   }
 
-  // ---- Several at once: the signs beside the sums, not between them.
+  // ---- Several at once: the signs are combined in parallel with the sums, not between them.
 
   template <std::size_t kCount>
   UPSWEEP_HOST_DEVICE constexpr std::int64_t fold(const std::int64_t (&lengths)[kCount]) const {
@@ -65,7 +66,7 @@ struct Extend {
     return sum | (signs & kSign);
   }
 
-  /// Every length becomes the offset before it; returns the one after the last.
+  /// Replaces every length by the offset before it. Returns the offset after the last.
   template <std::size_t kCount>
   UPSWEEP_HOST_DEVICE constexpr std::int64_t scan_exclusive(std::int64_t before,
                                                             std::int64_t (&lengths)[kCount]) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/lists.cpp: what is wrong with lists and masks that a call is given, and how an Error says it.
+// core/lists.cpp: the errors in the lists and masks of a call, and their messages.
 #include "core/lists.hpp"
 
 #include "upsweep/detail/scan_call.hpp"
@@ -8,7 +8,7 @@ namespace upsweep {
 
 std::int64_t detail::lists_of_offsets(std::int64_t offsets) {
   if (offsets > 0) return offsets - 1;
-  throw Error(Code::unequal_lengths, "offsets of n lists take n + 1 elements: there is not even one");
+  throw Error(Code::unequal_lengths, "the offsets are empty: n lists have n + 1 offsets");
 }
 
 void detail::require_as_many_stops(std::int64_t starts, std::int64_t stops) {
@@ -24,7 +24,7 @@ void detail::require_array(const void* data, std::int64_t n, const char* what, A
 void detail::require_mask(const Mask& mask, std::int64_t length, const char* what, ArraysAre arrays) {
   if (!mask.is_given()) return;
   if (mask.first_bit < 0) {
-    throw Error(Code::invalid_argument, std::string(what) + ": its first bit is before its bitmap begins");
+    throw Error(Code::invalid_argument, std::string(what) + ": its first bit is before the beginning of its bitmap");
   }
   require_array(mask.data, mask.length, what, arrays);
   if (mask.length == length) return;
@@ -40,11 +40,11 @@ void detail::require_an_element_each(const Lists& lists, std::int64_t outputs) {
 
 void detail::require_lists(const Lists& lists, std::int64_t content, ArraysAre arrays) {
   if (lists.count < 0) throw Error(Code::invalid_argument, "the number of lists must not be negative");
-  // What a call keeps for each, some bytes, must still be counted in 64 bits, before any memory turns out to be too small.
+  // A call keeps some bytes for each list. They must be countable in 64 bits, before any memory turns out to be too
+  // small.
   constexpr std::int64_t kMostLists = std::int64_t{1} << 48;
   if (lists.count > kMostLists) {
-    throw Error(Code::invalid_argument,
-                std::to_string(lists.count) + " lists are more than any memory holds: a call takes up to 2^48");
+    throw Error(Code::invalid_argument, std::to_string(lists.count) + " lists are too many: a call takes at most 2^48");
   }
   require_mask(lists.valid, lists.count, "the validity of the lists", arrays);
   if (!lists.has_size) {
@@ -59,12 +59,12 @@ void detail::require_lists(const Lists& lists, std::int64_t content, ArraysAre a
   if (lists.size < 0) throw Error(Code::invalid_argument, "the size of the lists must not be negative");
   std::int64_t elements = 0;
   if (__builtin_mul_overflow(lists.count, lists.size, &elements)) {
-    throw Error(Code::overflow, std::to_string(lists.count) + " lists of " + std::to_string(lists.size) +
-                                    " elements are more than int64 counts");
+    throw Error(Code::overflow,
+                std::to_string(lists.count) + " lists of " + std::to_string(lists.size) + " elements exceed int64");
   }
   if (elements <= content) return;
   throw Error(Code::unequal_lengths, std::to_string(lists.count) + " lists of " + std::to_string(lists.size) +
-                                         " elements take " + std::to_string(elements) + ", but the content has " +
+                                         " elements need " + std::to_string(elements) + ", but the content has " +
                                          std::to_string(content));
 }
 
@@ -131,7 +131,8 @@ Lists lists_between(Type type, const void* starts, const void* stops, std::int64
 
 namespace {
 
-/// Whether offsets may be lengths, which some pass in their place: none is negative, and together they are the content.
+/// Whether offsets may be lengths, which some callers pass by mistake: none is negative, and their sum is the content's
+/// length.
 bool may_be_lengths(const Lists& lists, std::int64_t content) {
   return visit_list_bound(lists.type, [&]<class T>(std::type_identity<T>) {
     const auto* const offsets = static_cast<const T*>(lists.starts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/lists.hpp: bounds of lists by their type, what is wrong with those of one list, and how an Error says it.
+// core/lists.hpp: bounds of lists by their type, the errors of one list's bounds, and their messages.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct SizedBounds {
   [[nodiscard]] std::int64_t stop(std::int64_t i) const { return (i + 1) * size; }
 };
 
-/// f(bounds) of a GivenBounds or of SizedBounds. Validity is not looked at.
+/// Calls f(bounds) with a GivenBounds or SizedBounds. Does not read the validity.
 template <class F>
 decltype(auto) visit_bounds(const Lists& lists, F&& f) {
   if (lists.has_size) return f(SizedBounds{lists.size});
@@ -42,7 +42,7 @@ decltype(auto) visit_bounds(const Lists& lists, F&& f) {
   });
 }
 
-/// What is wrong with the bounds of a list in `content` elements; ok where they are equal, whatever they are.
+/// Returns the error of a list's bounds in `content` elements. Equal bounds are always ok.
 constexpr Code check_list(std::int64_t start, std::int64_t stop, std::int64_t content) {
   if (start == stop) return Code::ok;
   if (stop < start) return Code::stop_before_start;
@@ -50,24 +50,24 @@ constexpr Code check_list(std::int64_t start, std::int64_t stop, std::int64_t co
   return stop > content ? Code::stop_past_end : Code::ok;
 }
 
-/// The same of list i, null or not.
+/// Returns the error of list i, which may be null.
 Code check_list(const Lists& lists, std::int64_t i, std::int64_t content);
 
-/// Throws the Error of a bad list, whose bounds are in host memory; `code` is what check_list() says.
+/// Throws the Error of a bad list, whose bounds are in host memory. `code` is the result of check_list().
 [[noreturn]] void throw_bad_list(Code code, std::int64_t list, std::int64_t start, std::int64_t stop,
                                  std::int64_t content);
-/// The same, with the bounds read from host memory.
+/// Throws the Error of a bad list, and reads its bounds from host memory.
 [[noreturn]] void throw_bad_list(const Lists& lists, std::int64_t list, std::int64_t content);
 
 /// Throws overflow: the offset after the list exceeds int64.
 [[noreturn]] void throw_offset_overflow(std::int64_t list);
 
-/// Throws invalid_argument: a call that has failed reads `what` again to say why, and finds nothing wrong with it.
+/// Throws invalid_argument: a failed call reads `what` again to report the reason, but finds no error in it.
 [[noreturn]] void throw_changed(const std::string& what);
 
 /// Throws unequal_lengths: `output` holds `capacity` elements and needs more.
 [[noreturn]] void throw_too_small(const std::string& output, std::int64_t capacity, std::int64_t needed);
-/// Throws as throw_too_small() does where `needed` elements do not fit.
+/// Throws as throw_too_small() does if `needed` elements do not fit.
 void require_capacity(const std::string& output, std::int64_t capacity, std::int64_t needed);
 
 }  // namespace upsweep

@@ -23,7 +23,7 @@ constexpr Synonyms kSynonyms[] = {
     {" bitwise_xor bit_xor logical_xor xor_ ^ ", Operator::bit_xor},
 };
 
-/// The same of running results, which are scans.
+/// Words for running results, which are scans.
 constexpr Synonyms kRunning[] = {
     {" cumsum cumulative_sum running_sum prefix_sum nancumsum accumulate ", Operator::add},
     {" cumprod cumulative_prod nancumprod ", Operator::mul},
@@ -31,10 +31,10 @@ constexpr Synonyms kRunning[] = {
     {" cummax ", Operator::max},
 };
 
-/// What lists are reduced by, and nothing else.
+/// The reducers that only lists have.
 constexpr std::string_view kOfLists = " any all count count_nonzero argmin argmax ";
 
-/// Upper case is as good: SUM, Max. So are a module before the word, as in np.add, and parentheses after it.
+/// Upper case is accepted: SUM, Max. So are a module before the word, as in np.add, and parentheses after it.
 std::string between_blanks(std::string_view word) {
   if (const std::size_t dot = word.rfind('.'); dot != std::string_view::npos) word.remove_prefix(dot + 1);
   if (word.ends_with("()")) word.remove_suffix(2);
@@ -45,7 +45,7 @@ std::string between_blanks(std::string_view word) {
 
 std::string operator_hint(std::string_view word, std::string_view before, std::string_view after) {
   const std::string wanted = between_blanks(word);
-  if (wanted.size() == 2 || wanted.find(' ', 1) != wanted.size() - 1) return "";  // no single word
+  if (wanted.size() == 2 || wanted.find(' ', 1) != wanted.size() - 1) return "";  // not a single word
   const auto written = [&](std::string_view name) {
     return std::string(": write ").append(before).append(name).append(after);
   };
@@ -58,11 +58,11 @@ std::string operator_hint(std::string_view word, std::string_view before, std::s
   }
   for (const auto& [words, op] : kRunning) {
     if (words.find(wanted) != std::string_view::npos) {
-      return std::string(": that is a scan, whose operator is ").append(name(op));
+      return std::string(": this is a scan with the operator ").append(name(op));
     }
   }
   if (kOfLists.find(wanted) != std::string_view::npos) {
-    return ": only lists have that, by segmented_reduce or upsweep segment";
+    return ": this is only for lists: use segmented_reduce or upsweep segment";
   }
   constexpr std::string_view kMeans = " mean avg average nanmean ";
   if (kMeans.find(wanted) == std::string_view::npos) return "";

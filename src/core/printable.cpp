@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/printable.cpp: text and names of columns from files, as messages show them.
+// core/printable.cpp: formats text and names of columns from files for messages.
 #include "core/printable.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace upsweep {
 namespace {
 
-// As C writes it in a string.
+// Escapes bytes as C does in a string.
 std::string escaped(std::string_view bytes) {
   if (bytes == "\n") return "\\n";
   if (bytes == "\t") return "\\t";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/printable.hpp: text and names of columns from files, as messages show them.
+// core/printable.hpp: formats text and names of columns from files for messages.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace upsweep {
 
-/// Returns text from a file, fit for a terminal: on one line, at most `limit` bytes of it, with control characters and bytes that
-/// are not UTF-8 escaped.
+/// Returns text from a file in a form that is safe for a terminal. It is one line of at most `limit` bytes. Control
+/// characters and bytes that are not UTF-8 are escaped.
 std::string printable(std::string_view text, std::size_t limit = 200);
 
-/// Returns the names of a table's columns, as every message lists them: 'a', 'b, c', … (30 in all).
+/// Returns the names of a table's columns in the form that every message uses: 'a', 'b, c', … (30 in all).
 std::string names_of_columns(const std::vector<Field>& fields);
 
 }  // namespace upsweep

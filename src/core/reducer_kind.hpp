@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/reducer_kind.hpp: what the reducers of lists have in common, so that code asks for that and names none of them by hand.
+// core/reducer_kind.hpp: the kinds of list reducers, so that code asks for a kind and does not list reducers.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace upsweep {
 
 enum class ReducerKind : std::uint8_t {
   fold,      ///< elements are combined by an operator
-  boolean,   ///< any, all: of whether elements are not zero
-  nonzero,   ///< how many are not zero
-  length,    ///< how many there are: elements are not read
-  position,  ///< where the smallest or greatest one is
+  boolean,   ///< any, all: depends on whether elements are not zero
+  nonzero,   ///< the number of elements that are not zero
+  length,    ///< the number of elements; elements are not read
+  position,  ///< the position of the minimum or maximum
 };
 
-/// A reducer that is not listed here does not compile.
+/// Returns the kind of a reducer. A reducer that is not listed here does not compile.
 constexpr ReducerKind kind_of(Reducer reducer) {
   switch (reducer) {
     case Reducer::fold:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/utf8.hpp: the code points of UTF-8 text, which bytes are not UTF-8, and what a terminal would interpret, not show.
+// core/utf8.hpp: the code points of UTF-8 text, bytes that are not UTF-8, and characters that control a terminal.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace upsweep {
 
-/// The code point that begins at `at` and how many bytes it has; 0 bytes where there is no whole one.
+/// The code point that begins at `at`, and its number of bytes; 0 bytes if there is no whole code point.
 struct CodePoint {
   std::uint32_t value = 0;
   std::size_t bytes = 0;
@@ -33,7 +33,7 @@ inline CodePoint code_point(std::string_view text, std::size_t at) noexcept {
 
 namespace detail {
 
-/// Returns how many bytes from `at` on are ASCII.
+/// Returns the number of consecutive ASCII bytes, starting at `at`.
 inline std::size_t ascii_run(std::string_view text, std::size_t at) noexcept {
   constexpr std::uint64_t kHighBits = 0x8080808080808080;
   const auto word = [&](std::size_t i) {
@@ -42,15 +42,16 @@ inline std::size_t ascii_run(std::string_view text, std::size_t at) noexcept {
     return bytes;
   };
   std::size_t i = at;
-  // Four words a step: one branch for 32 bytes.
+  // Four words per step: one branch for 32 bytes.
   while (i + 32 <= text.size() && ((word(i) | word(i + 8) | word(i + 16) | word(i + 24)) & kHighBits) == 0) i += 32;
   while (i + 8 <= text.size() && (word(i) & kHighBits) == 0) i += 8;
   while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
   return i - at;
 }
 
-/// Returns the length in bytes of the code point at `at`, which has four bytes of text from there on, and is not ASCII; 0 where
-/// it is not valid. The masks take the lead byte and the continuation bytes at once, instead of one branch for each byte.
+/// Returns the length in bytes of the code point at `at`, or 0 if it is not valid. It must not be ASCII, and the text
+/// must have at least four bytes from `at` on. The masks test the lead byte and the continuation bytes at once, instead
+/// of with one branch for each byte.
 inline std::size_t length_of_code_point(std::string_view text, std::size_t at) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
   const std::uint32_t bytes = byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
@@ -68,7 +69,7 @@ inline std::size_t length_of_code_point(std::string_view text, std::size_t at) n
 
 }  // namespace detail
 
-/// Returns the index of the first byte that does not belong to valid UTF-8, or npos where all of the text is valid.
+/// Returns the index of the first byte that does not belong to valid UTF-8, or npos if all of the text is valid.
 /// Overlong forms, surrogates and code points past U+10FFFF are not valid. This is the rule for text in every reader.
 inline std::size_t first_invalid_utf8(std::string_view text) noexcept {
   std::size_t at = 0;
@@ -84,8 +85,8 @@ inline std::size_t first_invalid_utf8(std::string_view text) noexcept {
   }
 }
 
-/// Returns whether all of the text is ASCII. Made for the short texts of tables: without a loop over the last bytes, whose number
-/// no branch predictor knows.
+/// Returns whether all of the text is ASCII. It is optimized for the short strings of tables: there is no loop over the
+/// last bytes, whose number a branch predictor cannot predict.
 inline bool is_ascii(std::string_view text) noexcept {
   constexpr std::uint64_t kHighBits = 0x8080808080808080;
   const std::size_t n = text.size();
@@ -110,7 +111,7 @@ inline bool is_utf8(std::string_view text) noexcept {
   return is_ascii(text) || first_invalid_utf8(text) == std::string_view::npos;
 }
 
-/// C0, DEL and C1, and what turns the direction of the text around it.
+/// Returns whether a code point is in C0, DEL or C1, or changes the direction of the text around it.
 constexpr bool is_control(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }

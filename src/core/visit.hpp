@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// core/visit.hpp: call a template with every C++ type that a Type names, or those of bounds of lists; with one: types.hpp.
+// core/visit.hpp: calls a template with every C++ type of Type, or the type of list bounds; with one: types.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace upsweep {
 
-/// f(std::type_identity<T>{}) for every T.
+/// Calls f(std::type_identity<T>{}) for every T.
 template <class F>
 constexpr void for_each_type(F&& f) {
   [&]<class... T>(std::type_identity<std::tuple<T...>>) {
@@ -20,7 +20,7 @@ constexpr void for_each_type(F&& f) {
   }(std::type_identity<Types>{});
 }
 
-/// The same for the types that bounds of lists have.
+/// Calls f(std::type_identity<T>{}) for the T that `type` names, one of the types of list bounds.
 template <class F>
 decltype(auto) visit_list_bound(Type type, F&& f) {
   if (type == Type::int32) return f(std::type_identity<std::int32_t>{});
@@ -29,13 +29,14 @@ decltype(auto) visit_list_bound(Type type, F&& f) {
   detail::no_such_value();
 }
 
-/// The type as which Op combines elements of type T. For integers it is the unsigned type of their size, except for min and
-/// max: the bits are equal modulo 2^bits, and one instantiation serves both types.
+/// The type as which Op combines elements of type T. For integers it is the unsigned type of the same size, except for
+/// min and max. The bits are equal modulo 2^bits, and one instantiation serves both types.
 template <class T, class Op>
 using CombinedAs = typename std::conditional_t<std::is_integral_v<T> && !Op::kSelects, std::make_unsigned<T>,
                                                std::type_identity<T>>::type;
 
-/// f(std::type_identity<CombinedAs<T, Op>>{}, op) for the T and the Op that `type` and `op` name; op is not `custom`.
+/// Calls f(std::type_identity<CombinedAs<T, Op>>{}, op) for the T and the Op that `type` and `op` name; op is not
+/// `custom`.
 template <class F>
 void visit_combined(Type type, Operator op, F&& f) {
   visit_type(type, [&]<class T>(std::type_identity<T>) {

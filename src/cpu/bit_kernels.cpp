@@ -18,7 +18,8 @@ UPSWEEP_INLINE Register<Word> load_register(const Word* from) {
   return *reinterpret_cast<const RegisterOf<Word>::Unaligned*>(from);
 }
 
-/// A register at a time from the top down: all it reads is loaded before it is written, so words may overlap.
+/// Processes one register at a time, from the top down. All words are loaded before they are overwritten, so words may
+/// overlap.
 template <bool kWhole>
 void shift_or_by(Word* to, const Word* from, std::int64_t words, int shift) {
   constexpr int kStep = kRegisterLanes<Word>;

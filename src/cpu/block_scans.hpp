@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/block_scans.hpp: scans by blocks: in order by one thread, or in three phases by several. cpu/lookahead.hpp needs one pass.
+// cpu/block_scans.hpp: scans by blocks: in order by one thread, or in three phases by several. One pass: lookahead.hpp.
 //
-// `Ranges` is what a problem does to a range of its elements: see problems/dense/scan/ranges.hpp.
+// `Ranges` defines what a problem computes for a range of its elements: see problems/dense/scan/ranges.hpp.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,16 @@
 
 namespace upsweep::cpu {
 
-/// Sub-blocks of a block. While one is scanned the next one is fetched.
+/// Sub-blocks of a block. While one is scanned, the next one is prefetched.
 inline constexpr std::int64_t kSubBlocks = tuning::kBlocks.sub_blocks;
 
-/// Bytes before the next cache line. Sub-blocks of an output that begin with one are stored in whole vectors.
+/// Returns the bytes before the next cache line. A sub-block of an output that begins with a cache line is stored in
+/// whole vectors.
 inline std::int64_t before_line(const void* out) {
   return static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(out) % 64);
 }
 
-/// The sub-blocks of a block: a quarter of it each, which is folded or scanned at a time.
+/// The sub-blocks of a block: quarters of the block. A thread folds or scans one sub-block at a time.
 template <class Ranges>
 class SubBlocks {
  public:
@@ -30,7 +31,7 @@ class SubBlocks {
   explicit SubBlocks(const Ranges& ranges)
       : ranges_(ranges), first_(ranges.first_sub_block()), each_(ranges.sub_block()) {}
 
-  /// Where the sub-block ends that begins at `at`, in a block of `count` elements.
+  /// Returns the end of the sub-block that begins at `at`, in a block of `count` elements.
   [[nodiscard]] std::int64_t end(std::int64_t at, std::int64_t count) const {
     return std::min(count, at == 0 ? first_ : at + each_);
   }
@@ -52,8 +53,8 @@ class SubBlocks {
   std::int64_t each_;
 };
 
-/// One thread scans block after block, sub-block by sub-block, until a block has something bad in it. `carry` precedes it all
-/// and becomes what precedes the next element. Returns the first bad index or kNoIndex.
+/// One thread scans the blocks in order, sub-block by sub-block, until a block contains an error. `carry` is the fold
+/// of the elements before the range, and becomes the fold including the range. Returns the first bad index or kNoIndex.
 template <class Ranges>
 std::int64_t scan_in_order(const Ranges& ranges, std::int64_t n, typename Ranges::Carry& carry) {
   const SubBlocks<Ranges> sub_blocks(ranges);
@@ -72,12 +73,12 @@ std::int64_t scan_in_order(const Ranges& ranges, std::int64_t n, typename Ranges
   return bad;
 }
 
-/// Elements of a long block. Their length is fixed and threads take several, so that the order in which floats are added does
-/// not depend on the number of threads.
+/// Number of elements of a long block. The length is fixed, and a thread processes several blocks. Therefore the order
+/// in which floats are added does not depend on the number of threads.
 inline constexpr std::int64_t kLongBlock = tuning::kBlocksOrder.long_block;
 
-/// Scans n elements by long blocks, `carry` preceding them; carry becomes what precedes the next element. Returns the first bad
-/// index or kNoIndex.
+/// Scans n elements in long blocks. `carry` is the fold of the elements before them, and becomes the fold including
+/// them. Returns the first bad index or kNoIndex.
 template <class Ranges>
 std::int64_t scan_in_three_phases(const Ranges& ranges, std::int64_t n, int threads, typename Ranges::Carry& carry) {
   const std::int64_t count = ceil_div(n, kLongBlock);
@@ -86,20 +87,20 @@ std::int64_t scan_in_three_phases(const Ranges& ranges, std::int64_t n, int thre
   const auto carry_of = [&](std::int64_t block) ->
       typename Ranges::Carry& { return carries[static_cast<std::size_t>(block)]; };
 
-  // ---- Phase 1: every block is scanned as if nothing preceded it; its last value is its total.
+  // ---- Phase 1: every block is scanned as if nothing preceded it. The last value of a block is its total.
   for_each_index(count, threads, [&](std::int64_t b) {
     ranges.clear(carry_of(b));
     first_bad.add(ranges.scan_alone(block_of(n, kLongBlock, b), carry_of(b)));
   });
 
-  // ---- Phase 2: an exclusive scan of the totals, in place: carries[b] becomes what precedes block b.
+  // ---- Phase 2: an exclusive scan of the totals, in place. carries[b] becomes the fold of all blocks before block b.
   for (auto& total : carries) {
     const typename Ranges::Carry before = carry;
     ranges.merge(carry, total);
     total = before;
   }
 
-  // ---- Phase 3: what precedes a block is combined into all of it.
+  // ---- Phase 3: the fold of all blocks before a block is combined into each element of the block.
   for_each_index(count, threads,
                  [&](std::int64_t b) { first_bad.add(ranges.shift(block_of(n, kLongBlock, b), carry_of(b))); });
   return first_bad.get();

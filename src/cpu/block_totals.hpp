@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/block_totals.hpp: the totals of an array's blocks, each published once, by its owner or by somebody who helps.
+// cpu/block_totals.hpp: the totals of an array's blocks, each published once, by its owner or by another thread.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace upsweep::cpu {
 
-/// A slot per block, in cache lines of its own: whoever waits for one block does not slow down those who publish others.
-/// A slot is a total, filled up, whether it is known, and the number of helpers that read the block to fold it in its
-/// owner's place. Publishing is plain stores: a locked instruction, as taking a block is, waits until all non-temporal stores
-/// have reached memory.
+/// A slot per block, in separate cache lines: a thread that waits for one block does not slow down threads that publish
+/// others. A slot contains a total, padded, and whether it is known. It also counts the helpers: threads that read the
+/// block to fold it instead of its owner. Publishing uses plain stores: a locked instruction, as for taking a block,
+/// waits until all non-temporal stores have reached memory.
 class BlockTotals {
  public:
   /// Throws std::bad_alloc.
@@ -28,7 +28,7 @@ class BlockTotals {
   BlockTotals(const BlockTotals&) = delete;
   BlockTotals& operator=(const BlockTotals&) = delete;
 
-  /// Several may publish a block, as they all have the same total.
+  /// Publishes a block's total. Several threads may publish a block, because they all have the same total.
   void publish(std::int64_t block, const void* total) {
     const auto* from = static_cast<const std::byte*>(total);
     for (std::int64_t w = 0; w < words_; ++w) {
@@ -39,7 +39,7 @@ class BlockTotals {
     known(block).store(1, std::memory_order_release);
   }
 
-  /// The block's total, where it is known.
+  /// Reads the block's total; returns false if it is not known.
   bool read(std::int64_t block, void* total) const {
     if (known(block).load(std::memory_order_acquire) == 0) return false;
     auto* to = static_cast<std::byte*>(total);
@@ -51,8 +51,9 @@ class BlockTotals {
   }
   void fetch(std::int64_t block) const { __builtin_prefetch(slot(block) + words_); }
 
-  /// Whether this thread may fold the block for its owner, who overwrites it in place only once end_help() was called:
-  /// the total is missing, and nobody else helps, or this thread insists.
+  /// Returns whether this thread may fold the block instead of its owner: if the total is missing and no other thread
+  /// folds the block. With `insists`, this thread may also fold a block that another thread folds. The owner overwrites
+  /// the block in place only after end_help() was called.
   [[nodiscard]] bool begin_help(std::int64_t block, bool insists) {
     if (known(block).load(std::memory_order_acquire) != 0) return false;
     if (helpers(block).load(std::memory_order_relaxed) != 0 && !insists) return false;
@@ -63,8 +64,8 @@ class BlockTotals {
   }
   void end_help(std::int64_t block) { helpers(block).fetch_sub(1, std::memory_order_release); }
 
-  /// Whether nobody reads the block any more to fold it, nor will: for who has published its total. A read-modify-write
-  /// is before a helper's, who then sees that the total is known, or after it, and sees the helper.
+  /// Whether no thread reads the block to fold it, now or later. Only for the thread that has published its total. The
+  /// read-modify-write is before a helper's, which then sees that the total is known, or after it, and sees the helper.
   [[nodiscard]] bool is_left(std::int64_t block) { return helpers(block).fetch_add(0, std::memory_order_acq_rel) == 0; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/combination_kernels.cpp: a list's tuples are those of the table plus its start, stored in whole vectors: what is past
-// the last of them the next list overwrites.
+// cpu/combination_kernels.cpp: computes a list's tuples as those of the table plus its start, stored in whole vectors.
+// The next list overwrites elements past the last tuple.
 #include "cpu/combination_kernels.hpp"
 
 #include <cstddef>
@@ -32,14 +32,14 @@ void pairs(const std::int64_t* lengths, std::int64_t count, bool replacement, st
   }
 }
 
-/// kN: positions of a tuple, where they are known.
+/// kN: positions of a tuple, if known at compile time.
 template <int kN>
 std::int64_t tuples_of(const TupleTable& table, const std::int64_t* starts, const std::int64_t* lengths,
                        std::int64_t count, std::int64_t* const* out, std::int64_t& at, std::int64_t capacity) {
   const std::int64_t n = kN != 0 ? kN : table.n;
   const std::int64_t* const positions = table.positions;
   std::int64_t* rows[kN != 0 ? std::size_t{kN}
-                             : 1];  // copies, as a store to a row could change the pointers for all the compiler knows
+                             : 1];  // copies, because for the compiler, a store to a row could change the pointers
   for (int d = 0; d < kN; ++d) rows[d] = out[d];
   std::int64_t* const* const to_rows = kN != 0 ? rows : out;
   std::int64_t to = at;

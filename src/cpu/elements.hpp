@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/elements.hpp: the input of a scan or reduction, handed out in the type that is computed in.
+// cpu/elements.hpp: the input of a scan or reduction, converted to the type that is computed in.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace upsweep::cpu {
 
-/// What a call's kernels get as the operator's function object, which compiled operators have none of.
+/// Returns the operator's function object for a call's kernels. Compiled operators do not have one.
 template <class Call>
 const void* operator_object(const Call& call) {
   static constexpr std::byte kNoState{};
   return call.op_object != nullptr ? call.op_object : &kNoState;
 }
 
-/// An array read through a conversion. Where the types are equal the elements are handed out where they lie; otherwise
+/// An array read through a conversion. If the types are equal, the elements are passed in place. Otherwise
 /// they are converted a block at a time on the stack, which stays in L1 next to its input.
 class Elements {
  public:

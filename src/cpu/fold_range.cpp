@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/fold_range.cpp: products of floats as mantissas and exponents, in the order that the kernels multiply in.
+// cpu/fold_range.cpp: products of floats as mantissas and exponents, in the order in which the kernels multiply.
 #include "cpu/fold_range.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kAccumulators = tuning::kBlocksOrder.accumulators;
 
-/// kChains products, of the elements whose indices are equal modulo kChains. Exact powers of two apart they are rounded as
-/// if multiplied one by one, so the bits are those of the kernels wherever these stay in range.
+/// kChains products, of the elements whose indices are equal modulo kChains. They are scaled by exact powers of two,
+/// and so rounded as if multiplied one by one. The bits are therefore those of the kernels if these stay in range.
 template <class T, std::size_t kChains>
 class Chains {
  public:
@@ -53,7 +53,7 @@ class Chains {
   static constexpr Bits kBias = kField / 2;
 
   static Bits field_of(T x) { return (std::bit_cast<Bits>(x) >> kFraction) & kField; }
-  /// x / 2^exponent, in [1, 2) or its negative.
+  /// Returns x / 2^exponent, in [1, 2) or its negative.
   static T mantissa_of(T x) {
     return std::bit_cast<T>((std::bit_cast<Bits>(x) & ~(kField << kFraction)) | (kBias << kFraction));
   }
@@ -102,7 +102,7 @@ void multiply(const void* x, std::int64_t n, void* carry) {
       if ((c & distance) == 0) detail::merge(Mul{}, all[c], all[c + distance]);
     }
   };
-  // The accumulators, then the lanes of their product.
+  // First the accumulators, then the lanes of their product.
   constexpr std::size_t kLanes = kChains / kAccumulators;
   for (std::size_t distance = kLanes; 0 < distance && distance < kChains; distance *= 2) join(distance);
   for (std::size_t distance = 1; distance < kLanes; distance *= 2) join(distance);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/fold_range.hpp: the folds of a scan's or reduction's elements, where products of floats keep an exponent of their own.
+// cpu/fold_range.hpp: the folds of a scan's or reduction's elements, with a separate exponent for products of floats.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace upsweep::cpu {
 
-/// What a call's elements are folded with. Partial products of floats can leave their type's range where the product of all
-/// elements does not: the CPU's flags show it, at no cost, and such a range is folded again, in the same order, without that
-/// limit. Its carry then has an exponent (ScanCarry::wraps).
+/// Folds a call's elements. Partial products of floats can leave their type's range even if the product of all elements
+/// does not. The CPU's flags show this at no cost. Such a range is folded again, in the same order, by a loop whose
+/// partial products have a wider exponent. The carry of the range then has an exponent (ScanCarry::wraps).
 class FoldRange {
  public:
   template <class Call>
@@ -46,9 +46,9 @@ class FoldRange {
 
  private:
   using Multiply = void (*)(const void* x, std::int64_t n, void* carry);
-  /// In the order of the plain loop, or of the vectors of simd_kernels.cpp.
+  /// Multiplies in the order of the plain loop, or of the vectors of simd_kernels.cpp.
   static Multiply product_of(Type type, bool vectors);
-  /// The same of elements of the output type.
+  /// Folds elements of the output type.
   void fold(const void* x, std::int64_t n, void* carry) const;
 
   const detail::ScanKernel& kernel_;
@@ -57,7 +57,7 @@ class FoldRange {
   Elements elements_;
   Type out_type_;
   Multiply multiply_ = nullptr;
-  /// Sums of integers in another type: that of the elements as they are, converted to the type, needs no conversion of each.
+  /// Sums integers whose output type differs: the exact sum is converted once, instead of each element.
   Int128 (*exact_sum_)(const void* in, std::int64_t n) = nullptr;
 };
 

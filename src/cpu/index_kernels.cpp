@@ -33,7 +33,7 @@ UPSWEEP_INLINE __m512i eight_wide(const T* from) {
   return (__m512i)widen(from);
 }
 
-/// Whole groups of 64 elements: where the rest begins.
+/// Processes whole groups of 64 elements; returns where the rest begins.
 template <class Tag, class Index>
 UPSWEEP_INLINE std::int64_t retag_groups(const Tag* tags, const Index* index, std::int64_t n, Retag how,
                                          std::int8_t* to_tags, std::int64_t* to_index) {
@@ -65,7 +65,7 @@ void retag(const Tag* tags, const Index* index, std::int64_t n, Retag how, std::
            std::int64_t* to_index) {
   if (static_cast<Tag>(how.from) != how.from) return;
   for (std::int64_t i = retag_groups(tags, index, n, how, to_tags, to_index); i < n; ++i) {
-    // Masks instead of a choice, for which there would be a branch.
+    // Masks instead of a conditional, for which the compiler would generate a branch.
     const std::int64_t mask = -static_cast<std::int64_t>(tags[i] == how.from);
     const std::int64_t at = static_cast<std::int64_t>(index[i]) + how.base;
     to_tags[i] = static_cast<std::int8_t>((how.to & mask) | (to_tags[i] & ~mask));
@@ -73,7 +73,7 @@ void retag(const Tag* tags, const Index* index, std::int64_t n, Retag how, std::
   }
 }
 
-/// The first `count` of eight elements. Without masked stores the others are written as they are.
+/// Stores the first `count` of eight elements. Without masked stores the others are rewritten with their old values.
 template <class T>
 UPSWEEP_INLINE void store_first(T* to, const Eight<T>& v, std::int64_t count) {
 #if UPSWEEP_REGISTER_BYTES == 64
@@ -121,7 +121,7 @@ std::int64_t fill(Tag* tags, Index* index, Tag tag, NumberedLists lists, std::in
 UPSWEEP_INLINE std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 UPSWEEP_INLINE std::int64_t greatest(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
-/// Of the elements 0 … length - 1 of a list; kStep: 1 or -1, or 0 for another.
+/// The taken elements of 0 … length - 1 of a list. kStep: 1 or -1, or 0 for any other step.
 template <int kStep>
 struct Taken {
   std::int64_t first;
@@ -129,7 +129,7 @@ struct Taken {
 
   UPSWEEP_INLINE Taken(const Slice& slice, std::int64_t length) {
     const std::int64_t step = kStep != 0 ? kStep : slice.step;
-    // Where there is nothing to begin or to end with: a step before the first one.
+    // The bounds where nothing is taken: one step before the first element.
     const std::int64_t least_at = step > 0 ? 0 : -1;
     const std::int64_t most_at = step > 0 ? length : length - 1;
     const std::int64_t start = slice.has_start ? slice.start : step > 0 ? 0 : -1;
@@ -146,7 +146,7 @@ struct Taken {
   }
 
  private:
-  /// Negative ones count from the end.
+  /// Negative positions count from the end.
   UPSWEEP_INLINE static std::int64_t bounded(std::int64_t at, std::int64_t length, std::int64_t least_at,
                                              std::int64_t most_at) {
     return least(greatest(at < 0 ? at + length : at, least_at), most_at);
@@ -167,7 +167,7 @@ std::int64_t count_taken(const SlicedLists<T>& lists) {
 
 template <int kStep, class T>
 std::int64_t write_taken(const SlicedLists<T>& lists, T* ends, std::int64_t* to, std::int64_t at, std::int64_t end) {
-  constexpr std::int64_t kLists = tuning::kListKernels.index_lists;  // whose numbers stay in the core's first cache
+  constexpr std::int64_t kLists = tuning::kListKernels.index_lists;  // whose numbers stay in the core's L1
   std::int64_t firsts[std::size_t{kLists}];
   std::int64_t counts[std::size_t{kLists}];
   const std::int64_t step = kStep != 0 ? kStep : lists.slice.step;
@@ -180,7 +180,7 @@ std::int64_t write_taken(const SlicedLists<T>& lists, T* ends, std::int64_t* to,
       counts[i] = taken.count;
     }
     for (std::int64_t i = 0; i < some; ++i) {
-      if (counts[i] <= kEight && at + kEight <= end) {  // whole: its end is no branch to mispredict
+      if (counts[i] <= kEight && at + kEight <= end) {  // a whole vector: no loop exit to mispredict
         *reinterpret_cast<EightOf<std::int64_t>::Unaligned*>(to + at) = steps + firsts[i];
       } else {
         for (std::int64_t j = 0; j < counts[i]; ++j) to[at + j] = firsts[i] + j * step;
@@ -210,7 +210,7 @@ std::int64_t write_slices(const SlicedLists<T>& lists, T* ends, std::int64_t* to
 UPSWEEP_INLINE bool is_counted(const MaskRange& range, std::int64_t i) { return (range.mask[i] != 0) == range.nonzero; }
 
 #if UPSWEEP_REGISTER_BYTES == 64
-/// Which of 64 elements count.
+/// Returns which of 64 elements count.
 UPSWEEP_INLINE std::uint64_t counted(const MaskRange& range, std::int64_t i) {
   const __m512i bytes = _mm512_loadu_si512(range.mask + i);
   return range.nonzero ? _mm512_test_epi8_mask(bytes, bytes) : _mm512_testn_epi8_mask(bytes, bytes);
@@ -238,7 +238,7 @@ std::int64_t positions(MaskRange range, std::int64_t* to, std::int64_t at, std::
     }
     for (int j = 0; j < 64; j += kEight) {
       const auto eight = static_cast<__mmask8>(word >> j);
-      // Into a register first: to compress into memory takes longer.
+      // Compressed into a register first: compressing into memory takes longer.
       const __m512i positions = _mm512_add_epi64((__m512i)kSteps<std::int64_t>, _mm512_set1_epi64(i + j));
       _mm512_storeu_si512(to + at, _mm512_maskz_compress_epi64(eight, positions));
       at += __builtin_popcount(eight);
@@ -247,7 +247,7 @@ std::int64_t positions(MaskRange range, std::int64_t* to, std::int64_t at, std::
 #endif
   for (; i < range.last; ++i) {
     const bool counts = is_counted(range, i);
-    // What does not count is written over by what counts after it: one branch, and it is predicted.
+    // Positions that do not count are overwritten by later ones that do. There is one branch, and it is predicted.
     if ((static_cast<int>(counts) | static_cast<int>(at < end)) != 0) to[at] = i;
     at += counts ? 1 : 0;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/index_kernels.hpp: kernels on tags and indices of unions, slices of lists and masks of bytes, once per instruction set.
+// cpu/index_kernels.hpp: kernels on tags and indices of unions, slices of lists and byte masks; per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,28 @@
 
 namespace upsweep::cpu {
 
-/// What becomes of elements of one tag.
+/// How elements of one tag are changed.
 struct Retag {
   std::int64_t from;
   std::int8_t to;
   std::int64_t base;  ///< is added to their index
 };
 
-/// Lists of elements that are numbered through: list i has counts[i], from starts[i] on.
+/// Lists whose elements are numbered consecutively: list i has counts[i] elements, from starts[i] on.
 struct NumberedLists {
-  std::int64_t* starts;  ///< become where the lists end
+  std::int64_t* starts;  ///< become the ends of the lists
   const std::int64_t* counts;
   std::int64_t count;
-  std::int64_t end;  ///< elements before this one, and after those of the lists before, may be written as they are
+  std::int64_t end;  ///< elements after earlier lists' ones and before this one may be rewritten unchanged
 };
 
 template <class Tag, class Index>
 struct UnionKernels {
-  /// (to_tags, to_index) ← (how.to, index + how.base) where the tag is how.from. The rest stays, but may be written as it is.
+  /// (to_tags, to_index) ← (how.to, index + how.base) where the tag is how.from. Other elements may be rewritten
+  /// unchanged.
   void (*retag)(const Tag* tags, const Index* index, std::int64_t n, Retag how, std::int8_t* to_tags,
                 std::int64_t* to_index);
-  /// Tags and index, which is `number`, number + 1, …, of the lists' elements. Returns the next number.
+  /// Writes tags and indices of the lists' elements. Indices are `number`, number + 1, …. Returns the next number.
   std::int64_t (*fill)(Tag* tags, Index* index, Tag tag, NumberedLists lists, std::int64_t number);
 };
 
@@ -50,7 +51,7 @@ struct Slice {
   bool has_stop;
 };
 
-/// n lists, and what is taken of each.
+/// n lists, and the slice that is taken of each.
 template <class T>
 struct SlicedLists {
   const T* starts;
@@ -61,9 +62,10 @@ struct SlicedLists {
 
 template <class T>
 struct SliceKernels {
-  /// How many elements are taken.
+  /// Returns the number of elements that are taken.
   std::int64_t (*count)(const SlicedLists<T>& lists);
-  /// to[at], … ← where these lie; ends[i] ← where those of list i end. Up to to[end] more may be written. Returns the last end.
+  /// to[at], … ← the positions of these elements; ends[i] ← the end of list i's. Up to to[end] more may be written.
+  /// Returns the last end.
   std::int64_t (*write)(const SlicedLists<T>& lists, T* ends, std::int64_t* to, std::int64_t at, std::int64_t end);
 };
 
@@ -73,9 +75,9 @@ struct IndexKernels {
       unions;
   std::tuple<SliceKernels<std::int32_t>, SliceKernels<std::uint32_t>, SliceKernels<std::int64_t>> slices;
   std::int64_t (*count)(MaskRange range);
-  /// to[at], … ← their positions. Up to to[end] more may be written. Returns where it has ended.
+  /// to[at], … ← the positions of bytes that count. Up to to[end] more may be written. Returns the end.
   std::int64_t (*positions)(MaskRange range, std::int64_t* to, std::int64_t at, std::int64_t end);
-  /// to[i] ← 1 of n lists that are empty, or end before they start, else 0.
+  /// to[i] ← 1 if list i of n is empty or ends before it starts, otherwise 0.
   void (*are_empty)(const std::int64_t* offsets, std::int64_t n, std::int8_t* to);
 };
 
@@ -83,7 +85,7 @@ const IndexKernels& index_kernels_baseline() noexcept;
 const IndexKernels& index_kernels_avx2() noexcept;
 const IndexKernels& index_kernels_avx512() noexcept;
 
-/// Those of an instruction set that the CPU has.
+/// Returns the kernels of an instruction set that the CPU supports.
 inline const IndexKernels& index_kernels(Isa isa) noexcept {
   return table_for(isa, &index_kernels_baseline, &index_kernels_avx2, &index_kernels_avx512);
 }

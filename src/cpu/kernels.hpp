@@ -17,28 +17,29 @@ __extension__ using Int128 = __int128;
 /// A vector of the SIMD kernels, for every instruction set (simd.hpp).
 inline constexpr int kVectorBytes = 64;
 
-/// Elements converted to another type, one by one: integers modulo 2^bits, to floats rounded to nearest.
+/// Converts elements to another type, one by one: to integers modulo 2^bits, to floats rounded to nearest.
 using Convert = void (*)(const void* in, void* out, std::int64_t n);
 
 /// The lists of one column: list i is starts[i] … stops[i].
 struct ListBounds {
   const void* starts;
   const void* stops;
-  bool strict;  ///< negative starts are errors too
+  bool strict;  ///< negative starts are also errors
 };
 
 /// The sum of the lengths of some lists.
 struct ListTotal {
   std::int64_t total;  ///< the sum of lengths, modulo 2^64
-  bool bad;            ///< some list is invalid, or an offset went past 2^63-1
+  bool bad;            ///< some list is invalid, or an offset exceeded 2^63-1
 };
 
 /// Offsets of n lists. Types: int32, uint32, int64.
 struct OffsetsKernel {
-  /// The sum of lengths, modulo 2^64; nothing is checked.
+  /// Returns the sum of lengths, modulo 2^64, without checks.
   std::int64_t (*reduce)(const ListBounds& lists, std::int64_t n);
-  /// out[i] ← before + the lengths of lists 0 … i; `total` includes `before`, and `mode.exclusive` is not used. Of what
-  /// `mode` points to, starts are given: stops are as far from them as those of `lists`. Totals are int64.
+  /// out[i] ← before + the lengths of lists 0 … i. `total` includes `before`, and `mode.exclusive` is not used. Lists
+  /// that `mode` points to are given by their starts. Their stops are at the same distance as those of `lists`. Totals
+  /// are int64.
   ListTotal (*scan)(const ListBounds& lists, std::int64_t n, std::int64_t* out, std::int64_t before,
                     const detail::ScanMode& mode);
   /// For stops == starts + 1: out[i] ← stops[i] - base. `total` is the last one.
@@ -54,28 +55,28 @@ struct KernelTable {
   detail::ScanKernel scan[kTypeCount]
                          [kOperatorCount];  ///< same type in and out; empty for operators of integers only on floats
   Convert convert[kTypeCount][kTypeCount];  ///< empty from floats to integers
-  OffsetsKernel offsets[kTypeCount];        ///< empty but for is_list_bound
-  /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats. Sums find it on
-  /// their way too (ScanMode::note).
+  OffsetsKernel offsets[kTypeCount];        ///< empty except for is_list_bound
+  /// OR of x ^ (x >> bits-1) over the elements: no |x| exceeds it by more than one. Empty for floats. Sums also compute
+  /// it (ScanMode::note).
   std::uint64_t (*magnitude[kTypeCount])(const void* in, std::int64_t n);
-  /// The sum of the elements. Empty for floats.
+  /// Returns the sum of the elements. Empty for floats.
   Int128 (*exact_sum[kTypeCount])(const void* in, std::int64_t n);
-  /// Copies past the caches.
+  /// Copies with stores past the caches.
   void (*copy)(void* to, const void* from, std::int64_t bytes);
-  /// Reads and returns the exclusive or of all words, so that nothing is optimised away.
+  /// Reads all words and returns their exclusive or, so that the reads are not optimized away.
   std::uint64_t (*read)(const void* from, std::int64_t bytes);
   FilteredSum filtered_sum;
 };
 
-const KernelTable& kernels_plain() noexcept;  ///< the loops: scan, that of offsets, and filtered_sum; the rest is empty
-const KernelTable& kernels_baseline() noexcept;  ///< SIMD with what every CPU of the architecture has
+const KernelTable& kernels_plain() noexcept;  ///< the loops: scan, offsets' scan, and filtered_sum; the rest is empty
+const KernelTable& kernels_baseline() noexcept;  ///< SIMD with the instructions of every CPU of the architecture
 const KernelTable& kernels_avx2() noexcept;
 const KernelTable& kernels_avx512() noexcept;
 
-/// out[i] ← value + out[i], and whether one of them went below zero.
+/// out[i] ← value + out[i]. Returns whether any result is below zero.
 bool shift_offsets(std::int64_t* out, std::int64_t n, std::int64_t value) noexcept;
 
-/// Of three tables the one for an instruction set that the CPU has.
+/// Returns the table, of three, for an instruction set that the CPU supports.
 template <class Table>
 const Table& table_for(Isa isa, const Table& (*baseline)() noexcept, const Table& (*avx2)() noexcept,
                        const Table& (*avx512)() noexcept) noexcept {
@@ -83,7 +84,7 @@ const Table& table_for(Isa isa, const Table& (*baseline)() noexcept, const Table
   return chosen == Isa::avx512 ? avx512() : chosen == Isa::avx2 ? avx2() : baseline();
 }
 
-/// The SIMD kernels of an instruction set that the CPU has.
+/// Returns the SIMD kernels of an instruction set that the CPU supports.
 inline const KernelTable& kernels(Isa isa) noexcept {
   return table_for(isa, &kernels_baseline, &kernels_avx2, &kernels_avx512);
 }

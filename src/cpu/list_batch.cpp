@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/list_batch.cpp: bounds of lists read and checked, by kernels where no list can be null.
+// cpu/list_batch.cpp: reads and checks bounds of lists, with kernels if no list can be null.
 #include "cpu/list_batch.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::int64_t find_bad(const Lists& lists, std::int64_t first, std::int64_t count
 
 }  // namespace
 
-/// Of lists some of which are null: their bounds are not looked at. False where one of the others is bad.
+/// Reads lists of which some are null. The bounds of null lists are ignored. Returns false if any other list is bad.
 bool ListBatch::read_valid(const Lists& lists, std::int64_t first, std::int64_t count, std::int64_t content) {
   longest = 0;
   shortest = 0;  // a null list may be among them

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/list_batch.hpp: some hundred lists at a time: their bounds in 64 bits, and which of them is bad.
+// cpu/list_batch.hpp: some hundred lists at a time: their bounds in 64 bits, and the first bad list.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace upsweep::cpu {
 
-/// Lists [first, first + count) of a call: list k of the batch has elements from[k] … to[k] - 1. Of empty lists and null ones
-/// both are 0.
+/// Lists [first, first + count) of a call: list k of the batch has elements from[k] … to[k] - 1. For empty and null
+/// lists both are 0.
 struct ListBatch {  // NOLINT(cppcoreguidelines-pro-type-member-init): bounds are written before they are read
   static constexpr std::int64_t kLists = tuning::kLists.batch;
 
@@ -25,7 +25,7 @@ struct ListBatch {  // NOLINT(cppcoreguidelines-pro-type-member-init): bounds ar
   std::int64_t longest = 0;
   std::int64_t shortest = 0;
 
-  /// Returns the first list that is bad in `content` elements, whereupon the batch is unspecified, or kNoIndex.
+  /// Returns the first list that is bad in `content` elements, or kNoIndex. After a bad list the batch is unspecified.
   std::int64_t read(const Lists& lists, std::int64_t first, std::int64_t count, std::int64_t content,
                     const ListKernels& kernels);
 
@@ -38,10 +38,10 @@ inline constexpr std::int64_t kBlockLists = tuning::kLists.block_lists;
 
 inline std::int64_t list_blocks(const Lists& lists) { return ceil_div(lists.count, kBlockLists); }
 
-/// Lists of a block, which workers take in any order: their bounds as starts and lengths. A null list is an empty one.
+/// Lists of a block, which workers take in any order: their bounds as starts and lengths. A null list is empty here.
 struct ListBlock {
   std::int64_t count = 0;
-  std::int64_t most = 0;  ///< no list is longer: all lengths, combined by inclusive or
+  std::int64_t most = 0;  ///< no list is longer: inclusive or of all lengths
   std::int64_t starts[kBlockLists];
   std::int64_t lengths[kBlockLists];
 
@@ -52,7 +52,8 @@ struct ListBlock {
   }
 };
 
-/// Reads the bounds of `count` lists. Returns a negative number where one may be bad. Where none is, no difference has wrapped.
+/// Reads the bounds of `count` lists. Returns a negative number if one may be bad. If none is, no difference has
+/// wrapped.
 template <class Bounds>
 std::int64_t read_bounds(Bounds bounds, std::int64_t first, std::int64_t count, std::int64_t content, ListBlock& unit) {
   std::int64_t* __restrict const starts = unit.starts;

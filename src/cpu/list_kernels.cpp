@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/list_kernels.cpp: short lists side by side in vector lanes, compiled once per instruction set.
+// cpu/list_kernels.cpp: folds short lists, one list per SIMD lane, compiled once per instruction set.
 //
-// What makes a loop over short lists slow is its exit: mispredicted once per list, 9 ns. Here eight elements of each of 8 or
-// 16 lists are loaded, whatever their lengths, and transposed: then a vector holds the first elements of all lists, the next
-// one their second ones, and every lane takes part until its list ends. The order within a list is a loop's.
+// The slow part of a loop over short lists is its exit, which is mispredicted once per list: 9 ns. These kernels load
+// eight elements of each of 8 or 16 lists, whatever their lengths, and transpose them. The first vector then contains
+// the first elements of all lists, and the next vector the second elements. Every lane folds until its list ends. The
+// order within a list is that of a loop.
 #include "cpu/list_kernels.hpp"
 
 #include <immintrin.h>
@@ -25,17 +26,17 @@ namespace {
 
 constexpr int kDepth = 8;  // elements of a list that are transposed at a time
 
-/// The signed type of a lane beside elements of type T: lengths and positions.
+/// The signed integer type of a lane of the same width as T: lengths and positions.
 template <class T>
 using Lane = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
-/// Eight elements of each of kLanes<T> lists: vector j has their j-th ones.
+/// Eight elements of each of kLanes<T> lists: vector j has the j-th element of every list.
 template <class T>
 struct Columns {
   Vector<T> at[kDepth];
 };
 
-/// Exchanges the blocks of kHalf elements beside the diagonal: a step of transposing squares in registers.
+/// Exchanges the blocks of kHalf elements next to the diagonal: a step of transposing squares in registers.
 template <class T, int kHalf, std::size_t kCount>
 UPSWEEP_INLINE void exchange(Register<T> (&r)[kCount]) {
   constexpr int kWidth = kRegisterLanes<T>;
@@ -48,7 +49,7 @@ UPSWEEP_INLINE void exchange(Register<T> (&r)[kCount]) {
   }
 }
 
-/// Transposes squares of kCount x kCount elements that lie beside each other in kCount registers.
+/// Transposes squares of kCount x kCount elements that are next to each other in kCount registers.
 template <class T, int kHalf, std::size_t kCount>
 UPSWEEP_INLINE void transpose(Register<T> (&r)[kCount]) {
   if constexpr (std::size_t{kHalf} < kCount) {
@@ -62,7 +63,7 @@ UPSWEEP_INLINE Register<T> load_register(const T* from) {
   return *reinterpret_cast<const typename RegisterOf<T>::Unaligned*>(from);
 }
 
-/// Elements starts[q] + first … starts[q] + first + 7 of lists q = 0 … kLanes<T> - 1.
+/// Loads elements starts[q] + first … starts[q] + first + 7 of lists q = 0 … kLanes<T> - 1.
 template <class T>
 UPSWEEP_INLINE Columns<T> load_columns(const T* content, const std::int64_t* starts, std::int64_t first) {
   constexpr int kWidth = kRegisterLanes<T>;
@@ -116,7 +117,7 @@ UPSWEEP_INLINE T max_of(const Vector<T>& v) {
 typedef std::int32_t HalfRegister __attribute__((vector_size(kRegisterBytes / 2)));
 UPSWEEP_INLINE HalfRegister narrowed(Register<std::int64_t> v) { return __builtin_convertvector(v, HalfRegister); }
 
-/// The lengths of kLanes<T> lists.
+/// Returns the lengths of kLanes<T> lists.
 template <class T>
 UPSWEEP_INLINE Vector<Lane<T>> lengths_of(const std::int64_t* starts, const std::int64_t* stops) {
   Vector<Lane<T>> lengths;
@@ -137,7 +138,7 @@ UPSWEEP_INLINE Vector<Lane<T>> lengths_of(const std::int64_t* starts, const std:
   return lengths;
 }
 
-/// kLanes<T> lists side by side.
+/// kLanes<T> lists, one per lane.
 template <class T>
 struct ListPerLane {
   Vector<Lane<T>> lengths;
@@ -148,8 +149,8 @@ struct ListPerLane {
       : lengths(lengths_of<T>(starts, stops)), longest(max_of(lengths)), stop(stops[kLanes<T> - 1]) {}
 };
 
-/// How many of the lists can be read by whole columns: all but those after the first that is too near to `end`, in whole
-/// groups of kLanes<T>.
+/// Returns how many of the lists can be read by whole columns: all before the first list that is too near to `end`,
+/// rounded down to whole groups of kLanes<T>.
 template <class T>
 UPSWEEP_INLINE std::int64_t readable(const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
                                      std::int64_t end) {
@@ -174,18 +175,19 @@ UPSWEEP_INLINE std::int64_t readable(const std::int64_t* starts, const std::int6
   return i;
 }
 
-/// How many bytes ahead of those that are loaded the content is fetched, where the lists follow each other: a group's, as
-/// lists side by side are read at many places at once, which no processor foresees, and at least what memory takes to answer.
+/// Returns how many bytes ahead content is prefetched, if the lists follow each other. The distance is at least the
+/// bytes of a group, because lists in lanes are read at many places at the same time, which no hardware prefetcher
+/// predicts. The distance also covers the memory latency.
 template <class T>
 UPSWEEP_INLINE std::int64_t bytes_ahead(const std::int64_t* starts, const ListPerLane<T>& lists) {
   constexpr std::int64_t kLeast = tuning::kListKernels.fetch_bytes;
   const std::int64_t elements = lists.stop - starts[0];
-  if (elements < 0 || elements > kLanes<T> * lists.longest) return 0;  // what is loaded anyway
+  if (elements < 0 || elements > kLanes<T> * lists.longest) return 0;  // loaded anyway
   const std::int64_t bytes = elements * std::int64_t{sizeof(T)};
   return bytes > kLeast ? bytes : kLeast;
 }
 
-/// As many bytes as load_columns() loads; half of them where that is all there is, as the lists then are shorter than that.
+/// Prefetches the number of bytes that load_columns() loads; half of it if no list has more than kDepth elements.
 template <class T>
 UPSWEEP_INLINE void fetch(std::uintptr_t at, const ListPerLane<T>& lists) {
   const int lines = lists.longest <= kDepth ? kDepth / 2 : kDepth;
@@ -195,7 +197,7 @@ UPSWEEP_INLINE void fetch(std::uintptr_t at, const ListPerLane<T>& lists) {
   }
 }
 
-/// step(j, column) for the vectors of the first, second, … elements of the lists; before them begin(the first ones).
+/// Calls begin(first elements), then step(j, column) for the vectors of the first, second, … elements of the lists.
 template <class T, class Begin, class Step>
 UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts, const ListPerLane<T>& lists,
                                     Begin begin, Step step) {
@@ -214,13 +216,14 @@ UPSWEEP_INLINE void for_each_column(const T* content, const std::int64_t* starts
   for_each_column(content, starts, lists, [](const Vector<T>&) {}, step);
 }
 
-/// b where it is less than a or greater, else a, also where b is NaN: what Awkward Array's minima and maxima are made of.
+/// Returns b if it is less than a (or greater, by kGreatest), otherwise a; a also if b is NaN. Awkward Array's minima
+/// and maxima use this rule.
 template <bool kGreatest>
 struct PassingOverNaN {
   template <class R>
   UPSWEEP_INLINE R operator()(R a, R b) const {
 #if UPSWEEP_REGISTER_BYTES == 64
-    // The instructions give their second operand where one is NaN, or both are zero.
+    // The instructions return their second operand if one is NaN, or both are zero.
     if constexpr (std::is_same_v<R, Register<float>>) return kGreatest ? _mm512_max_ps(b, a) : _mm512_min_ps(b, a);
     if constexpr (std::is_same_v<R, Register<double>>) return kGreatest ? _mm512_max_pd(b, a) : _mm512_min_pd(b, a);
 #endif
@@ -228,10 +231,10 @@ struct PassingOverNaN {
   }
 };
 
-/// What becomes of a list without elements.
+/// The result of a list without elements.
 enum class Empty : bool { init, zero };
 
-/// Operation is a VectorOp or alike.
+/// Operation is a VectorOp or similar.
 template <class T, class Operation, Empty kEmpty = Empty::init>
 struct FoldPerLane {
   static void lists(const void*, const void* content, std::int64_t end, const std::int64_t* starts,
@@ -267,7 +270,7 @@ struct FoldPerLane {
   static void one_by_one(const T* x, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists, T begin,
                          T* out) {
     for (std::int64_t i = 0; i < lists; ++i) {
-      Register<T> total{begin};  // the same code as the vectors'; one of an element's size would be kept in memory
+      Register<T> total{begin};  // the same code as for vectors; a smaller variable would be kept in memory
       for (std::int64_t j = starts[i]; j < stops[i]; ++j) total = Operation{}(total, Register<T>{x[j]});
       out[i] = kEmpty == Empty::zero && starts[i] >= stops[i] ? T{0} : total[0];
     }
@@ -276,7 +279,7 @@ struct FoldPerLane {
 
 // --------------------------------------------------------------------------------------------------------------- scans
 
-/// Of a list that has `left` elements from `to` on, the first ones of a register, up to `left`.
+/// Stores the first elements of a register, up to `left`. The list has `left` elements from `to` on.
 template <class T>
 UPSWEEP_INLINE void store_first(T* to, Register<T> v, std::int64_t left) {
   constexpr int kWidth = kRegisterLanes<T>;
@@ -300,7 +303,7 @@ UPSWEEP_INLINE void store_first(T* to, Register<T> v, std::int64_t left) {
 #endif
 }
 
-/// What load_columns() loads, back to where it was, but for what is past a list's end.
+/// Stores the elements of load_columns() back to their places, except those past a list's end.
 template <class T>
 UPSWEEP_INLINE void store_columns(T* out, const Columns<T>& columns, const std::int64_t* starts,
                                   const std::int64_t* stops, std::int64_t first) {
@@ -314,7 +317,7 @@ UPSWEEP_INLINE void store_columns(T* out, const Columns<T>& columns, const std::
       Register<T> r[std::size_t{kSide}];
       for (int q = 0; q < kSide; ++q) r[q] = columns.at[depth + q].reg[g];
       transpose<T, 1>(r);
-      // A register may hold elements of two lists: no more than kSide are the first one's.
+      // A register may hold elements of two lists: at most kSide belong to the first one.
       const auto left = [&](int q) {
         const std::int64_t elements = stop[q] - start[q] - first - depth;
         return elements < kSide ? elements : kSide;
@@ -355,7 +358,7 @@ struct ScanPerLane {
   }
 
  private:
-  /// Whether side by side more lanes would wait for the longest list than have one. Up to 32 elements they may.
+  /// Whether, with one list per lane, most lanes would wait for the longest list. Up to 32 elements this is accepted.
   UPSWEEP_INLINE static bool mostly_idle(std::int64_t longest, const std::int64_t* starts, const std::int64_t* stops) {
     if (longest <= 32) return false;
     std::int64_t elements = 0;
@@ -368,7 +371,7 @@ struct ScanPerLane {
                                   std::int64_t longest, Vector<T> total, T* out) {
     for (std::int64_t first = 0; first < longest; first += kDepth) {
       Columns<T> columns = load_columns(x, starts, first);
-      for (int j = 0; j < kDepth; ++j) {  // what is past a list's end is not stored
+      for (int j = 0; j < kDepth; ++j) {  // elements past a list's end are not stored
         const Vector<T> before = total;
         total = combine<T>(VectorOp<Op>{}, total, columns.at[j]);
         columns.at[j] = kExclusive ? before : total;
@@ -437,7 +440,7 @@ struct Rows {
 
 // ------------------------------------------------------------------------------------------------------ argmin, argmax
 
-/// The first smallest or greatest element of kLanes<T> lists, and where it is.
+/// The first smallest or largest element of kLanes<T> lists, and its position.
 template <class T, bool kGreatest>
 class Picked {
  public:
@@ -445,7 +448,7 @@ class Picked {
     for (int r = 0; r < kRegisters; ++r) at_.reg[r] = lengths.reg[r] > 0 ? Lanes{} : Lanes{} - 1;
   }
 
-  /// The elements at j: those of lists that are longer than that.
+  /// Processes the elements at j: those of lists that are longer than j.
   UPSWEEP_INLINE void next(Lane<T> j, const Vector<T>& column, const Vector<Lane<T>>& lengths) {
     const Vector<T> worst = splat(kWorst);
     const Vector<Lane<T>> here = splat(j);
@@ -453,25 +456,25 @@ class Picked {
       const Register<T> best = best_.reg[r];
       const Register<T> x = lengths.reg[r] > j ? column.reg[r] : worst.reg[r];
       best_.reg[r] = extremum<kGreatest>(best, x);
-      // What is neither less nor equal is greater, or one of the two is NaN.
+      // If x is neither less nor equal, it is larger, or one of the two is NaN.
       const auto is_behind = kGreatest ? x <= best : x >= best;
       at_.reg[r] = (is_behind | (best != best)) ? at_.reg[r] : here.reg[r];
     }
   }
 
-  /// -1 where a list is empty.
+  /// Returns -1 for an empty list.
   [[nodiscard]] UPSWEEP_INLINE const Vector<Lane<T>>& at() const { return at_; }
 
  private:
   using Lanes = Register<Lane<T>>;
-  /// No element goes before it that is not its equal: of a list of such ones the first is picked to begin with.
+  /// Every element is picked before it, except equal ones. In a list of only equal ones, the first stays picked.
   static constexpr T kWorst = identity<T>(kGreatest ? Operator::max : Operator::min);
 
   Vector<T> best_ = splat(kWorst);
   Vector<Lane<T>> at_;
 };
 
-/// Whether b goes before a: smaller or greater, or the first NaN.
+/// Whether b is picked before a: smaller or larger, or the first NaN.
 template <bool kGreatest, class T>
 UPSWEEP_INLINE bool precedes(T a, T b) {
   return (kGreatest ? b > a : b < a) || (b != b && a == a);
@@ -500,7 +503,8 @@ void pick_lists(const void* content, std::int64_t end, const std::int64_t* start
   }
 }
 
-/// Where in the content the first smallest or greatest element of each list is; NaN are neither, but where a list begins with it.
+/// The position in the content of the first smallest or largest element of each list. NaN is neither, unless a list
+/// begins with it.
 template <class T, bool kGreatest>
 struct PlacePerLane {
   static void lists(const void* content, std::int64_t end, const std::int64_t* starts, const std::int64_t* stops,
@@ -521,7 +525,7 @@ struct PlacePerLane {
   }
 
  private:
-  /// In their lists.
+  /// Returns positions within their lists.
   UPSWEEP_INLINE static Vector<Lane<T>> positions(const T* x, const std::int64_t* starts, const ListPerLane<T>& lists) {
     Vector<T> best{};
     Vector<Lane<T>> at{};
@@ -563,7 +567,7 @@ ListsSeen read_bounds(const void* starts, const void* stops, std::int64_t lists,
     const auto last = static_cast<std::int64_t>(stop[i]);
     const std::int64_t length = last - first;
     const std::int64_t is_given = (length | -length) >> 63;  // all bits unless the list is empty
-    // The sign of any of these: where start and stop are not negative, no difference wraps around.
+    // The sign of any of these: if start and stop are not negative, no difference wraps.
     bad |= length | (is_given & (first | last | (content - last)));
     longest = length > longest ? length : longest;
     shortest = length < shortest ? length : shortest;
@@ -573,7 +577,7 @@ ListsSeen read_bounds(const void* starts, const void* stops, std::int64_t lists,
   return {bad, longest, shortest};
 }
 
-/// Bounds of lists, but those of empty ones, less so many.
+/// Subtracts `by` from the bounds of lists, except those of empty ones.
 void shift_bounds(std::int64_t* from, std::int64_t* to, std::int64_t lists, std::int64_t by) {
   for (std::int64_t i = 0; i < lists; ++i) {
     const std::int64_t shift = from[i] < to[i] ? by : 0;
@@ -591,7 +595,7 @@ UPSWEEP_INLINE std::uint64_t nonzero_of(const T* x, int count) {
   return bits;
 }
 
-/// 64 elements to a word.
+/// Returns a word of 64 bits, one for each of 64 elements.
 template <class T>
 UPSWEEP_INLINE std::uint64_t nonzero_word(const T* x) {
   std::uint64_t bits = 0;
@@ -616,7 +620,7 @@ UPSWEEP_INLINE std::uint64_t nonzero_word(const T* x) {
     bits |= mask << j;
   }
 #else
-  // Bytes that are 0 or 255, eight of them to a bit each.
+  // The bytes are 0 or 255. Eight of them become one bit each.
   for (int j = 0; j < 64; j += kLaneBytes) {
     alignas(kLaneBytes) signed char is_set[kLaneBytes];
     for (int b = 0; b < kLaneBytes; ++b) is_set[b] = x[j + b] != T{0} ? -1 : 0;
@@ -641,17 +645,17 @@ void nonzero(const void* content, std::int64_t n, std::uint8_t* bits) {
   }
 }
 
-// Of a word that is read at any byte, 57 bits at least are those from any bit on.
+// A word that is read at any byte contains at least 57 bits from any bit on.
 constexpr std::int64_t kBitsAtOnce = 57;
 
-/// Bits from number `first` on, kBitsAtOnce of them or more.
+/// Returns bits from number `first` on, kBitsAtOnce of them or more.
 UPSWEEP_INLINE std::uint64_t bits_from(const std::uint8_t* bits, std::int64_t first) {
   std::uint64_t word = 0;
   std::memcpy(&word, bits + first / 8, sizeof word);
   return word >> (first % 8);
 }
 
-/// What becomes of lists of bits: of up to kBitsAtOnce bits of a list, whose totals add up, and of eight lists of up to eight
+/// Reduces lists of bits: up to kBitsAtOnce bits of a list, whose totals are added, and eight lists of up to eight
 /// bits, each of which has a byte.
 struct AnyBit {
   using Out = std::uint8_t;
@@ -698,13 +702,14 @@ struct CountBits {
 };
 
 #if UPSWEEP_REGISTER_BYTES == 64
-/// Eight lists of bits from number `first` on, where none has more than eight: how many bits they have, or -1.
+/// Reduces eight lists of bits from number `first` on, if none has more than eight. Returns how many bits they have, or
+/// -1.
 template <class Reduced>
 UPSWEEP_INLINE std::int64_t reduce_eight(const std::uint8_t* bits, std::int64_t first, const std::int64_t* starts,
                                          const std::int64_t* stops, typename Reduced::Out* out) {
   const __m512i lengths = _mm512_sub_epi64(_mm512_loadu_si512(stops), _mm512_loadu_si512(starts));
   if (_mm512_cmpgt_epi64_mask(lengths, _mm512_set1_epi64(8)) != 0) return -1;
-  // A byte to a list, as many bits of it as the list has: then the bits are dealt out to these.
+  // Each list gets a byte with one low bit set for each of its bits. The bits are then deposited into these.
   const __m512i one = _mm512_set1_epi64(1);
   const __m512i ones = _mm512_sub_epi64(_mm512_sllv_epi64(one, lengths), one);
   const auto given = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm512_cvtepi64_epi8(ones)));
@@ -715,7 +720,7 @@ UPSWEEP_INLINE std::int64_t reduce_eight(const std::uint8_t* bits, std::int64_t 
 }
 #endif
 
-/// out[i] ← what the bits of list i come to; lists follow each other, from the first bit on.
+/// out[i] ← the reduction of the bits of list i. Lists follow each other, from the first bit on.
 template <class Reduced>
 void reduce_bits(const std::uint8_t* bits, const std::int64_t* starts, const std::int64_t* stops, std::int64_t lists,
                  typename Reduced::Out* out) {
@@ -741,7 +746,7 @@ void reduce_bits(const std::uint8_t* bits, const std::int64_t* starts, const std
       };
       std::int64_t left = stops[i] - starts[i];
       for (; left > kBitsAtOnce; left -= kBitsAtOnce) add_some(kBitsAtOnce);
-      add_some(left);  // of a short list, empty ones too, the only one
+      add_some(left);  // for a short or empty list, the only call
       out[i] = Reduced::done(total);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/list_runs.hpp: the lists of a work unit as kernels take them: runs with offsets and starts in 64 bits.
+// cpu/list_runs.hpp: passes the lists of a work unit to kernels: runs with offsets and starts in 64 bits.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace upsweep::cpu {
 
-/// Outputs from here on are stored past the caches, as those of scans are.
+/// Outputs of at least this size are stored past the caches, like those of scans.
 inline constexpr std::int64_t kNonTemporalBytes = tuning::kBlocks.non_temporal_bytes;
 
 /// Lists of a run.
@@ -24,7 +24,7 @@ inline constexpr std::int64_t kRunLists = tuning::kLists.run;
 /// For kernels that need no starts.
 struct NoStarts {};
 
-/// Values for `first` … first + count - 1, in place where they are int64 in memory, converted otherwise.
+/// Values for `first` … first + count - 1: in place if they are int64 in memory, otherwise converted.
 class Converted {
  public:
   template <class Offsets>
@@ -50,27 +50,28 @@ class Converted {
     return buffer_;
   }
 
-  std::int64_t buffer_[kRunLists + kListsAhead + 1];  // uninitialised
+  std::int64_t buffer_[kRunLists + kListsAhead + 1];  // uninitialized
 };
 
-/// Adjacent lists, of which a work unit has some: where their elements go, and where they are from.
+/// Adjacent lists, of which a work unit has some: where their elements are written, and where they are read.
 template <class Offsets, class Starts = NoStarts>
 struct PathLists {
   Offsets offsets;
   std::int64_t n = 0;
   Starts starts = {};
 
-  /// Some elements of list i, from its element number `into` on, by kernel(run, first list of it).
+  /// Calls kernel(run, first list of it) for some elements of list i, from its element number `into` on.
   template <class Kernel>
   bool elements(std::int64_t i, std::int64_t into, std::int64_t count, Kernel& kernel) const {
     const std::int64_t ends[] = {0, count};
-    std::int64_t start = into;  // of a list by itself
+    std::int64_t start = into;  // of a single list
     if constexpr (!std::is_same_v<Starts, NoStarts>) start += starts.start(i);
     return kernel(ListRun{ends, &start, 1, 0}, i);
   }
 
-  /// All of the work unit, in order, until kernel(run, first list of it) returns false. A list that begins or ends elsewhere is a
-  /// run of its own, which starts at its first element here; without starts, at the position of that element in the list.
+  /// Processes the work unit in order, until kernel(run, first list of it) returns false. A list that begins or ends in
+  /// another work unit is a separate run. The start of the run is its first element in this work unit or, without
+  /// starts, the position of that element in the list.
   template <class Kernel>
   bool for_each_run(const PathWorkUnit& unit, Kernel kernel) const {
     const std::int64_t first = offsets(0);
@@ -93,7 +94,7 @@ struct PathLists {
     return elements_of_list(unit.end.list);
   }
 
-  /// The same from a stage to where the work unit's elements are in `out`, by append(stage, run, first list).
+  /// Writes the work unit's elements through a stage to their place in `out`, by append(stage, run, first list).
   template <class Append>
   bool write(const PathWorkUnit& unit, void* out, std::int64_t element_size, bool non_temporal,
              const PackKernels& kernels, Append append) const {
@@ -105,14 +106,14 @@ struct PathLists {
   }
 };
 
-/// Whether lists have the lengths that offsets say.
+/// Whether lists have the lengths that their offsets give.
 template <class Lengths>
 struct Fit {
   Lengths lengths;
   const std::int64_t* offsets;
 
   bool operator()(std::int64_t first, std::int64_t count) const {
-    std::int64_t other = 0;  // its sign too: of a bad list
+    std::int64_t other = 0;  // not 0 if a length differs; negative if a list is bad
     for (std::int64_t i = first; i < first + count; ++i) {
       const std::int64_t length = lengths(i);
       other |= length < 0 ? length : length ^ (offsets[i + 1] - offsets[i]);

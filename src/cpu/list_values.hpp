@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/list_values.hpp: what folds and scans of lists compute in and begin with.
+// cpu/list_values.hpp: the types in which folds and scans of lists compute, and their initial values.
 #pragma once
 
 #include <array>
@@ -15,16 +15,17 @@
 
 namespace upsweep::cpu {
 
-/// Elements of a block: lists of up to this length are folded one element after the other; longer ones block by block.
+/// Elements of a block: lists of up to this length are folded one element after the other. Longer lists are folded
+/// block by block.
 inline constexpr std::int64_t kListBlock = tuning::kBlocksOrder.list_block;
 
-/// The type that kernels compute in where results are of a type: those of 1 and 2 bytes in 4.
+/// The type in which kernels compute results of a type: types of 1 and 2 bytes use 4 bytes.
 constexpr Type computed_in(Type type) {
   if (type == Type::custom || size_of(type) >= 4) return type;
   return is_signed(type) ? Type::int32 : Type::uint32;
 }
 
-/// One element as another type has it.
+/// Converts one element to another type.
 inline void convert_one(Type from, Type to, const void* in, void* out) {
   if (from == to) {
     std::memcpy(out, in, static_cast<std::size_t>(size_of(from)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/long_lists.hpp: lists of more than a block: workers set them aside, and all of them then do their blocks.
+// cpu/long_lists.hpp: lists longer than a block: workers set them aside, and all workers then process their blocks.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@ struct LongList {
   std::int64_t list;
   std::int64_t start;
   std::int64_t stop;
-  std::int64_t first_block = 0;  ///< how many blocks the long lists before it have
+  std::int64_t first_block = 0;  ///< number of blocks of the long lists before it
 
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(stop - start, kListBlock); }
-  /// The elements of its block b.
+  /// Returns the elements of its block b.
   [[nodiscard]] Range block(std::int64_t b) const {
     const Range within = block_of(stop - start, kListBlock, b);
     return {start + within.first, within.count};
   }
 };
 
-/// Long lists among the `count` of the batch, the first of which is list number `first`, are added to `aside` and become
-/// empty.
+/// Adds the long lists of a batch of `count` lists to `aside`, and makes them empty in the batch. The first list of the
+/// batch has number `first`.
 inline void set_long_aside(ListBatch& batch, std::int64_t first, std::int64_t count, std::vector<LongList>& aside) {
   if (batch.longest <= kListBlock) return;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -47,7 +47,7 @@ inline void set_long_aside(ListBatch& batch, std::int64_t first, std::int64_t co
 /// The lists that all workers have set aside.
 class LongLists {
  public:
-  /// Workers are a range of pointers.
+  /// `workers` is a range of pointers.
   template <class Workers>
   explicit LongLists(const Workers& workers) {
     for (const auto& worker : workers) {
@@ -63,7 +63,7 @@ class LongLists {
   [[nodiscard]] auto end() const { return lists_.end(); }
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
 
-  /// work(worker, list, blocks of it) until all blocks are done; workers take `each` of them at a time.
+  /// Calls work(worker, list, blocks of it) until all blocks are processed. A worker takes `each` blocks at a time.
   template <class Workers, class Work>
   void for_each(const Workers& workers, std::int64_t each, Work work) const {
     if (blocks_ == 0) return;
@@ -80,7 +80,7 @@ class LongLists {
   }
 
  private:
-  /// Blocks of one list or of several, list by list.
+  /// Visits blocks of one list or of several, list by list.
   template <class Visit>
   void visit(Range blocks, Visit visit_list) const {
     auto list = std::upper_bound(lists_.begin(), lists_.end(), blocks.first,

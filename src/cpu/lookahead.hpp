@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/lookahead.hpp: the look-ahead scan: one pass over memory in cache-sized blocks, folded well before they are scanned.
+// cpu/lookahead.hpp: the look-ahead scan: one pass in cache-sized blocks, folded well before they are scanned.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,20 @@
 
 namespace upsweep::cpu {
 
-/// Scans the elements of `ranges` in blocks, on any number of workers. They take blocks in order. A block is folded sub-block by
-/// sub-block, and its total published; every worker merges all totals in the order of the blocks, which gives it what precedes
-/// its own, in the same bits for any number of workers. None waits for a carry that is handed on:
-///  - A worker has folded kAhead blocks that it has not scanned. It scans the oldest and folds the next one, so that a
-///    total is known for a block's time or longer before anybody needs it, however long memory takes over single blocks.
-///  - With every sub-block that is scanned one of another block is folded, and the next one fetched meanwhile, so that memory
-///    has work all the time. Offsets do both in one loop: one after the other takes 1.08 to 1.2 times as long (Xeon, 2 to 8
-///    threads).
-///  - Whoever has waited for a total as long as a block takes folds that block himself: a worker whose core was taken away
-///    holds up nobody, as in a copy.
-/// A worker waits only for blocks that were taken earlier, by workers that have begun: any number of workers makes
-/// progress on any number of cores.
+/// Scans the elements of `ranges` in blocks, on any number of workers, which take blocks in order. A worker folds a
+/// block sub-block by sub-block, and publishes the total. Every worker merges the totals of all blocks before its own
+/// block, in order. The result has the same bits for any number of workers. No worker waits for a carry from another
+/// worker:
+///  - A worker has folded kAhead blocks that it has not scanned. It scans the oldest one and folds the next one. A
+///    total is therefore known for at least a block's time before a worker needs it, even if memory delays single
+///    blocks.
+///  - For each sub-block that a worker scans, it folds a sub-block of another block, and prefetches the next one.
+///    Memory is therefore always busy. Offsets scan and fold in one loop: two loops, one after the other, take 1.08 to
+///    1.2 times as long (Xeon, 2 to 8 threads).
+///  - A worker waits for a total at most as long as a block takes. Then it folds that block itself. Therefore a worker
+///    that has lost its core delays no other worker, as in a copy.
+/// A worker waits only for blocks that were taken earlier, by workers that have begun. Any number of workers therefore
+/// makes progress on any number of cores.
 template <class Ranges>
 class Lookahead {
  public:
@@ -44,7 +46,7 @@ class Lookahead {
         end_(before),
         totals_(2 * count_, ranges.carry_bytes()) {}
 
-  /// Does one worker's blocks. Returns the first bad index that it saw or kNoIndex.
+  /// Processes one worker's blocks. Returns the first bad index that it saw or kNoIndex.
   std::int64_t work() {
     Held held[std::size_t{kAhead}];
     std::int64_t newest = take_ticket();
@@ -65,23 +67,23 @@ class Lookahead {
     return bad;
   }
 
-  /// What precedes the element after the last one, once all workers are done.
+  /// Returns the carry after the last element, once all workers are done.
   [[nodiscard]] const Carry& end() const { return end_; }
 
  private:
   static constexpr int kAhead = tuning::kLookahead.ahead;
-  // How long a worker waits, in cycles, before it folds a block in its owner's place: as long as its own last block took, within
-  // these. To do it earlier is to fold what is about to be there.
+  // The time in cycles that a worker waits before it folds a block instead of its owner: as long as its own last block
+  // took, within these limits. If it folded earlier, it would fold blocks whose totals are about to be published.
   static constexpr std::uint64_t kMinSpinLimit = tuning::kLookahead.min_spin_cycles;
   static constexpr std::uint64_t kFirstSpinLimit = tuning::kLookahead.first_spin_cycles;
 
-  /// A block that a worker has folded and not yet scanned.
+  /// A block that a worker has folded but not scanned yet.
   struct Held {
     std::int64_t index;
     Carry total;
   };
 
-  /// How far a worker has merged the totals.
+  /// The totals that a worker has merged.
   struct Reader {
     explicit Reader(const Carry& before) : prefix(before) {}
     Carry prefix;  // what precedes block `next`
@@ -93,7 +95,7 @@ class Lookahead {
   std::int64_t take_ticket() { return ticket_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] Range range_of(std::int64_t block) const { return block_of(n_, length_, block); }
   [[nodiscard]] bool is_whole(std::int64_t block) const { return (block + 1) * length_ <= n_; }
-  /// The slot of what precedes the element after a block, where that is not the merged totals.
+  /// Returns the slot of the carry after a block, if that is not the merged totals.
   [[nodiscard]] std::int64_t end_slot(std::int64_t block) const { return count_ + block; }
 
   void fold(Held& block) {
@@ -101,9 +103,9 @@ class Lookahead {
     totals_.publish(block.index, &block.total);
   }
 
-  // ---- What precedes a block.
+  // ---- The carry before a block.
 
-  /// reader.prefix ← what precedes `block`; blocks are asked for in order.
+  /// reader.prefix ← what precedes `block`. Blocks must be requested in order.
   void advance(Reader& reader, std::int64_t block) {
     const std::uint64_t now = cycles();
     if (reader.left != 0) reader.spin_limit = std::max(now - reader.left, kMinSpinLimit);
@@ -120,10 +122,10 @@ class Lookahead {
     reader.left = cycles();
   }
 
-  /// total ← that of block reader.next. After `limit` this worker folds it, and others before `block`, itself: in the
-  /// second round at the latest, as it insists then. So it need not wait for anybody, and does without GiveWay.
+  /// total ← that of block reader.next. After `limit` this worker folds it itself, and other blocks before `block`. In
+  /// the second round it insists, so it never has to wait for another thread, and does not need GiveWay.
   void await_total(const Reader& reader, std::int64_t block, std::uint64_t limit, Carry& total) {
-    bool insists = false;  // even where somebody helps, who may have lost his core as well
+    bool insists = false;  // true: folds even if another thread does, which may also have lost its core
     for (int spins = 1; !totals_.read(reader.next, &total); ++spins) {
       pause();
       if (spins % 16 != 0 || cycles() < limit) continue;
@@ -138,7 +140,7 @@ class Lookahead {
     }
   }
 
-  /// Folds a block that another worker has taken. The same elements folded the same way have the same bits.
+  /// Folds a block that another worker has taken. The same elements, folded in the same order, have the same bits.
   bool help(std::int64_t block, bool insists, Carry& total) {
     if (!totals_.begin_help(block, insists)) return false;
     sub_blocks_.fold(range_of(block), total);
@@ -149,12 +151,12 @@ class Lookahead {
 
   // ---- Scanning.
 
-  /// Scans the block, `before` preceding it, and folds block `newest`, if there is one, which takes its place. `next` is
-  /// the block that is folded after that.
+  /// Scans the block, with `before` before it, and folds block `newest`, if it exists, which replaces it. `next` is the
+  /// block that is folded after that.
   std::int64_t scan(Held& block, const Carry& before, std::int64_t newest, std::int64_t next) {
     const Held old = block;
     block.index = newest;
-    // In place: a helper may still read what is overwritten now.
+    // In place: a helper may still read the elements that are overwritten now.
     for (GiveWay give_way; ranges_.in_place() && !totals_.is_left(old.index);) give_way();
     Carry carry = before;
     std::int64_t bad = kNoIndex;
@@ -186,7 +188,7 @@ class Lookahead {
     return bad;
   }
 
-  /// `carry` is what the scan of the block left.
+  /// `carry` is the carry after the scan of the block.
   void hand_on(const Held& block, const Carry& before, const Carry& carry) {
     const bool scanned = ranges_.prefers_scan(before, block.total);
     if (scanned) totals_.publish(end_slot(block.index), &carry);
@@ -206,8 +208,8 @@ class Lookahead {
   alignas(64) std::atomic<std::int64_t> ticket_{0};
 };
 
-/// One worker, with the bits that several leave: every sub-block is folded, and scanned at once, while it is in the core's first
-/// cache. Returns the first bad index or kNoIndex; carry becomes what precedes the next element.
+/// Scans with one worker, with the bits of several workers. Every sub-block is folded and immediately scanned, while it
+/// is in the core's L1. Returns the first bad index or kNoIndex. `carry` becomes the carry before the next element.
 template <class Ranges>
 std::int64_t fold_and_scan_in_order(const Ranges& ranges, std::int64_t n, typename Ranges::Carry& carry) {
   const SubBlocks<Ranges> sub_blocks(ranges);
@@ -236,12 +238,13 @@ std::int64_t fold_and_scan_in_order(const Ranges& ranges, std::int64_t n, typena
   return bad;
 }
 
-/// Scans n elements of `ranges`, `carry` preceding them; carry becomes what precedes the next element. Returns the first
-/// bad index or kNoIndex. `Ranges` is what a problem does to a range: see problems/dense/scan/ranges.hpp. Throws std::bad_alloc.
+/// Scans n elements of `ranges`, with `carry` before them. `carry` becomes the carry before the next element. Returns
+/// the first bad index or kNoIndex. `Ranges` defines the work on a range: see problems/dense/scan/ranges.hpp. Throws
+/// std::bad_alloc.
 template <class Ranges>
 std::int64_t scan_lookahead(const Ranges& ranges, std::int64_t n, int threads, typename Ranges::Carry& carry) {
   const int workers = block_workers(ceil_div(n, ranges.block()), threads);
-  // One worker needs no totals where scanning alone leaves the same bits.
+  // One worker needs no totals if a scan alone produces the same bits.
   if (workers == 1) return ranges.exact() ? scan_in_order(ranges, n, carry) : fold_and_scan_in_order(ranges, n, carry);
   Lookahead<Ranges> schedule(ranges, n, carry);
   LowestIndex first_bad;

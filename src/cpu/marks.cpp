@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/marks.cpp: a mask becomes bits, block by block on every thread; columns are compacted by them.
+// cpu/marks.cpp: converts a mask to bits, block by block on every thread, and compacts columns by them.
 #include "cpu/marks.hpp"
 
 #include <atomic>

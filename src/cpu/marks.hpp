@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/marks.hpp: a mask as bits with counts, made once for all columns and offsets.
+// cpu/marks.hpp: a mask as bits with counts, created once for all columns and offsets.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace upsweep::cpu {
 
-/// The marks of a range of a mask. 5/32 bytes of memory per element; none is allocated for up to a block.
+/// The marks of a range of a mask. They use 5/32 bytes of memory per element. For up to one block, nothing is
+/// allocated.
 class Marks {
  public:
   /// Throws std::bad_alloc.
@@ -26,7 +27,7 @@ class Marks {
   [[nodiscard]] std::int64_t count() const { return range_.count; }
   [[nodiscard]] std::int64_t total() const { return view_.in_front[blocks()]; }
   [[nodiscard]] std::int64_t blocks() const { return ceil_div(range_.count, kMarkBlock); }
-  /// How many marks are set before a position.
+  /// Returns the number of marks that are set before a position.
   [[nodiscard]] std::int64_t rank(std::int64_t position) const {
     const auto at = static_cast<std::uint64_t>(position);
     const std::uint64_t lower = (std::uint64_t{1} << (at % kMarkWord)) - 1;
@@ -35,7 +36,7 @@ class Marks {
   }
 
  private:
-  /// Not std::popcount: where no instruction can be taken for granted it is a call, and a table.
+  /// Not std::popcount: without an instruction that every CPU supports it is a call, and a table.
   static std::int64_t popcount(std::uint64_t word) {
     word -= (word >> 1) & 0x5555555555555555U;
     word = (word & 0x3333333333333333U) + ((word >> 2) & 0x3333333333333333U);
@@ -46,7 +47,7 @@ class Marks {
   static constexpr std::int64_t kFewWords = kMarkBlock / kMarkWord + 2;
 
   Range range_;
-  std::int64_t word_count_;  ///< with the two past the last
+  std::int64_t word_count_;  ///< including the two words past the last
   std::uint64_t few_words_[kFewWords];
   std::uint16_t few_before_[kFewWords];
   std::int64_t few_in_front_[2];
@@ -56,13 +57,12 @@ class Marks {
   MarkView view_{};
 };
 
-/// How many booleans of a range are true.
+/// Returns how many booleans of a range are true.
 std::int64_t count_marks(const Mask& mask, Range range, const SelectKernels& kernels, int workers);
 
-/// Block `block` of a column's content to where it belongs: `flip` and `base` are CompactRun's, and where the output of the
-/// first block begins.
+/// Compacts the marked elements of block `block` of a column's content to their place in the output.
 void compact_block(const ContentColumn& column, const Marks& marks, std::int64_t block, const SelectKernels& kernels);
-/// The same of what is not marked, after `base` elements.
+/// Compacts the elements that are not marked, after `base` elements.
 void compact_others(const ContentColumn& column, const Marks& marks, std::int64_t block, std::int64_t base,
                     const SelectKernels& kernels);
 

@@ -11,7 +11,7 @@
 
 namespace upsweep::cpu {
 
-/// f(std::integral_constant<int, kBytes>{}) of a column's size of elements.
+/// Calls f(std::integral_constant<int, kBytes>{}) for the size of a column's elements.
 template <class F>
 auto visit_moved_size(const ContentColumn& column, F f) {
   switch (column.element_size) {
@@ -28,7 +28,7 @@ auto visit_moved_size(const ContentColumn& column, F f) {
   }
 }
 
-/// Element `from` of a column's content becomes element `to` of its output.
+/// Copies element `from` of a column's content to element `to` of its output.
 inline void move_element(const ContentColumn& column, std::int64_t from, std::int64_t to) {
   visit_moved_size(column, [&]<int kBytes>(std::integral_constant<int, kBytes>) {
     std::memcpy(static_cast<std::byte*>(column.out) + to * kBytes,

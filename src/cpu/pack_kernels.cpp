@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/pack_kernels.cpp: elements of short lists by a vector each, into a stage that leaves by cache lines; per instruction set.
+// cpu/pack_kernels.cpp: copies short lists as vectors into a stage, which is written by cache lines; per ISA.
 #include "cpu/pack_kernels.hpp"
 
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 
 using Byte = std::uint8_t;
 
-/// All lanes, by one instruction: GCC 12 makes simd.hpp's splat() of a value that changes in a loop lane by lane.
+/// Fills all lanes by one instruction. GCC 12 compiles simd.hpp's splat() lane by lane if the value changes in a loop.
 template <class T>
 UPSWEEP_INLINE void put_filled(std::byte* to, T value) {
   const Register<T> lanes = Register<T>{} + value;
@@ -27,13 +27,14 @@ UPSWEEP_INLINE void copy_vector(std::byte* to, const std::byte* from) {
 
 // --------------------------------------------------------------------------------------------------------------- stage
 
-/// Whole cache lines of the stage, up to `at`, leave it. Returns where the next element goes, or null if the output is full.
+/// Writes the whole cache lines of the stage, up to `at`. Returns where the next element goes, or null if the output is
+/// full.
 [[gnu::noinline]] std::byte* flush(Stage& stage, std::byte* at) {
   if (at - stage.bytes > stage.capacity) return nullptr;
   const std::int64_t whole = (at - stage.bytes) / kVectorBytes * kVectorBytes;
   if (whole == 0) return at;
   std::int64_t i = 0;
-  if (stage.own > 0) {  // another work unit's bytes are in this line
+  if (stage.own > 0) {  // this line contains another work unit's bytes
     i = kVectorBytes;
     std::memcpy(stage.out + stage.own, stage.bytes + stage.own, static_cast<std::size_t>(i - stage.own));
     stage.own = 0;
@@ -59,9 +60,10 @@ bool finish(Stage& stage) {
   return true;
 }
 
-// ------------------------------------------------------------------------------------- where a list's elements are from
-// A source has elements of kSize bytes. is_near(i): whole vectors may be taken of short list i. has(i, length): the list
-// lies in its content. put(to, i, j): a vector of elements from j of list i on. ahead(run, i): list i will follow.
+// ------------------------------------------------------------------------------------- where a list's elements are
+// from A source has elements of kSize bytes. is_near(i): whole vectors may be read from short list i. has(i, length):
+// the list is within its content. put(to, i, j): writes a vector of elements from j of list i on. ahead(run, i): list i
+// will follow.
 
 template <int kBytes>
 struct Content {
@@ -70,7 +72,7 @@ struct Content {
   const std::byte* content;
   const std::int64_t* starts;
   std::int64_t length;
-  std::uint64_t near;  // starts that are less are followed by a short list's vectors
+  std::uint64_t near;  // a short list's vectors can be read from all smaller starts
 
   [[nodiscard]] UPSWEEP_INLINE bool is_near(std::int64_t i) const {
     return static_cast<std::uint64_t>(starts[i]) < near;
@@ -85,7 +87,7 @@ struct Content {
     std::memcpy(to, content + (starts[i] + j) * kSize, static_cast<std::size_t>(count * kSize));
   }
   UPSWEEP_INLINE void ahead(const ListRun& run, std::int64_t i) const {
-    // Starts that are not checked yet: addresses that are only fetched may be any.
+    // These starts are not checked yet. A prefetch may use any address.
     const auto from = reinterpret_cast<std::uintptr_t>(content) + static_cast<std::uint64_t>(starts[i]) * kSize;
     const auto length_of = static_cast<std::uint64_t>(run.offsets[i + 1] - run.offsets[i]);
     __builtin_prefetch(reinterpret_cast<const void*>(from));  // NOLINT(performance-no-int-to-ptr)
@@ -94,7 +96,7 @@ struct Content {
   }
 };
 
-/// What is made as it is written: any number of elements of it may be.
+/// A source whose elements are computed when they are written: any number of them may be written.
 struct Made {
   [[nodiscard]] UPSWEEP_INLINE bool is_near(std::int64_t) const { return true; }
   [[nodiscard]] UPSWEEP_INLINE bool has(std::int64_t, std::int64_t) const { return true; }
@@ -152,15 +154,16 @@ struct Values : Made {
     } else {
       using T = typename Element<kBytes>::Type;
       T value;
-      std::memcpy(&value, from, sizeof value);  // it may lie anywhere
+      std::memcpy(&value, from, sizeof value);  // it may be unaligned
       put_filled(to, value);
     }
   }
 };
 
-// --------------------------------------------------------------------------------------------------------------- kernel
+// ---------------------------------------------------------------------------------------------------------------
+// kernel
 
-/// The elements of a long list, or of one that lies where its content ends. Returns where the next one goes, or null.
+/// Appends a long list, or a list at the end of its content. Returns where the next element goes, or null.
 template <class Source>
 std::byte* append_exactly(Stage& stage, std::byte* at, const Source& source, std::int64_t i, std::int64_t length) {
   constexpr std::int64_t kSize = Source::kSize;
@@ -180,7 +183,7 @@ std::byte* append_exactly(Stage& stage, std::byte* at, const Source& source, std
   return at;
 }
 
-/// `run` and `source` are copies: what is stored to the stage may change no field of theirs, as the compiler sees then.
+/// `run` and `source` are copies, so that the compiler sees that stores to the stage do not change their fields.
 template <class Source>
 UPSWEEP_INLINE bool append(Stage& stage, const ListRun run, const Source source) {
   constexpr std::int64_t kEach = kVectorBytes / Source::kSize;

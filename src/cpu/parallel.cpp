@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/parallel.cpp: the pool of threads that help the callers of run_workers.
+// cpu/parallel.cpp: the pool of threads for the callers of run_workers.
 //
-// The library is a guest in programs that have threads of their own, often as many as there are cores, call it from several
-// of them at once, from tasks of oneTBB and OpenMP, under locks, in children of fork(), and unload it again. So:
-//   - A caller runs workers itself and never waits for a thread to begin, only for those that have begun. It takes up
-//     nothing but its own workers, so a lock that it holds does no harm.
-//   - All calls share one pool. Callers and threads that help are together no more than hardware_threads(), where callers
-//     alone are not more already; a thread that has helped goes on to a call that began alone.
-//   - Threads are made when they are needed first. They sleep between calls, end a second after their last one, and at
-//     once when the library is unloaded or the program ends.
-//   - A caller's thread may be cancelled (pthread_cancel): that waits for its next cancellation point after the call.
-//   - Signals of the program are not handled on the pool's threads, nor do those stay in a real-time class or on the core of
-//     the caller that made them.
-//   - A child of fork() has none of its parent's threads and makes its own.
-// Why not oneTBB: its threads stay for ever; a program crashes that unloads it while another thread lives that has used it,
-// and so do children of fork() as they end; and where a task of the program is cancelled, calls within it are left undone.
-// tests/guests_test.cpp and tests/unload_test.c are what a guest must do.
+// The library runs in other programs. These programs have separate threads, often one per core. They call the
+// library from several threads at the same time, from tasks of oneTBB and OpenMP, under locks, and in children of
+// fork(), and they may unload the library. Therefore:
+//   - A caller runs workers itself. It never waits for a thread to begin, only for threads that have begun. It executes
+//     only the workers of this call, so a lock that it holds cannot cause a deadlock.
+//   - All calls share one pool. Callers and helping threads together are at most hardware_threads(), unless callers are
+//     already more. A thread that has finished helping is passed to a call that began without helpers.
+//   - Threads are created when they are first needed. They sleep between calls, end a second after their last one, and
+//     immediately when the library is unloaded or the program ends.
+//   - A caller's thread may be canceled (pthread_cancel): that waits for its next cancellation point after the call.
+//   - Signals of the program are not handled on the pool's threads. These threads also do not stay in a real-time class
+//     or on the core of the caller that created them.
+//   - A child of fork() has none of its parent's threads and creates its own.
+// oneTBB is not used for three reasons. Its threads never end. A program crashes if it unloads oneTBB while another
+// thread exists that has used oneTBB, and children of fork() crash when they end. If a task of the program is canceled,
+// calls within the task are not completed. tests/guests_test.cpp and tests/unload_test.c test these requirements.
 #include "cpu/parallel.hpp"
 #include "cpu/tuning/threads.hpp"
 
@@ -41,7 +42,8 @@ namespace upsweep::cpu {
 namespace {
 
 constexpr int kIdleSeconds = tuning::kThreads.idle_seconds;
-/// Polls before a thread sleeps. Waited for are the end of a call whose other workers are done, and the next call of a loop.
+/// Number of polls before a thread sleeps. The thread waits for the end of a call whose other workers are done, or for
+/// the next call of a loop.
 constexpr int kPolls = tuning::kThreads.polls;
 
 class Semaphore {
@@ -54,16 +56,16 @@ class Semaphore {
   void post() noexcept { sem_post(&semaphore_); }
   void wait() noexcept {
     if (poll()) return;
-    while (sem_wait(&semaphore_) != 0) continue;  // a signal has come
+    while (sem_wait(&semaphore_) != 0) continue;  // a signal interrupted it
   }
-  /// False once the seconds are over.
+  /// Returns false after the timeout.
   bool wait_for(int seconds) noexcept {
     if (poll()) return true;
     timespec until{};
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += seconds;
     int failed = 0;
-    // ThreadSanitizer of GCC 12 and Clang 14 does not know it: whatever is waited for here is handed over by atomics.
+    // ThreadSanitizer of GCC 12 and Clang 14 does not support it: data for a waiting thread is passed through atomics.
     do failed = sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &until);
     while (failed != 0 && errno == EINTR);
     return failed == 0;
@@ -73,7 +75,7 @@ class Semaphore {
   bool poll() noexcept {
     for (int polls = 1; polls <= kPolls; ++polls) {
       if (sem_trywait(&semaphore_) == 0) return true;
-      if (polls % 128 == 0) std::this_thread::yield();  // whoever is waited for may have no core
+      if (polls % 128 == 0) std::this_thread::yield();  // the other thread may not have a core
       pause();
     }
     return false;
@@ -84,11 +86,11 @@ class Semaphore {
 
 struct Job;
 
-/// A thread of the pool. It belongs to a job from when it is lent until the job's caller gives it back; whether it comes
-/// in time to help is another matter.
+/// A thread of the pool. After it is lent to a job, it belongs to the job until the job's caller returns it. The thread
+/// may begin too late to execute any worker.
 struct Helper {
-  Semaphore called;                // more often than there are jobs: `job` says whether there is one
-  std::atomic<Job*> job{nullptr};  // whoever takes it out, the helper or the caller who no longer needs it, decides
+  Semaphore called;                // posted more often than there are jobs: `job` shows whether there is one
+  std::atomic<Job*> job{nullptr};  // taken either by the helper, or by the caller that no longer needs it
   std::atomic<bool> ending{false};
   Helper* next = nullptr;  // idle
   pthread_t thread{};
@@ -96,20 +98,20 @@ struct Helper {
 
 /// A call of run_workers, on its caller's stack.
 struct Job {
-  // `helpers_` stays uninitialised on purpose: 8 KB.
+  // `helpers_` stays uninitialized on purpose: 8 KB.
   Job(int count, void (*function)(void*, int), void* argument)  // NOLINT(cppcoreguidelines-pro-type-member-init)
       : body(function), context(argument), workers(count) {}
 
   void (*body)(void* context, int worker);
   void* context;
   int workers;
-  unsigned float_mode = _mm_getcsr();  // rounding and denormals: those of the caller hold on every thread
+  unsigned float_mode = _mm_getcsr();  // rounding and denormals: every thread uses the caller's mode
   Job* next = nullptr;                 // open
   int lent = 0;
   int lent_at_first = 0;
   alignas(64) std::atomic<int> begun{0};    // workers
   alignas(64) std::atomic<int> called{0};   // of the helpers lent at first
-  alignas(64) std::atomic<int> present{1};  // the caller, and helpers that it has not taken the job back from
+  alignas(64) std::atomic<int> present{1};  // the caller, and helpers from which it has not taken the job back
   Semaphore done;
   Helper*& helper(int i) { return helpers_[static_cast<std::size_t>(i)]; }
 
@@ -124,8 +126,8 @@ void work(Job& job) {
   }
 }
 
-/// Calls up to `most` helpers that nobody has called yet. Those that come call others in turn; the caller does not rely on
-/// them, as a thread may get its core late.
+/// Wakes up to `most` helpers that were not woken yet. Helpers that begin wake others in turn. The caller does not rely
+/// on this, because a thread may get its core late.
 void call_helpers(Job& job, int most) {
   for (; most > 0; --most) {
     const int helper = job.called.fetch_add(1, std::memory_order_relaxed);
@@ -141,7 +143,7 @@ void help(Job& job) {
   if (job.present.fetch_sub(1, std::memory_order_acq_rel) == 1) job.done.post();
 }
 
-/// Closes a job that is in no list: takes it back from helpers that have not come, and waits for the others.
+/// Closes a job that is in no list: takes it back from helpers that have not begun, and waits for the others.
 void wait_for_helpers(Job& job) {
   int absent = 0;
   for (int i = 0; i < job.lent; ++i) {
@@ -151,8 +153,9 @@ void wait_for_helpers(Job& job) {
   if (job.present.fetch_sub(1 + absent, std::memory_order_acq_rel) > 1 + absent) job.done.wait();
 }
 
-/// Threads of the pool serve every caller: none stays in the real-time class of the one that made it. Not by the attributes
-/// that it is made with: SCHED_IDLE cannot be left, and then there would be no thread.
+/// Removes this thread of the pool from the real-time class of the caller that created it, because it serves every
+/// caller. The attributes of pthread_create cannot do this: SCHED_IDLE cannot be left, and then there would be no
+/// thread.
 void leave_real_time() noexcept {
   const int made_in = sched_getscheduler(0);
   if (made_in != SCHED_FIFO && made_in != SCHED_RR) return;
@@ -160,7 +163,7 @@ void leave_real_time() noexcept {
   sched_setscheduler(0, SCHED_OTHER, &usual);
 }
 
-/// Constant-initialised and never destroyed: there before every other object, and after.
+/// Constant-initialized and never destroyed: it exists before every other object, and after.
 class Pool {
  public:
   void run(Job& job) {
@@ -170,7 +173,7 @@ class Pool {
     close(job);
   }
 
-  /// What a thread of the pool does.
+  /// The main function of a thread of the pool.
   void serve(Helper& self) {
     use_every_core();
     leave_real_time();
@@ -183,7 +186,7 @@ class Pool {
     } while (!leave(self));
   }
 
-  /// Ends the threads that are idle, and waits for their end.
+  /// Ends the idle threads, and waits for their end.
   void end_idle() {
     Helper* ending = nullptr;
     {
@@ -241,10 +244,10 @@ class Pool {
     }
   }
 
-  /// Lends a job helpers for the workers that have not begun, as far as there are threads free; how many.
+  /// Lends a job helpers for the workers that have not begun, as far as threads are free. Returns how many.
   int lend(Job& job) {
     const int waiting = job.workers - std::max(1, job.begun.load(std::memory_order_relaxed));  // the caller takes one
-    const int without = job.workers - 1 - job.lent;  // of those lent already some may not have come yet
+    const int without = job.workers - 1 - job.lent;  // some helpers that are already lent may not have begun yet
     const int wanted = std::min({waiting, without, most_ - callers_ - lent_});
     int count = 0;
     for (; count < wanted; ++count) {
@@ -256,7 +259,7 @@ class Pool {
     return count;
   }
 
-  /// From here on those lent from `first` on may begin.
+  /// Allows the helpers lent from `first` on to begin.
   static void hand_to(Job& job, int first) {
     job.present.fetch_add(job.lent - first, std::memory_order_relaxed);
     for (int i = first; i < job.lent; ++i) {
@@ -264,10 +267,10 @@ class Pool {
     }
   }
 
-  /// A new thread; null where the system makes none.
+  /// Creates a thread; returns null if the system cannot.
   static Helper* make();
 
-  /// Takes an idle helper out of the pool; false where it has been lent meanwhile.
+  /// Removes an idle helper from the pool; returns false if it has been lent meanwhile.
   bool leave(Helper& self) {
     Helper* before = nullptr;
     {
@@ -278,23 +281,23 @@ class Pool {
       *at = self.next;
       before = std::exchange(left_, &self);
     }
-    join(before);  // each its predecessor, so that all are, but the last
+    join(before);  // each thread joins its predecessor, so only the last one is not joined
     return true;
   }
 
   std::mutex mutex_;
-  int most_ = 0;     // threads that callers and helpers may be together; 0: not known yet
-  int callers_ = 0;  // that are in run()
+  int most_ = 0;     // maximum number of callers and helpers together; 0: not known yet
+  int callers_ = 0;  // in run()
   int lent_ = 0;     // helpers
   Job* open_ = nullptr;
   Helper* idle_ = nullptr;
-  Helper* left_ = nullptr;  // has left the pool last, not joined yet
+  Helper* left_ = nullptr;  // last thread that left the pool, not joined yet
 };
 
 constinit Pool pool;
 
-/// Ends the threads where the library is unloaded or the program ends, and forgets them in a child of fork(), which has
-/// none. Nothing of the pool is locked around fork(): a child has no use for what was in it, whatever state that was in.
+/// Ends the threads when the library is unloaded or the program ends. In a child of fork(), which has no threads, it
+/// forgets them. The pool is not locked around fork(): a child does not use its contents, whatever state they were in.
 struct Lifetime {
   Lifetime() noexcept {
     pthread_atfork(nullptr, nullptr, [] { new (&pool) Pool; });

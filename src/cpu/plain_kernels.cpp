@@ -8,8 +8,8 @@
 namespace upsweep::cpu {
 namespace {
 
-/// A type of this file: the loops over it are compiled with the library's options, whatever those are of a program that
-/// instantiates the same loops over Op.
+/// A type of this file. The loops over it are compiled with the library's options, regardless of the options of a
+/// program that instantiates the same loops over Op.
 template <class Op>
 struct Local : Op {};
 
@@ -18,7 +18,7 @@ void merge(const void*, void* left, const void* right) {
   detail::merge(Op{}, *static_cast<ScanCarry<T>*>(left), *static_cast<const ScanCarry<T>*>(right));
 }
 
-/// List i as the reference kernel sees it; the difference is taken in 64 bits, where only int64 bounds can overflow.
+/// List i for the reference kernel. The difference is computed in 64 bits, where only int64 bounds can overflow.
 template <class T>
 struct PlainLists {
   static bool length_of(const ListBounds& lists, std::int64_t i, std::int64_t& length) {

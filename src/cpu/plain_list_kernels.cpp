@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/plain_list_kernels.cpp: the kernels on lists as plain loops: one list after the other, one element after the other.
+// cpu/plain_list_kernels.cpp: the kernels on lists as plain loops: lists and elements one after the other.
 #include <cstdint>
 #include <type_traits>
 
@@ -25,7 +25,7 @@ void pick_lists(const void* content, std::int64_t /*end*/, const std::int64_t* s
   }
 }
 
-/// PlainFold's sums, but 0.0 of lists without elements.
+/// The sums of PlainFold, but 0.0 for lists without elements.
 template <class T>
 void sum_lists(const void* op, const void* content, std::int64_t end, const std::int64_t* starts,
                const std::int64_t* stops, std::int64_t lists, const void* init, void* out) {
@@ -44,7 +44,7 @@ void add_type(ListKernels& table) {
   table.argmax[at(type_of<T>())] = &pick_lists<T, true>;
 }
 
-/// Reading bounds and finding out what is not zero is what every CPU can do side by side.
+/// Every CPU can use SIMD to read bounds and to find nonzero elements.
 ListKernels make_table() {
   ListKernels table = list_kernels_baseline();
   for_each_type([&]<class T>(std::type_identity<T>) { add_type<T>(table); });

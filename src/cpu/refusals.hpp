@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/refusals.hpp: what rungs of scans and reductions ask about a call before they take it.
+// cpu/refusals.hpp: checks of rungs of scans and reductions before they accept a call.
 #pragma once
 
 #include "core/ladder.hpp"
@@ -8,7 +8,7 @@
 
 namespace upsweep::cpu {
 
-/// Whether the call is a sum of integers that is to be checked for overflow.
+/// Whether the call is a sum of integers that must be checked for overflow.
 template <class Call>
 bool is_checked(const Call& call, const Policy& policy) noexcept {
   return policy.overflow == Overflow::checked && call.op == Operator::add && is_integer(call.in_type) &&

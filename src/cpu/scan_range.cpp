@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/scan_range.cpp: the order of the vectors of simd_kernels.cpp, element by element, with a check of the CPU's flags.
+// cpu/scan_range.cpp: scans a range in the order of the vectors of simd_kernels.cpp. If the CPU's flags show that a
+// partial result of a vector is out of range, the vector is scanned one element after the other.
 #include "cpu/scan_range.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace upsweep::cpu {
 namespace {
 
-constexpr std::size_t kSavedBytes = tuning::kDense.saved_bytes;  // of the input where it is overwritten
+constexpr std::size_t kSavedBytes = tuning::kDense.saved_bytes;  // of the input, if it is overwritten
 
 /// scan_vector() of simd.hpp.
 template <class T, class Op>
@@ -35,7 +36,7 @@ bool leaves_range(T* v) {
   return flags.raised();
 }
 
-/// Scans the vector x, `total` preceding it; that becomes what precedes the next one.
+/// Scans the vector x. `total` is the fold of the elements before x, and becomes the fold including x.
 template <class T, class Op>
 void scan_lanes(const T* x, T* out, bool exclusive, T& total) {
   constexpr std::size_t kLanes = kVectorBytes / sizeof(T);
@@ -67,9 +68,9 @@ void scan_again(const T* x, T* y, std::int64_t n, ScanCarry<T>& carry, bool excl
   carry = carry_of(total);
 }
 
-/// Runs the kernel, and returns whether no vector left its range. Where a sum does, an output is infinite, which the
-/// kernel sees, or the carry is not finite. The CPU's flags show it always, but to ask for them it finishes all instructions
-/// before, which costs short ranges up to a fifth.
+/// Runs the kernel. Returns whether all partial results were in range. For sums, an out-of-range partial result makes
+/// an output infinite, which the kernel notes, or the carry not finite. The CPU's flags would also show it. But reading
+/// the flags waits for all earlier instructions, which makes short ranges up to a fifth slower.
 template <class T, class Op>
 bool scan_in_range(const detail::ScanKernel& kernel, const T* in, T* out, std::int64_t n, ScanCarry<T>& carry,
                    detail::ScanMode mode) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/scan_range.hpp: the scan of a range, where vectors of floats may leave the range that the loop stays in.
+// cpu/scan_range.hpp: scans a range whose float vectors may leave the range of their type although the loop does not.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace upsweep::cpu {
 
-/// The kernel's scan(). Vectors combine floats that do not follow each other, and the results may be too large or too
-/// small although no output is: the results or the CPU's flags show it, and such a range is scanned again, those vectors one
-/// element after the other. All others keep their bits.
+/// Runs the kernel's scan(). A vector combines floats that do not follow each other. Therefore its partial results may
+/// be too large or too small even if no output is. The outputs or the CPU's flags show this. Such a range is scanned
+/// again: vectors with such partial results are computed one element after the other. All other vectors keep their
+/// bits.
 class ScanRange {
  public:
   template <class Call>
@@ -28,7 +29,7 @@ class ScanRange {
  private:
   using Guarded = void (*)(const detail::ScanKernel& kernel, const void* x, void* y, std::int64_t n, void* carry,
                            const detail::ScanMode& mode);
-  /// Null for operators whose results are elements.
+  /// Returns null for operators whose results are elements.
   static Guarded guarded(Type type, Operator op);
 
   const detail::ScanKernel& kernel_;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/select_kernels.cpp: masks as bits, ranks and compaction, compiled once per instruction set.
 //
-// Compaction takes as many elements as fit a register (AVX-512: at most 16), moves the kept ones to its front by a compress or
-// a permutation from a table, stores all of it and goes on by as many as were kept: no branch depends on the mask. What is
-// stored past them is overwritten by the next ones; the last 64 elements of a run are stored one by one. AVX-512's compress
-// goes to a register, as into memory it takes some hundred cycles on Zen 4. Two things that gained nothing on two cores of
-// that: collecting whole cache lines to store them past the caches, and prefetching content 2 to 16 KB ahead.
+// Compaction loads a register of elements (AVX-512: at most 16) and moves the kept ones to its front, by a compress or
+// by a permutation from a table. It stores the whole register and advances by the number of kept elements: no branch
+// depends on the mask. The next store overwrites the excess. The last 64 elements of a run are stored one by one.
+// AVX-512's compress writes to a register, because compressing into memory takes some hundred cycles on Zen 4. Two
+// changes gained nothing on two such cores: collecting whole cache lines to store them past the caches, and prefetching
+// content 2 to 16 KB ahead.
 //
-// Ranks of offsets are taken eight at a time where these are close, as they are of short lists: from one word of bits, in
-// registers. That takes half as long as a look-up for each (0.9 instead of 1.8 ns).
+// Ranks of offsets are computed eight at a time if the offsets are close, as for short lists. The eight ranks are
+// computed in registers from one word of bits. This takes 0.9 ns per rank, and a look-up of each rank takes 1.8 ns.
 #include "cpu/select_kernels.hpp"
 
 #include <cstdint>
@@ -28,7 +29,7 @@ UPSWEEP_INLINE std::int64_t popcount(Word word) {
 #if UPSWEEP_REGISTER_BYTES >= 32
   return __builtin_popcountll(word);
 #else
-  // Every CPU of the architecture has no instruction for it; the compiler's function looks bytes up in a table.
+  // Not every CPU of the architecture has an instruction for it, and the compiler's function looks bytes up in a table.
   word -= (word >> 1) & 0x5555555555555555U;
   word = (word & 0x3333333333333333U) + ((word >> 2) & 0x3333333333333333U);
   word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FU;
@@ -36,12 +37,12 @@ UPSWEEP_INLINE std::int64_t popcount(Word word) {
 #endif
 }
 
-/// The lowest `count` bits, of 0 to 63.
+/// Returns a word with the lowest `count` bits set, 0 to 63.
 UPSWEEP_INLINE Word low_bits(std::int64_t count) { return (Word{1} << count) - 1; }
 
 // --------------------------------------------------------------------------------------------------------------- marks
 
-/// Which of 64 bytes are not zero.
+/// Returns which of 64 bytes are not zero.
 UPSWEEP_INLINE Word marks_of(const std::uint8_t* bytes) {
 #if UPSWEEP_REGISTER_BYTES == 64
   const __m512i v = _mm512_loadu_si512(bytes);
@@ -63,7 +64,7 @@ UPSWEEP_INLINE Word marks_of(const std::uint8_t* bytes) {
 #endif
 }
 
-/// Up to 63 bits from a bit on, of bytes that end with the last of them.
+/// Returns up to 63 bits from bit `shift` on, of bytes that end with the last of them.
 UPSWEEP_INLINE Word last_bits(const std::uint8_t* bytes, std::int64_t shift, std::int64_t count) {
   Word word = 0;
   const std::int64_t end = shift + count;
@@ -74,7 +75,7 @@ UPSWEEP_INLINE Word last_bits(const std::uint8_t* bytes, std::int64_t shift, std
   return word & low_bits(count);
 }
 
-/// Word w is marks(w), for all but the last, and that is last().
+/// Word w is marks(w), except the last word, which is last().
 template <class Marks, class Last>
 UPSWEEP_INLINE std::int64_t mark(std::int64_t n, std::uint64_t* words, std::uint16_t* before, Marks marks, Last last) {
   std::int64_t set = 0;
@@ -118,14 +119,14 @@ std::int64_t mark_bits(const std::uint8_t* mask, std::int64_t first_bit, std::in
 
 // --------------------------------------------------------------------------------------------------------------- ranks
 
-/// The 64 bits from a position on.
+/// Returns the 64 bits from a position on.
 UPSWEEP_INLINE Word bits_at(const std::uint64_t* words, std::int64_t position) {
   const std::int64_t w = position / kMarkWord;
   const std::int64_t shift = position % kMarkWord;
   return words[w] >> shift | words[w + 1] << 1 << (63 - shift);
 }
 
-/// Eight bounds or indices as int64.
+/// Loads eight bounds or indices as int64.
 template <class T>
 UPSWEEP_INLINE Vector<std::int64_t> load_eight(const T* from) {
   if constexpr (sizeof(T) == 8) return load(from);
@@ -143,7 +144,7 @@ UPSWEEP_INLINE std::int64_t rank(const MarkView& view, std::uint64_t position) {
 }
 
 #if UPSWEEP_REGISTER_BYTES >= 32
-/// How many bits each lane has set.
+/// Returns how many bits of each lane are set.
 UPSWEEP_INLINE Register<Word> popcounts(Register<Word> v) {
   v -= (v >> 1) & 0x5555555555555555U;
   v = (v & 0x3333333333333333U) + ((v >> 2) & 0x3333333333333333U);
@@ -155,8 +156,8 @@ UPSWEEP_INLINE Register<Word> popcounts(Register<Word> v) {
 #endif
 }
 
-/// The ranks of eight offsets that are at most 63 after `from`, whose position is given: by bits from there on. `bad`
-/// gets a lane below zero where one decreases.
+/// Computes the ranks of eight offsets that are at most 63 after `from`, whose position is known, from the bits there.
+/// A lane of `bad` becomes negative if an offset decreases.
 template <class T>
 UPSWEEP_INLINE void rank_eight(const T* offsets, std::int64_t from, std::int64_t position, const MarkView& view,
                                std::int64_t* out, Register<std::int64_t>& bad) {
@@ -177,7 +178,7 @@ template <class T, bool kWrites>
 bool rank_offsets_as(const T* offsets, std::int64_t count, std::int64_t first, std::int64_t marks,
                      const MarkView& given, std::int64_t* out) {
   const MarkView view = given;
-  std::int64_t bad = 0;  // its sign
+  std::int64_t bad = 0;  // negative if an offset is bad
   const auto rank_one = [&](std::int64_t i) {
     const auto offset = static_cast<std::int64_t>(offsets[i + 1]);
     auto position = static_cast<std::uint64_t>(offset) - static_cast<std::uint64_t>(first);
@@ -226,7 +227,7 @@ void rank_sized(std::int64_t position, std::int64_t size, std::int64_t count, co
 
 // ---------------------------------------------------------------------------------------------------------- compaction
 
-/// Elements by their size alone.
+/// Elements by their size only.
 template <int kBytes>
 struct Moved;
 template <>
@@ -273,7 +274,7 @@ struct SetBits {
 };
 constexpr SetBits kSetBits;
 
-/// The same of four bits, each position as two of halves.
+/// The positions of the set bits of four bits, each position as two positions of halves.
 struct SetHalves {
   alignas(64) std::uint32_t of[16][8] = {};
 
@@ -298,7 +299,8 @@ template <int kBytes>
 constexpr int kGroup = 8;
 #endif
 
-/// The elements of a group whose bits are set, to `out`; what follows them up to the group's length is unspecified.
+/// Stores the elements of a group whose bits are set to `out`. Elements after them, up to the group's length, are
+/// unspecified.
 template <int kBytes>
 UPSWEEP_INLINE void compact_group(const typename Moved<kBytes>::Type* from, unsigned bits,
                                   typename Moved<kBytes>::Type* out) {
@@ -353,7 +355,7 @@ UPSWEEP_INLINE void compact_group(const typename Moved<kBytes>::Type* from, unsi
   }
 }
 
-/// Elements one by one: nothing but what is kept is read or written. Returns how many.
+/// Compacts elements one by one: only kept elements are read and written. Returns how many.
 template <int kBytes>
 UPSWEEP_INLINE std::int64_t compact_each(const typename Moved<kBytes>::Type* from, Word word,
                                          typename Moved<kBytes>::Type* out) {
@@ -362,7 +364,7 @@ UPSWEEP_INLINE std::int64_t compact_each(const typename Moved<kBytes>::Type* fro
   return k;
 }
 
-/// Groups, as long as there are bits; 64 elements may be read and written. Returns how many are kept.
+/// Compacts groups while there are bits; 64 elements may be read and written. Returns how many are kept.
 template <int kBytes>
 UPSWEEP_INLINE std::int64_t compact_groups(const typename Moved<kBytes>::Type* from, Word word,
                                            typename Moved<kBytes>::Type* out) {
@@ -376,7 +378,7 @@ UPSWEEP_INLINE std::int64_t compact_groups(const typename Moved<kBytes>::Type* f
   return k;
 }
 
-/// The same, all groups of a word: the loop has no branch.
+/// Compacts all groups of a word: the loop has no branch.
 template <int kBytes>
 UPSWEEP_INLINE std::int64_t compact_word(const typename Moved<kBytes>::Type* from, Word word,
                                          typename Moved<kBytes>::Type* out) {
@@ -425,10 +427,11 @@ void compact_ranges(const void* from, std::int64_t count, const std::uint64_t* w
   }
 }
 
-// ----------------------------------------------------------------------------------------------------------------- take
+// -----------------------------------------------------------------------------------------------------------------
+// take
 
-/// Eight positions at a time, of which those past the range's end are written over. A list of up to eight indices, or of none,
-/// takes no branch on its length.
+/// Takes eight positions at a time. Later positions overwrite those past a range's end, so there is no branch on the
+/// length of lists of up to eight indices.
 template <class T>
 bool take(const void* indices, std::int64_t count, const TakeRange* ranges, std::int64_t range_count,
           std::int64_t* positions) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/simd.hpp: the 64-byte logical vector that every SIMD rung computes with, on whatever registers the target has.
+// cpu/simd.hpp: the 64-byte logical vector of all SIMD rungs, on the registers that the target has.
 //
 // A vector is 64 bytes for every ISA: one AVX-512 register, two AVX2 ones, four SSE ones. The order in which its lanes
-// are combined is the same on all of them, so a float result has the same bits on each. It is written with the vector
-// extensions of GCC and Clang: one source for every ISA and every operator, and the compiler picks the instructions.
+// are combined is the same for every ISA, so a float result has the same bits for every ISA. The code uses the vector
+// extensions of GCC and Clang: one source for every ISA and every operator, and the compiler selects the instructions.
 //
-// Only for files compiled once per ISA (simd_kernels.cpp): everything here has internal linkage, because an inline
-// function compiled for AVX-512 must never be the copy that the linker keeps for everybody.
+// Include this header only in files that are compiled once per ISA (simd_kernels.cpp). Everything in it has internal
+// linkage. Otherwise the linker would keep one copy of an inline function for all callers, and this copy might be the
+// one that was compiled for AVX-512.
 #pragma once
 
 #include <immintrin.h>
@@ -33,7 +34,7 @@ namespace {
 
 constexpr int kRegisterBytes = UPSWEEP_REGISTER_BYTES;
 constexpr int kRegisters = kVectorBytes / kRegisterBytes;
-constexpr int kLaneBytes = 16;  // what an in-lane shuffle stays within, on every ISA
+constexpr int kLaneBytes = 16;  // in-lane shuffles stay within this size on every ISA
 
 template <class T>
 struct RegisterOf {
@@ -52,7 +53,7 @@ struct Vector {
   Register<T> reg[kRegisters];
 };
 
-// One register at a time: copying all 64 bytes at once makes GCC 12 go through the stack where registers are narrower.
+// Copies one register at a time. For a copy of all 64 bytes, GCC 12 uses the stack if registers are narrower.
 template <class T>
 UPSWEEP_INLINE Vector<T> load(const T* from) {
   Vector<T> v;
@@ -67,8 +68,8 @@ UPSWEEP_INLINE void store(T* to, const Vector<T>& v) {
   for (int r = 0; r < kRegisters; ++r) reinterpret_cast<typename RegisterOf<T>::Unaligned*>(to)[r] = v.reg[r];
 }
 
-/// A register of int64 from int32 or uint32 elements. With vectors of 64 bytes GCC 12 converts halves and joins them, six
-/// instructions for one; of SSE registers it knows the best way.
+/// Converts int32 or uint32 elements to a register of int64. For vectors of 64 bytes GCC 12 converts halves and joins
+/// them, six instructions instead of one. For SSE registers it finds the best code.
 template <class T>
 UPSWEEP_INLINE Register<std::int64_t> widen(const T* from) {
   static_assert(sizeof(T) == 4);
@@ -99,12 +100,12 @@ UPSWEEP_INLINE void store_non_temporal(void* to, R v) {
 template <class T>
 UPSWEEP_INLINE Vector<T> splat(T value) {
   Vector<T> v;
-  // Lane by lane GCC 12 would store each of them; less zero is the same bits, -0.0 too.
+  // GCC 12 would store each lane separately. Subtracting zero keeps the bits, also of -0.0.
   for (int r = 0; r < kRegisters; ++r) v.reg[r] = value - Register<T>{};
   return v;
 }
 
-/// Lane by lane: op works on registers.
+/// Combines lane by lane: op works on registers.
 template <class T, class Op>
 UPSWEEP_INLINE Vector<T> combine(Op op, const Vector<T>& a, const Vector<T>& b) {
   Vector<T> v;
@@ -112,7 +113,7 @@ UPSWEEP_INLINE Vector<T> combine(Op op, const Vector<T>& a, const Vector<T>& b) 
   return v;
 }
 
-/// Lane by lane not finite if `seen` is, or x is infinite; else finite. Where x is NaN, `seen` may stay.
+/// Each lane is not finite if `seen` is not finite or x is infinite, otherwise finite. If x is NaN, `seen` may stay.
 template <class T>
 UPSWEEP_INLINE Register<T> see_infinity(Register<T> seen, Register<T> x) {
 #if UPSWEEP_REGISTER_BYTES == 64
@@ -127,12 +128,12 @@ UPSWEEP_INLINE Register<T> see_infinity(Register<T> seen, Register<T> x) {
 #endif
 }
 
-/// b where it is less than a or greater, or NaN, else a.
+/// Returns b if it is less than a (or greater, by kGreatest), or NaN; otherwise a.
 template <bool kGreatest, class R>
 UPSWEEP_INLINE R extremum(R a, R b) {
 #if UPSWEEP_REGISTER_BYTES == 64
-  // The instruction gives a where one of them is NaN, so b is kept where it is. Of conditions GCC 12 makes three instructions,
-  // each of which waits for the one before.
+  // The instruction returns a if one of them is NaN, so b is kept where it is NaN. GCC 12 compiles conditions to three
+  // instructions, each of which waits for the one before.
   if constexpr (std::is_same_v<R, Register<float>>) {
     const auto is_number = _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q);
     return kGreatest ? _mm512_mask_max_ps(b, is_number, b, a) : _mm512_mask_min_ps(b, is_number, b, a);
@@ -145,7 +146,8 @@ UPSWEEP_INLINE R extremum(R a, R b) {
   return (precedes | (b != b)) ? b : a;
 }
 
-/// An operator on registers. Its own code, as Op's is an inline function of another header.
+/// An operator on registers. It does not call Op: Op is an inline function of another header (see the head of the
+/// file).
 template <class Op>
 struct VectorOp {
   template <class R>
@@ -181,8 +183,8 @@ UPSWEEP_INLINE Register<T> shuffle(Register<T> a, Register<T> b) {
   return shuffle<T, kIndex>(a, b, std::make_integer_sequence<int, kRegisterLanes<T>>{});
 }
 
-/// Shuffles of 1- and 2-byte elements across the register take many instructions before AVX-512 VBMI; one within
-/// 16-byte lanes and one of whole lanes take two. Wider elements need one anyway.
+/// Shuffles of 1- and 2-byte elements across the register take many instructions before AVX-512 VBMI. A shuffle within
+/// 16-byte lanes and one of whole lanes take two. Wider elements need only one.
 template <class T>
 constexpr bool kInTwoSteps = sizeof(T) < 4;
 template <class T>
@@ -231,9 +233,9 @@ UPSWEEP_INLINE Register<T> scan_levels(Op op, Register<T> v) {
   }
 }
 
-/// Inclusive scan of a vector in log2(lanes) steps: Sklansky's tree (IRE Trans. EC-9, 1960): at each level the last
-/// element of every left half is combined into all of its right half. The levels go on across registers, so the tree is
-/// the same whatever the register width.
+/// Scans a vector inclusively in log2(lanes) steps: Sklansky's tree (IRE Trans. EC-9, 1960). At each level the last
+/// element of every left half is combined into all of its right half. The levels continue across registers, so the tree
+/// is the same for any register width.
 template <class T, class Op>
 UPSWEEP_INLINE Vector<T> scan_vector(Op op, Vector<T> v) {
   for (int r = 0; r < kRegisters; ++r) v.reg[r] = scan_levels<T, 1>(op, v.reg[r]);
@@ -271,9 +273,9 @@ UPSWEEP_INLINE T last_of(const Vector<T>& v) {
 }
 
 // ------------------------------------------------------------------------------------------- where results are put
-// A sink takes the vectors of an output in order, then finish(end of the last one).
+// A sink receives the vectors of an output in order, then finish(end of the last one).
 
-/// Through the caches, at any address.
+/// Stores through the caches, at any address.
 struct Cached {
   template <class T>
   UPSWEEP_INLINE void put(T* to, const Vector<T>& v) {
@@ -295,8 +297,8 @@ struct NonTemporal {
 #if UPSWEEP_REGISTER_BYTES >= 32
 constexpr bool kCanRealign = true;
 
-/// Non-temporal stores, at any address of 4- or 8-byte elements: what is stored at an aligned address is the end of one
-/// register and the beginning of the next. In front of the first vector there must be a register of finished output.
+/// Non-temporal stores, at any address of 4- or 8-byte elements. The end of one register and the beginning of the next
+/// are stored at an aligned address. In front of the first vector there must be a register of finished output.
 class Realigned {
  public:
   explicit Realigned(const void* out)
@@ -320,7 +322,7 @@ class Realigned {
     }
   }
 
-  /// The last register's end is still to be written; its beginning is written again.
+  /// Writes the last register's end; its beginning is written again.
   UPSWEEP_INLINE void finish(void* end) {
     char* last = static_cast<char*>(end) - kRegisterBytes;
     *reinterpret_cast<RegisterOf<std::int32_t>::Unaligned*>(last) = left_;
@@ -330,7 +332,7 @@ class Realigned {
   using Words = Register<std::int32_t>;
   static constexpr int kWords = kRegisterLanes<std::int32_t>;
 
-  /// Lane j ← lane index_[j] of `right` where from_right_[j] is set, else of `left`.
+  /// Lane j ← lane index_[j] of `right` if from_right_[j] is set, otherwise of `left`.
   [[nodiscard]] UPSWEEP_INLINE Words join(Words left, Words right) const {
 #if UPSWEEP_REGISTER_BYTES == 64
     const auto index = (__m512i)(index_ | (from_right_ & kWords));
@@ -343,7 +345,7 @@ class Realigned {
 #endif
   }
 
-  std::int64_t over_;  // bytes by which an output register lies over the aligned address in front of it
+  std::int64_t over_;  // distance in bytes from the aligned address in front of an output register
   Words left_;         // the register in front
   Words index_{};
   Words from_right_{};

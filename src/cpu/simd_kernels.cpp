@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/simd_kernels.cpp: the SIMD kernels, compiled once per instruction set; UPSWEEP_ISA names the one of this object.
 //
-// Everything but the table is internal to this file (see simd.hpp): no std:: templates, no inline functions of other
-// headers beyond compile-time constants. tests/isa_symbols.sh holds it to that.
+// Everything except the table is internal to this file (see simd.hpp): it uses no std:: templates, and no inline
+// functions of other headers except for compile-time constants. tests/isa_symbols.sh checks this.
 #include <immintrin.h>
 
 #include <cstddef>
@@ -56,9 +56,10 @@ std::uint64_t read(const void* from, std::int64_t bytes) {
 
 // ---------------------------------------------------------------------------------------------------- writing output
 
-/// Writes n outputs with fill(first, count, sink), which computes those from `first` on and hands them to sink.put();
-/// `non_temporal` asks for stores past the caches, which need alignment: integers, exact in any grouping, get there by a
-/// short first range; the vectors of floats must stay as they are, so the sink takes each store from two neighbors.
+/// Writes n outputs with fill(first, count, sink), which computes outputs from `first` on and passes them to
+/// sink.put(). `non_temporal` requests stores past the caches, which need alignment. Integers, exact in any grouping,
+/// are aligned by a short first range. The vectors of floats must not be shifted, so the sink combines each store from
+/// two neighbors.
 template <class T, class Fill>
 UPSWEEP_INLINE void write_output(T* out, std::int64_t n, bool non_temporal, Fill fill) {
   if (!non_temporal || n < 2 * kLanes<T>) {
@@ -82,10 +83,10 @@ UPSWEEP_INLINE void prefetch(const void* next, std::int64_t offset) {
   if (next != nullptr) _mm_prefetch(static_cast<const char*>(next) + offset, _MM_HINT_T1);
 }
 
-/// use(i, load(i)) for every whole vector of `step` elements from `first` on; returns where they end. Each is loaded before
-/// the one in front of it is stored: a load that follows a store to the same bytes of another 4 KB page waits for it, as
-/// the CPU compares 12 bits of their addresses first. Offsets, one element past the bounds that they are made of, then
-/// take 1.5 times as long (EPYC, Xeon).
+/// Calls use(i, load(i)) for every whole vector of `step` elements from `first` on; returns where they end. Each is
+/// loaded before the previous one is stored. Reason: a load that follows a store to the same bytes of another 4 KB page
+/// waits for it, because the CPU compares 12 bits of their addresses first. Offsets are one element past the bounds
+/// that they are computed from, so they would take 1.5 times as long (EPYC, Xeon).
 template <class Load, class Use>
 UPSWEEP_INLINE std::int64_t each_vector(std::int64_t first, std::int64_t end, std::int64_t step, Load load, Use use) {
   if (first + step > end) return first;
@@ -99,7 +100,7 @@ UPSWEEP_INLINE std::int64_t each_vector(std::int64_t first, std::int64_t end, st
   return first + step;
 }
 
-/// The last elements of a range, fewer than a vector, filled up with `rest`.
+/// Loads the last elements of a range, fewer than a vector, padded with `rest`.
 template <class T>
 UPSWEEP_INLINE Vector<T> load_rest(const T* from, std::int64_t count, T rest) {
   alignas(kVectorBytes) T padded[kLanes<T>];
@@ -116,7 +117,7 @@ UPSWEEP_INLINE void store_rest(T* to, std::int64_t count, const Vector<T>& v) {
 
 // ------------------------------------------------------------------------------------------------------------- scans
 
-// What a scan notes of its elements and results (ScanMode::note).
+// The properties of elements and results that a scan notes (ScanMode::note).
 
 /// OR of x ^ (x >> bits-1) over integers: see KernelTable::magnitude.
 template <class T>
@@ -140,8 +141,8 @@ class Magnitude {
   Vector<T> all_ = splat(T{0});
 };
 
-/// Whether a result among floats is infinite. NaN that is not of the elements comes after an infinite result: it takes two
-/// infinite operands, of which the first is, or makes, an earlier result.
+/// Whether a float result is infinite. A NaN that is not among the elements always follows an infinite result: it takes
+/// two infinite operands, and the first of them is, or produces, an earlier result.
 template <class T>
 class Infinite {
  public:
@@ -151,7 +152,7 @@ class Infinite {
   [[nodiscard]] UPSWEEP_INLINE std::uint64_t get() const {
     bool any = false;
     for (int r = 0; r < kRegisters; ++r) {
-      const Register<T> zero = seen_.reg[r] - seen_.reg[r];  // NaN where it is not finite
+      const Register<T> zero = seen_.reg[r] - seen_.reg[r];  // NaN if it is not finite
       for (int j = 0; j < kRegisterLanes<T>; ++j) any |= zero[j] != T{0};
     }
     return any ? 1 : 0;
@@ -161,7 +162,7 @@ class Infinite {
   Vector<T> seen_ = splat(T{0});
 };
 
-/// Where nobody asks.
+/// For scans that do not note anything.
 template <class T>
 struct NoteNothing {
   UPSWEEP_INLINE void see(const Vector<T>&, const Vector<T>&) {}
@@ -169,12 +170,12 @@ struct NoteNothing {
 
 template <class T, class Op>
 struct SimdScan {
-  using Carry = ScanCarry<T>;  // copied, as the caller's is of a signed or an unsigned type
+  using Carry = ScanCarry<T>;  // copied, because the caller's may be of the other signedness
   static constexpr T kIdentity = Op::template identity<T>();
   static constexpr VectorOp<Op> kCombine{};
 
   static void reduce(const void*, const void* in, std::int64_t n, void* carry) {
-    // Which element goes to which lane of which accumulator depends on its index alone.
+    // Only the index of an element determines its accumulator and its lane.
     constexpr int kUnroll = tuning::kBlocksOrder.accumulators;
     constexpr std::int64_t kStep = kLanes<T>;
     const T* x = static_cast<const T*>(in);
@@ -196,7 +197,8 @@ struct SimdScan {
     std::memcpy(carry, &out, sizeof out);
   }
 
-  /// The carry does not wait for the scan of a vector, only for its own addition: that is the loop's critical path.
+  /// The carry does not wait for the scan of a vector. Therefore the critical path of the loop is one addition per
+  /// vector.
   template <bool kExclusive, class Note, class Sink>
   static T scan_run(const T* in, T* out, std::int64_t n, T before, const void* next, Note& note, Sink sink) {
     constexpr std::int64_t kStep = kLanes<T>;
@@ -262,7 +264,7 @@ struct SimdScan {
     std::memcpy(carry, &state, sizeof state);
   }
 
-  /// An exclusive range starts with the identity, so it needs no case of its own.
+  /// An exclusive range starts with the identity, so it needs no special case.
   static void shift(const void*, void* out, std::int64_t n, const void* carry, bool) {
     Carry state;
     std::memcpy(&state, carry, sizeof state);
@@ -287,13 +289,14 @@ std::uint64_t magnitude(const void* in, std::int64_t n) {
   return all.get();
 }
 
-/// The unsigned type of so many bytes.
+/// The unsigned type of kBytes bytes.
 template <int kBytes>
 using Unsigned =
     std::conditional_t<kBytes == 8, std::uint64_t, std::conditional_t<kBytes == 4, std::uint32_t, std::uint16_t>>;
 
-/// Lane by lane the sums of the upper and of the lower halves of words, exact for kMost vectors. The lower ones' costs no
-/// instruction until it is asked for: it is what the upper ones' leaves of the sum of the words, modulo 2^bits.
+/// Sums the upper and the lower halves of words lane by lane, exact for kMost vectors. The sum of the lower halves
+/// costs no instruction until it is requested: it is the sum of the words minus the sum of the upper halves, modulo
+/// 2^bits.
 template <class Word>
 class HalfSums {
  public:
@@ -318,7 +321,7 @@ class HalfSums {
   Vector<Word> upper_ = splat(Word{0});
 };
 
-/// What the lanes add up to.
+/// Returns the sum of the lanes.
 template <class Word>
 UPSWEEP_INLINE Int128 total_of(const Vector<Word>& v) {
   Int128 total = 0;
@@ -339,8 +342,8 @@ UPSWEEP_INLINE Int128 total_of(const Vector<Word>& v) {
   return total;
 }
 
-/// The elements are added up as what they are above the least one of their type, so that no sum needs a sign. A word is
-/// two of them, or one of eight bytes.
+/// Adds the differences between the elements and the minimum of their type, so that no sum needs a sign. A word
+/// contains two of them, or one of eight bytes.
 template <class T>
 Int128 exact_sum(const void* in, std::int64_t n) {
   constexpr bool kWide = sizeof(T) == 8;
@@ -374,7 +377,8 @@ void convert(const void* in, void* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(x[i]);
 }
 
-/// Integers to integers are written as unsigned ones, and read as such where they do not become longer: the bits are equal.
+/// Integers are written as unsigned ones. They are also read as unsigned ones unless they become wider: the bits are
+/// equal.
 template <class In, class Out>
 constexpr Convert conversion() {
   if constexpr (!(Out(0.5) == Out(0))) {
@@ -396,7 +400,7 @@ UPSWEEP_INLINE bool any_negative(const Vector<std::int64_t>& v) {
   return all < 0;
 }
 
-/// Validation costs no branch: whatever is wrong with a list sets the sign bit of its lane in `bad`.
+/// Validation costs no branch: any fault of a list sets the sign bit of its lane in `bad`.
 template <class T>
 struct SimdLists {
   using Offsets = Vector<std::int64_t>;
@@ -411,7 +415,7 @@ struct SimdLists {
   UPSWEEP_INLINE explicit SimdLists(const ListBounds& lists)
       : starts(static_cast<const T*>(lists.starts)), stops(static_cast<const T*>(lists.stops)), strict(lists.strict) {}
 
-  /// Eight bounds as int64, whatever the input type.
+  /// Loads eight bounds as int64, for any input type.
   UPSWEEP_INLINE static Offsets load_wide(const T* from) {
     if constexpr (sizeof(T) == sizeof(std::int64_t)) {
       return load(from);
@@ -432,7 +436,7 @@ struct SimdLists {
     Offsets start;
     Offsets stop;
   };
-  /// Of lists i … i + 8, or of `count` lists from i on and empty ones.
+  /// Loads the bounds of lists i … i + 8, or of `count` lists from i on and empty ones.
   [[nodiscard]] UPSWEEP_INLINE Bounds bounds(std::int64_t i) const {
     return {load_wide(starts + i), load_wide(stops + i)};
   }
@@ -440,13 +444,13 @@ struct SimdLists {
     return {load_wide_rest(starts + i, count), load_wide_rest(stops + i, count)};
   }
 
-  /// Their lengths, checked.
+  /// Returns their lengths, and checks them.
   UPSWEEP_INLINE Offsets lengths(const Bounds& list) {
     Offsets length;
     for (int r = 0; r < kRegisters; ++r) {
       length.reg[r] = list.stop.reg[r] - list.start.reg[r];
       bad.reg[r] |= length.reg[r];
-      // In 64 bits the difference itself may wrap around, so that its sign means nothing.
+      // In 64 bits the difference itself may wrap, and then its sign is meaningless.
       if constexpr (sizeof(T) == sizeof(std::int64_t)) bad.reg[r] |= list.stop.reg[r] < list.start.reg[r];
       if (strict) bad.reg[r] |= list.start.reg[r];
     }
@@ -485,7 +489,7 @@ struct SimdLists {
     return sum.get();
   }
 
-  /// Those of as many lists from `first` on, which belong to the arrays of `lists`.
+  /// Returns the bounds of lists from `first` on, which belongs to the arrays of `lists`.
   static ListBounds lists_from(const ListBounds& lists, const void* first) {
     const auto distance = static_cast<const T*>(first) - static_cast<const T*>(lists.starts);
     return {first, static_cast<const T*>(lists.stops) + distance, lists.strict};
@@ -503,9 +507,9 @@ struct SimdLists {
     return total;
   }
 
-  /// A thread alone (else it folds other lists beside) reads two arrays in order: an EPYC's own prefetchers follow both, and
-  /// prefetch instructions take the places of loads (int64: 1.4 of the copy's time, without them 1.1); a Xeon needs them (1.0,
-  /// without 1.2).
+  /// Whether the scan prefetches. A thread that does not fold other lists at the same time reads two arrays in order.
+  /// An EPYC's own prefetchers follow both, and prefetch instructions take the slots of loads (int64: 1.4 of the copy's
+  /// time, without them 1.1). A Xeon needs them (1.0, without 1.2).
   static bool fetches(const ScanMode& mode) { return mode.beside != nullptr || !__builtin_cpu_is("amd"); }
 
   template <class Beside>
@@ -565,7 +569,7 @@ struct SimdLists {
               });
           if (i == end) return;
           store_rest(out + i, end - i, step(run.bounds(i, end - i)));
-          // Lanes past the last list hold no offset.
+          // Lanes past the last list contain no offset.
           for (; i < end; ++i) run.bad.reg[0][0] |= out[i];
         });
     return {0, any_negative(run.bad)};
@@ -573,12 +577,12 @@ struct SimdLists {
 };
 
 // ------------------------------------------------------------------------------------------------------ filtered sums
-// A block of rows at a time: its keys are compared, and the rows that are kept are noted and their payload is prefetched;
-// that is added up after the next block's keys, when it has had the time to arrive.
+// Processes a block of rows at a time: compares the keys, stores the numbers of the kept rows, and prefetches their
+// payload. The payload of a block is added after the keys of the next block are compared, so that it is then in cache.
 
 constexpr std::int64_t kBlockRows = tuning::kFilteredSum.keys_block_rows;
 constexpr std::int64_t kManyKept = kBlockRows / tuning::kFilteredSum.many_kept;
-constexpr std::int64_t kNoteRows = 64;  // noted at a time: bits of a word
+constexpr std::int64_t kNoteRows = 64;  // rows of a word, one bit each
 constexpr std::int64_t kKeysAhead = tuning::kFilteredSum.keys_ahead;
 
 struct KeptRows {
@@ -619,7 +623,7 @@ UPSWEEP_INLINE std::uint64_t bits_below(const std::uint32_t* key, const Vector<s
   return bits;
 }
 
-/// False where there are too many to note.
+/// Notes the kept rows; returns false if there are too many.
 UPSWEEP_INLINE bool note_kept(const std::uint32_t* key, std::int64_t n, std::uint32_t limit, KeptRows& kept) {
   const Vector<std::uint32_t> limits = splat(limit);
   constexpr std::int64_t kKeys = kLanes<std::uint32_t>;
@@ -639,7 +643,7 @@ UPSWEEP_INLINE bool note_kept(const std::uint32_t* key, std::int64_t n, std::uin
   return kept.count <= kManyKept;
 }
 
-/// Reads all columns; adds the rows that are kept to `count`.
+/// Reads all columns, and adds the number of kept rows to `count`.
 UPSWEEP_INLINE std::uint64_t sum_in_order(const std::uint32_t* key, const std::int64_t* quantity,
                                           const std::int64_t* price, std::int64_t n, std::uint32_t limit,
                                           std::int64_t& count) {
@@ -690,7 +694,7 @@ std::uint64_t filtered_sum(const std::uint32_t* key, const std::int64_t* quantit
       many = !note_kept(key + first, count, limit, kept);
       if (!many) {
         now ^= 1;
-        sum += rows[now].sum();  // of the block before
+        sum += rows[now].sum();  // of the previous block
         rows[now].count = 0;
         continue;
       }
@@ -712,10 +716,10 @@ constexpr void add_type(KernelTable& table) {
     using Scan = SimdScan<CombinedAs<T, Op>, Op>;
     auto& kernel = table.scan[at(type_of<T>())][at(Op::kOperator)];
     kernel.reduce = &Scan::reduce;
-    // What a sum notes depends on the sign of T.
+    // The property that a sum notes depends on the signedness of T.
     kernel.scan = &SimdScan<std::conditional_t<Op::kOperator == Operator::add, T, CombinedAs<T, Op>>, Op>::scan;
     kernel.shift = &Scan::shift;
-    kernel.merge = nullptr;  // of the plain table: merging is not a matter of vectors
+    kernel.merge = nullptr;  // taken from the plain table: merging does not use vectors
     kernel.exact = kInteger;
   });
   for_each_type([&]<class Out>(std::type_identity<Out>) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/sort_kernels.cpp: bitonic networks in registers, compiled once per instruction set.
 //
-// A list of up to 8, 16, 32 or 64 elements is loaded as a row of so many lanes, whatever follows it; lanes past its end get the
-// greatest key, and are stored as they came. So there is no branch on the length but for the row's, and what a store
-// leaves after one list the next list writes again.
+// A list of up to 8, 16, 32 or 64 elements is loaded as a row of that number of lanes, including the elements after it.
+// Lanes past its end get the largest key, and are stored unchanged. So the only branch on the length selects the row.
+// The excess that is stored after one list is overwritten by the next list.
 #include "cpu/sort_kernels.hpp"
 
 #include <immintrin.h>
@@ -27,14 +27,14 @@ namespace {
 
 constexpr int least(int a, int b) { return a < b ? a : b; }
 
-/// kLanes of T, in any memory.
+/// kLanes of T, at any alignment.
 template <class T, int kLanes>
 struct Some {
   typedef T Type __attribute__((vector_size(kLanes * int{sizeof(T)})));
   typedef T Unaligned __attribute__((vector_size(kLanes * int{sizeof(T)}), aligned(1), may_alias));
 };
 
-/// Lanes of a register of a row, by the bytes of its widest elements.
+/// Lanes of a register of a row, by the size of its widest elements.
 template <class K, int kN>
 constexpr int kRegisterLanesOf = least(kN, kRegisterLanes<K>);
 
@@ -80,13 +80,13 @@ template <int kLanes, int kFirst, class V, int... kLane>
 UPSWEEP_INLINE V numbers(std::integer_sequence<int, kLane...>) {
   return V{(kFirst + kLane)...};
 }
-/// The numbers of the lanes of register p of a row.
+/// Returns the numbers of the lanes of register p of a row.
 template <class R, int kReg>
 UPSWEEP_INLINE typename R::Reg lane_numbers() {
   return numbers<R::kLanes, kReg * R::kLanes, typename R::Reg>(std::make_integer_sequence<int, R::kLanes>{});
 }
 
-/// f(std::integral_constant<int, r>) for every register: a loop that is unrolled for sure.
+/// Calls f(std::integral_constant<int, r>) for every register: a loop that is always unrolled.
 template <class R, class F, int... kReg>
 UPSWEEP_INLINE void each_register(F f, std::integer_sequence<int, kReg...>) {
   (f(std::integral_constant<int, kReg>{}), ...);
@@ -113,7 +113,7 @@ UPSWEEP_INLINE bool any(V v) {
 }
 
 // ----------------------------------------------------------------------------------------------------------- networks
-// exchange<kMask>: lanes j and j ^ kMask of a row change places where the greater one is before the other.
+// exchange<kMask>: lanes j and j ^ kMask of a row are exchanged if the larger one is before the other.
 
 template <int kMask, class K, int kN>
 UPSWEEP_INLINE void exchange(Row<K, kN>& row) {
@@ -193,7 +193,7 @@ UPSWEEP_INLINE void exchange(Pairs<kN>& pairs) {
     if constexpr (kAcross == 0) {
       const auto other_key = exchange_lanes<R::kLanes, kInside>(key);
       const auto other_position = exchange_lanes<R::kLanes, kInside>(position);
-      // The lower lane takes the other where that is before it, the upper one where it is not.
+      // The lower lane takes the other if that is before it, the upper one if it is not.
       const Choice take =
           differ(is_before(other_key, other_position, key, position), lanes_with<highest_bit(kInside)>());
       pairs.key.reg[p] = choose(take, other_key, key);
@@ -219,7 +219,8 @@ UPSWEEP_INLINE void merge_lanes(Lanes& lanes) {
     merge_lanes<kDistance / 2>(lanes);
   }
 }
-/// Sorts every kSize lanes: Batcher's bitonic sorter, where the first step of a merge mirrors instead of turning one half round.
+/// Sorts every kSize lanes: Batcher's bitonic sorter, where the first step of a merge mirrors instead of reversing one
+/// half.
 template <int kSize, class Lanes>
 UPSWEEP_INLINE void sort_lanes(Lanes& lanes) {
   if constexpr (kSize > 1) {
@@ -252,7 +253,7 @@ UPSWEEP_INLINE void sort_row(Lanes& lanes) {
 template <class T>
 constexpr bool kIsFloat = T(0.5) != T(0);
 
-/// The integers whose bits an element is taken as: of floats signed ones.
+/// The integer type for the bits of an element: for floats a signed one.
 template <int kBytes>
 struct SignedOf;
 template <>
@@ -274,25 +275,26 @@ struct BitsOf<T, true> {
 template <class T>
 using Bits = typename BitsOf<T>::Type;
 
-/// What an element is sorted as: narrow ones fit 32 bits.
+/// The type of an element's key: narrow elements fit 32 bits.
 template <class T>
 using KeyOf = typename SignedOf<(sizeof(T) < 4 ? 4 : int{sizeof(T)})>::Type;
 
-/// What keys are combined with by exclusive or, so that they compare by sign, and the other way round where descending.
+/// Returns the value that is combined with keys by exclusive or. Keys then compare by sign, or in reverse order if
+/// descending.
 template <class T, class K>
 constexpr K turn_of(SortOrder order) {
   constexpr bool kOverSign = T(-1) > T(0) && sizeof(T) == sizeof(K);
   return K((kOverSign ? kSignBit<K> : K(0)) ^ (order.descending ? K(-1) : K(0)));
 }
 
-/// Bits of floats ↔ integers that compare as they do.
+/// Converts bits of floats to integers that compare as the floats do, and back.
 template <class V>
 UPSWEEP_INLINE V order_bits(V bits) {
   using B = std::remove_reference_t<decltype(bits[0])>;
   return bits ^ ((bits >> (8 * int{sizeof(B)} - 1)) & kGreatest<B>);
 }
 
-/// Of positive infinity.
+/// The bits of positive infinity.
 template <class B>
 constexpr B kInfinityBits = sizeof(B) == 4 ? B(0x7F800000) : B(0x7FF0000000000000);
 
@@ -304,7 +306,7 @@ UPSWEEP_INLINE auto load_bits(const T* from) {
   return (Type) * reinterpret_cast<const Unaligned*>(from + kReg * kLanes);
 }
 
-/// Whether lanes that are set in `inside` hold the bits of NaN or -0.0.
+/// Whether lanes that are set in `inside` contain the bits of NaN or -0.0.
 template <class V, class M>
 UPSWEEP_INLINE bool any_odd(V bits, M inside) {
   using B = std::remove_reference_t<decltype(bits[0])>;
@@ -321,7 +323,7 @@ UPSWEEP_INLINE bool any_odd(V bits, M inside) {
   return any(((bits == kSignBit<B>) | ((bits & kGreatest<B>) > kInfinityBits<B>)) & inside);
 }
 
-/// Keys of kN elements. `odd` becomes true where one before `count` has none.
+/// Loads the keys of kN elements. `odd` becomes true if an element before `count` has none.
 template <int kN, class T, class K = KeyOf<T>>
 UPSWEEP_INLINE Row<K, kN> load_keys(const T* from, std::int64_t count, K turn, bool& odd) {
   using R = Row<K, kN>;
@@ -337,7 +339,7 @@ UPSWEEP_INLINE Row<K, kN> load_keys(const T* from, std::int64_t count, K turn, b
   return row;
 }
 
-/// Lanes from `count` on get the greatest key.
+/// Sets lanes from `count` on to the largest key.
 template <class K, int kN>
 UPSWEEP_INLINE Row<K, kN> fill_up(const Row<K, kN>& row, std::int64_t count) {
   using R = Row<K, kN>;
@@ -360,7 +362,7 @@ UPSWEEP_INLINE void store_elements(T* to, const Row<K, kN>& row, K turn) {
   });
 }
 
-/// kN elements and their positions from `first` on, those from `count` on last.
+/// Loads kN elements and their positions from `first` on; elements from `count` on sort last.
 template <int kN, class T>
 UPSWEEP_INLINE Pairs<kN> load_pairs(const T* from, std::int64_t count, std::int64_t first, SortOrder order) {
   using K = std::int64_t;
@@ -400,7 +402,7 @@ UPSWEEP_INLINE void store_row(K* to, const Row<K, kN>& row) {
 
 // -------------------------------------------------------------------------------------------------------- short lists
 
-/// Elements of a list that ends where memory may, and space for a row after them.
+/// Elements of a list that ends where the memory may end, with space for a row after them.
 template <class T, int kN>
 struct Copied {
   T elements[std::size_t{kN}] = {};
@@ -410,7 +412,7 @@ struct Copied {
   }
 };
 
-/// positions[j]: which element of the list comes at j; of a row that may be read.
+/// positions[j] ← the position of the element that is sorted to j. The row must be readable.
 template <int kN, class T>
 UPSWEEP_INLINE void argsort_row(const T* from, std::int64_t count, SortOrder order, std::int64_t* positions) {
   Pairs<kN> pairs = load_pairs<kN>(from, count, 0, order);
@@ -418,7 +420,7 @@ UPSWEEP_INLINE void argsort_row(const T* from, std::int64_t count, SortOrder ord
   store_row(positions, pairs.position);
 }
 
-/// A list with elements that have no key.
+/// Sorts a list with elements that have no key.
 template <int kN, class T>
 [[gnu::noinline]] void sort_odd(const T* from, T* to, std::int64_t count, SortOrder order) {
   const Copied<T, kN> copied(from, count);
@@ -427,7 +429,7 @@ template <int kN, class T>
   for (std::int64_t j = 0; j < count; ++j) to[j] = copied.elements[positions[j]];
 }
 
-/// Of a row that may be read and written.
+/// Sorts a list whose whole row may be read and written.
 template <int kN, class T>
 UPSWEEP_INLINE void sort_whole_row(const T* from, T* to, std::int64_t count, SortOrder order) {
   using K = KeyOf<T>;
@@ -461,12 +463,12 @@ template <int kN, class T>
   std::memcpy(to, positions, static_cast<std::size_t>(count) * sizeof(std::int64_t));
 }
 
-/// Whether a row can be read and written there. Bounds of empty lists may be anything.
+/// Whether a row can be read and written there. Bounds of empty lists may have any value.
 UPSWEEP_INLINE bool has_row(const ShortLists& lists, std::int64_t start, std::int64_t to, std::int64_t lanes) {
   return (start >= lists.content_first) & (start <= lists.content_end - lanes) & (to <= lists.out_end - lanes);
 }
 
-/// sort(std::integral_constant<int, row>, start, out, count) for every list, with the row that it fits.
+/// Calls sort(std::integral_constant<int, row>, start, out, count) for every list, with the row that it fits.
 template <class Sort>
 UPSWEEP_INLINE void each_list(const ShortLists& lists, Sort sort) {
   std::int64_t out = lists.out_first;
@@ -514,7 +516,7 @@ void argsort(const ShortLists& lists, std::int64_t* out) {
 
 // --------------------------------------------------------------------------------------------------------- long lists
 
-/// block(elements of a whole block, where it begins, how many of it there are).
+/// Calls block(elements of a whole block, where it begins, its number of elements).
 template <class T, class Block>
 UPSWEEP_INLINE void each_block(const T* from, std::int64_t n, Block block) {
   std::int64_t i = 0;
@@ -551,7 +553,7 @@ void pairs(const void* from, std::int64_t n, std::int64_t first, SortOrder order
 #if UPSWEEP_REGISTER_BYTES >= 32
 constexpr bool kMergesRows = true;
 #else
-constexpr bool kMergesRows = false;  // there is no minimum of 64 bits, and registers have two of them
+constexpr bool kMergesRows = false;  // there is no minimum instruction for 64 bits, and registers have two of them
 #endif
 /// Keys that are merged at a time.
 constexpr int kMergeRow = 16;
@@ -565,7 +567,7 @@ UPSWEEP_INLINE void load_half(Row<K, 2 * kMergeRow>& row, int half, const K* fro
   }
 }
 
-/// The lower half of a row in which both halves are sorted goes out, the upper one stays.
+/// Sorts a row whose halves are sorted. Writes the lower half, and keeps the upper one.
 template <class K>
 UPSWEEP_INLINE K* merge_halves(Row<K, 2 * kMergeRow>& row, K* out) {
   using R = Row<K, 2 * kMergeRow>;
@@ -577,7 +579,7 @@ UPSWEEP_INLINE K* merge_halves(Row<K, 2 * kMergeRow>& row, K* out) {
   return out + kMergeRow;
 }
 
-/// A row of the run whose next key is less is merged with the keys that stay from before: the next outputs are among these.
+/// Merges a row of the run with the smaller next key and the keys kept from before: these contain the next outputs.
 template <class K>
 void merge(const void* left_keys, std::int64_t lefts, const void* right_keys, std::int64_t rights, void* to) {
   const K* left = static_cast<const K*>(left_keys);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu/std_par.cpp: keeps oneTBB to the threads that there can be.
+// cpu/std_par.cpp: limits oneTBB to the threads that the system can create.
 #include "cpu/std_par.hpp"
 
 #include <oneapi/tbb/global_control.h>
@@ -17,8 +17,8 @@
 namespace upsweep::cpu {
 namespace {
 
-/// Has oneTBB start its workers now, and waits for them, but not for long: it guarantees none. Meanwhile this thread
-/// takes up no other work, which might come here too.
+/// Makes oneTBB start its workers now, and waits for them, but not for long: it guarantees none. Meanwhile this thread
+/// executes no other work, which could start the same wait again.
 void start_workers(int workers) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   std::atomic<int> arrived{0};
@@ -32,12 +32,12 @@ void start_workers(int workers) {
 
 using Limit = oneapi::tbb::global_control;
 
-/// The limit on oneTBB's threads that the system's limits call for; null where all can be made. It is never lifted: at
-/// the program's end, too, oneTBB would then start the threads that it did without.
+/// Returns the limit on oneTBB's threads that the system's limits require; null if all threads can be created. The
+/// limit is never removed: otherwise oneTBB would start the missing threads, even at the program's end.
 Limit* limit_workers() {
   if (spare_threads().enough && !address_space_is_limited()) return nullptr;
   auto* const limit = new Limit(Limit::max_allowed_parallelism, static_cast<std::size_t>(thread_limit()));
-  // What the program allocates later may leave no memory for them.
+  // Later allocations of the program may leave no memory for them.
   start_workers(thread_limit());
   return limit;
 }

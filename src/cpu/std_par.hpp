@@ -12,11 +12,11 @@
 
 namespace upsweep::cpu {
 
-/// Keeps oneTBB, for the rest of the process, to the threads that the system lets it make; without one it runs on the
-/// caller's alone. To be called before it is used.
+/// Limits oneTBB, for the rest of the process, to the threads that the system can create. If the system can create
+/// none, oneTBB runs only on the caller's thread. This function must be called before oneTBB is used.
 void keep_to_spare_threads();
 
-/// run(std::type_identity<T>{}, op) for the type and operator of a scan or reduction.
+/// Calls run(std::type_identity<T>{}, op) for the type and operator of a scan or reduction.
 template <class Call, class Run>
 Status run_std_par(const Call& call, Run run) noexcept try {
   keep_to_spare_threads();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu/work_partition.hpp: how calls are divided among workers: blocks of a fixed length, and work units of equal work.
 //
-// Block      a range of fixed length. The order in which floats are folded depends on the length of blocks, never on threads.
-// Work unit  an equal share of the work, of any length. Work on lists is measured along the merge path: their elements and their
-//            ends, each list with a cost of its own. So a work unit may begin and end inside a list.
+// Block      a range of fixed length. The order of float folds depends on the length of blocks, never on threads.
+// Work unit  an equal share of the work, of any length. Work on lists is measured along the merge path: their elements
+//            and their ends. Each list has a cost. So a work unit may begin and end inside a list.
 // From       merge path: Merrill and Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 #pragma once
 
@@ -28,12 +28,12 @@ struct Range {
 
 constexpr std::int64_t ceil_div(std::int64_t n, std::int64_t length) { return (n + length - 1) / length; }
 
-/// The smaller of two indices, where kNoIndex is none.
+/// Returns the smaller of two indices; kNoIndex represents none.
 constexpr std::int64_t first_index(std::int64_t a, std::int64_t b) {
   return a == kNoIndex ? b : (b == kNoIndex ? a : std::min(a, b));
 }
 
-/// The lowest index that any thread adds; kNoIndex is none. Read it when the threads are done.
+/// The lowest index that any thread adds; kNoIndex represents none. Read it when the threads are done.
 class LowestIndex {
  public:
   void add(std::int64_t index) {
@@ -50,20 +50,20 @@ class LowestIndex {
 
 // ---- Blocks.
 
-/// Bytes of a block, of its input or its output, whichever are more.
+/// Bytes of a block, of its input or its output, whichever is larger.
 inline constexpr std::int64_t kBlockBytes = tuning::kBlocksOrder.block_bytes;
 
-/// Block number `index` of `n` elements in blocks of `length`.
+/// Returns block number `index` of `n` elements in blocks of `length`.
 constexpr Range block_of(std::int64_t n, std::int64_t length, std::int64_t index) {
   return {index * length, std::min(length, n - index * length)};
 }
 
-/// Waking a thread takes about as long as it takes a core to do four blocks, so there are at most that many per worker.
+/// Waking a thread takes about as long as processing four blocks on a core, so a worker has at least four blocks.
 inline int block_workers(std::int64_t blocks, int threads) { return workers_for(blocks, 4, threads); }
 
-/// Runs work(range) on every block, in any order on any worker. A worker that is done takes the next block, so that a worker
-/// whose core is slow, or taken away, holds up no other block than its own. work returns the first bad index of its range or
-/// kNoIndex; so does this.
+/// Runs work(range) on every block, in any order on any worker. A worker that is done takes the next block. A worker
+/// whose core is slow, or taken away, therefore delays only its own block. The result of work is the first bad index
+/// of its range or kNoIndex, and so is the result of this function.
 template <class Work>
 std::int64_t for_each_block_on(int workers, std::int64_t n, std::int64_t block, Work work) {
   const std::int64_t count = ceil_div(n, block);
@@ -79,13 +79,13 @@ std::int64_t for_each_block_on(int workers, std::int64_t n, std::int64_t block, 
   return first_bad.get();
 }
 
-/// The same on as many workers as blocks of about kBlockBytes are worth.
+/// Runs work(range) on every block, with the number of workers that pays off for blocks of about kBlockBytes.
 template <class Work>
 std::int64_t for_each_block(std::int64_t n, std::int64_t block, int threads, Work work) {
   return for_each_block_on(block_workers(ceil_div(n, block), threads), n, block, work);
 }
 
-// ---- Work units of things that cost the same.
+// ---- Work units of items that have the same cost.
 
 /// Indices [first, last).
 struct WorkUnit {
@@ -93,7 +93,7 @@ struct WorkUnit {
   std::int64_t last;
 };
 
-/// Worker w's work unit of `count` things.
+/// Returns worker w's work unit of `count` items.
 constexpr WorkUnit work_unit_of(std::int64_t count, int worker, int workers) {
   const std::int64_t each = count / workers;
   const std::int64_t more = count % workers;  // the first `more` workers take one more
@@ -101,14 +101,14 @@ constexpr WorkUnit work_unit_of(std::int64_t count, int worker, int workers) {
   return {first(worker), first(worker + 1)};
 }
 
-/// Runs work(work unit) for each worker's work unit of `count` things: `least` of them or more.
+/// Runs work(work unit) for each worker's work unit of `count` items: at least `least` of them.
 template <class Work>
 void for_each_work_unit(std::int64_t count, std::int64_t least, int threads, Work work) {
   const int workers = workers_for(count, least, threads);
   run_workers(workers, [&](int worker) { work(work_unit_of(count, worker, workers)); });
 }
 
-/// Runs work(index) for each index below `count`: every worker does its work unit of them in order.
+/// Runs work(index) for each index below `count`: every worker processes its work unit of them in order.
 template <class Work>
 void for_each_index(std::int64_t count, int threads, Work work) {
   for_each_work_unit(count, 1, threads, [&](WorkUnit unit) {
@@ -118,12 +118,12 @@ void for_each_index(std::int64_t count, int threads, Work work) {
 
 // ---- Work units of whole lists.
 
-/// The number of workers that lists and bytes of content are worth.
+/// Returns the number of workers that pays off for lists and bytes of content.
 inline int list_workers(std::int64_t lists, std::int64_t bytes, int threads) {
   return block_workers(ceil_div(bytes + lists * tuning::kLists.list_bytes, kBlockBytes), threads);
 }
 
-/// Lists of a work unit, by their mean length.
+/// Returns the number of lists of a work unit, by their mean length.
 inline std::int64_t lists_of_work_unit(std::int64_t lists, std::int64_t bytes, int workers) {
   if (workers == 1) return std::max<std::int64_t>(lists, 1);
   const std::int64_t mean = bytes / std::max<std::int64_t>(lists, 1) + 1;
@@ -133,10 +133,10 @@ inline std::int64_t lists_of_work_unit(std::int64_t lists, std::int64_t bytes, i
 
 // ---- Work units of adjacent lists, whose offsets are known.
 
-/// A position on the merge path: before an element of a list. All earlier lists are before it.
+/// A position on the merge path: before an element of a list. All earlier lists precede it.
 struct PathPosition {
   std::int64_t list;
-  std::int64_t element;  ///< counted from the first element of the first list
+  std::int64_t element;  ///< number, from the first element of the first list on
 };
 
 struct PathWorkUnit {
@@ -151,12 +151,12 @@ class ListPath {
   ListPath(const Offsets& offsets, std::int64_t n, std::int64_t element_bytes)
       : offsets_(offsets), n_(n), element_bytes_(element_bytes), first_(offsets(0)) {}
 
-  /// The work on all lists and elements, in bytes.
+  /// Returns the work on all lists and elements, in bytes.
   [[nodiscard]] std::int64_t work() const { return before(n_); }
   [[nodiscard]] PathPosition end() const { return {n_, offsets_(n_) - first_}; }
 
-  /// The position with `work` bytes before it: the list is the last one before which there are no more. Of offsets that are
-  /// not sorted it is some position.
+  /// Returns the position with `work` bytes before it. The list of the position is the last list that is preceded by at
+  /// most `work` bytes. For offsets that are not sorted the position is arbitrary.
   [[nodiscard]] PathPosition at(std::int64_t work) const {
     std::int64_t low = 0;  // before(low) <= work
     std::int64_t high = n_ + 1;
@@ -171,10 +171,10 @@ class ListPath {
   }
 
  private:
-  /// The cost of a list besides its elements.
+  /// The cost of a list in addition to its elements.
   static constexpr std::int64_t kListBytes = tuning::kLists.list_bytes;
 
-  /// The work on all lists before list i.
+  /// Returns the work on all lists before list i.
   [[nodiscard]] std::int64_t before(std::int64_t i) const {
     return i * kListBytes + (offsets_(i) - first_) * element_bytes_;
   }
@@ -185,9 +185,9 @@ class ListPath {
   std::int64_t first_;
 };
 
-/// Runs work(PathWorkUnit) on each work unit of the lists, in any order on any worker. Work units cover all elements and all
-/// lists, and their ranges of elements do not overlap, even where offsets are bad. Returns whether all calls returned
-/// true; also false where the positions show that offsets decrease. Throws std::bad_alloc.
+/// Runs work(PathWorkUnit) on each work unit of the lists, in any order on any worker. Work units cover all elements
+/// and all lists, and their ranges of elements do not overlap, even if offsets are bad. Returns whether all calls
+/// returned true; also false if the positions show that offsets decrease. Throws std::bad_alloc.
 template <class Offsets, class Work>
 bool for_each_path_work_unit(const Offsets& offsets, std::int64_t n, std::int64_t element_bytes, int threads,
                              Work work) {
@@ -218,7 +218,7 @@ bool for_each_path_work_unit(const Offsets& offsets, std::int64_t n, std::int64_
   return bad == kNoIndex;
 }
 
-/// The elements [begin, end) of a work unit that are list i's; `begins` and `ends` are where the list does.
+/// The elements [begin, end) of a work unit that belong to list i; the list begins at `begins` and ends at `ends`.
 struct ElementRange {
   std::int64_t begin;
   std::int64_t end;
@@ -229,14 +229,14 @@ constexpr ElementRange within(const PathWorkUnit& unit, std::int64_t i, std::int
 
 // ---- Work units of lists in any order, which are measured first.
 
-/// What a list reads, in elements, and what it writes.
+/// The number of elements that a list reads, and that it writes.
 struct ListSize {
   std::int64_t reads = 0;
   std::int64_t writes = 0;
   bool is_bad = false;
 };
 
-/// The elements from … to - 1 of a list, whose first one goes to element `out` of the output.
+/// The elements from … to - 1 of a list, whose first one is written to element `out` of the output.
 struct ListElements {
   std::int64_t list = 0;
   std::int64_t from = 0;
@@ -246,11 +246,12 @@ struct ListElements {
   bool has_begin = false;  ///< whether the list itself belongs to this work unit, and not only some of its elements
 };
 
-/// Two passes over the lists, each on any number of workers. The first one measures blocks of lists, the second one does work
-/// units, which begin and end anywhere in a list. A list counts as kListWork elements, so that empty ones are spread as well.
+/// Two passes over the lists, each on any number of workers. The first one measures blocks of lists, the second one
+/// processes work units, which begin and end anywhere in a list. A list counts as kListWork elements, so that empty
+/// ones are also distributed.
 class MeasuredLists {
  public:
-  /// measure(i) is the ListSize of list i. Throws std::bad_alloc.
+  /// measure(i) must return the ListSize of list i. Throws std::bad_alloc.
   template <class Measure>
   MeasuredLists(std::int64_t lists, int workers, const Measure& measure) : lists_(lists), workers_(workers) {
     blocks_.resize(static_cast<std::size_t>(ceil_div(lists, kMeasuredAtOnce)) + 1);
@@ -266,11 +267,11 @@ class MeasuredLists {
   }
 
   [[nodiscard]] std::int64_t first_bad() const { return first_bad_; }
-  /// Whether there are more elements than int64 counts.
+  /// Whether there are more elements than int64 can count.
   [[nodiscard]] bool overflows() const { return overflows_; }
   [[nodiscard]] std::int64_t writes() const { return blocks_.back().writes; }
 
-  /// In every work unit: `auto work = begin()`, work(ListElements) for each list, work.finish().
+  /// Runs in every work unit: `auto work = begin()`, work(ListElements) for each list, work.finish().
   template <class Measure, class Begin>
   void for_each(const Measure& measure, const Begin& begin) const {
     for_each_block_on(workers_, blocks_.back().work, kUnitWork, [&](Range unit) {
@@ -287,7 +288,7 @@ class MeasuredLists {
   static constexpr std::int64_t kBlocksAtOnce = tuning::kMeasuredLists.blocks;
   static constexpr std::int64_t kUnitWork = tuning::kMeasuredLists.unit_work;
 
-  /// What precedes a block.
+  /// The work and the writes before a block.
   struct Block {
     std::int64_t work = 0;
     std::int64_t writes = 0;
@@ -295,7 +296,7 @@ class MeasuredLists {
 
   template <class Measure>
   std::int64_t measure_block(std::int64_t first, std::int64_t end, const Measure& measure) {
-    Block block;  // not the one in memory, which could be what measure() reads, for all the compiler knows
+    Block block;  // local: for the compiler, measure() could read the one in memory
     std::int64_t bad = kNoIndex;
     for (std::int64_t i = first; i < end; ++i) {
       const ListSize size = measure(i);
@@ -313,7 +314,7 @@ class MeasuredLists {
       const Block own = block;
       block = before;
       overflows_ |= __builtin_add_overflow(before.work, own.work, &before.work);
-      before.writes += own.writes;  // no more than work
+      before.writes += own.writes;  // at most as large as the work
     }
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/capture.hpp: whether a stream is being captured into a graph, and what a thread may do meanwhile.
+// cuda/capture.hpp: whether a stream is being captured into a graph, and what a thread may do in the meantime.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,8 @@ inline cudaStreamCaptureStatus capture_of(cudaStream_t stream) {
   return status;
 }
 
-/// During this object's lifetime this thread may make memory and pools, which a capture of its own would else forbid.
+/// During this object's lifetime this thread may allocate memory and create pools. A capture would otherwise forbid
+/// that.
 class DuringCapture {
  public:
   DuringCapture() { exchange(); }

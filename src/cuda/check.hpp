@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/check.hpp: an error of the CUDA runtime as an Error, and what is given back to it.
+// cuda/check.hpp: converts an error of the CUDA runtime to an Error, and releases handles of the runtime.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,7 +18,7 @@ inline void require(cudaError_t error, const char* what) {
   throw Error(code_of(error), std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-/// A handle of the CUDA runtime that is given back when this ends.
+/// A handle of the CUDA runtime that is released at the end of this object's lifetime.
 template <class Handle, auto kGiveBack>
 class Owned {
  public:

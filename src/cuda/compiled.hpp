@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/compiled.hpp: the types and operators that kernels for all of them are compiled for, and the way from a call to its own.
+// cuda/compiled.hpp: the types and operators for which kernels are compiled, and the dispatch of a call.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace upsweep {
 
-/// Null where such kernels take a call, else the reason why not: same type in and out; integers into the 64 bits of their
-/// sign, which is where sums of them are kept.
+/// Returns null if compiled kernels support a call, otherwise the reason. They support equal input and output types,
+/// and sums of integers into the 64-bit type of the same signedness.
 constexpr const char* compiled_refusal(Operator op, Type in, Type out) {
   const bool widens = op == Operator::add && is_integer(in) && is_integer(out) && size_of(out) == 8 &&
                       size_of(in) < 8 && is_signed(in) == is_signed(out);
-  return in == out || widens ? nullptr
-                             : "takes the same type in and out, or sums of integers in the 64 bits of their sign";
+  return in == out || widens
+             ? nullptr
+             : "needs the same type in and out, or sums of integers into 64 bits of the same signedness";
 }
 
-/// The same of the simple rungs that are there to be read.
+/// Returns null or the reason for the simple teaching rungs.
 constexpr const char* teaching_refusal(Operator op, Type in, Type out) {
   const bool sums = op == Operator::add && in == out && (out == Type::int32 || out == Type::int64 || is_float(out));
   return sums ? nullptr : "is compiled for sums of int32, int64, float32 and float64, same type in and out";
 }
 
-/// f(std::type_identity<Out>{}, op) for the operator of a call whose elements are of type In.
+/// Calls f(std::type_identity<Out>{}, op) for the operator of a call whose elements have type In.
 template <class In, class Call, class F>
 Status with_operator(const Call& call, F f) {
   if constexpr (std::is_integral_v<In> && sizeof(In) < 8) {
@@ -37,8 +38,8 @@ Status with_operator(const Call& call, F f) {
   return visit_operator<In>(call.op, [&](auto op) { return f(std::type_identity<In>{}, op); });
 }
 
-/// f(std::type_identity<T>{}, op) for what the simple rungs are compiled for: add on int32, int64, float and double, and
-/// Compose on Affine<uint32>, which does not commute.
+/// Calls f(std::type_identity<T>{}, op) for the types and operators of the simple rungs: add on int32, int64, float and
+/// double, and Compose on Affine<uint32>, which does not commute.
 template <class F>
 Status with_few_types(Type out, F f) {
   if (out == Type::custom) return f(std::type_identity<Affine<std::uint32_t>>{}, Compose{});

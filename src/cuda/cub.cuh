@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/cub.cuh: operators as CUB knows them.
+// cuda/cub.cuh: converts operators to those of CUB.
 #pragma once
 
 #include <cuda/std/functional>
@@ -8,7 +8,7 @@
 
 namespace upsweep::gpu {
 
-/// The operator that CUB is tuned for, where there is one.
+/// Returns the operator for which CUB is tuned, if there is one.
 inline ::cuda::std::plus<> tuned(Add) { return {}; }
 template <class Op>
 Op tuned(Op op) {

@@ -17,7 +17,7 @@
 
 namespace upsweep::gpu {
 
-/// Makes a device current; returns the one that was. Throws Error not_built, no_device.
+/// Makes a device current; returns the previous one. Throws Error not_built, no_device.
 int make_current(int device);
 void restore_current(int device) noexcept;
 
@@ -39,12 +39,12 @@ void require_device_memory(const void* data, int device, const char* what);
 /// Throws invalid_argument unless a length, if it has an address, is in the device's memory and outside the result.
 void require_length(const std::int64_t* at, const void* result, std::int64_t result_bytes, int device);
 
-/// Where kernels on the device find that memory, which may be pinned memory of the host too. Throws invalid_argument for
-/// pageable memory and that of another device.
+/// Returns the address at which kernels on the device access that memory, which may also be pinned host memory. Throws
+/// invalid_argument for pageable memory and for memory of another device.
 const void* mapped_memory(const void* data, int device, const char* what);
 
-/// Throws invalid_argument where the stream is being captured into a graph: a call that waits cannot be. `instead`: the
-/// call that does not.
+/// Throws invalid_argument if the stream is being captured into a graph: a call that waits cannot be captured.
+/// `instead` names the call that does not wait.
 void require_no_capture(Stream stream, const char* instead);
 
 /// Copies `bytes` to host memory after the stream's work, and waits for them.
@@ -53,13 +53,14 @@ void fetch(void* to, const void* from, std::int64_t bytes, Stream stream);
 /// Zeroes `bytes` of device memory after the stream's work, without waiting.
 void clear(void* to, std::int64_t bytes, Stream stream);
 
-/// Null where the library's kernels of cuda.lookahead run on the current device, which is `device`, else why they do not.
+/// Returns null if the library's kernels of cuda.lookahead run on the current device, which is `device`; otherwise the
+/// reason.
 const char* lookahead_refusal(int device) noexcept;
 
-/// The policy's device and stream, without memory. The device must exist.
+/// Returns the policy's device and stream, without memory. The device must exist.
 [[nodiscard]] Launch launch_on(const Policy& policy);
 
-/// A call's memory: the policy's workspace, or one of its own, which is freed after the call's work.
+/// A call's memory: the policy's workspace, or a separate one, which is freed after the call's work.
 class DeviceCall {
  public:
   DeviceCall(const Policy& policy, WorkspaceSize needed);
@@ -72,14 +73,15 @@ class DeviceCall {
  private:
   Launch launch_;
   std::unique_ptr<Workspace> own_;
-  Workspace* workspace_ = nullptr;  ///< the policy's, or own_, or null where the call needs no memory
+  Workspace* workspace_ = nullptr;  ///< the policy's, or own_, or null if the call needs no memory
 };
 
-/// Whether a call fetches what a rung leaves past its own scratch: the value of a reduction, or its outcome.
+/// Whether a call fetches the result that a rung stores after its own scratch: the value of a reduction, or its
+/// outcome.
 enum class Fetches : bool { nothing, result };
 inline constexpr std::int64_t kResultBytes = 256;
 
-/// The scratch with so many bytes after it.
+/// Returns the scratch size with `bytes` more bytes after it.
 constexpr WorkspaceSize followed_by(WorkspaceSize size, std::int64_t bytes) {
   if (bytes > 0) size.scratch = (size.scratch + kResultBytes - 1) / kResultBytes * kResultBytes + bytes;
   return size;
@@ -91,15 +93,15 @@ WorkspaceSize workspace_of(const Rung<RungCall>& rung, std::type_identity_t<cons
   return followed_by(size, fetches == Fetches::result ? kResultBytes : 0);
 }
 
-/// How every call on a GPU begins: its device is current during this object's lifetime, its rung is chosen, and then the
-/// memory that the rung needs is allocated.
+/// The beginning of every call on a GPU: its device is current during this object's lifetime, its rung is chosen, and
+/// then the memory that the rung needs is allocated.
 template <class RungCall>
 class CallOnDevice {
  public:
   using Call = std::remove_const_t<RungCall>;
   using Choose = const Rung<RungCall>& (*)(const Call& call, const upsweep::Policy& policy);
 
-  /// `call` becomes one on the policy's device.
+  /// Changes `call` to a call on the policy's device.
   CallOnDevice(const Policy& policy, Call& call, Choose choose, Fetches fetches = Fetches::nothing)
       : current_(policy.device), policy_(policy), call_(call), fetches_(fetches), launch_(launch_on(policy)) {
     call.launch = &launch_;
@@ -110,7 +112,7 @@ class CallOnDevice {
   [[nodiscard]] const RungInfo& rung() const { return rung_->info; }
   [[nodiscard]] WorkspaceSize workspace() const { return workspace_of(*rung_, call_, fetches_); }
 
-  /// Allocates the call's memory, and so many bytes more after it. Returns those, or where the result goes, or null.
+  /// Allocates the call's memory, and `more` bytes after it. Returns these bytes, or the place of the result, or null.
   void* allocate(std::int64_t more = 0) {
     const WorkspaceSize size = followed_by(workspace(), more);
     memory_.emplace(policy_, size);
@@ -123,7 +125,7 @@ class CallOnDevice {
   }
 
  private:
-  /// Has the call check its sums, if it computes sums of integers and can. Throws unsupported where it cannot.
+  /// Makes the call check its sums if it computes sums of integers. Throws unsupported if it cannot.
   void check_sums() {
     if constexpr (requires { call_.op == Operator::add && is_integer(call_.out_type); }) {
       require_checks(call_, Overflow::checked);
@@ -131,7 +133,7 @@ class CallOnDevice {
       if constexpr (requires { call_.checked; }) {
         call_.checked = true;
       } else {
-        throw Error(Code::unsupported, "on a GPU only sums of lists are checked: let these wrap around");
+        throw Error(Code::unsupported, "on a GPU only sums of lists are checked for overflow; let these sums wrap");
       }
     }
   }
@@ -145,10 +147,11 @@ class CallOnDevice {
   std::optional<DeviceCall> memory_;
 };
 
-/// Runs a call that writes its outcome to call.status in device memory, and returns the rung. A caller who gives no status waits.
+/// Runs a call that writes its outcome to call.status in device memory, and returns the rung. If the caller passes no
+/// status, it waits.
 ///   instead    the call that does not wait, for the error of a stream that is being captured
-///   require()  throws unless the call's arrays are the device's
-///   report()   waits for the outcome and throws what it says
+///   require()  throws unless the call's arrays are in memory of the device
+///   report()   waits for the outcome and throws its error
 template <class RungCall, class Require, class Report>
 std::string_view run_on_device(const Policy& policy, std::remove_const_t<RungCall>& call,
                                const Rung<RungCall>& (*choose)(const std::remove_const_t<RungCall>&,
@@ -167,7 +170,7 @@ std::string_view run_on_device(const Policy& policy, std::remove_const_t<RungCal
   return on_device.rung().id;
 }
 
-/// The workspace of such a call, and of any that fetches a result.
+/// Returns the workspace of such a call, and of any call that fetches a result.
 template <class RungCall>
 WorkspaceSize workspace_on_device(const Policy& policy, std::remove_const_t<RungCall> call,
                                   const Rung<RungCall>& (*choose)(const std::remove_const_t<RungCall>&,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/device_lists.cuh: lists in device memory as kernels read them, and the pass over their bounds that checks them.
+// cuda/device_lists.cuh: lists in device memory for kernels, and the pass over their bounds that checks them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,12 +20,12 @@
 
 namespace upsweep::gpu {
 
-/// Of a block of kernels that go through lists in strides of their grid.
+/// Threads of a block of kernels that process lists in grid strides.
 inline constexpr int kStrideThreads = tuning::kStrides.threads;
 
 // ---------------------------------------------------------------------------------------------------- masks and bounds
 
-/// A mask that is given.
+/// A mask that is present.
 struct DeviceMask {
   const std::uint8_t* data;
   std::int64_t first_bit;
@@ -40,10 +40,11 @@ struct DeviceMask {
   }
 };
 
-/// mask[i]; true where there is no mask.
+/// Returns mask[i]; true without a mask.
 __device__ inline bool is_true(const Mask& mask, std::int64_t i) { return mask.length == -1 || DeviceMask(mask)[i]; }
 
-/// Bound, length or index number i: a branch on its type that all threads take alike, beside an access to memory.
+/// Returns bound, length or index number i. The branch on the type is the same for all threads, and cheap next to a
+/// memory access.
 __device__ __forceinline__ std::int64_t bound_at(const void* bounds, Type type, std::int64_t i) {
   if (type == Type::int64) return static_cast<const std::int64_t*>(bounds)[i];
   if (type == Type::int32) return static_cast<const std::int32_t*>(bounds)[i];
@@ -63,7 +64,7 @@ struct OffsetsOfSize {
   __device__ std::int64_t operator()(std::int64_t i) const { return i * size; }
 };
 
-/// f(offsets) of adjacent lists.
+/// Calls f(offsets) for adjacent lists.
 template <class F>
 auto visit_offsets(const Lists& lists, F f) {
   if (lists.has_size) return f(OffsetsOfSize{lists.size});
@@ -78,7 +79,7 @@ __device__ __forceinline__ bool is_bad(Bound start, Bound stop, Bound content) {
   return stop < start || stop > content;
 }
 
-/// What is wrong with a list's bounds, as check_list() of core/lists.hpp says.
+/// Returns the fault of a list's bounds, by the rules of check_list() in core/lists.hpp.
 __device__ inline Code check_bounds(std::int64_t start, std::int64_t stop, std::int64_t content) {
   if (start == stop) return Code::ok;
   if (stop < start) return Code::stop_before_start;
@@ -104,8 +105,8 @@ struct VisitNothing {
   __device__ void operator()(std::int64_t, std::int64_t, bool) const {}
 };
 
-/// Checks every list. All lanes of a warp call visit(start, stop, is_there) together: is_there where a list has elements and is
-/// good. Nulls are empty.
+/// Checks every list. All lanes of a warp call visit(start, stop, is_there) together. is_there is true if a list has
+/// elements and is good. Null lists are empty.
 template <class Visit>
 static __global__ void __launch_bounds__(kStrideThreads)
     check_lists(const __grid_constant__ DeviceLists lists, std::int64_t content, ListFacts* facts, Visit visit) {
@@ -138,7 +139,8 @@ static __global__ void __launch_bounds__(kStrideThreads)
   atomicMax(&facts->end, static_cast<unsigned long long>(end));
 }
 
-/// Blocks of kStrideThreads threads for so many things, no more than fill the device.
+/// Returns the number of blocks of kStrideThreads threads for a number of items; at most the number that
+/// fills the device.
 inline unsigned blocks_for(std::int64_t things, const Launch& launch) {
   const std::int64_t most = std::int64_t{tuning::kStrides.blocks} * std::max(launch.multiprocessors, 1);
   return static_cast<unsigned>(std::clamp<std::int64_t>((things + kStrideThreads - 1) / kStrideThreads, 1, most));
@@ -151,7 +153,7 @@ cudaError_t launch_check(const Lists& lists, std::int64_t content, ListFacts* fa
                         check_lists<Visit>, DeviceLists{lists}, content, facts, visit);
 }
 
-/// The outcome of a call, written by one thread after the pass.
+/// Writes the outcome of a call, by one thread after the pass.
 __device__ inline void report(const DeviceLists& lists, std::int64_t content, const ListFacts& facts,
                               ListsStatus* status) {
   *status = {kNoIndex, Code::ok};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/events.hpp: device arrays, streams, events and pinned memory that are released where their owner ends.
+// cuda/events.hpp: device arrays, streams, events and pinned memory that are released with their owner.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,7 +28,7 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
   Event() { require(cudaEventCreate(&handle_), "creating an event"); }
   void record(cudaStream_t stream) { require(cudaEventRecord(handle_, stream), "timing"); }
   void wait() { require(cudaEventSynchronize(handle_), "waiting for the device"); }
-  /// From another event to this one; both are over.
+  /// Returns the time from another event to this one; both must be complete.
   [[nodiscard]] double seconds_since(const Event& begin) const {
     float milliseconds = 0;
     require(cudaEventElapsedTime(&milliseconds, begin.handle_, handle_), "timing");
@@ -36,7 +36,7 @@ class Event : public Owned<cudaEvent_t, cudaEventDestroy> {
   }
 };
 
-/// Memory of the host that is pinned for as long as this lives.
+/// Host memory that is pinned during this object's lifetime.
 class Pinned : public Owned<void*, cudaHostUnregister> {
  public:
   Pinned(const void* memory, std::int64_t bytes) {

@@ -15,7 +15,7 @@ namespace upsweep::gpu {
 
 // ------------------------------------------------------------------------------------------------------------- a tile
 
-/// What a round reads and what it writes.
+/// The arrays that a round reads and writes.
 template <class T>
 struct RoundTiles {
   T* from;
@@ -32,7 +32,7 @@ __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::in
   auto [from, to] = RoundTiles<T>(arrays, static_cast<int>(blockDim.x));
   const int lane = static_cast<int>(threadIdx.x);
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + lane;
-  from[lane] = element(i < n ? i : n - 1);  // past the end any value will do: nothing before depends on it
+  from[lane] = element(i < n ? i : n - 1);  // any value is correct past the end: no earlier result depends on it
   __syncthreads();                          // all elements before the first round
   for (int stride = 1; stride < static_cast<int>(blockDim.x); stride *= 2) {
     to[lane] = lane >= stride ? element.op(from[lane - stride], from[lane]) : from[lane];
@@ -45,7 +45,7 @@ __global__ void scan_tiles_by_rounds(Element element, T* out, T* totals, std::in
   if (totals != nullptr && lane == static_cast<int>(blockDim.x) - 1) totals[blockIdx.x] = from[lane];
 }
 
-/// For Blocks.
+/// The tiles of Blocks.
 struct HillisSteeleTiles {
   static constexpr int kTile = tuning::kTeachingOrder.scan_tile;
   template <class Element, class T>
@@ -86,8 +86,9 @@ struct Rounds {
     const auto blocks = static_cast<unsigned>((n + kRoundThreads - 1) / kRoundThreads);
     int rounds = 0;
     while ((std::int64_t{1} << rounds) < n) ++rounds;
-    // The last round writes the output: so the elements are copied to where an even number of rounds leads there. In
-    // place that may be where they come from, and a copy would overtake them: then there is a round more.
+    // Rounds write two arrays in turn, and the last round must write the output. The number of rounds therefore
+    // determines to which array the elements are copied first. If this array is the input (in place), the copy would
+    // overwrite elements before they are read. In that case there is one more round.
     if (rounds % 2 == 0 && reads_out) ++rounds;
     T* from = rounds % 2 == 0 ? out : scratch;
     T* to = rounds % 2 == 0 ? scratch : out;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda/in_order.cuh: one element after the other on a GPU: by one thread, or by threads that take turns.
 //
-// A way to scan n elements on a GPU is a struct, here and in hillis_steele.cuh and scan_by_blocks.cuh. Its scan() puts the
-// inclusive scan of element(0) … element(n - 1) into `out` and returns the launches' error. `element` is a functor with the
-// operator as element.op, and need not lie in memory. `scratch` holds as many results as the way's values(n) says, if it
-// has one; `reads_out`: the elements lie where the results go.
+// A strategy to scan n elements on a GPU is a struct, in this file and in hillis_steele.cuh and scan_by_blocks.cuh. The
+// function scan() of the struct writes the inclusive scan of element(0) … element(n - 1) to `out` and returns the
+// launches' error. `element` is a functor with the operator as element.op, and need not be stored in memory. `scratch`
+// has space for values(n) results, if the strategy defines values(n). `reads_out`: the elements are stored where the
+// results are written.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +21,7 @@ template <class Element, class T>
 __global__ void scan_alone(Element element, T* out, std::int64_t n) {
   T total = element(0);
   for (std::int64_t i = 0; i < n; ++i) {
-    // Read before the write: in place and exclusive, it is what out[i] overwrites.
+    // Read before the write: if the scan is in place and exclusive, out[i] overwrites it.
     const T next = element(i + 1 < n ? i + 1 : i);
     out[i] = total;
     total = element.op(total, next);
@@ -48,7 +49,7 @@ __global__ void take_turns(Element element, T* out, std::int64_t first, std::int
   }
 }
 
-/// Blocks have no order within a launch: a launch for each.
+/// Blocks have no order within a launch, so each block is a launch.
 struct Turns {
   template <class Element, class T>
   [[nodiscard]] static cudaError_t scan(const Element& element, T* out, T* /*scratch*/, std::int64_t n,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/list_call.hpp: calls on lists in device memory: where their arrays may lie, the outcome that is waited for, and what is
-// read back to say what is wrong.
+// cuda/list_call.hpp: calls on lists in device memory: checks of arrays, the outcome, and the cause of an error.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +14,22 @@
 
 namespace upsweep::gpu {
 
-/// Throws invalid_argument for an array with elements that are not in memory of the device.
+/// Throws invalid_argument for an array whose elements are not in memory of the device.
 inline void require_device_array(const void* data, std::int64_t count, int device, const char* what) {
   if (count > 0) require_device_memory(data, device, what);
 }
-/// For a mask that is given.
+/// Checks a mask that is present.
 inline void require_device_mask(const Mask& mask, int device, const char* what) {
   require_device_array(mask.data, mask.length, device, what);
 }
-/// For content and outputs.
+/// Checks content and outputs.
 inline void require_device_columns(std::span<const ContentColumn> columns, int device) {
   for (const ContentColumn& column : columns) {
     require_device_array(column.data, column.length, device, "content");
     require_device_array(column.out, column.capacity, device, "an output");
   }
 }
-/// For bounds, and the validity of the lists.
+/// Checks bounds, and the validity of the lists.
 inline void require_device_lists(const Lists& lists, int device, const char* starts = "starts",
                                  const char* stops = "stops") {
   if (!lists.has_size) {
@@ -40,7 +39,7 @@ inline void require_device_lists(const Lists& lists, int device, const char* sta
   require_device_mask(lists.valid, device, "the validity of the lists");
 }
 
-/// Number i of an array of bounds, lengths or indices on the device.
+/// Fetches number i of an array of bounds, lengths or indices on the device.
 inline std::int64_t fetch_bound(Type type, const void* bounds, std::int64_t i, Stream stream) {
   return visit_list_bound(type, [&]<class T>(std::type_identity<T>) {
     T bound{};
@@ -49,7 +48,7 @@ inline std::int64_t fetch_bound(Type type, const void* bounds, std::int64_t i, S
   });
 }
 
-/// The bounds of list i, on the device or by its size.
+/// The bounds of list i, from the device or computed from its size.
 struct FetchedList {
   FetchedList(const Lists& lists, std::int64_t i, Stream stream)
       : start(lists.has_size ? i * lists.size : fetch_bound(lists.type, lists.starts, i, stream)),
@@ -66,8 +65,8 @@ struct FetchedList {
   throw_bad_list(code, i, bad.start, bad.stop, content);
 }
 
-/// Waits for the call and throws the Error of the first bad list. Returns how many elements the lists have, which the
-/// ListFacts say that the call's scratch begins with.
+/// Waits for the call and throws the Error of the first bad list. Returns the number of elements of the lists, from the
+/// ListFacts at the beginning of the call's scratch.
 inline std::int64_t await_lists(const Launch& launch, const Lists& lists, std::int64_t content,
                                 const ListsStatus* status) {
   ListsStatus outcome = {};

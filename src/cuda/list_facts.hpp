@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/list_facts.hpp: what the pass over the bounds of lists leaves in device memory.
+// cuda/list_facts.hpp: the results that the pass over the bounds of lists stores in device memory.
 #pragma once
 
 #include <cstdint>
 
 namespace upsweep::gpu {
 
-/// What the pass finds. All zero before it.
+/// The results of the pass. All are zero before it.
 struct ListFacts {
   unsigned long long bad;       ///< the complement of the first bad list's number; 0: there is none
   unsigned long long end;       ///< no list has an element from here on
@@ -14,9 +14,10 @@ struct ListFacts {
   unsigned long long elements;  ///< of all lists
 };
 
-/// 32-bit words of a bitmap of heads, of elements that a list begins with; and one more for the end.
+/// Returns the number of 32-bit words of a bitmap of heads: the elements at which lists begin, and one more for the
+/// end.
 constexpr std::int64_t head_words(std::int64_t elements) { return elements / 32 + 1; }
-/// Whether a bitmap of heads has 32-bit indices to its words.
+/// Whether 32-bit indices can address the words of a bitmap of heads.
 constexpr bool fits_heads(std::int64_t elements) { return elements < std::int64_t{1} << 37; }
 
 }  // namespace upsweep::gpu

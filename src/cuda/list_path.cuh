@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/list_path.cuh: something written for each element of adjacent lists, by equal work units of the path of lists and elements.
+// cuda/list_path.cuh: writes a value for each element of adjacent lists, by equal work units of the merge path.
 //
-// The path goes through the elements of a list, then past the list's end, then on to the next list. A block takes a work unit of
-// it, so that neither a long list nor many empty ones unbalance the blocks, and every list ends in one work unit: there it is
-// checked, in the same pass. Where a work unit begins is found by search beforehand. Lists that are not sorted make work units that go
-// back; these write nothing. As the work units lead from the first list to the last all the same, each list ends in one of them, and
-// the first bad list is found. Where the elements are too many for their outputs, the path is of lists alone, and checks them.
+// The path consists of the elements of a list, then the list's end, then the next list. A block processes a work unit
+// of the path. Therefore neither a long list nor many empty lists unbalance the blocks. Every list ends in exactly one
+// work unit, which checks the list in the same pass. A search beforehand finds where each work unit begins. If lists
+// are not sorted, some work units end before they begin, and these write nothing. The work units still lead from the
+// first list to the last, so each list ends in a work unit, and the first bad list is found. If there are too many
+// elements for their outputs, the path contains only lists, and checks them.
 //
-// Offsets   a type with count, and of device functions: operator()(i), where list i begins, of list `count` the end;
-//           is_bad(i, begin, end) of list i; wrong(i), the code of a bad one; kTooFar, that of more elements than int64 counts;
-//           elements(total), what is reported of so many.
-// Sink      a type with Item, kWidth (elements that are stored together), kUnit, and of device functions: skew(e), how far
-//           element e lies past where a store may begin; value(list, element, begin of its list) and store(e, items, from, to),
-//           of the elements e + from … e + to - 1. Lists are numbered, elements counted, from the first list's first.
+// Offsets   a type with count, and with device functions: operator()(i), where list i begins, for list `count` the end;
+//           is_bad(i, begin, end) of list i; wrong(i), the code of a bad list; kTooFar, the code of more elements than
+//           int64 can count; elements(total), the value to report for `total` elements.
+// Sink      a type with Item, kWidth (elements that are stored together), kUnit, and with device functions: skew(e),
+//           the distance of element e from where a store may begin; value(list, element, begin of its list); and
+//           store(e, items, from, to), for the elements e + from … e + to - 1. Lists are numbered, and elements are
+//           counted, from the first list's first.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -31,10 +33,10 @@ namespace upsweep::gpu {
 
 inline constexpr int kPathThreads = tuning::kPath.threads;
 
-/// The elements of all lists, as their first and last offset tell.
+/// The number of elements of all lists, from their first and last offset.
 struct PathElements {
-  std::int64_t count;  ///< that fit the output, or none
-  Code code;           ///< why there are none, though no list need be bad; else ok
+  std::int64_t count;  ///< if they fit the output, otherwise 0
+  Code code;           ///< the reason for 0, even if no list is bad; otherwise ok
   std::int64_t total;
 };
 template <class Offsets>
@@ -47,7 +49,7 @@ __device__ __forceinline__ PathElements path_elements(const Offsets& offsets, st
   return {total, Code::ok, total};
 }
 
-/// The lists that end before place `at` of the path. Of any offsets, between those that leave 0 … elements to the elements.
+/// Returns the lists that end before place `at` of the path. For any offsets, the rest of `at` is from 0 to `elements`.
 template <class Offsets>
 __device__ __forceinline__ std::int64_t lists_before(const Offsets& offsets, std::int64_t elements, std::int64_t at) {
   const std::int64_t origin = offsets(0);
@@ -58,7 +60,7 @@ __device__ __forceinline__ std::int64_t lists_before(const Offsets& offsets, std
   });
 }
 
-/// unit_lists[p] ← the lists that end before work unit p; nothing is bad yet.
+/// unit_lists[p] ← the lists that end before work unit p. No list is marked bad yet.
 template <int kThreads, class Offsets>
 __global__ void __launch_bounds__(kThreads)
     find_units(const __grid_constant__ Offsets offsets, std::int64_t capacity, std::int64_t unit,
@@ -67,11 +69,11 @@ __global__ void __launch_bounds__(kThreads)
   if (which == 0) *not_bad = 0;
   const std::int64_t elements = path_elements(offsets, capacity).count;
   const std::int64_t length = offsets.count + elements;
-  if ((which - 1) * unit >= length) return;  // past the end of the last
+  if ((which - 1) * unit >= length) return;  // past the end of the last unit
   unit_lists[which] = lists_before(offsets, elements, ::min(which * unit, length));
 }
 
-/// Where the elements of a work unit find their lists: bits where lists begin, and the list of each bit.
+/// Finds the lists of the elements of a work unit: bits mark where lists begin, and each bit has its list.
 template <int kUnit>
 struct UnitHeads {
   static constexpr int kWords = kUnit / 32;
@@ -79,22 +81,22 @@ struct UnitHeads {
                 "a warp looks at 32 words at once, each is cleared by a thread");
   static_assert(kUnit <= 65536, "places and lists of a work unit are of 16 bits");
 
-  std::int64_t begin;  ///< of the list that the work unit's first element is in
+  std::int64_t begin;  ///< of the list that contains the work unit's first element
   std::uint32_t bits[kWords];
   std::uint16_t before[kWords];  ///< the last bit before each word
-  std::uint16_t lists[kUnit];    ///< counted from the work unit's first
+  std::uint16_t lists[kUnit];    ///< numbers from the work unit's first list on
 
   __device__ void clear(std::int64_t first_element) {
     if (threadIdx.x < kWords) bits[threadIdx.x] = 0;
     if (threadIdx.x != 0) return;
-    begin = first_element;  // both are there even if lists are not sorted, and none sets them
+    begin = first_element;  // both are initialized even if lists are not sorted and none sets them
     lists[0] = 0;
   }
   __device__ void mark(int at, std::uint16_t list) {
     atomicOr(&bits[at / 32], 1U << (at % 32));
     lists[at] = list;
   }
-  /// By one warp.
+  /// Only one warp may call it.
   __device__ void find_heads_before() {
     const int lane = static_cast<int>(threadIdx.x);
     int carry = 0;
@@ -109,7 +111,7 @@ struct UnitHeads {
       carry = ::max(carry, __shfl_sync(detail::kAllLanes, last, 31));
     }
   }
-  /// The last bit at a place or before it.
+  /// Returns the last bit at a place or before it.
   [[nodiscard]] __device__ __forceinline__ int head_of(int at) const {
     const std::uint32_t word = bits[at / 32] & (0xFFFFFFFFU >> (31 - at % 32));
     return word == 0 ? before[at / 32] : at / 32 * 32 + 31 - __clz(static_cast<int>(word));
@@ -133,10 +135,10 @@ __global__ void __launch_bounds__(kPathThreads)
   const std::int64_t last = unit_lists[blockIdx.x + 1];
   const std::int64_t begin = at - first;
   const std::int64_t end = ::min(at + kUnit, length) - last;
-  const bool goes_on = first <= last && begin <= end;  // so there are no more than kUnit of either
+  const bool goes_on = first <= last && begin <= end;  // then there are at most kUnit lists and kUnit elements
   const std::int64_t origin = offsets(0);
 
-  // ---- The work unit's lists: those that end in it are checked, those with elements in it leave a bit.
+  // ---- The work unit's lists: those that end in it are checked, those with elements in it set a bit.
   heads.clear(begin);
   __syncthreads();
   constexpr int kListsAtOnce = tuning::kPath.list_loads;  // of a thread: their loads do not wait for each other
@@ -161,12 +163,12 @@ __global__ void __launch_bounds__(kPathThreads)
       if (!goes_on || list >= past || next <= own || next <= begin || own >= end) continue;
       const bool is_first = own <= begin;
       heads.mark(is_first ? 0 : static_cast<int>(own - begin), static_cast<std::uint16_t>(list - first));
-      // After the mark: nvcc 13.0 computed the address of `heads` under this condition alone where it came first.
+      // After the mark: if this was first, nvcc 13.0 computed the address of `heads` only under this condition.
       if (is_first) heads.begin = own;
     }
   }
   if (!goes_on || begin == end) return;
-  __syncthreads();  // the bits are there
+  __syncthreads();  // all bits are set
   if (threadIdx.x < 32) heads.find_heads_before();
   __syncthreads();
 
@@ -199,7 +201,7 @@ __global__ void __launch_bounds__(kPathThreads)
   }
 }
 
-/// *status of a call, by one thread after the pass.
+/// Writes *status of a call, by one thread after the pass.
 template <class Offsets, class Status>
 __global__ void conclude_path(const __grid_constant__ Offsets offsets, std::int64_t capacity,
                               const unsigned long long* not_bad, Status* status) {
@@ -212,7 +214,7 @@ __global__ void conclude_path(const __grid_constant__ Offsets offsets, std::int6
   *status = {kNoIndex, offsets.elements(elements.total), elements.code};
 }
 
-/// Memory of a path with so many lists and elements.
+/// Scratch memory of a path with at most most_units work units.
 struct PathScratch {
   PathScratch(std::int64_t most_units, ScratchParts& parts)
       : not_bad(parts.take<unsigned long long>(1)), unit_lists(parts.take<std::int64_t>(most_units + 1)) {}
@@ -221,13 +223,14 @@ struct PathScratch {
   std::int64_t* unit_lists;
 };
 
-/// Work units of that length of so many lists and elements, of which there may be said to be more than any memory has.
+/// Returns the number of work units of `unit` length. The claimed number of lists and elements may exceed any memory,
+/// so it is limited.
 constexpr std::int64_t units_of(std::int64_t lists, std::int64_t capacity, std::int64_t unit) {
   const std::int64_t units = lists / unit + capacity / unit + 2;
   return units < kMostBlocks ? units : kMostBlocks;
 }
 
-/// sink's elements; what is wrong with lists is left in scratch.not_bad.
+/// Writes the sink's elements. The first bad list is stored in scratch.not_bad.
 template <class Offsets, class Sink>
 cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t capacity, const PathScratch& scratch,
                         Stream stream) {
@@ -242,7 +245,7 @@ cudaError_t launch_path(const Offsets& offsets, const Sink& sink, std::int64_t c
                         write_path<Offsets, Sink>, offsets, sink, capacity, scratch.unit_lists, scratch.not_bad);
 }
 
-/// The same, and *status.
+/// Writes the sink's elements and *status.
 template <class Offsets, class Sink, class Status>
 cudaError_t launch_checked_path(const Offsets& offsets, const Sink& sink, std::int64_t capacity,
                                 const PathScratch& scratch, Status* status, Stream stream) {
@@ -252,7 +255,7 @@ cudaError_t launch_checked_path(const Offsets& offsets, const Sink& sink, std::i
                         capacity, scratch.not_bad, status);
 }
 
-/// A sink of elements of an array, 16 bytes at a time where its address is one of such an element.
+/// A sink for elements of an array; it stores 16 bytes at a time where the address is a multiple of 16 bytes.
 template <class E, int kTogether>
 struct ArraySink {
   using Item = E;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/list_positions.cuh: adjacent lists and what is written for their elements, as cuda/list_path.cuh wants them.
+// cuda/list_positions.cuh: adjacent lists, and values written for their elements, for cuda/list_path.cuh.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -12,7 +12,7 @@
 
 namespace upsweep::gpu {
 
-/// Offsets of lists that lie one after the other.
+/// Offsets of consecutive lists.
 struct AdjacentOffsets {
   static constexpr Code kTooFar = Code::overflow;
   const void* data;  ///< null: lists of one size

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/marks.cuh: the mask as bits with ranks on a GPU, as cpu/marks.hpp has them on the CPU.
+// cuda/marks.cuh: the mask as bits with ranks on a GPU; cpu/marks.hpp is the version for the CPU.
 //
-// A word is 32 bits of the mask, a block 1024 words. `before` counts the bits that are set in a word's block before it, `base`
-// those before a block. A rank, the bits before a position, is three loads and a popcount. Words begin where the mask's memory
-// has whole vectors: so position j is bit j + skew.
+// A word is 32 bits of the mask, a block 1024 words. `before` is the number of set bits in the words before a word, in
+// its block. `base` is the number of set bits before a block. A rank is the number of set bits before a position: three
+// loads and a popcount.
+// Words begin where the mask's memory has whole vectors, so position j is bit j + skew.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -19,7 +20,7 @@ inline constexpr std::int64_t kMarkBlockWords = kMarkThreads * kMarkRows;
 inline constexpr std::int64_t kMarkBlockBits = 32 * kMarkBlockWords;
 inline constexpr std::int64_t kMostMarkSkew = 31;
 
-/// Blocks for a mask of so many booleans, wherever its memory begins; at least one.
+/// Returns the number of blocks for a mask of `length` booleans, for any beginning of its memory; at least one.
 constexpr std::int64_t mark_blocks(std::int64_t length) {
   return (length + kMostMarkSkew + kMarkBlockBits - 1) / kMarkBlockBits;
 }
@@ -34,16 +35,16 @@ struct DeviceMarks {
   [[nodiscard]] __device__ __forceinline__ std::int64_t total() const { return base[blocks]; }
   [[nodiscard]] __device__ __forceinline__ std::int64_t rank_of_word(std::int64_t word) const {
     const std::int64_t block = base[word / kMarkBlockWords];
-    return word % kMarkBlockWords == 0 ? block : block + before[word];  // there is none past the last block
+    return word % kMarkBlockWords == 0 ? block : block + before[word];  // `before` has no entry past the last block
   }
-  /// Of a position in the mask, or its end.
+  /// Returns the rank of a position in the mask, or of its end.
   [[nodiscard]] __device__ __forceinline__ std::int64_t rank(std::int64_t position) const {
     const std::int64_t bit = position + skew;
     const unsigned inside = static_cast<unsigned>(bit % 32);
     const std::int64_t words = rank_of_word(bit / 32);
     return inside == 0 ? words : words + __popc(bits[bit / 32] & ((1U << inside) - 1));
   }
-  /// Where the bit lies that has so many before it.
+  /// Returns the position of the set bit with `rank` set bits before it.
   [[nodiscard]] __device__ std::int64_t position(std::int64_t rank) const {
     const std::int64_t block = last_where(0, blocks - 1, [&](std::int64_t b) { return base[b] <= rank; });
     const auto in_block = static_cast<unsigned>(rank - base[block]);
@@ -68,10 +69,10 @@ struct DeviceMarks {
   }
 };
 
-/// The marks of a mask of that length in scratch memory.
+/// Returns the marks of a mask of that length in scratch memory.
 inline DeviceMarks marks_in(ScratchParts& parts, const Mask& mask) {
   const std::int64_t blocks = mark_blocks(mask.length);
-  // In bits of a bitmap, from a boundary of 4 bytes on; else in bytes, from one of 16 on.
+  // For a bitmap in bits, from a boundary of 4 bytes on; otherwise in bytes, from a boundary of 16 bytes on.
   const std::uintptr_t first = mask.is_bitmap
                                    ? reinterpret_cast<std::uintptr_t>(mask.data + mask.first_bit / 8) % 4 * 8 +
                                          static_cast<std::uintptr_t>(mask.first_bit % 8)
@@ -81,13 +82,13 @@ inline DeviceMarks marks_in(ScratchParts& parts, const Mask& mask) {
   return {bits, before, parts.take<std::int64_t>(blocks + 1), blocks, static_cast<std::int64_t>(first)};
 }
 
-/// The bits that are looked at, as positions in the marks.
+/// The range of bits that are used, as positions in the marks.
 struct MarkedBits {
   std::int64_t first;
   std::int64_t stop;
 };
 
-/// Bits of which four bytes are not 0.
+/// Returns a bit for each of four bytes that is not 0.
 __device__ __forceinline__ std::uint32_t nonzero_bytes(std::uint32_t word) {
   const std::uint32_t ones = (((word & 0x7F7F7F7FU) + 0x7F7F7F7FU) | word) >> 7 & 0x01010101U;
   return ones * 0x01020408U >> 24 & 0xFU;
@@ -96,16 +97,16 @@ __device__ __forceinline__ std::uint32_t nonzero_bytes(const uint4& v) {
   return nonzero_bytes(v.x) | nonzero_bytes(v.y) << 4 | nonzero_bytes(v.z) << 8 | nonzero_bytes(v.w) << 12;
 }
 
-/// A mask's memory by words of 32 booleans.
+/// A mask's memory as words of 32 booleans.
 struct MaskWords {
-  const std::uint8_t* from;  ///< where bit 0 lies
+  const std::uint8_t* from;  ///< where bit 0 is stored
   bool is_bitmap;
 
   MaskWords(const Mask& mask, std::int64_t skew)
       : from(mask.is_bitmap ? mask.data + mask.first_bit / 8 - skew / 8 : mask.data - skew),
         is_bitmap(mask.is_bitmap) {}
 
-  /// A word that lies in the mask. The type tells the kinds apart.
+  /// Returns a word that is completely within the mask. The template argument selects the kind of mask.
   template <bool kIsBitmap>
   __device__ __forceinline__ std::uint32_t whole(std::int64_t word) const {
     if constexpr (kIsBitmap) {
@@ -117,7 +118,7 @@ struct MaskWords {
       return nonzero_bytes(low) | nonzero_bytes(high) << 16;
     }
   }
-  /// One of which some bits may lie outside the range.
+  /// Returns a word of which some bits may be outside the range.
   __device__ std::uint32_t clipped(std::int64_t word, const MarkedBits& range) const {
     std::uint32_t bits = 0;
     const std::int64_t stop = ::min(word * 32 + 32, range.stop);
@@ -129,8 +130,8 @@ struct MaskWords {
   }
 };
 
-/// Bits and counts of a block; its total goes to base. Booleans that no list has count as false and are not read.
-/// `lists`: adjacent ones; has_lists: whether there are any.
+/// Computes bits and counts of a block; its total goes to base. Booleans that belong to no list count as false and are
+/// not read. `lists` must be adjacent; has_lists: whether there are any.
 template <bool kIsBitmap>
 __global__ void __launch_bounds__(kMarkThreads) mark_mask(MaskWords mask, std::int64_t length, bool has_lists,
                                                           MovedLists lists, DeviceMarks marks, Outcome* outcome) {
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(kMarkThreads) mark_mask(MaskWords mask, std::i
   if (blockIdx.x == 0 && threadIdx.x == 0) *outcome = {0, 0};
 }
 
-/// The marks of a mask: of all booleans or, where there are adjacent lists, of those that these have.
+/// Launches the kernels for the marks of a mask: of all booleans or, with adjacent lists, of those in the lists.
 inline cudaError_t launch_marks(const Mask& mask, const Lists* adjacent, const DeviceMarks& marks, Outcome* outcome,
                                 Stream stream) {
   const detail::Grid grid{.blocks = static_cast<unsigned>(marks.blocks), .threads = kMarkThreads, .stream = stream};
@@ -191,7 +192,7 @@ inline cudaError_t launch_marks(const Mask& mask, const Lists* adjacent, const D
   return launch_scan_totals(marks.base, marks.blocks, stream);
 }
 
-/// to[i] ← staged[i] for i < count, by a block of kThreads: stores of a warp are a line.
+/// to[i] ← staged[i] for i < count, by a block of kThreads: the stores of a warp fill a line.
 template <int kThreads, class E>
 __device__ __forceinline__ void store_run(const E* staged, int count, E* to) {
   constexpr auto kLine = static_cast<int>(128 / sizeof(E));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/memory_pool.hpp: the pool of a device's memory that workspaces come from.
+// cuda/memory_pool.hpp: the pool of a device's memory from which workspaces are allocated.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace upsweep::gpu {
 
-/// This device's pool, made by the first call and there until the process ends. A pool of our own: the default one is the
-/// application's to tune, and gives all it has back to the driver when a call waits, which costs the next call some 200 us.
+/// Returns this device's pool, created by the first call and kept until the process ends. It is separate from the
+/// default pool, which the application may tune. When a call waits, the default pool returns all free memory to the
+/// driver. The next call would then take about 200 us longer.
 cudaMemPool_t pool_of(int device);
 
 }  // namespace upsweep::gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/moved_lists.cuh: lists, masks and elements as kernels see them that move elements, and offsets of what lists hold.
+// cuda/moved_lists.cuh: lists, masks and elements for kernels that move elements, and offsets of lists.
 #pragma once
 
 #if UPSWEEP_HAS_CUDA
@@ -21,24 +21,25 @@
 
 namespace upsweep::gpu {
 
-/// Of a launch; also of tiles or work units that are said to be more than any memory has.
+/// Maximum number of blocks of a launch. It also limits tiles and work units, because bad bounds may claim more
+/// elements than any memory can hold.
 inline constexpr std::int64_t kMostBlocks = tuning::kMoved.most_blocks;
 
 // -------------------------------------------------------------------------------------------------------- lists, masks
 
-/// Where a list lies. A bad list has a length below 0.
+/// The place of a list. A bad list has a negative length.
 struct Extent {
   std::int64_t start;
   std::int64_t length;
 };
 
-/// Lists of any kind, of a content of so many elements. What kind they are is the same for all threads.
+/// Lists of any kind, in a content of `content` elements. Their kind is the same for all threads.
 struct MovedLists {
   const void* starts;
   const void* stops;
-  const void* sizes;  ///< of list views, which have no stops; else null
+  const void* sizes;  ///< of list views, which have no stops; otherwise null
   std::int64_t count;
-  std::int64_t size;  ///< of lists that are all of one size
+  std::int64_t size;  ///< if all lists have one size
   std::int64_t content;
   DeviceMask valid;
   Type type;
@@ -62,7 +63,7 @@ struct MovedLists {
   }
   __device__ __forceinline__ std::int64_t start(std::int64_t i) const { return has_size ? i * size : bound(starts, i); }
 
-  /// What is wrong with list i, or ok.
+  /// Returns the fault of list i, or ok.
   __device__ Code check(std::int64_t i) const {
     if (has_size || (has_nulls && !valid[i])) return Code::ok;
     const std::int64_t from = bound(starts, i);
@@ -74,7 +75,7 @@ struct MovedLists {
     return length > content || from > content - length ? Code::stop_past_end : Code::ok;
   }
 
-  /// What adjacent lists have of the content: nothing where one is bad, or all are empty.
+  /// Returns the range of the content that adjacent lists cover: nothing if a list is bad, or all are empty.
   __device__ Extent covered() const {
     if (count == 0) return {0, 0};
     const std::int64_t first = start(0);
@@ -82,14 +83,15 @@ struct MovedLists {
     return is_bad(first, stop, content) ? Extent{0, 0} : Extent{first, stop - first};
   }
 
-  /// Of a list that is not null, by its start and its stop or size, if it has one. A bad list has less than none.
+  /// Returns the length of a list that is not null, by its start and its stop or size, if it has one. It is negative
+  /// for a bad list.
   __device__ __forceinline__ std::int64_t length_of(std::int64_t from, std::int64_t to) const {
     if (has_size) return ::min(size, content - from);  // the last list of an array may be shorter
     if (sizes != nullptr) {
       const bool bad = to < 0 || from < 0 || to > content || from > content - to;
       return to != 0 && bad ? -1 : to;
     }
-    const bool bad = to < from || from < 0 || to > content;  // is_bad(), of which nvcc makes more branches here
+    const bool bad = to < from || from < 0 || to > content;  // is_bad() would have more branches with nvcc here
     return from != to && bad ? -1 : to - from;
   }
   __device__ __forceinline__ Extent at(std::int64_t i) const {
@@ -101,13 +103,13 @@ struct MovedLists {
   }
 };
 
-/// As a count, of which a bad list has less than none.
+/// The length of a list as a count; negative for a bad list.
 struct LengthOfList {
   MovedLists lists;
   __device__ std::int64_t operator()(std::int64_t i) const { return lists.at(i).length; }
 };
 
-/// Where elements of results come from that are whole lists: see gather_tile().
+/// The source of elements of results that are whole lists: see gather_tile().
 struct ListElements {
   MovedLists lists;
   __device__ std::int64_t shift(std::int64_t list, std::int64_t begin) const { return lists.start(list) - begin; }
@@ -116,13 +118,13 @@ struct ListElements {
 
 // ------------------------------------------------------------------------------------------------------------ elements
 
-/// An element that is moved as it is, by words that its address allows.
+/// An element that is moved unchanged, by words that its alignment allows.
 template <int kBytes, class Word>
 struct Moved {
   Word words[kBytes / int{sizeof(Word)}];
 };
 
-/// f(std::type_identity<Moved<…>>{}) for elements of so many bytes at such addresses.
+/// Calls f(std::type_identity<Moved<…>>{}) for elements of `bytes` bytes at such addresses.
 template <class F>
 auto visit_element(std::int64_t bytes, const void* content, const void* out, F f) {
   const auto addresses = reinterpret_cast<std::uintptr_t>(content) | reinterpret_cast<std::uintptr_t>(out);
@@ -139,8 +141,9 @@ auto visit_element(std::int64_t bytes, const void* content, const void* out, F f
 }
 
 // ------------------------------------------------------------------------------------------------------------- offsets
-// Counts of lists become their offsets by three kernels: sums of chunks, which are scanned by one block, and then the chunks
-// again. A bad list counts less than 0, and so does all that follows it; see core/list_length.hpp.
+// Three kernels convert counts of lists to offsets. The first sums chunks, the second scans these sums with one block,
+// and the third processes the chunks again. A bad list has a negative count, and so has everything that follows it; see
+// core/list_length.hpp.
 
 using Extend = impl::Extend;
 
@@ -150,7 +153,7 @@ inline constexpr std::int64_t kChunk = kChunkThreads * kChunkRows;
 inline constexpr int kTotalThreads = tuning::kMoved.total_threads;
 inline constexpr int kTotalItems = tuning::kMoved.total_items;
 
-/// Totals of chunks, and one more.
+/// Returns the number of totals of chunks, plus one.
 constexpr std::int64_t chunk_totals(std::int64_t lists) { return divided_up(lists, kChunk) + 1; }
 
 /// offsets[i + 1] ← count(i), totals[c] ← the sum of chunk c.
@@ -160,7 +163,7 @@ __global__ void __launch_bounds__(kChunkThreads)
   __shared__ std::int64_t warps[kChunkThreads / 32];
   const std::int64_t first = std::int64_t{blockIdx.x} * kChunk + threadIdx.x;
   constexpr int kAtOnce =
-      tuning::kMoved.chunk_loads;  // loads before stores, which could change what is loaded for all the compiler knows
+      tuning::kMoved.chunk_loads;  // loads before stores: for the compiler, a store could change the loaded values
   std::int64_t sum = 0;
   for (int row = 0; row < kChunkRows; row += kAtOnce) {
     std::int64_t counts[kAtOnce];
@@ -220,7 +223,7 @@ __global__ void __launch_bounds__(kThreads) scan_totals(std::int64_t* totals, st
   if (threadIdx.x == 0) totals[n] = before;
 }
 
-/// Counts at offsets[i + 1] become offsets, after those of the chunks.
+/// Converts counts at offsets[i + 1] to offsets, after those of the earlier chunks.
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     add_chunks(std::int64_t n, std::int64_t* offsets, const std::int64_t* totals) {
@@ -253,7 +256,7 @@ inline cudaError_t launch_scan_totals(std::int64_t* totals, std::int64_t n, Stre
                         n);
 }
 
-/// offsets[0 … n] ← those of lists of count(i) elements; `totals` holds chunk_totals(n).
+/// offsets[0 … n] ← the offsets of lists of count(i) elements; `totals` has chunk_totals(n) elements.
 template <class Count>
 cudaError_t launch_offsets(const Count& count, std::int64_t n, std::int64_t* offsets, std::int64_t* totals,
                            Stream stream) {
@@ -269,7 +272,7 @@ cudaError_t launch_offsets(const Count& count, std::int64_t n, std::int64_t* off
                         add_chunks<kChunkThreads>, n, offsets, totals);
 }
 
-/// Counts that are there, each where its list's offset ends.
+/// Counts that are already stored, each where its list's offset ends.
 struct CountsThere {
   const std::int64_t* offsets;
   __device__ std::int64_t operator()(std::int64_t i) const { return offsets[i + 1]; }
@@ -277,23 +280,24 @@ struct CountsThere {
 
 // ------------------------------------------------------------------------------------------------------------- outcome
 
-/// What kernels of a call find out for those after them.
+/// Results of a call's kernels for later kernels of the call.
 struct Outcome {
-  std::int64_t moved;          ///< elements that are to be moved: 0 where something is wrong
-  unsigned long long not_bad;  ///< the complement of the first bad list; 0: none. Where offsets do not tell it.
+  std::int64_t moved;          ///< elements to move: 0 after an error
+  unsigned long long not_bad;  ///< the complement of the first bad list; 0: none. Used if offsets do not show it.
 };
 
-/// a - b, which wraps around where offsets are bad.
+/// Returns a - b, which wraps if offsets are bad.
 __device__ __forceinline__ std::int64_t apart(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-/// The list after which offsets are below 0, as they are from a bad one on: there is one.
+/// Returns the first bad list. After a bad list all offsets are negative. There must be a bad list.
 __device__ inline std::int64_t first_negative(const std::int64_t* offsets, std::int64_t lists) {
   return first_where(0, lists, [&](std::int64_t list) { return offsets[list + 1] < 0; });
 }
 
-/// Of lists whose offsets are known: *outcome and *status, by one thread. Offsets are below 0 from a bad list on.
+/// Writes *outcome and *status for lists whose offsets are known, by one thread. Offsets are negative from a bad list
+/// on.
 template <class Status>
 __global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, std::int64_t capacity, Outcome* outcome,
                                  Status* status) {
@@ -307,7 +311,7 @@ __global__ void conclude_offsets(MovedLists lists, const std::int64_t* offsets, 
   const std::int64_t first = first_negative(offsets, lists.count);
   const Code code = lists.check(first);
   outcome->moved = 0;
-  *status = {first, 0, code == Code::ok ? Code::overflow : code};  // a list that is fine: its offset does not fit
+  *status = {first, 0, code == Code::ok ? Code::overflow : code};  // if the list is good, its offset does not fit
 }
 
 template <class Status>
@@ -318,27 +322,28 @@ cudaError_t launch_conclude(const MovedLists& lists, const std::int64_t* offsets
 }
 
 // --------------------------------------------------------------------------------------------------- tiles of results
-// A block writes a tile of the result, wherever its elements come from: so neither a long list nor many empty ones unbalance
-// the blocks.
+// A block writes a tile of the result, regardless of where its elements are read. So neither a long list nor many empty
+// ones unbalance the blocks.
 
 inline constexpr int kTileThreads = tuning::kMoved.tile_threads;
 inline constexpr int kTileItems = tuning::kMoved.tile_items;
 inline constexpr int kTile = kTileThreads * kTileItems;
-/// Above that many lists that touch a tile, its elements search for theirs.
+/// If more lists than this touch a tile, its elements search for their lists.
 inline constexpr std::int64_t kSearchedLists = tuning::kMoved.searched_tiles * kTile;
 
-/// Tiles of so many elements of a result with that capacity, which may be said to be more than any memory has.
+/// Returns the number of tiles of `tile` elements of a result with that capacity. The claimed capacity may exceed any
+/// memory.
 __host__ __device__ constexpr std::int64_t tiles_of(std::int64_t capacity, std::int64_t tile) {
   return capacity / tile < kMostBlocks ? (capacity + tile - 1) / tile : kMostBlocks;
 }
 
-/// The last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
+/// Returns the last list whose offset, counted from `origin`, is not above `element`: between lists first and last.
 __device__ __forceinline__ std::int64_t list_of(const std::int64_t* offsets, std::int64_t origin, std::int64_t element,
                                                 std::int64_t first, std::int64_t last) {
   return last_where(first, last, [&](std::int64_t list) { return offsets[list] - origin <= element; });
 }
 
-/// firsts[t] ← the list of the first element of tile t; of tiles past the end, the last list.
+/// firsts[t] ← the list of the first element of tile t; for tiles past the end, the last list.
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     find_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t tiles, std::int64_t tile,
@@ -349,15 +354,15 @@ __global__ void __launch_bounds__(kThreads)
   firsts[which] = which * tile >= total ? n - 1 : list_of(offsets, offsets[0], which * tile, 0, n - 1);
 }
 
-/// What the threads of a tile share to find their lists. Shift: what source.shift() says of a list.
+/// Shared data of the threads of a tile to find their lists. Shift: the result of source.shift() for a list.
 template <class Shift>
 struct TileHeads {
   std::uint32_t heads[kTile / 32];  ///< where lists begin
   Shift shifts[kTile];              ///< of the list that begins there
 };
 
-/// shifts[k] ← source.shift(l, where list l begins in the result) of the list l of element k * kTileThreads + threadIdx.x of
-/// the tile from `begin` on. The result ends at `end` or later; lists `first` … `last` touch the tile.
+/// shifts[k] ← source.shift(l, where list l begins in the result) of the list l of element k * kTileThreads +
+/// threadIdx.x of the tile from `begin` on. The result ends at `end` or later; lists `first` … `last` touch the tile.
 template <class Source, class Shift>
 __device__ __forceinline__ void find_shifts(const Source& source, const std::int64_t* offsets, std::int64_t begin,
                                             std::int64_t end, std::int64_t first, std::int64_t last,
@@ -408,7 +413,7 @@ __device__ __forceinline__ void find_shifts(const Source& source, const std::int
     const int at = k * kTileThreads + static_cast<int>(threadIdx.x);
     int word = at / 32;
     std::uint32_t before = tile.heads[word] & (0xFFFFFFFFU >> (31 - at % 32));
-    if (before == 0) {  // the last head lies in an earlier word; the tile's first element has one
+    if (before == 0) {  // the last head is in an earlier word; the tile's first element has one
       word = 31 - __clz(static_cast<int>(filled & ((1U << word) - 1)));
       before = tile.heads[word];
     }
@@ -442,7 +447,7 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-/// firsts[0 … tiles] of a result with that capacity, by tiles of so many elements.
+/// firsts[0 … tiles] ← the first lists of a result with that capacity, by tiles of `tile` elements.
 inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t n, std::int64_t capacity,
                                       std::int64_t tile, const Outcome* outcome, std::int64_t* firsts, Stream stream) {
   constexpr int kThreads = tuning::kMoved.first_threads;
@@ -452,7 +457,7 @@ inline cudaError_t launch_first_lists(const std::int64_t* offsets, std::int64_t 
                         n, tiles, tile, outcome, firsts);
 }
 
-/// One column: elements of so many bytes.
+/// Gathers one column, whose elements have `bytes` bytes.
 template <class Source>
 cudaError_t launch_gather(std::int64_t bytes, const void* content, void* out, std::int64_t capacity,
                           const Source& source, const std::int64_t* offsets, const std::int64_t* firsts,

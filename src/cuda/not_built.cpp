@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/not_built.cpp: a build without CUDA has this in place of runtime.cpp: no devices, and errors that say why.
+// cuda/not_built.cpp: replaces runtime.cpp in a build without CUDA: no devices, and errors that name the reason.
 #include "cuda/not_built.hpp"
 
 #include "cuda/device_call.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/not_built.hpp: what a build without CUDA says where a GPU is asked for.
+// cuda/not_built.hpp: the error of a build without CUDA when a GPU is requested.
 #pragma once
 
 #include "upsweep/error.hpp"

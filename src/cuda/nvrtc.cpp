@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/nvrtc.cpp: NVRTC by dlopen, as a machine that runs no queries on its GPU needs none, and a folder of compiled code.
+// cuda/nvrtc.cpp: NVRTC by dlopen, because only GPU queries need it, and a folder of compiled code.
 #include "cuda/nvrtc.hpp"
 
 #include <dlfcn.h>
@@ -26,17 +26,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How every source is compiled. No fused multiply-add: products of floats are rounded as on the CPU.
+/// The options for all sources. No fused multiply-add: products of floats are rounded as on the CPU.
 constexpr std::array kOptions = {"--std=c++17", "--device-int128", "--fmad=false", "--disable-warnings"};
 
-/// The value of an environment variable that names a folder; empty where it is not an absolute path: what is in a relative one depends
-/// on where the program is started.
+/// Returns the value of an environment variable that names a folder. Returns "" if the value is not an absolute path:
+/// the contents of a relative path depend on where the program is started.
 std::string folder_in(const char* variable) {
   const char* const folder = std::getenv(variable);
   return folder != nullptr && fs::path(folder).is_absolute() ? folder : std::string();
 }
 
-/// 12 of a driver for CUDA 12.8; none where there is no driver.
+/// Returns 12 for a driver for CUDA 12.8; nothing without a driver.
 std::optional<int> driver_major() {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<int> driver_major() {
   return version_of != nullptr && version_of(&version) == 0 ? std::optional(version / 1000) : std::nullopt;
 }
 
-/// The functions of nvrtc.h that are used here; it need not be there when upsweep is built.
+/// The functions of nvrtc.h that are used here. The header is not needed when upsweep is built.
 class Nvrtc {
  public:
   using Program = void*;
@@ -63,7 +63,8 @@ class Nvrtc {
     const std::unique_ptr<Program, decltype(destroy)> destroyed(&program, destroy);
     const int device = 10 * major + minor;
     const int known = newest_up_to(device);
-    // For a device that is newer than NVRTC: PTX of the newest architecture it knows, which the driver compiles.
+    // For a device that is newer than NVRTC: PTX of the newest architecture that it supports, which the driver
+    // compiles.
     const std::string arch =
         (known == device ? "--gpu-architecture=sm_" : "--gpu-architecture=compute_") + std::to_string(known);
     std::vector<const char*> options = {arch.c_str()};
@@ -101,7 +102,7 @@ class Nvrtc {
       if (const std::string root = folder_in(variable); !root.empty()) folders.push_back(root + "/lib64/");
     }
     folders.emplace_back("/usr/local/cuda/lib64/");
-    // A driver does not load the code of a newer NVRTC.
+    // A driver cannot load the code of a newer NVRTC.
     const int newest = driver_major().value_or(kMajors.front());
     for (const std::string& folder : folders) {
       for (const int major : kMajors) {
@@ -111,10 +112,10 @@ class Nvrtc {
       }
     }
     throw Error(Code::unsupported,
-                "queries on a GPU are compiled when they run, by CUDA's NVRTC, and no libnvrtc.so.13 or .12 was found "
+                "queries on a GPU are compiled at run time by CUDA's NVRTC, but no libnvrtc.so.13 or .12 was found "
                 "that is not newer than the driver (CUDA " +
                     std::to_string(newest) +
-                    "): install it and have LD_LIBRARY_PATH or CUDA_HOME (an absolute path) lead to it, or run the "
+                    "); install it and add it to LD_LIBRARY_PATH or CUDA_HOME (an absolute path), or run the "
                     "query on the CPU");
   }
   static constexpr std::array kMajors = {13, 12};  // the newest one first
@@ -137,8 +138,8 @@ class Nvrtc {
     if (status != 0) throw Error(Code::device_failed, std::string("NVRTC: ") + error_text_(status));
   }
 
-  /// The newest architecture that NVRTC compiles for and code of which runs on a device of that one; the device's own
-  /// where there is none, so that NVRTC reports what is wrong.
+  /// Returns the newest architecture that NVRTC compiles for and whose code runs on a device of architecture `device`.
+  /// If there is none, it returns the device's own, so that NVRTC reports the error.
   [[nodiscard]] int newest_up_to(int device) const {
     int count = 0;
     require(architecture_count_(&count));
@@ -183,7 +184,7 @@ std::uint64_t hash_of(std::string_view text) {  // FNV-1a
   return hash;
 }
 
-/// What a file of the cache starts with: all that its code depends on, so that equal hashes do no harm.
+/// Returns the beginning of a file of the cache: everything that its code depends on, so that equal hashes do no harm.
 std::string head_of(const std::string& source, int major, int minor, const std::string& version) {
   std::string head = "upsweep " + std::to_string(major) + "." + std::to_string(minor) + " NVRTC " + version;
   for (const char* option : kOptions) head += std::string(" ") + option;
@@ -195,10 +196,10 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// What a file of the cache ends with: a file that was cut short or damaged is compiled again.
+/// Returns the end of a file of the cache: a truncated or damaged file is compiled again.
 std::string tail_of(std::string_view code) { return "\nupsweep " + std::to_string(hash_of(code)) + "\n"; }
 
-/// The code in a file of the cache; empty where there is none for this head, or it is damaged.
+/// Returns the code in a file of the cache; empty if there is none for this head, or it is damaged.
 std::string code_in(const std::string& file, const std::string& head) {
   if (!file.starts_with(head)) return {};
   const std::size_t end = file.rfind("\nupsweep ");
@@ -207,7 +208,7 @@ std::string code_in(const std::string& file, const std::string& head) {
   return file.substr(end) == tail_of(code) ? code : std::string();
 }
 
-/// A cache that cannot be written is no error: the next run compiles again.
+/// Writes a file. A cache that cannot be written is not an error: the next run compiles again.
 void write(const fs::path& path, const std::string& content) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/program.cpp: loads compiled code by the CUDA runtime, keeps what was used last, and launches its kernels.
+// cuda/program.cpp: loads compiled code with the CUDA runtime, keeps recently used code, and launches its kernels.
 #include "cuda/program.hpp"
 
 #include <cuda_runtime_api.h>
@@ -27,9 +27,9 @@ cudaError_t unload(cudaLibrary_t library) {
 }  // namespace
 
 struct Program::State : Owned<cudaLibrary_t, unload> {
-  /// On the current device, which is `device`.
+  /// Loads code on the current device, which must be `device`.
   State(const std::string& code, int device) {
-    const DuringCapture allowed;  // of another thread, too
+    const DuringCapture allowed;  // also during a capture of another thread
     require(cudaLibraryLoadData(&handle_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "loading a query's code");
     unsigned count = 0;
@@ -58,7 +58,7 @@ void Program::launch(const char* kernel, std::int64_t blocks, int threads, std::
 
 std::shared_ptr<const Program> program_of(const std::string& source, int device, double& seconds) {
   using Key = std::pair<int, std::string>;
-  // Never taken down: at the end of the process the driver may go first.
+  // Never destroyed: at the end of the process the driver may be unloaded earlier.
   static auto* const programs = new RecentValues<Key, Program>(kMostPrograms);
   return programs->get({device, source}, [&] {
     const auto start = std::chrono::steady_clock::now();

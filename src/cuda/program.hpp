@@ -14,8 +14,8 @@ namespace upsweep::gpu {
 
 class Program {
  public:
-  /// Blocks × threads of the kernel of that name, which takes a struct of `words`, with that much dynamic shared memory. The
-  /// program's device is current. Throws Error device_failed.
+  /// Launches blocks × threads of the kernel of that name, which takes a struct of `words`, with that amount of dynamic
+  /// shared memory. The program's device must be current. Throws Error device_failed.
   void launch(const char* kernel, std::int64_t blocks, int threads, std::int64_t shared_bytes, Stream stream,
               std::span<const std::uint64_t> words) const;
 
@@ -29,15 +29,16 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
-/// How many programs a process keeps loaded: those that it used last. A program of a query takes some 100 KB on its device.
+/// Maximum number of programs that a process keeps loaded: the most recently used ones. A query's program takes about
+/// 100 KB.
 inline constexpr std::size_t kMostPrograms = 256;
 
-/// The source's program for a device, which need not be current: compiled and loaded where the process does not keep it.
-/// Threads that ask for other programs do not wait meanwhile. `seconds` grows by the time that compiling and loading take.
-/// Throws as compiled() does, and device_failed.
+/// Returns the source's program for a device, which need not be current. If the process has not loaded the program, the
+/// call compiles and loads it. Threads that request other programs do not wait. `seconds` increases by the time for
+/// compiling and loading. Throws as compiled() does, and device_failed.
 std::shared_ptr<const Program> program_of(const std::string& source, int device, double& seconds);
 
-/// What bounds a launch on a device.
+/// The limits of a launch on a device.
 struct LaunchLimits {
   int multiprocessors = 0;
   std::int64_t shared_per_block = 0;  ///< bytes, static and dynamic together

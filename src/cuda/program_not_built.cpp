@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/program_not_built.cpp: a build without CUDA has this in place of program.cpp: errors that say why.
+// cuda/program_not_built.cpp: replaces program.cpp in a build without CUDA: errors that name the reason.
 #include "cuda/not_built.hpp"
 #include "cuda/program.hpp"
 

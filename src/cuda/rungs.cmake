@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# src/cuda/rungs.cmake: how the CUDA half of the library is compiled: what asks the runtime, and the rungs.
+# src/cuda/rungs.cmake: how the CUDA half of the library is compiled: the files that call the runtime, and the rungs.
 
-# Half of every rung is in its host code, and nvcc hands that to the C++ compiler.
+# Half of every rung is host code, which nvcc passes to the C++ compiler.
 set(UPSWEEP_CUDA_FLAGS -Xcompiler=-fno-math-errno --extended-lambda --compress-mode=size)
 
-# upsweep_cuda_per_type(NAME SOURCE TYPE…): SOURCE compiled once per type, which it calls UPSWEEP_ELEMENT, so that the
+# upsweep_cuda_per_type(NAME SOURCE TYPE…): compiles SOURCE once per type, with the type as UPSWEEP_ELEMENT, so that the
 # types are compiled at the same time.
 function(upsweep_cuda_per_type name source)
   foreach(type IN LISTS ARGN)
@@ -25,7 +25,7 @@ upsweep_cuda_per_type(lookahead problems/dense/scan/lookahead_kernels.cu ${UPSWE
 upsweep_cuda_per_type(lookback problems/dense/scan/lookback_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(reduce problems/dense/reduce/kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(cub problems/dense/scan/cub_kernels.cu ${UPSWEEP_CUDA_TYPES})
-# Reductions of lists keep signed elements as unsigned ones.
+# Reductions of lists store signed elements as unsigned ones.
 set(UPSWEEP_CUDA_KEPT_TYPES std::uint8_t std::uint16_t std::uint32_t std::uint64_t float double)
 upsweep_cuda_per_type(lanes problems/lists/segmented_reduce/lanes_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
 upsweep_cuda_per_type(pipeline problems/lists/segmented_reduce/pipeline_kernels.cu ${UPSWEEP_CUDA_KEPT_TYPES})
@@ -34,7 +34,7 @@ upsweep_cuda_per_type(list_lookahead problems/lists/segmented_scan/lookahead_ker
 upsweep_cuda_per_type(shard_scan scale/shards/scan_kernels.cu ${UPSWEEP_CUDA_TYPES})
 upsweep_cuda_per_type(sort problems/lists/segmented_sort/kernels.cu std::uint8_t std::uint16_t std::uint32_t std::uint64_t)
 
-# What several rungs or calls of a problem share.
+# Files that several rungs or calls of a problem share.
 set(kernels_beside_rungs problems/keys/by_key/key_runs.cu problems/lists/pack/conversion_kernels.cu problems/lists/segmented_scan/heads.cu
   problems/lists/segmented_sort/packed_lists.cu scale/shards/lists.cu scale/shards/offsets.cu scale/shards/scan.cu)
 target_sources(upsweep PRIVATE
@@ -59,7 +59,7 @@ set_source_files_properties(${built_rungs} problems/dense/filtered_sum/on_device
 set_source_files_properties(cuda/capability.cu ${kernels_beside_rungs} ${cuda_rungs} PROPERTIES COMPILE_OPTIONS "${UPSWEEP_CUDA_FLAGS}")
 target_link_libraries(upsweep PRIVATE CUDA::cudart_static ${CMAKE_DL_LIBS})
 
-# A newer CUB than the toolkit's to compare with, where PyPI's nvidia-cuda-cccl is in .venv.
+# A newer CUB than the toolkit's for comparison, if PyPI's nvidia-cuda-cccl is in .venv.
 file(GLOB newer_cub "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu*/include/cccl/cub/version.cuh")
 if(newer_cub)
   list(GET newer_cub 0 newer_cub)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/runtime.cpp: devices, memory and workspaces, by the CUDA runtime.
+// cuda/runtime.cpp: devices, memory and workspaces, with the CUDA runtime.
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
@@ -19,8 +19,9 @@
 namespace upsweep::gpu {
 namespace {
 
-/// What a pool keeps of freed memory when a call waits, of all that its device has: taken again it costs a group_by() of 10^8 rows
-/// as much time as all of its work. Who asks the runtime for more than is free gets what pools of the process keep.
+/// A pool keeps this share of its device's memory when a call waits, if it is free. To allocate it again would cost a
+/// group_by() of 10^8 rows the same time as all of its work. If a program asks the runtime for more memory than is
+/// free, it gets the memory that pools of the process keep.
 constexpr std::uint64_t kShareKept = 16;
 
 class Pool final : public MemoryResource {
@@ -30,7 +31,7 @@ class Pool final : public MemoryResource {
     require(cudaGetDevice(&device), "asking for the current device");
     void* memory = nullptr;
     const std::string what = "allocating " + std::to_string(bytes) + " bytes on the device";
-    const DuringCapture allowed;  // of another thread, too
+    const DuringCapture allowed;  // also during a capture of another thread
     require(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_of(device), stream), what.c_str());
     return memory;
   }
@@ -57,14 +58,14 @@ std::vector<Device> find_devices() {
   std::vector<Device> all;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    forget_last_error();  // no driver, or no device: there is none
+    forget_last_error();  // no driver, or no device: the list is empty
     return all;
   }
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties = {};
     if (const cudaError_t error = cudaGetDeviceProperties(&properties, i); error != cudaSuccess) {
       forget_last_error();
-      all.push_back({.error = cudaGetErrorString(error)});  // in its place: ordinals are those of the runtime
+      all.push_back({.error = cudaGetErrorString(error)});  // keeps its place: ordinals are those of the runtime
       continue;
     }
     all.push_back({.name = properties.name,
@@ -77,7 +78,7 @@ std::vector<Device> find_devices() {
   return all;
 }
 
-/// A function of the driver, which the library is not linked with.
+/// Returns a function of the driver, with which the library is not linked.
 template <class Function>
 Function driver_function(const char* name, unsigned version) {
   void* function = nullptr;
@@ -92,7 +93,7 @@ void require(CUresult result, const char* what) {
   throw Error(Code::device_failed, std::string(what) + ": error " + std::to_string(result) + " of the driver");
 }
 
-// Through the stream's context: cudaStreamGetDevice() and cuStreamGetDevice() end a capture with an error.
+// Uses the stream's context: cudaStreamGetDevice() and cuStreamGetDevice() end a capture with an error.
 int device_of(Stream stream) {
   static const auto stream_context = driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020);
   static const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 4000);
@@ -108,13 +109,13 @@ int device_of(Stream stream) {
   return device;
 }
 
-// What is put into a stream runs on the stream's device, whatever device is current: on arrays of another it would fault.
+// Work in a stream runs on the stream's device, whatever device is current. On arrays of another device it would fault.
 void require_own_stream(int device, Stream stream) {
   if (stream == nullptr || devices().size() < 2) return;
   const int its = device_of(stream);
   if (its == device) return;
-  throw Error(Code::invalid_argument, "the stream is of device " + std::to_string(its) + ": a call on device " +
-                                          std::to_string(device) + " needs one of its own");
+  throw Error(Code::invalid_argument, "the stream belongs to device " + std::to_string(its) + "; a call on device " +
+                                          std::to_string(device) + " needs a stream of that device");
 }
 
 }  // namespace
@@ -155,7 +156,8 @@ Workspace::Workspace(WorkspaceSize size, int device, Stream stream, MemoryResour
       require(cudaMemsetAsync(kept_, 0, static_cast<std::size_t>(size.kept), stream), "clearing a workspace");
     }
     if (size.scratch > 0) scratch_ = memory.allocate(size.scratch, stream);
-    // Now, and not when another stream turns up: that one may be captured, when nothing can be put into the default stream.
+    // Now, and not when another stream is first used: that one may be captured, and then the default stream cannot be
+    // used.
     if (serves == Serves::any_stream && (size.kept > 0 || size.scratch > 0)) {
       require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
       require(cudaEventRecord(event_, stream), "clearing a workspace");
@@ -181,7 +183,7 @@ void Workspace::free() noexcept {
   if (kept_ != nullptr) memory_.deallocate(kept_, size_.kept, stream_);
 }
 
-/// What a call puts into `stream` from now on finds the workspace cleared. Throws invalid_argument where it does not fit.
+/// After this, later work in `stream` finds the workspace cleared. Throws invalid_argument if it is too small.
 void Workspace::begin_call(WorkspaceSize needed, Stream stream) {
   if (size_.kept < needed.kept || size_.scratch < needed.scratch) {
     throw Error(Code::invalid_argument, "the workspace has " + std::to_string(size_.kept) + " + " +
@@ -191,8 +193,8 @@ void Workspace::begin_call(WorkspaceSize needed, Stream stream) {
   if (needed.kept > 0) {
     if (is_used_ && size_.kept_as != needed.kept_as) {
       throw Error(Code::invalid_argument,
-                  "the workspace was used by a function that keeps something else in it; give this one a workspace of "
-                  "its own");
+                  "the workspace was used by a function that keeps other data in it; use a separate workspace for this "
+                  "function");
     }
     is_used_ = true;
     size_.kept_as = needed.kept_as;
@@ -200,7 +202,7 @@ void Workspace::begin_call(WorkspaceSize needed, Stream stream) {
   if (stream == stream_ || event_ == nullptr || is_ordered_) return;
   if (capture_of(stream) == cudaStreamCaptureStatusNone) {
     require(cudaStreamWaitEvent(stream, event_), "waiting for a workspace");
-  } else {  // a graph cannot wait for what is not in it
+  } else {  // a graph cannot wait for work outside it
     const DuringCapture allowed;
     require(cudaEventSynchronize(event_), "waiting for a workspace");
   }
@@ -219,8 +221,8 @@ void Workspace::end_call(Stream stream) noexcept {
 int make_current(int device) {
   if (device < 0 || device >= static_cast<int>(devices().size())) {
     throw Error(Code::no_device, devices().empty() ? "no CUDA device on this machine"
-                                                   : "device " + std::to_string(device) + ": there are " +
-                                                         std::to_string(devices().size()));
+                                                   : "no device " + std::to_string(device) +
+                                                         "; number of devices: " + std::to_string(devices().size()));
   }
   if (const std::string& error = devices()[static_cast<std::size_t>(device)].error; !error.empty()) {
     throw Error(Code::no_device, "device " + std::to_string(device) + " cannot be used: " + error);
@@ -242,19 +244,18 @@ void require_device_memory(const void* data, int device, const char* what) {
   const bool here = attributes.type == cudaMemoryTypeManaged ||
                     (attributes.type == cudaMemoryTypeDevice && attributes.device == device);
   if (here) return;
-  const std::string where = attributes.type == cudaMemoryTypeDevice
-                                ? "lies on device " + std::to_string(attributes.device)
-                                : "is host memory";
-  throw Error(Code::invalid_argument,
-              std::string(what) + " " + where + ": a call on device " + std::to_string(device) + " copies nothing");
+  const std::string where =
+      attributes.type == cudaMemoryTypeDevice ? "is on device " + std::to_string(attributes.device) : "is host memory";
+  throw Error(Code::invalid_argument, std::string(what) + " " + where + "; a call on device " + std::to_string(device) +
+                                          " does not copy arrays");
 }
 
 void require_length(const std::int64_t* at, const void* result, std::int64_t result_bytes, int device) {
   if (at == nullptr) return;
   require_device_memory(at, device, "length");
-  // Blocks may begin when another one has written the result.
+  // Blocks may begin after another one has written the result.
   if (at == result || !upsweep::detail::same_or_apart(at, sizeof *at, result, result_bytes)) {
-    throw Error(Code::invalid_argument, "the length lies in the result: it needs memory of its own");
+    throw Error(Code::invalid_argument, "the length is inside the result; it needs separate memory");
   }
 }
 
@@ -263,9 +264,9 @@ const void* mapped_memory(const void* data, int device, const char* what) {
   require(cudaPointerGetAttributes(&attributes, data), what);
   const bool elsewhere = attributes.type == cudaMemoryTypeDevice && attributes.device != device;
   if (attributes.type == cudaMemoryTypeUnregistered || attributes.devicePointer == nullptr || elsewhere) {
-    const std::string where = elsewhere ? "lies on device " + std::to_string(attributes.device) : "is pageable memory";
-    throw Error(Code::invalid_argument, std::string(what) + " " + where + ": kernels on device " +
-                                            std::to_string(device) + " reach its own memory and pinned memory " +
+    const std::string where = elsewhere ? "is on device " + std::to_string(attributes.device) : "is pageable memory";
+    throw Error(Code::invalid_argument, std::string(what) + " " + where + "; kernels on device " +
+                                            std::to_string(device) + " can access its memory and pinned memory " +
                                             "(cudaHostAlloc, cudaHostRegister)");
   }
   return attributes.devicePointer;
@@ -273,7 +274,7 @@ const void* mapped_memory(const void* data, int device, const char* what) {
 
 void require_no_capture(Stream stream, const char* instead) {
   if (capture_of(stream) == cudaStreamCaptureStatusNone) return;
-  throw Error(Code::invalid_argument, std::string("a call that waits cannot be captured into a graph: use ") + instead);
+  throw Error(Code::invalid_argument, std::string("a call that waits cannot be captured into a graph; use ") + instead);
 }
 
 void fetch(void* to, const void* from, std::int64_t bytes, Stream stream) {

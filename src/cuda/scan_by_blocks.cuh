@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/scan_by_blocks.cuh: blocks scan their tiles alone, their totals are scanned the same way, and added back.
+// cuda/scan_by_blocks.cuh: blocks scan tiles independently; their totals are scanned likewise, and added back.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 namespace upsweep::gpu {
 
-/// Values that lie in memory as they are.
+/// Values that are stored in memory.
 template <class T, class Op>
 struct Values {
   const T* values;
@@ -21,7 +21,7 @@ struct Values {
 
 template <class T, class Op>
 __global__ void add_back(Op op, const T* totals, T* out, std::int64_t n, int tile) {
-  // Block b brings what precedes tile b + 1.
+  // Block b adds what precedes tile b + 1.
   const std::int64_t first = (std::int64_t{blockIdx.x} + 1) * tile;
   const T before = totals[blockIdx.x];
   for (int i = static_cast<int>(threadIdx.x); i < tile && first + i < n; i += static_cast<int>(blockDim.x)) {
@@ -29,13 +29,14 @@ __global__ void add_back(Op op, const T* totals, T* out, std::int64_t n, int til
   }
 }
 
-/// See in_order.cuh. Tiles::kTile elements are one block's work: Tiles{}.launch(elements, out, totals, n, blocks, stream)
-/// scans every tile alone, writes their totals unless `totals` is null, and returns its error. Any n.
+/// See in_order.cuh. A block processes Tiles::kTile elements. Tiles{}.launch(elements, out, totals, n, blocks, stream)
+/// scans every tile independently, writes their totals unless `totals` is null, and returns its error. Any n is
+/// supported.
 template <class Tiles>
 struct Blocks {
   static constexpr int kTile = Tiles::kTile;
 
-  /// The totals of all levels.
+  /// Returns the number of totals of all levels.
   static constexpr std::int64_t values(std::int64_t n) {
     std::int64_t all = 0;
     while (n > kTile) {
@@ -52,11 +53,11 @@ struct Blocks {
     if (blocks == 1) return Tiles{}.launch(elements, out, static_cast<T*>(nullptr), n, 1, stream);
     cudaError_t error = Tiles{}.launch(elements, out, totals, n, static_cast<unsigned>(blocks), stream);
     if (error != cudaSuccess) return error;
-    // ---- The totals, in place.
+    // ---- Scan the totals, in place.
     using Op = decltype(elements.op);
     error = scan(Values<T, Op>{totals, elements.op}, totals, totals + blocks, blocks, true, stream);
     if (error != cudaSuccess) return error;
-    // ---- Back into all tiles but the first.
+    // ---- Add them to all tiles except the first.
     return detail::launch(
         {.blocks = static_cast<unsigned>(blocks - 1), .threads = tuning::kTeaching.threads, .stream = stream},
         add_back<T, Op>, elements.op, totals, out, n, kTile);

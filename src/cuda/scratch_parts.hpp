@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/scratch_parts.hpp: a call's scratch memory in parts, one after the other.
+// cuda/scratch_parts.hpp: divides a call's scratch memory into consecutive arrays.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace upsweep::gpu {
 
 constexpr std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
-/// Parts begin at multiples of 256 bytes. Of no memory they are null, and bytes() says how much they take.
+/// Arrays begin at multiples of 256 bytes. Without memory they are null, and bytes() returns the total size.
 class ScratchParts {
  public:
   explicit ScratchParts(void* memory) : memory_(static_cast<std::byte*>(memory)) {}

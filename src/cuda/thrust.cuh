@@ -30,15 +30,15 @@ struct ThrustScratch {
   static constexpr std::int64_t bytes_for(std::int64_t n) { return (1 << 16) + n / 1024 * 32; }
 };
 
-/// Has run(policy) call an algorithm.
+/// Calls run(policy), which calls an algorithm.
 template <class Run>
 Status run_thrust(const Launch& launch, Run run) noexcept try {
   ThrustScratch scratch{static_cast<char*>(launch.scratch), launch.size.scratch};
   forget_last_error();
   run(thrust::cuda::par_nosync(scratch).on(launch.stream));
-  return {};  // a launch that failed has thrown
+  return {};  // a failed launch has thrown
 } catch (const std::bad_alloc&) {
-  return {Code::device_memory, kNoIndex, "Thrust wants more temporary memory than its workspace has"};
+  return {Code::device_memory, kNoIndex, "Thrust needs more temporary memory than its workspace has"};
 } catch (...) {
   return {Code::device_failed, kNoIndex, "Thrust failed"};
 }

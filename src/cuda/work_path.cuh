@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuda/work_path.cuh: the work of lists as a path that is divided equally, its costs, and the searches for who is at a place of it.
+// cuda/work_path.cuh: the work of lists as a path that is divided equally, its costs, and searches on it.
 //
-// The path goes through the elements of a list, then past the list's end, then on to the next list. A step costs what it takes to do:
-// so equal lengths of the path are equal work, whatever the lists. With no cost for the ends of lists, a place is an element of the
-// result: the tiles of results of moved_lists.cuh.
+// The path passes the elements of a list, then the list's end, then the next list. The cost of a step is its work, so
+// equal lengths of the path are equal work, for any lists. If the ends of lists cost nothing, a place is an element of
+// the result, as in the tiles of results of moved_lists.cuh.
 // From   Merge path (Odeh, Green, Mwassi, Shmueli, Birk, "Merge path", 2012); load-balancing search (Baxter 2013).
 #pragma once
 
@@ -15,24 +15,26 @@
 
 namespace upsweep::gpu {
 
-/// What the steps of a path cost.
+/// The costs of the steps of a path.
 struct PathCost {
   std::int64_t element = 1;
   std::int64_t list = 1;  ///< its end
 
-  /// The length of a path of so many elements and lists.
+  /// Returns the length of a path of that number of elements and lists.
   [[nodiscard]] __host__ __device__ __forceinline__ std::int64_t length(std::int64_t elements,
                                                                         std::int64_t lists) const {
     return elements * element + lists * list;
   }
-  /// Whether these come no later than place `at`. Of any elements, where one costs 1: their sum with the lists is not formed.
+  /// Whether these are at or before place `at`. If an element costs 1, any number is allowed: its sum with the lists is
+  /// not formed.
   [[nodiscard]] __host__ __device__ __forceinline__ bool is_before(std::int64_t elements, std::int64_t lists,
                                                                    std::int64_t at) const {
     return elements * element <= at - lists * list;
   }
 };
 
-/// The first i of first … last - 1 for which holds(i), or last: it holds for all that follow one for which it does.
+/// Returns the first i of first … last - 1 for which holds(i), or last. If it holds for one i, it must hold for all
+/// later ones.
 template <class Holds>
 __device__ __forceinline__ std::int64_t first_where(std::int64_t first, std::int64_t last, Holds holds) {
   while (first < last) {
@@ -46,7 +48,8 @@ __device__ __forceinline__ std::int64_t first_where(std::int64_t first, std::int
   return first;
 }
 
-/// The last i of first … last for which holds(i): it does for `first`, and for all that precede one for which it does.
+/// Returns the last i of first … last for which holds(i). It must hold for `first`, and for all i before one for which
+/// it holds.
 template <class Holds>
 __device__ __forceinline__ std::int64_t last_where(std::int64_t first, std::int64_t last, Holds holds) {
   while (first < last) {
@@ -60,8 +63,8 @@ __device__ __forceinline__ std::int64_t last_where(std::int64_t first, std::int6
   return first;
 }
 
-/// last_where() of 0 … last by each half of a warp, with 16 probes at a time: first around `guess`, 8^7 … 8, 1 before it and
-/// 1, 8 … 8^7 after.
+/// Computes last_where() of 0 … last by each half of a warp, with 16 probes at a time: first around `guess`, 8^7 … 8, 1
+/// before it and 1, 8 … 8^7 after.
 template <class Holds>
 __device__ __forceinline__ std::int64_t last_where_by_half_warps(std::int64_t last, std::int64_t guess, int lane,
                                                                  Holds holds) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/child.cpp: forks, listens to the child by a pipe, and says how it ended.
+// system/child.cpp: forks, reads the child's output from a pipe, and reports how the child ended.
 #include "system/child.hpp"
 
 #include <fcntl.h>
@@ -20,16 +20,16 @@ namespace upsweep {
 namespace {
 
 [[noreturn]] void be_child(const std::function<void(int out)>& work, int out) {
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody listens once the command was stopped
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // no process reads the pipe once the command was stopped
   const rlimit none = {};
   (void)setrlimit(RLIMIT_CORE, &none);  // a crash is reported, and leaves no file
-  (void)signal(SIGBUS, SIG_DFL);        // the command's own handler speaks of files
+  (void)signal(SIGBUS, SIG_DFL);        // the command's own handler reports file errors
   work(out);
   _exit(0);
 }
 
-/// All that comes until the end; false: nothing came for so long. The clock is the listener's, as a child may block its
-/// signals.
+/// Reads until the end. Returns false if nothing arrives for most_seconds. The parent measures the time, as a child may
+/// block its signals.
 bool listen(int from, int most_seconds, std::string& all) {
   std::array<char, 4096> buffer{};
   for (;;) {
@@ -51,18 +51,18 @@ std::string how_it_ended(int status) {
 
 ChildEnd run_in_child(const std::function<void(int out)>& work, int most_seconds) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(Code::out_of_memory, "no pipe to listen to a process by");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(Code::out_of_memory, "cannot create a pipe to a child process");
   const pid_t child = fork();
   if (child == 0) be_child(work, ends[1]);
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
-    throw Error(Code::out_of_memory, "no process to try the rung of one's own in");
+    throw Error(Code::out_of_memory, "cannot create a process to try the custom rung");
   }
   ChildEnd end;
   const bool has_ended = listen(ends[0], most_seconds, end.said);
   close(ends[0]);
-  (void)kill(child, SIGKILL);  // one that is ending keeps its status; another may have closed its end and gone on
+  (void)kill(child, SIGKILL);  // an ending child keeps its status; another may have closed its pipe and still run
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

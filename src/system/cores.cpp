@@ -18,17 +18,17 @@
 namespace upsweep {
 namespace {
 
-/// 8192 processors: Linux is built for no more, and refuses sets that are smaller than its own.
+/// 8192 processors, the maximum that Linux can be built for. Linux refuses sets that are smaller than its own.
 using Mask = std::array<cpu_set_t, 8>;
 
-/// Adds the cores that a thread may run on; none where that is not to be had.
+/// Adds the cores that a thread may run on; none if they cannot be determined.
 void add_cores_of(pid_t thread, Mask& mask) noexcept {
   Mask own{};
   if (sched_getaffinity(thread, sizeof own, own.data()) != 0) return;
   CPU_OR_S(sizeof own, mask.data(), mask.data(), own.data());
 }
 
-/// What is found out once. Constant-initialised; a child of fork() begins anew, whatever state it was in.
+/// Values that are determined once. It is constant-initialized. A child of fork() starts again, whatever the state was.
 class Cores {
  public:
   int count() noexcept {
@@ -54,7 +54,7 @@ class Cores {
   }
 
   std::mutex finding_;
-  std::atomic<int> count_{0};  // not found yet
+  std::atomic<int> count_{0};  // 0: not determined yet
   Mask mask_{};
 };
 
@@ -71,7 +71,7 @@ const AtFork at_fork;
 
 void use_every_core() noexcept {
   const Mask& mask = cores.mask();
-  sched_setaffinity(0, sizeof mask, mask.data());  // refused: it stays where it is
+  sched_setaffinity(0, sizeof mask, mask.data());  // if refused, the thread keeps its cores
 }
 
 int hardware_threads() noexcept { return cores.count(); }

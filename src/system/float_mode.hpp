@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/float_mode.hpp: how floats are computed, kept while a rung of the user's own runs.
+// system/float_mode.hpp: the floating-point environment, kept while a user's custom rung runs.
 #pragma once
 
 #include <cfenv>
 
 namespace upsweep {
 
-/// Puts back how this thread rounds, and whether it keeps subnormal numbers: what a guest changes is not for other rungs.
-/// It takes longer than a short call, so it belongs around what is timed, not into it.
+/// Restores the rounding mode of this thread, and whether it keeps subnormal numbers, so that a guest's changes do not
+/// affect other rungs. It takes longer than a short call, so it belongs around the timed code, not into it.
 class KeptFloatMode {
  public:
   KeptFloatMode() { (void)std::fegetenv(&mode_); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/hash.cpp: the secret that hashes are made by.
+// system/hash.cpp: the secret of the hashes.
 #include "system/hash.hpp"
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/hash.hpp: hashes of keys, by a secret of the process: nobody can make keys that all have one hash.
+// system/hash.hpp: hashes of keys with a secret of the process, so that keys with equal hashes cannot be constructed.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,34 @@
 
 namespace upsweep {
 
-/// Random, and the same for the whole process. No answer depends on it.
+/// Random, and constant within a process. No result depends on it.
 struct Secret {
   std::uint64_t a;
   std::uint64_t b;  ///< odd
 };
 [[nodiscard]] const Secret& secret();
 
-/// Both halves of a product, as one: each bit of it depends on all of the factors'.
+/// XORs both halves of a product. Each bit of the result depends on all bits of the factors.
 inline std::uint64_t folded_product(std::uint64_t x, std::uint64_t y) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(x) * y;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// The hash of what `before` is of, and then of these.
+/// Extends a hash: `before` is the hash of earlier data, `low` and `high` are the next data.
 inline std::uint64_t hash_more(const Secret& by, std::uint64_t before, std::uint64_t low, std::uint64_t high) {
   return folded_product(before ^ low ^ by.a, by.b ^ high);
 }
 
-/// Of a hash so many bits, the lowest, choose no slot.
+/// The number of lowest bits of a hash that do not affect its slot.
 inline constexpr int kUnusedHashBits = 16;
-/// The slot of a hash among a power of two of them, where the search begins.
+/// Returns the slot where the search for a hash begins. `slots` is a power of two.
 constexpr std::size_t slot_of(std::uint64_t hash, std::size_t slots) {
   return static_cast<std::size_t>(hash >> kUnusedHashBits) & (slots - 1);
 }
 
-/// Up to seven bytes as a word: of texts of one length no two are the same. A copy of any length would be a call.
+/// Packs up to seven bytes into a word. Different strings of one length have different words. A copy of variable length
+/// would be a call.
 inline std::uint64_t short_word(const char* text, std::size_t size) {
   if (size >= sizeof(std::uint32_t)) {
     std::uint32_t first = 0;
@@ -49,7 +50,7 @@ inline std::uint64_t short_word(const char* text, std::size_t size) {
   return word;
 }
 
-/// Whether texts are the same, which mostly are short: word by word, as a call of memcmp() takes longer.
+/// Returns whether two strings are equal. Most are short, so it compares word by word; a call of memcmp() takes longer.
 inline bool same_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   if (a.size() < sizeof(std::uint64_t)) return short_word(a.data(), a.size()) == short_word(b.data(), b.size());
@@ -66,7 +67,7 @@ inline bool same_text(std::string_view a, std::string_view b) {
   return same_word(last);
 }
 
-/// Copies a text, which mostly is short: a call of memcpy() takes longer.
+/// Copies a string. Most are short, and a call of memcpy() takes longer.
 inline void copy_text(char* to, std::string_view text) {
   const std::size_t size = text.size();
   constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -74,7 +75,7 @@ inline void copy_text(char* to, std::string_view text) {
     std::memcpy(to, text.data(), size);
   } else if (size >= kWord) {
     for (std::size_t at = 0; at < size - kWord; at += kWord) std::memcpy(to + at, text.data() + at, kWord);
-    std::memcpy(to + size - kWord, text.data() + size - kWord, kWord);  // some of it for the second time
+    std::memcpy(to + size - kWord, text.data() + size - kWord, kWord);  // copies some bytes again
   } else if (size >= kWord / 2) {
     std::memcpy(to, text.data(), kWord / 2);
     std::memcpy(to + size - kWord / 2, text.data() + size - kWord / 2, kWord / 2);
@@ -92,7 +93,7 @@ inline std::uint64_t hash_of(const Secret& by, std::string_view text) {
     std::memcpy(&word, at, sizeof word);
     all = hash_more(by, all, word, 0);
   }
-  std::memcpy(&word, last, sizeof word);  // some of it for the second time
+  std::memcpy(&word, last, sizeof word);  // reads some bytes again
   return hash_more(by, all, word, 1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/interruption.hpp: whether a call is to go on, for all of its threads.
+// system/interruption.hpp: whether a call continues, for all of its threads.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@ inline constexpr Status kInterrupted{.code = Code::interrupted, .reason = "inter
 
 class Interruption {
  public:
-  /// Null, or nothing to be called: nobody ends the call.
+  /// A null pointer or an empty function means that the call cannot be ended.
   explicit Interruption(const detail::GoOn* go_on) : go_on_(go_on != nullptr && *go_on ? go_on : nullptr) {}
 
-  /// False once the call is to stop. Calls go_on unless that is known already.
+  /// Returns false once the call must stop. Calls go_on unless that is known already.
   bool goes_on() {
     if (go_on_ == nullptr) return true;
     if (!is_stopped() && !(*go_on_)()) stopped_.store(true, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/isa.hpp: which instruction sets this CPU supports, of those that the library has kernels for.
+// system/isa.hpp: the instruction sets that this CPU supports and the library has kernels for.
 #pragma once
 
 #include "upsweep/policy.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/large_memory.cpp: memory of large vectors, of which what one has given back is the next one's: in a virtual machine, to
-// touch a page for the first time takes as long as to write it ten times.
+// system/large_memory.cpp: memory of large vectors, reused by later vectors. In a virtual machine, the first write to a
+// page takes as long as ten later writes to it.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,21 +24,21 @@ namespace upsweep::detail {
 namespace {
 
 #ifdef UPSWEEP_SANITIZED
-constexpr bool kIsWatched = true;  // sanitizers watch malloc()'s memory alone
+constexpr bool kIsWatched = true;  // sanitizers watch only malloc()'s memory
 #else
 constexpr bool kIsWatched = false;
 #endif
 
 constexpr std::size_t kBlock = std::size_t{64} << 10;
-constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, where the system makes them
-constexpr std::size_t kBlocks = kChunk / kBlock;      // of a chunk
-static_assert(kBlocks == 32);                         // a bit each
+constexpr std::size_t kChunk = std::size_t{2} << 20;  // a huge page, if the system creates them
+constexpr std::size_t kBlocks = kChunk / kBlock;      // per chunk
+static_assert(kBlocks == 32);                         // one bit each
 constexpr std::uint32_t kFull = ~std::uint32_t{0};
-// What stays when nobody is about to use it: of the memory that is available such a share, and no more than these
-// chunks. To let a gigabyte go takes 20 to 40 ms.
+// The memory that is kept while no call uses it: 1/kSpareShare of the available memory, at most kMostSpare chunks. The
+// release of a gigabyte takes 20 to 40 ms.
 constexpr std::int64_t kSpareShare = 32;
 constexpr std::size_t kMostSpare = 256;
-// Blocks of vectors of about one size that are kept for the next one: 8 MB.
+// Blocks of vectors of about one size that are kept for the next vector: 8 MB.
 constexpr std::size_t kMostRecent = 128;
 
 constexpr std::size_t ceil_div(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
@@ -47,9 +47,9 @@ constexpr std::uint32_t mask_of(std::size_t blocks) {
   return static_cast<std::uint32_t>((std::uint64_t{1} << blocks) - 1);
 }
 
-/// The first of so many blocks that are free and follow each other; kBlocks: there are none.
+/// Returns the first of `blocks` consecutive free blocks, or kBlocks if there are none.
 std::size_t first_free(std::uint32_t used, std::size_t blocks) {
-  std::uint32_t begins = ~used;  // where so many free ones begin
+  std::uint32_t begins = ~used;  // where `has` consecutive free blocks begin
   for (std::size_t has = 1; has < blocks;) {
     const std::size_t more = std::min(has, blocks - has);
     begins &= begins >> more;
@@ -58,8 +58,8 @@ std::size_t first_free(std::uint32_t used, std::size_t blocks) {
   return begins == 0 ? kBlocks : static_cast<std::size_t>(std::countr_zero(begins));
 }
 
-/// Addresses for twice the machine's memory, in chunks. Who takes some gets what was given back last, or else the first that are free, as
-/// these have been written to.
+/// Addresses for twice the machine's memory, in chunks. An allocation gets the memory that was returned last, otherwise
+/// the first free memory, as that has been written to.
 class Arena {
  public:
   Arena() noexcept {
@@ -73,7 +73,7 @@ class Arena {
     chunks_ = chunks;
   }
 
-  /// Null: there is none.
+  /// Returns null if there is no memory.
   void* take(std::size_t bytes) {
     const std::lock_guard lock(changing_);
     if (bytes > kChunk / 2) return take_chunks(ceil_div(bytes, kChunk));
@@ -157,7 +157,7 @@ class Arena {
     return memory_ + first * kChunk;
   }
 
-  /// Whether there are so many chunks that can be written to.
+  /// Returns whether the first `count` chunks can be written to.
   bool has_chunks(std::size_t count) {
     const std::size_t before = used_.size();
     if (count <= before) return true;
@@ -168,7 +168,7 @@ class Arena {
     return true;
   }
 
-  /// Of a chunk that nothing is in: something will be.
+  /// Marks an empty chunk that will be written to.
   void write(std::size_t chunk) {
     if (is_written_[chunk] != 0) --spare_;
     is_written_[chunk] = 1;
@@ -188,7 +188,7 @@ class Arena {
     spare_ += count;
   }
 
-  /// The last chunks, until no more than some are spare.
+  /// Releases the last chunks, until at most most_spare_ chunks are spare.
   void let_spare_go() noexcept {
     for (std::size_t end = used_.size(); end > 0 && spare_ > most_spare_; --end) {
       std::size_t first = end;
@@ -206,19 +206,22 @@ class Arena {
   std::mutex changing_;
   int uses_ = 0;
   std::size_t most_spare_ = 0;            ///< chunks
-  std::vector<std::uint32_t> used_;       ///< of each chunk up to the last that has been used, its blocks that are
-  std::vector<std::uint8_t> is_written_;  ///< likewise, whether it takes memory
-  std::size_t spare_ = 0;                 ///< chunks that nothing is in and that take memory
-  /// By their number, blocks that were given back last: the next one takes them, while they are in the cache.
+  std::vector<std::uint32_t> used_;       ///< the used blocks of each chunk, up to the last chunk that has been used
+  std::vector<std::uint8_t> is_written_;  ///< for each of these chunks, whether it occupies memory
+  std::size_t spare_ = 0;                 ///< empty chunks that occupy memory
+  /// By number of blocks, the blocks that were returned last. The next allocation gets them, while they are in the
+  /// cache.
   std::array<std::vector<std::byte*>, kBlocks / 2 + 1> recent_;
-  /// By a number of blocks: chunks before it have not so many that follow each other.
+  /// By number of blocks: chunks before this one do not have that number of consecutive free blocks.
   std::array<std::size_t, kBlocks + 1> first_with_ = {};
 };
 
-/// Null where there is none, and before the library is initialised. Never destroyed: vectors of static objects may be later.
+/// Null if there is none, and before the library is initialized. Never destroyed: vectors of static objects may be
+/// later.
 constinit Arena* arena = nullptr;
 
-/// A child of fork() goes on with what its parent had, so nothing of it may be half done: it is locked around fork().
+/// A child of fork() continues with the arena of its parent. It is locked around fork(), so that it is in a consistent
+/// state.
 struct Made {
   Made() noexcept {
     if (kIsWatched || address_space_is_limited()) return;

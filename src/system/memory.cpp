@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/memory.cpp: asks Linux, and the control group that the process may be in, how much memory is free.
+// system/memory.cpp: asks Linux, and the process's control group, how much memory is free.
 #include "system/memory.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-/// The number after the word `name` in a file of names and numbers, or kUnknown.
+/// Returns the number after the word `name` in a file of names and numbers, or kUnknown.
 std::int64_t number_after(std::string_view name, const char* file) {
   const std::string text = system_text(file);
   for (std::string_view rest = text; !rest.empty();) {
@@ -31,20 +31,20 @@ std::int64_t free_in_system() {
   return kilobytes == kUnknown ? kUnknown : kilobytes * 1024;
 }
 
-/// The number that a file begins with; kUnknown for "max" too.
+/// Returns the number that a file begins with, or kUnknown, also for "max".
 std::int64_t number_in(const char* file) {
   const std::string text = system_text(file);
   std::string_view rest = text;
   return number_or(kUnknown, next_word(rest));
 }
 
-/// What the group could give back of the files it has read.
+/// Returns the memory of cached files that the group could release.
 std::int64_t file_cache_in_group() {
   const std::int64_t bytes = number_after("inactive_file", "/sys/fs/cgroup/memory.stat");
   return bytes == kUnknown ? 0 : bytes;
 }
 
-/// Of the control group at the root of what this process sees, which is a container's.
+/// For the control group at the root of this process's view, which is that of a container.
 std::int64_t free_in_group() {
   const std::int64_t most = number_in("/sys/fs/cgroup/memory.max");
   const std::int64_t used = number_in("/sys/fs/cgroup/memory.current");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/memory.hpp: how much memory is available.
+// system/memory.hpp: the amount of available memory.
 #pragma once
 
 #include <cstdint>
 
 namespace upsweep {
 
-/// Bytes that this process can still write to without swapping: what the system has free or can free, and no more than
-/// its control group allows. Reading it takes tens of microseconds.
+/// Returns the bytes that this process can still write to without swapping. These are free or can be freed by the
+/// system, and are at most what its control group allows. A call takes tens of microseconds.
 [[nodiscard]] std::int64_t available_memory();
 
-/// No less, in whole megabytes: for messages that say what suffices, which bytes_text() would round down.
+/// Rounds up to whole megabytes, for messages that state a sufficient amount. bytes_text() would round it down.
 constexpr std::int64_t whole_megabytes(std::int64_t bytes) { return ((bytes + (1 << 20) - 1) >> 20) << 20; }
 
 }  // namespace upsweep

@@ -23,7 +23,7 @@ class Pages {
     if (bytes_ == 0) return;
     void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    (void)madvise(memory, bytes_, MADV_HUGEPAGE);  // advice: it may be refused
+    (void)madvise(memory, bytes_, MADV_HUGEPAGE);  // only advice: it may be refused
     data_ = static_cast<T*>(memory);
   }
   ~Pages() {

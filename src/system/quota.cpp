@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
-/// Every `quota` microseconds of CPU time in `period` of them.
+/// Returns the number of cores that `quota` microseconds of CPU time per `period` microseconds are.
 double cores_of(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoQuota; }
 
-/// The first number of a file, or 0: "max", "-1" and what is damaged are no quota.
+/// Returns the first number of a file, or 0: "max", "-1" and damaged text mean that there is no quota.
 double number_in(const fs::path& file) {
   const std::string text = system_text(file);
   std::string_view rest = text;
@@ -41,7 +41,7 @@ double quota_v2(const fs::path& group) {
   return cores_of(quota, number_or(0.0, next_word(rest)));
 }
 
-/// Whether a list that is separated by commas contains `wanted`.
+/// Returns whether a comma-separated list contains `wanted`.
 bool has_item(std::string_view list, std::string_view wanted) {
   for (;;) {
     const auto comma = list.find(',');
@@ -51,14 +51,14 @@ bool has_item(std::string_view list, std::string_view wanted) {
   }
 }
 
-/// A hierarchy of groups that can have CPU quotas: where it is mounted, and which of its groups that shows.
+/// A hierarchy of groups that can have CPU quotas: its mount point, and the group that is shown there.
 struct Hierarchy {
   bool v2;
   fs::path mounted_at;
   fs::path shown;
 };
 
-/// Of /proc/self/mountinfo, where a line is
+/// Reads the hierarchies from /proc/self/mountinfo, where a line is
 ///   id parent device shown mounted_at options [more …] - type source options
 std::vector<Hierarchy> hierarchies(const fs::path& root) {
   std::vector<Hierarchy> found;
@@ -80,8 +80,8 @@ std::vector<Hierarchy> hierarchies(const fs::path& root) {
   return found;
 }
 
-/// The path of this process's group in a hierarchy, of /proc/self/cgroup, where a line is "number:controllers:path" and
-/// that of v2 has no controllers.
+/// Returns the path of this process's group in a hierarchy, from /proc/self/cgroup. A line there is
+/// "number:controllers:path"; the line of v2 has no controllers.
 fs::path own_group(const fs::path& root, bool v2) {
   const std::string text = system_text(root / "proc/self/cgroup");
   for (std::string_view lines = text; !lines.empty();) {
@@ -95,10 +95,10 @@ fs::path own_group(const fs::path& root, bool v2) {
   return "/";
 }
 
-/// The least quota from the process's own group up to what is mounted.
+/// Returns the minimum quota from the process's own group up to the mounted group.
 double least_quota(const fs::path& root, const Hierarchy& in) {
   fs::path below = own_group(root, in.v2).lexically_relative(in.shown);
-  // A container sees its own group as the root, whatever the path of it says.
+  // A container sees its own group as the root, whatever its path is.
   if (below.empty() || *below.begin() == ".." || below == ".") below.clear();
   double least = kNoQuota;
   for (;; below = below.parent_path()) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/quota.hpp: how many cores the quotas of control groups leave this process.
+// system/quota.hpp: the number of cores that the quotas of control groups allow this process.
 #pragma once
 
 #include <filesystem>
 
 namespace upsweep {
 
-/// The CPU quota of this process's control groups in cores, the least of its own group and of those above it; INT_MAX where
-/// there is none. Rounded up, as the runtimes of Java, .NET and Go do: with a quota of 1.5 cores a second thread can use the
-/// half. Control groups v1 and v2; what cannot be read or understood limits nothing. `root` is where proc/ and sys/ are.
+/// Returns the CPU quota of this process's control groups in cores, or INT_MAX without a quota. It is the minimum of
+/// the process's group and the groups above it. It is rounded up, as the runtimes of Java, .NET and Go do. With a quota
+/// of 1.5 cores a second thread can use the half. Supports control groups v1 and v2. Files that cannot be read or
+/// understood limit nothing. `root` is the folder of proc/ and sys/.
 [[nodiscard]] int quota_cores(const std::filesystem::path& root) noexcept;
 
 }  // namespace upsweep

@@ -11,14 +11,15 @@
 
 namespace upsweep {
 
-/// Keeps the `most` values that were used last. A value that is dropped lives on as long as a caller holds it.
+/// Keeps the `most` values that were used last. A dropped value exists as long as a caller holds it.
 template <class Key, class Value>
 class RecentValues {
  public:
   explicit RecentValues(std::size_t most) : most_(most) {}
 
-  /// The value of `key`; make() returns it as a std::shared_ptr<const Value> where it is not kept. Only calls for the same key wait
-  /// for make(), so that a value that takes seconds to make delays no other. Throws what make() throws; the next call tries again.
+  /// Returns the value of `key`. If it is not kept, make() returns it as a std::shared_ptr<const Value>. Only calls for
+  /// the same key wait for make(), so that a value that takes seconds to make delays no other. Throws what make()
+  /// throws; then the next call tries again.
   template <class Make>
   std::shared_ptr<const Value> get(const Key& key, Make make) {
     const std::shared_ptr<Slot> slot = slot_of(key);
@@ -32,10 +33,10 @@ class RecentValues {
     std::mutex making;
     std::shared_ptr<const Value> value;
   };
-  using Slots = std::list<std::pair<const Key, std::shared_ptr<Slot>>>;  // the most recently used one first
+  using Slots = std::list<std::pair<const Key, std::shared_ptr<Slot>>>;  // the most recently used slot first
 
   std::shared_ptr<Slot> slot_of(const Key& key) {
-    std::shared_ptr<Slot> dropped;  // ends after the lock: taking a value down may take long, too
+    std::shared_ptr<Slot> dropped;  // destroyed after the lock, because the destruction may also take long
     const std::lock_guard lock(changing_);
     if (const auto known = places_.find(key); known != places_.end()) {
       slots_.splice(slots_.begin(), slots_, known->second);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/system_text.cpp: reads a file of /proc or /sys, whose size is known only at its end.
+// system/system_text.cpp: reads a file of /proc or /sys, whose size is only known at its end.
 #include "system/system_text.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // system/system_text.hpp: reads the text files in which Linux describes the machine, those of /proc and /sys.
 //
-// Streams of the standard library are not used: they read numbers by the locale that the program has set, and two copies of that
-// library in one process can share a stream's tables.
+// Streams of the standard library are not used. They read numbers by the locale that the program has set. Two copies of
+// that library in one process can also share a stream's tables.
 #pragma once
 
 #include <charconv>
@@ -13,10 +13,10 @@
 
 namespace upsweep {
 
-/// Returns the file's text; an empty one where it cannot be read.
+/// Returns the file's text, or an empty text if it cannot be read.
 [[nodiscard]] std::string system_text(const std::filesystem::path& file);
 
-/// Takes the first line off `text`, and returns it without its end.
+/// Removes the first line from `text`, and returns it without its end.
 inline std::string_view next_line(std::string_view& text) {
   const auto end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -24,7 +24,7 @@ inline std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// Takes the first word off `text`, and returns it; an empty one where no word is left.
+/// Removes the first word from `text`, and returns it. Returns an empty word if no word is left.
 inline std::string_view next_word(std::string_view& text) {
   constexpr std::string_view kBlanks = " \t\n";
   const auto begin = text.find_first_not_of(kBlanks);
@@ -34,7 +34,7 @@ inline std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-/// Returns the number that `word` is, and `otherwise` where it is none, such as "max".
+/// Returns the number in `word`, or `otherwise` if it is not a number, such as "max".
 template <class Number>
 [[nodiscard]] Number number_or(Number otherwise, std::string_view word) {
   Number number{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/temporary_folder.hpp: where temporary files go, unless the caller says.
+// system/temporary_folder.hpp: the default folder of temporary files.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace upsweep {
 
-/// $TMPDIR, or the system's.
+/// Returns $TMPDIR, or the system's folder.
 [[nodiscard]] inline std::string temporary_folder() {
   const char* const folder = std::getenv("TMPDIR");
   return folder != nullptr && *folder != '\0' ? folder : P_tmpdir;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/threads.cpp: makes threads that do nothing, to see how many there can be.
+// system/threads.cpp: creates threads that do nothing, to find out how many can exist.
 #include "system/threads.hpp"
 
 #include <pthread.h>
@@ -20,8 +20,8 @@
 namespace upsweep {
 namespace {
 
-constexpr int kOfLibraries = 8;  // as many as Arrow makes for reading
-// Where address space is short: what the C library maps when a thread allocates for the first time.
+constexpr int kOfLibraries = 8;  // the number that Arrow creates for reading
+// The memory that the C library maps when a thread allocates for the first time, if address space is short.
 constexpr std::size_t kHeap = std::size_t{128} << 20;
 
 void* wait_at(void* gate) {
@@ -29,8 +29,8 @@ void* wait_at(void* gate) {
   return nullptr;
 }
 
-/// A stack that is given back: the C library would keep those of threads that have ended, and the process would have less
-/// left of its limits for data.
+/// A stack that is released. The C library would keep the stacks of threads that have ended, and less would be left of
+/// the process's limits for data.
 class Stack {
  public:
   explicit Stack(std::size_t bytes)
@@ -50,7 +50,7 @@ class Stack {
   void* memory_;
 };
 
-/// How many of `wanted` threads there can be at once.
+/// Returns how many of `wanted` threads can exist at once.
 int try_threads(int wanted, std::size_t stack_bytes) {
   std::vector<Stack> stacks;
   std::vector<pthread_t> made;
@@ -77,7 +77,8 @@ int try_threads(int wanted, std::size_t stack_bytes) {
 
 constexpr int kEnough = std::numeric_limits<int>::max();
 
-/// kEnough: as many as there are cores, and those of libraries.
+/// Returns kEnough if there can be a thread per core and the threads of libraries, otherwise the number of possible
+/// threads.
 int find_spare_threads() noexcept try {
   const NotCancelled until_found;
   const SignalsBlocked meanwhile;
@@ -91,7 +92,7 @@ int find_spare_threads() noexcept try {
 }  // namespace
 
 SpareThreads spare_threads() noexcept {
-  // Not a guarded static: in a child forked during its initialisation the guard would stay taken.
+  // Not a guarded static: in a child forked during its initialization the guard would stay locked.
   constexpr int kNotTried = -1;
   static constinit std::atomic<int> found{kNotTried};
   int count = found.load();

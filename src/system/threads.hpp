@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// system/threads.hpp: whether the system lets this process make the threads that libraries under it will need.
+// system/threads.hpp: whether the system lets this process create the threads that the libraries below it need.
 #pragma once
 
 #include <pthread.h>
@@ -10,8 +10,9 @@
 
 namespace upsweep {
 
-/// Puts off pthread_cancel() of the calling thread: it acts at the next cancellation point after the block. Within, waiting
-/// and reading files are such points, and being unwound there would end the program: most of the library is noexcept.
+/// Defers pthread_cancel() of the calling thread to the next cancellation point after the block. In the block, waits
+/// and reads of files would be such points. Unwinding there would end the program, because most of the library is
+/// noexcept.
 class NotCancelled {
  public:
   NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -23,8 +24,9 @@ class NotCancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-/// Threads made meanwhile take no signals: handlers of the program run on its own threads. Left are those that a thread's own
-/// instructions raise, which end the program silently where they are blocked, and that of profilers, which sample every thread.
+/// Threads that are created in the block receive no signals, so that handlers of the program run on its own threads.
+/// Signals that a thread's own instructions raise are not blocked, because then they would end the program silently.
+/// The signal of profilers is not blocked either, because they sample every thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {
@@ -42,22 +44,22 @@ class SignalsBlocked {
 };
 
 struct SpareThreads {
-  int count;    ///< that could be made at once, where not enough
-  bool enough;  ///< as many as are wanted: a thread for each core, and some for libraries that read files
+  int count;    ///< that can be created at once, if they are not enough
+  bool enough;  ///< a thread for each core, and some for libraries that read files
 };
 
-/// Tried out at the first call, by making them: oneTBB and Arrow end the program, or wait forever, where a thread they
-/// start cannot be made (limits on processes, on memory, or of a container), and have no way to be asked.
+/// The result is determined at the first call, by creating threads. If oneTBB or Arrow cannot create a thread (limits
+/// on processes, on memory, or of a container), they end the program or wait forever. They offer no way to ask before.
 SpareThreads spare_threads() noexcept;
 
-/// Threads that a call may run on, its caller's among them: hardware_threads(). Where threads are short, half of the spare
-/// ones are left to whatever else makes some.
+/// Returns the number of threads that a call may run on, including its caller's: hardware_threads(). If threads are
+/// short, half of the spare threads are left for other libraries.
 [[nodiscard]] int thread_limit() noexcept;
 
-/// The stack of a thread, of oneTBB's as of our own.
+/// The stack size of a thread, both oneTBB's and ours.
 inline constexpr std::size_t kThreadStack = std::size_t{4} << 20;
 
-/// Whether the address space is limited, so that what is allocated may take the memory that a thread's stack needs.
+/// Returns whether the address space is limited, so that allocations may take the memory that a thread's stack needs.
 [[nodiscard]] bool address_space_is_limited() noexcept;
 
 }  // namespace upsweep
